@@ -1,0 +1,74 @@
+# Runs the suite as briefly as it can, on CPU devices, and looks at what it says.
+#
+#   cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal -D OUT=<file> -P check_suite.cmake      FLOTILLA_DEVICES=cpu:2
+cmake_minimum_required(VERSION 3.25)
+
+execute_process(COMMAND ${PROGRAM} --quick --json "${OUT}"
+  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+function(fail why)
+  message(FATAL_ERROR "${PROGRAM}: ${why}\nexit code ${exit_code}\n${said}\n${complained}")
+endfunction()
+if(EXPECTED STREQUAL "refusal")
+  if(NOT exit_code EQUAL 2 OR NOT complained MATCHES "refuses to report" OR NOT said STREQUAL "")
+    fail("a build that is not to be measured must say so and exit with 2")
+  endif()
+  return()
+endif()
+if(NOT exit_code EQUAL 0)
+  fail("it failed")
+endif()
+file(READ "${OUT}" report)
+foreach(key flotilla devices driver cpu flags command)
+  string(JSON ignored ERROR_VARIABLE missing GET "${report}" context ${key})
+  if(missing)
+    fail("the report's context has no ${key}")
+  endif()
+endforeach()
+
+# Every row has a figure, a control and a ratio; or says why not, where four devices are needed.
+set(seen "")
+string(JSON count LENGTH "${report}" rows)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  foreach(key id ns control control_ns ratio target met note)
+    string(JSON ${key} ERROR_VARIABLE missing GET "${report}" rows ${i} ${key})
+    if(missing)
+      fail("row ${i} has no ${key}")
+    endif()
+  endforeach()
+  list(APPEND seen ${id})
+  if(NOT said MATCHES "\n${id} ")
+    fail("the table has no ${id}")
+  endif()
+  if(id MATCHES "_4gpu$")
+    if(NOT ns STREQUAL "" OR NOT met STREQUAL "" OR NOT note MATCHES "^not here: needs 4 devices, there are 2$")
+      fail("${id} on two devices: '${ns}', '${met}', '${note}'")
+    endif()
+  elseif(id STREQUAL "allocations")
+    if(NOT met STREQUAL "ON" AND NOT met STREQUAL "OFF" AND NOT met STREQUAL "true" AND NOT met STREQUAL "false")
+      fail("allocations are not judged: '${met}'")
+    endif()
+  elseif(NOT ns GREATER 0 OR NOT control_ns GREATER 0 OR NOT ratio GREATER 0)
+    fail("${id}: ns '${ns}', control_ns '${control_ns}', ratio '${ratio}', ${note}")
+  endif()
+endforeach()
+foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu submit lone_spin eight
+           length_1us length_2us length_5us length_20us length_100us full_1ms chain pingpong migrate
+           lateness allocations balance copy_beside cpu_empty_1p)
+  if(NOT id IN_LIST seen)
+    fail("no row ${id}")
+  endif()
+endforeach()
+
+# A row that there is not is refused before anything is measured, by name.
+execute_process(COMMAND ${PROGRAM} --quick --only abacus
+  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(exit_code EQUAL 0 OR NOT complained MATCHES "abacus" OR NOT said STREQUAL "")
+  fail("--only abacus")
+endif()
+# So is a report that cannot be written.
+execute_process(COMMAND ${PROGRAM} --quick --only submit --json /nowhere/at/all.json
+  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(exit_code EQUAL 0 OR NOT complained MATCHES "/nowhere/at/all.json" OR NOT said STREQUAL "")
+  fail("--json /nowhere/at/all.json")
+endif()

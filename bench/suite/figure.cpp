@@ -1,0 +1,28 @@
+#include "figure.hpp"
+
+#include <algorithm>
+
+namespace flotilla::bench {
+
+double figure::middle() const {
+  std::vector<double> sorted = passes;
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t const half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+double figure::spread() const {
+  auto const [lowest, highest] = std::minmax_element(passes.begin(), passes.end());
+  double const median = middle();
+  return median > 0 ? (*highest - *lowest) / median : 0;
+}
+
+double figure::quantile(double part) const {
+  std::vector<double> sorted = each;
+  auto const at = std::min(sorted.size() - 1,
+                           static_cast<std::size_t>(part * static_cast<double>(sorted.size())));
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(at), sorted.end());
+  return sorted[at];
+}
+
+}  // namespace flotilla::bench

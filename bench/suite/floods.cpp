@@ -1,0 +1,204 @@
+// Question: what does an empty task cost, from submit until all have run: by producers, by devices,
+//           by backlog, and with one thread for everything?
+// Control:  the same number of launches by 1 to 16 threads, a stream each; one graph of 64 chains,
+//           relaunched as it is: what the device can take; empty bodies through oneTBB.
+
+#include <algorithm>
+
+#include "fleet.hpp"
+#include "machine.hpp"
+#include "plain_chains.hpp"
+#include "plain_driver.hpp"
+#include "suite.hpp"
+#include "tbb_control.hpp"
+
+namespace flotilla::bench {
+
+namespace {
+
+constexpr int counts[] = {1, 2, 4, 8, 16};
+
+std::string named(char const* who, int producers, int devices) {
+  return std::string{who} + ", " + std::to_string(producers) + " threads, " +
+         std::to_string(devices) + " devices";
+}
+
+void add_flotilla(suite& to, int producers, int devices) {
+  std::int64_t const tasks = to.amount().flood;
+  to.measure(named("flotilla", producers, devices),
+             {.who = "flotilla",
+              .what = "flood",
+              .producers = producers,
+              .devices = devices,
+              .backlog = tasks},
+             [=](figure&) {
+               need_devices(devices);
+               auto& ships = rig_for<fleet>(
+                   {.devices = devices, .workers = workers_for(devices), .producers = producers});
+               auto const start = clock::now();
+               ships.producers.run([&](int) {
+                 for (std::int64_t i = 0; i < tasks / producers; ++i) {
+                   static_cast<void>(ships.rt.submit(ships.null));
+                 }
+               });
+               ships.rt.wait_idle();
+               return ns_each(start, tasks);
+             });
+}
+
+void add_raw(suite& to, int threads, int devices) {
+  std::int64_t const tasks = to.amount().raw;
+  to.measure(named("raw launches", threads, devices),
+             {.who = "raw launches",
+              .what = "flood",
+              .producers = threads,
+              .devices = devices,
+              .backlog = tasks},
+             [=](figure&) {
+               need_devices(devices);
+               auto& plain = rig_for<plain_driver>({.devices = devices, .producers = threads});
+               auto const start = clock::now();
+               plain.producers.run([&](int producer) {
+                 plain.launch_all(producer, tasks / threads);
+                 plain.synchronize_all(producer);
+               });
+               return ns_each(start, tasks);
+             });
+}
+
+void add_tbb(suite& to, int producers) {
+  std::int64_t const tasks = to.amount().raw;
+  to.measure(named("oneTBB enqueue", producers, 1),
+             {.who = "oneTBB enqueue", .what = "flood", .producers = producers, .backlog = tasks},
+             [=](figure&) {
+               auto& tbb =
+                   rig_for<tbb_control>({.producers = producers, .workers = workers_for(1)});
+               auto const start = clock::now();
+               tbb.producers.run([&](int) { tbb.enqueue(tasks / producers); });
+               tbb.wait_for_enqueued();
+               return ns_each(start, tasks);
+             });
+}
+
+/// 64 chains of 64 nodes: one launch of it costs its thread nothing beside what the device does.
+void add_limit(suite& to) {
+  constexpr int nodes = 4096;
+  std::int64_t const batches = std::max<std::int64_t>(1, to.amount().flood / nodes);
+  to.measure("relaunched graph of 64 chains",
+             {.who = "relaunched graph", .what = "flood", .backlog = batches * nodes},
+             [=](figure&) {
+               auto& chains =
+                   rig_for<plain_chains>({.nodes = nodes, .width = 64, .streams = 1, .graphs = 1});
+               auto const start = clock::now();
+               chains.relaunch(batches);
+               return ns_each(start, batches * nodes);
+             });
+}
+
+void add_pump(suite& to, int devices) {
+  std::int64_t const tasks = to.amount().flood;
+  to.measure("flotilla, one thread that pumps, " + std::to_string(devices) + " devices",
+             {.who = "flotilla, one thread", .what = "flood", .devices = devices, .backlog = tasks},
+             [=](figure&) {
+               need_devices(devices);
+               auto& ships = rig_for<fleet>({.devices = devices, .workers = 0});
+               auto const start = clock::now();
+               for (std::int64_t i = 0; i < tasks; ++i) {
+                 static_cast<void>(ships.rt.submit(ships.null, {.device = ships.device_of(0, i)}));
+                 if (i % 64 == 0) { ships.rt.pump(); }  // as a program's main loop would
+               }
+               ships.rt.wait_idle();
+               return ns_each(start, tasks);
+             });
+}
+
+void add_backlogs(suite& to) {
+  std::int64_t const all = to.amount().raw / 4;
+  for (std::int64_t const backlog : {1, 8, 64, 512, 4096}) {
+    to.measure("flotilla, " + std::to_string(backlog) + " tasks at a time",
+               {.who = "flotilla", .what = "backlog", .backlog = backlog}, [=](figure&) {
+                 auto& ships = rig_for<fleet>({});
+                 std::int64_t const rounds =
+                     std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
+                 auto const start = clock::now();
+                 for (std::int64_t round = 0; round < rounds; ++round) {
+                   for (std::int64_t i = 0; i < backlog; ++i) {
+                     static_cast<void>(ships.rt.submit(ships.null));
+                   }
+                   ships.rt.wait_idle();
+                 }
+                 return ns_each(start, rounds * backlog);
+               });
+  }
+  for (std::int64_t const backlog : {1, 8, 64, 512, 4096}) {
+    to.measure("raw launches, " + std::to_string(backlog) + " at a time",
+               {.who = "raw launches", .what = "backlog", .backlog = backlog}, [=](figure&) {
+                 auto& plain = rig_for<plain_driver>({});
+                 std::int64_t const rounds =
+                     std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
+                 auto const start = clock::now();
+                 for (std::int64_t round = 0; round < rounds; ++round) {
+                   plain.launch_all(0, backlog);
+                   plain.synchronize_all(0);
+                 }
+                 return ns_each(start, rounds * backlog);
+               });
+  }
+}
+
+void add_rows(suite& to) {
+  std::string const one = named("flotilla", 1, 1);
+  std::string const raw_one = named("raw launches", 1, 1);
+  std::vector<std::string> raw;
+  for (int const threads : counts) { raw.push_back(named("raw launches", threads, 1)); }
+  to.compare({.id = "empty_1p",
+              .subject = one,
+              .control = "raw launches, 1 thread",
+              .controls = {raw_one},
+              .most_ratio = 0.1});
+  to.compare({.id = "empty_1p",
+              .subject = one,
+              .control = "relaunched graph of 64 chains",
+              .controls = {"relaunched graph of 64 chains"},
+              .most_ratio = 1.35});
+  for (int const producers : {2, 4, 8, 16}) {
+    std::string const id = "empty_" + std::to_string(producers) + "p";
+    std::string const subject = named("flotilla", producers, 1);
+    to.compare({.id = id,
+                .subject = subject,
+                .control = "empty_1p",
+                .controls = {one},
+                .most_ratio = 1.2});
+    to.compare(
+        {.id = id, .subject = subject, .control = "best raw", .controls = raw, .most_ratio = 0.25});
+  }
+  to.compare({.id = "empty_4gpu",
+              .subject = named("flotilla", 4, 4),
+              .control = "raw launches, 4 threads a GPU",
+              .controls = {named("raw launches", 16, 4)},
+              .most_ratio = 0.25});
+  to.compare({.id = "pump_4gpu",
+              .subject = "flotilla, one thread that pumps, 4 devices",
+              .control = "raw launches by one thread on 4 GPUs",
+              .controls = {named("raw launches", 1, 4)},
+              .most_ratio = 1.0 / 6});
+}
+
+}  // namespace
+
+void add_floods(suite& to) {
+  for (int const producers : counts) { add_flotilla(to, producers, 1); }
+  for (int const threads : counts) { add_raw(to, threads, 1); }
+  for (int const producers : counts) { add_tbb(to, producers); }
+  add_limit(to);
+  for (int const devices : {2, 4, 8}) {
+    add_flotilla(to, devices, devices);
+    add_raw(to, 4 * devices, devices);
+  }
+  add_raw(to, 1, 4);
+  add_pump(to, 4);
+  add_backlogs(to);
+  add_rows(to);
+}
+
+}  // namespace flotilla::bench

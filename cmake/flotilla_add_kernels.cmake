@@ -1,0 +1,198 @@
+# flotilla_add_kernels(TARGET file.cu… [NAME name] [DEFINITIONS NAME[=value]…]
+#                      [INCLUDE_DIRECTORIES dir…])
+#
+# Compiles the kernels in the files for GPUs and for CPU devices, and embeds both into TARGET (a
+# library or a program of yours) as one image:
+#
+#   #include "<name>.hpp"                  // says: extern const flotilla::image <name>;
+#
+# The build writes that header, and puts it on the include path of TARGET and of who links TARGET.
+# `name` is TARGET_kernels unless given; a target with several images gives each its own. The files
+# of one call are compiled together, as one translation unit, so that names of helpers in them must
+# differ. Each needs `extern "C" __global__ void kernel(...)`; the language is described in
+# <flotilla/kernel_language.hpp>, which is included before the first line.
+#
+# Variables that matter, all optional:
+#   FLOTILLA_GPU_KERNELS         OFF: no nvcc is needed, and the image has no code for GPUs
+#   FLOTILLA_NVCC                nvcc; else as flotilla_cuda.cmake finds it: FLOTILLA_CUDA, CUDACXX,
+#                                the path, /usr/local/cuda, NVIDIA's wheels
+#   FLOTILLA_CUDA_ARCHITECTURES  default 80;90;100. PTX is added for the last: later GPUs can run it
+#   FLOTILLA_NVCC_FLAGS, FLOTILLA_CPU_KERNEL_FLAGS   more flags of either compiler
+#   FLOTILLA_SANITIZE            sanitizers of the build: code for CPU devices gets them, too
+#
+# To be called in TARGET's own folder.
+include_guard(GLOBAL)
+cmake_policy(PUSH)
+# A user's project may have asked for older ones; CMP0116 is about depfiles.
+cmake_policy(VERSION 3.20...3.25)
+include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake")
+
+# The folder of flotilla/*.hpp: beside ours in the source tree, some levels up when installed.
+function(_flotilla_kernels_include result)
+  set(dir "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  while(NOT EXISTS "${dir}/include/flotilla/cpu_image.hpp")
+    cmake_path(GET dir PARENT_PATH parent)
+    if(parent STREQUAL dir)
+      message(FATAL_ERROR
+        "flotilla_add_kernels: no include/flotilla above ${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+    endif()
+    set(dir "${parent}")
+  endwhile()
+  set(${result} "${dir}/include" PARENT_SCOPE)
+endfunction()
+
+function(flotilla_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "FILES;DEFINITIONS;INCLUDE_DIRECTORIES")
+  set(files ${arg_UNPARSED_ARGUMENTS} ${arg_FILES})  # FILES may be written out
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "flotilla_add_kernels: there is no target ${target}")
+  endif()
+  if(NOT files)
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): no files")
+  endif()
+  set(name "${arg_NAME}")
+  if(NOT name)
+    set(name "${target}_kernels")
+  endif()
+  if(NOT name MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): \"${name}\" is no name for a variable; "
+            "give one by NAME")
+  endif()
+
+  set(work "${CMAKE_CURRENT_BINARY_DIR}/flotilla_kernels/${name}")
+  set(sources "")
+  foreach(file IN LISTS files)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "flotilla_add_kernels(${target}): there is no file ${file}")
+    endif()
+    list(APPEND sources "${file}")
+  endforeach()
+  list(JOIN sources "\n" source_list)
+  list(TRANSFORM sources REPLACE "^(.+)$" "#include \"\\1\"" OUTPUT_VARIABLE all)
+  list(JOIN all "\n" all)
+  file(CONFIGURE OUTPUT "${work}/sources.txt" CONTENT "${source_list}\n" @ONLY)
+  file(CONFIGURE OUTPUT "${work}/all.cu" @ONLY
+       CONTENT "// Written by flotilla_add_kernels().\n${all}\n")
+
+  list(TRANSFORM arg_DEFINITIONS PREPEND "-D")
+  _flotilla_kernels_include(flotilla_include)
+  set(common "-I${flotilla_include}")
+  foreach(dir IN LISTS arg_INCLUDE_DIRECTORIES)
+    cmake_path(ABSOLUTE_PATH dir BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    list(APPEND common "-I${dir}")
+  endforeach()
+  list(APPEND common ${arg_DEFINITIONS})
+
+  _flotilla_cpu_image("${work}" "${common}" "${sources}")
+  set(parts cpu)
+  if(NOT DEFINED FLOTILLA_GPU_KERNELS OR FLOTILLA_GPU_KERNELS)
+    _flotilla_gpu_image("${work}" "${common}" "${sources}")
+    list(APPEND parts gpu)
+  endif()
+  _flotilla_embed("${work}" ${target} ${name} "${parts}")
+  target_include_directories(${target} PUBLIC
+    "$<BUILD_INTERFACE:${work}/include>" "$<BUILD_INTERFACE:${flotilla_include}>")
+  target_compile_features(${target} PRIVATE cxx_std_20)
+endfunction()
+
+# work/cpu.so: a shared object that the CPU driver loads. Linked with nothing of flotilla.
+function(_flotilla_cpu_image work common sources)
+  set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
+  separate_arguments(user_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+  set(flags ${user_flags} -std=c++20 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE
+      -O3 -fno-lto -fno-exceptions -fno-rtti
+      -fno-math-errno        # a GPU has no errno
+      -fno-strict-aliasing   # kernels look at memory through vector types
+      # In a kernel these are the device's.
+      -fno-builtin-printf -fno-builtin-malloc -fno-builtin-free)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A unique symbol would be shared between copies of the image; and a kernel's operator new may
+    # return null.
+    list(APPEND flags -fno-gnu-unique -fcheck-new)
+  endif()
+  if(FLOTILLA_SANITIZE)
+    list(JOIN FLOTILLA_SANITIZE "," sanitizers)
+    list(APPEND flags -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  endif()
+  list(APPEND flags ${FLOTILLA_CPU_KERNEL_FLAGS})
+
+  # Not -E -MD: the compile below says what it depends on, which is the same.
+  add_custom_command(
+    OUTPUT "${work}/cpu.so"
+    DEPFILE "${work}/cpu.d"
+    DEPENDS ${sources} "${work}/all.cu" "${work}/sources.txt"
+            "${scripts}/scan_kernels.cmake" "${scripts}/cpu_image.map"
+    COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${common} -DFLOTILLA_KERNEL_SCAN
+            -E -x c++ "${work}/all.cu" -o "${work}/all.ii"
+    COMMAND "${CMAKE_COMMAND}" -D "SOURCES=${work}/sources.txt" -D "PREPROCESSED=${work}/all.ii"
+            -D "OUTPUT=${work}/cpu.cpp" -P "${scripts}/scan_kernels.cmake"
+    COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${common} -include flotilla/kernel_language.hpp
+            -MD -MF "${work}/cpu.d" -MT "${work}/cpu.so"
+            -shared -Wl,--as-needed "-Wl,--version-script=${scripts}/cpu_image.map"
+            -x c++ "${work}/cpu.cpp" -o "${work}/cpu.so"
+    COMMENT "Kernels for CPU devices: ${work}/cpu.so"
+    VERBATIM COMMAND_EXPAND_LISTS)
+endfunction()
+
+# work/gpu.fatbin: code for each architecture, and PTX.
+function(_flotilla_gpu_image work common sources)
+  if(NOT FLOTILLA_NVCC)
+    flotilla_find_cuda()  # stops, and says what it tried, if there is none
+  endif()
+  set(nvcc "${FLOTILLA_NVCC}")
+
+  set(architectures 80 90 100)
+  if(FLOTILLA_CUDA_ARCHITECTURES)
+    set(architectures ${FLOTILLA_CUDA_ARCHITECTURES})
+  endif()
+  set(targets "")
+  foreach(architecture IN LISTS architectures)
+    list(APPEND targets "-gencode=arch=compute_${architecture},code=sm_${architecture}")
+  endforeach()
+  list(GET architectures -1 newest)
+  list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
+
+  add_custom_command(
+    OUTPUT "${work}/gpu.fatbin"
+    DEPFILE "${work}/gpu.d"
+    DEPENDS ${sources} "${work}/all.cu"
+    COMMAND "${nvcc}" -std=c++17 -O3 ${targets} ${common} -include flotilla/kernel_language.hpp
+            -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -Wno-deprecated-gpu-targets
+            ${FLOTILLA_NVCC_FLAGS}
+            -MD -MF "${work}/gpu.d" -MT "${work}/gpu.fatbin"
+            -fatbin "${work}/all.cu" -o "${work}/gpu.fatbin"
+    COMMENT "Kernels for GPUs: ${work}/gpu.fatbin"
+    VERBATIM COMMAND_EXPAND_LISTS)
+endfunction()
+
+# The bytes in the target, and the header that names them.
+function(_flotilla_embed work target name parts)
+  set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
+  file(CONFIGURE OUTPUT "${work}/include/${name}.hpp" @ONLY CONTENT [[
+#pragma once
+// Written by flotilla_add_kernels(@target@).
+#include <flotilla/image.hpp>
+
+/// The kernels of @target@, for GPUs and CPU devices.
+extern __attribute__((visibility("default"))) const flotilla::image @name@;
+]])
+  set(files "${work}/cpu.so")
+  if(gpu IN_LIST parts)
+    list(APPEND files "${work}/gpu.fatbin")
+  endif()
+  add_custom_command(
+    OUTPUT "${work}/${name}.cpp"
+    DEPENDS ${files} "${scripts}/embed.cmake"
+    COMMAND "${CMAKE_COMMAND}" -D "NAME=${name}" -D "TARGET=${target}" -D "PARTS=${parts}"
+            -D "WORK=${work}" -P "${scripts}/embed.cmake"
+    COMMENT "Embedding ${name}"
+    VERBATIM)
+  set_source_files_properties("${work}/${name}.cpp" PROPERTIES
+    OBJECT_DEPENDS "${files}"
+    COMPILE_OPTIONS "-fno-lto"  # symbols made in assembler are not seen by link-time optimisation
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE "${work}/${name}.cpp")
+endfunction()
+
+cmake_policy(POP)

@@ -1,0 +1,246 @@
+# Writes the source of a CPU image: the kernels, and a table of what is in them.
+#
+#   cmake -D SOURCES=<file with a path a line> -D PREPROCESSED=<file> -D OUTPUT=<file>
+#         -P scan_kernels.cmake
+#
+# PREPROCESSED is the kernels' source after the host's preprocessor, with FLOTILLA_KERNEL_SCAN
+# defined so that CUDA's words stand as they were written: comments are gone, conditions decided,
+# macros replaced, and line markers say where each line came from and whether that is a system's
+# header, which is not looked at.
+#
+# Finds kernels (name, launch bounds) and variables; the compiler deduces their types from the
+# names. Refuses what CPU devices cannot do, by file and line.
+cmake_minimum_required(VERSION 3.20)
+
+# What a regular expression finds, and what to say. `|` ends the expression.
+set(refused "")
+# refuse(<what is found> <its name> <regular expression>): a word of CUDA's that is not ours.
+macro(refuse what name expression)
+  list(APPEND refused "${expression}|${what} (${name}): not available on CPU devices")
+endmacro()
+set(b "(^|[^A-Za-z0-9_])")  # before a word
+set(e "([^A-Za-z0-9_]|$)")  # after it
+set(call "[A-Za-z0-9_]* *[(<]")
+refuse("launches in a kernel source" "<<<>>>" "<<<")
+refuse("inline assembly" "asm" "${b}(asm|__asm__|__asm)${e}")
+refuse("managed variables" "__managed__" "${b}__managed__${e}")
+refuse("block clusters" "__cluster_dims__" "${b}__cluster_dims__${e}")
+refuse("cooperative groups" "cooperative_groups" "${b}cooperative_groups${e}")
+refuse("warp matrix functions" "nvcuda::wmma" "${b}nvcuda${e}")
+refuse("texture references" "texture<>" "${b}texture *<")
+refuse("textures" "cudaTextureObject_t" "${b}cudaTextureObject_t${e}")
+refuse("texture fetches" "tex1D, tex2D, ..." "${b}tex(1D|2D|3D|Cubemap)${call}")
+refuse("surface references" "surface<>" "${b}surface *<")
+refuse("surfaces" "cudaSurfaceObject_t" "${b}cudaSurfaceObject_t${e}")
+refuse("surface functions" "surf2Dread, ..." "${b}surf(1D|2D|3D|Cubemap)${call}")
+refuse("functions of the device runtime" "cudaMalloc, cudaLaunchDevice, ..."
+       "${b}cuda(Launch|Malloc|Memcpy|Memset|Stream|Event|Device)[A-Z]${call}")
+list(APPEND refused
+  "extern +__shared__|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED"
+  "__shared__ +extern|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED")
+
+# CMake's lists and regular expressions make something of these four; no source has the characters
+# that stand in.
+string(ASCII 1 SEMICOLON)
+string(ASCII 2 OPEN)
+string(ASCII 3 CLOSE)
+string(ASCII 4 BACKSLASH)
+string(ASCII 5 MARK)  # MARK file-number:line MARK begins each line
+
+file(READ "${PREPROCESSED}" text)
+string(REPLACE ";" "${SEMICOLON}" text "${text}")
+string(REPLACE "[" "${OPEN}" text "${text}")
+string(REPLACE "]" "${CLOSE}" text "${text}")
+string(REPLACE "\\" "${BACKSLASH}" text "${text}")
+string(REGEX REPLACE "(^|\n)# ([0-9]+ \")" "\n;\\2" chunks "${text}")
+
+set(errors "")
+set(files "")
+set(source "")  # the text to look at, without literals
+
+foreach(chunk IN LISTS chunks)
+  # <line> "<file>" <flags>, then the text; flag 3 is a system's header
+  if(NOT chunk MATCHES "^([0-9]+) \"([^\"\n]*)\"([^\n]*)\n(.*)$")
+    continue()
+  endif()
+  set(line "${CMAKE_MATCH_1}")
+  set(file "${CMAKE_MATCH_2}")
+  set(flags "${CMAKE_MATCH_3}")
+  set(body "${CMAKE_MATCH_4}")
+  if(flags MATCHES " 3" OR file MATCHES "^<" OR NOT body MATCHES "[^ \n]")
+    continue()
+  endif()
+  list(FIND files "${file}" number)
+  if(number EQUAL -1)
+    list(LENGTH files number)
+    list(APPEND files "${file}")
+  endif()
+  string(REPLACE "\n" ";" lines "${body}")
+  foreach(content IN LISTS lines)
+    if(content MATCHES "[^ \t]")
+      # Character literals first: one might be a quotation mark. `extern "C"` is the one literal
+      # that matters.
+      string(REGEX REPLACE "'(${BACKSLASH}'|${BACKSLASH}[^']+|[^'${BACKSLASH}])'" "0" content
+             "${content}")
+      string(REGEX REPLACE "extern[ \t]+\"C(\\+\\+)?\"" "extern_C" content "${content}")
+      string(REGEX REPLACE "\"([^\"${BACKSLASH}]|${BACKSLASH}.)*\"" "0" content "${content}")
+      foreach(entry IN LISTS refused)
+        string(REGEX MATCH "^(.*)\\|([^|]*)$" _ "${entry}")
+        set(expression "${CMAKE_MATCH_1}")
+        set(message "${CMAKE_MATCH_2}")
+        if(content MATCHES "${expression}")
+          string(APPEND errors "${file}:${line}: error: ${message}\n")
+        endif()
+      endforeach()
+      string(APPEND source "${MARK}${number}:${line}${MARK}${content}\n")
+    endif()
+    math(EXPR line "${line} + 1")
+  endforeach()
+endforeach()
+
+# The source as statements: text up to the `{`, `}` or `;` that ends it.
+string(REGEX REPLACE "([{}${SEMICOLON}])" "\\1;" statements "${source}")
+
+set(scopes "")        # of each open brace: `C` extern "C", `N<name>` a namespace, `B` anything else
+set(kernels "")       # lines of the table
+set(globals "")
+set(seen_kernels "")
+set(parens "[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)]")  # up to three deep
+
+foreach(statement IN LISTS statements)
+  string(REGEX MATCH "[{}${SEMICOLON}]$" delimiter "${statement}")
+  if(statement MATCHES "${MARK}([0-9]+):([0-9]+)${MARK}[^${MARK}]*__global__")
+    list(GET files ${CMAKE_MATCH_1} file)
+    set(where "${file}:${CMAKE_MATCH_2}")
+  elseif(statement MATCHES "${MARK}([0-9]+):([0-9]+)${MARK}")
+    list(GET files ${CMAKE_MATCH_1} file)
+    set(where "${file}:${CMAKE_MATCH_2}")
+  endif()
+  string(REGEX REPLACE "${MARK}[0-9]+:[0-9]+${MARK}" " " plain "${statement}")
+  string(REGEX REPLACE "[ \t\n]+" " " plain "${plain}")
+
+  if(delimiter STREQUAL "}")
+    list(POP_BACK scopes)
+    continue()
+  endif()
+
+  # Only at the level of the file, of namespaces and of extern "C" blocks is there anything to find.
+  set(outside TRUE)
+  set(extern_c FALSE)
+  set(unnamed FALSE)
+  set(qualification "")
+  foreach(scope IN LISTS scopes)
+    if(scope STREQUAL "B")
+      set(outside FALSE)
+    elseif(scope STREQUAL "C")
+      set(extern_c TRUE)
+    elseif(scope STREQUAL "N")
+      set(unnamed TRUE)
+    elseif(scope MATCHES "^N(.+)$")
+      string(APPEND qualification "${CMAKE_MATCH_1}::")
+    endif()
+  endforeach()
+
+  set(opens "B")
+  if(outside)
+    if(plain MATCHES "(^| )(inline )?namespace ?([A-Za-z0-9_:]*) ?{$")
+      set(opens "N${CMAKE_MATCH_3}")
+    elseif(plain MATCHES "^ *extern_C ?{$")
+      set(opens "C")
+    elseif(delimiter STREQUAL "{" AND plain MATCHES "__global__")
+      set(bound "0")
+      string(REGEX MATCH "__launch_bounds__ ?${parens}" bounds "${plain}")
+      if(bounds)
+        string(REPLACE "${bounds}" "" plain "${plain}")
+        string(REGEX REPLACE "^__launch_bounds__ ?" "launch_bound" bound "${bounds}")
+      endif()
+      string(REGEX REPLACE "__attribute__ ?${parens}" "" plain "${plain}")
+      if(plain MATCHES "([A-Za-z_][A-Za-z0-9_]*) ?[(]")
+        set(name "${CMAKE_MATCH_1}")
+        if(plain MATCHES "(^| )template ?<")
+          string(APPEND errors "${where}: error: kernel ${name} is a template, which cannot be found "
+            "by name on a GPU; write extern \"C\" __global__ functions that call a __device__ template\n")
+        elseif(NOT extern_c AND NOT plain MATCHES "(^| )extern_C ")
+          string(APPEND errors "${where}: error: kernel ${name} is not extern \"C\", and nvcc would "
+            "mangle its name; write extern \"C\" __global__ void ${name}(...)\n")
+        elseif(unnamed)
+          string(APPEND errors "${where}: error: kernel ${name} is in an unnamed namespace, where "
+            "nvcc gives it a name of its own; move it out\n")
+        elseif(name IN_LIST seen_kernels)
+          string(APPEND errors "${where}: error: kernel ${name} is defined twice\n")
+        else()
+          list(APPEND seen_kernels "${name}")
+          string(APPEND kernels
+                 "  kernel<&::${qualification}${name}>::record(\"${name}\", ${bound}),\n")
+        endif()
+      endif()
+    elseif(plain MATCHES "(__device__|__constant__)" AND qualification STREQUAL "" AND NOT unnamed
+           AND NOT plain MATCHES "(^| )(static|constexpr|using|typedef) "
+           AND (NOT plain MATCHES "(^| )const " OR plain MATCHES "[*]"))
+      # A variable, up to its initialiser. Variables that are static, const or in a namespace cannot
+      # be found by name on a GPU either. Functions have parentheses.
+      string(REGEX REPLACE "=.*$" "" declaration "${plain}")
+      string(REGEX REPLACE "(__align__|__attribute__|alignas) ?${parens}" "" declaration
+             "${declaration}")
+      string(REGEX REPLACE "[{${SEMICOLON}]$" "" declaration "${declaration}")
+      string(REGEX REPLACE "${OPEN}[^${CLOSE}]*${CLOSE}" " " declaration "${declaration}")
+      if(NOT declaration MATCHES "[()]" AND NOT declaration MATCHES "(^| )extern "
+         AND NOT declaration MATCHES "(struct|class|union|enum) [A-Za-z0-9_]* ?$")
+        # `int a, b`: the last word of each part, outside template arguments
+        string(REGEX REPLACE "<[^<>]*>" "" declaration "${declaration}")
+        string(REPLACE "," ";" declarators "${declaration}")
+        foreach(declarator IN LISTS declarators)
+          if(declarator MATCHES "([A-Za-z_][A-Za-z0-9_]*) *$")
+            set(name "${CMAKE_MATCH_1}")
+            string(APPEND globals "  global(\"${name}\", ::${name}),\n")
+          endif()
+        endforeach()
+      endif()
+    endif()
+  endif()
+  if(delimiter STREQUAL "{")
+    list(APPEND scopes "${opens}")
+  endif()
+endforeach()
+
+if(NOT errors AND NOT kernels)
+  set(errors "no kernel: write extern \"C\" __global__ void NAME(...) { ... }\n")
+  list(JOIN files " " files)
+  string(PREPEND errors "${files}: error: ")
+endif()
+if(errors)
+  message(NOTICE "${errors}")  # as compilers write them, so that editors find the lines
+  message(FATAL_ERROR "flotilla_add_kernels: these kernels are not for CPU devices. "
+          "Code for GPUs alone goes between #ifdef __CUDACC__ and #endif.")
+endif()
+
+file(STRINGS "${SOURCES}" sources)
+set(includes "")
+foreach(source IN LISTS sources)
+  string(APPEND includes "#include \"${source}\"\n")
+endforeach()
+set(global_table "constexpr global_record* globals_table = nullptr;")
+set(global_count 0)
+if(globals)
+  set(global_table "global_record const globals_table[] = {\n${globals}};")
+  set(global_count "sizeof globals_table / sizeof *globals_table")
+endif()
+file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT [[
+// Written by flotilla_add_kernels().
+@includes@
+#include <flotilla/kernel_language/image_definitions.hpp>
+
+namespace flotilla::cpu::language {
+
+static constexpr kernel_record kernels_table[] = {
+@kernels@};
+
+static @global_table@
+
+extern "C" __attribute__((visibility("default"), used)) cpu_image const flotilla_cpu_image = {
+  cpu_image::current_abi, sizeof kernels_table / sizeof *kernels_table, kernels_table,
+  @global_count@, globals_table,
+};
+
+}  // namespace flotilla::cpu::language
+]])

@@ -1,0 +1,25 @@
+#pragma once
+/// What nvcc gets of the kernel language: see kernel_language.hpp.
+
+// A host compiler's kernels have these without asking.
+#include <assert.h>
+#include <stdio.h>
+
+/// Defines `type* name`, the block's dynamic shared memory, 16-byte aligned.
+#define FLOTILLA_DYNAMIC_SHARED(type, name)                                \
+  extern __shared__ __align__(16) unsigned char flotilla_dynamic_shared[]; \
+  type* const name = reinterpret_cast<type*>(flotilla_dynamic_shared)
+
+/// Number of the multiprocessor that runs this block, from 0.
+__device__ __forceinline__ unsigned flotilla_multiprocessor() {
+  unsigned which;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(which));
+  return which;
+}
+
+/// Nanoseconds of a clock that all blocks share. Its steps may be as coarse as a microsecond.
+__device__ __forceinline__ unsigned long long flotilla_globaltimer() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}

@@ -1,0 +1,114 @@
+#pragma once
+/// Callables as tasks.
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <flotilla/device.hpp>
+#include <flotilla/export.hpp>
+
+struct CUstream_st;
+struct CUctx_st;
+
+namespace flotilla {
+
+/// What a callable is given: where it runs. Valid until the callable returns.
+class task_context {
+ public:
+  task_context(flotilla::device const& where, CUctx_st* context, CUstream_st* stream) noexcept
+      : device_{&where}, context_{context}, stream_{stream} {}
+  task_context(task_context const&) = delete;
+  task_context& operator=(task_context const&) = delete;
+
+  [[nodiscard]] flotilla::device const& device() const noexcept { return *device_; }
+  /// The device's context, current on this thread. Leave it so; push and pop as you like in between.
+  [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
+  /// A stream of it for this callable alone: the ticket is done when this stream has passed what was
+  /// enqueued. What is enqueued elsewhere is not waited for. The stream is behind the tasks in `after`; the callable
+  /// itself may run before they are done.
+  [[nodiscard]] CUstream_st* stream() const noexcept { return stream_; }
+
+ private:
+  flotilla::device const* device_;
+  CUctx_st* context_;
+  CUstream_st* stream_;
+};
+
+/// A callable `void(task_context&)`, owned. Movable. Up to 64 bytes that can be moved without
+/// throwing lie inside; larger ones are allocated.
+class work {
+ public:
+  static constexpr std::size_t inline_bytes = 64;
+
+  work() noexcept = default;
+
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, work> && std::invocable<std::decay_t<F>&, task_context&>)
+  work(F&& callable) {  // implicit: submit takes lambdas
+    using held = std::decay_t<F>;
+    if constexpr (requires { static_cast<bool>(callable == nullptr); }) {
+      if (callable == nullptr) { return; }  // an empty std::function or a null pointer makes no work
+    }
+    if constexpr (sizeof(held) <= inline_bytes && alignof(held) <= alignof(std::max_align_t) &&
+                  std::is_nothrow_move_constructible_v<held>) {
+      ::new (static_cast<void*>(storage_)) held(std::forward<F>(callable));
+      methods_ = &inline_methods<held>;
+    } else {
+      auto* const made = new held(std::forward<F>(callable));
+      ::new (static_cast<void*>(storage_)) held*(made);
+      methods_ = &heap_methods<held>;
+    }
+  }
+  work(work&& other) noexcept { take(other); }
+  work& operator=(work&& other) noexcept {
+    if (this != &other) {
+      reset();
+      take(other);
+    }
+    return *this;
+  }
+  ~work() { reset(); }
+
+  explicit operator bool() const noexcept { return methods_ != nullptr; }
+  void operator()(task_context& context) { methods_->call(storage_, context); }
+  void reset() noexcept {
+    if (methods_ != nullptr) { std::exchange(methods_, nullptr)->destroy(storage_); }
+  }
+
+ private:
+  struct methods {
+    void (*call)(void*, task_context&);
+    void (*move)(void* from, void* to) noexcept;  // and destroys `from`
+    void (*destroy)(void*) noexcept;
+  };
+  template <class T>
+  static T& in(void* storage) noexcept { return *std::launder(static_cast<T*>(storage)); }
+
+  template <class T>
+  static constexpr methods inline_methods{
+    [](void* s, task_context& c) { in<T>(s)(c); },
+    [](void* from, void* to) noexcept {
+      ::new (to) T(std::move(in<T>(from)));
+      in<T>(from).~T();
+    },
+    [](void* s) noexcept { in<T>(s).~T(); }};
+  template <class T>
+  static constexpr methods heap_methods{
+    [](void* s, task_context& c) { (*in<T*>(s))(c); },
+    [](void* from, void* to) noexcept { ::new (to) T*(in<T*>(from)); },
+    [](void* s) noexcept { delete in<T*>(s); }};
+
+  void take(work& other) noexcept {
+    methods_ = std::exchange(other.methods_, nullptr);
+    if (methods_ != nullptr) { methods_->move(other.storage_, storage_); }
+  }
+
+  methods const* methods_ = nullptr;
+  alignas(std::max_align_t) std::byte storage_[inline_bytes];
+};
+
+}  // namespace flotilla

@@ -1,0 +1,9 @@
+/// data[i] = value for i in [0, count). Any grid: each thread strides over the whole of it.
+extern "C" __global__ void fill(unsigned* data, unsigned value, unsigned long long count) {
+  unsigned long long const step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  for (unsigned long long i =
+           static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < count; i += step) {
+    data[i] = value;
+  }
+}

@@ -1,0 +1,56 @@
+/// c = alpha a b + beta c, all of them row by row without gaps: a is m x k, b is k x n, c is m x n.
+///
+/// Blocks of exactly 16 x 16 threads; each makes 64 x 64 elements of c, each thread 4 x 4 of these,
+/// so a grid of (n / 64, m / 64) blocks, rounded up. Both compilers keep the 4 x 4 sums in
+/// registers.
+namespace sgemm_tile {
+constexpr int side = 64;     // of the tile of c that a block makes
+constexpr int depth = 16;    // how much of k is in shared memory at a time
+constexpr int threads = 16;  // along either side
+constexpr int block = threads * threads;
+constexpr int own = side / threads;
+}  // namespace sgemm_tile
+
+extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
+    sgemm(int m, int n, int k, float alpha, float const* a, float const* b, float beta, float* c) {
+  using namespace sgemm_tile;
+  // Transposed; the odd row length keeps shared memory's banks apart.
+  __shared__ float a_part[depth][side + 1];
+  __shared__ float b_part[depth][side];
+  int const x = static_cast<int>(threadIdx.x);
+  int const y = static_cast<int>(threadIdx.y);
+  int const first_row = static_cast<int>(blockIdx.y) * side;
+  int const first_column = static_cast<int>(blockIdx.x) * side;
+
+  float sums[own][own] = {};
+  for (int start = 0; start < k; start += depth) {
+    // Neighbouring threads read neighbouring elements. What lies outside counts as zero.
+    for (int i = y * threads + x; i < depth * side; i += threads * threads) {
+      int const a_row = first_row + i / depth, a_column = start + i % depth;
+      a_part[i % depth][i / depth] =
+          a_row < m && a_column < k ? a[static_cast<long long>(a_row) * k + a_column] : 0.0f;
+      int const b_row = start + i / side, b_column = first_column + i % side;
+      b_part[i / side][i % side] =
+          b_row < k && b_column < n ? b[static_cast<long long>(b_row) * n + b_column] : 0.0f;
+    }
+    __syncthreads();
+    for (int z = 0; z < depth; ++z) {
+      for (int i = 0; i < own; ++i) {
+        for (int j = 0; j < own; ++j) {
+          sums[i][j] += a_part[z][y + i * threads] * b_part[z][x + j * threads];
+        }
+      }
+    }
+    __syncthreads();  // before the next parts overwrite these
+  }
+
+  for (int i = 0; i < own; ++i) {
+    for (int j = 0; j < own; ++j) {
+      int const row = first_row + y + i * threads, column = first_column + x + j * threads;
+      if (row >= m || column >= n) { continue; }
+      float& to = c[static_cast<long long>(row) * n + column];
+      // With beta 0, c need not hold numbers.
+      to = beta == 0.0f ? alpha * sums[i][j] : alpha * sums[i][j] + beta * to;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// Adds data[0] ... data[count - 1] to *total, which the caller has cleared. Any grid; blocks of
+/// any whole number of warps, up to 1024 threads. The order of the additions, and so the last bits,
+/// may differ from run to run.
+extern "C" __global__ void __launch_bounds__(1024)
+    sum(float const* data, unsigned long long count, float* total) {
+  float mine = 0.0f;
+  unsigned long long const step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  for (unsigned long long i =
+           static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < count; i += step) {
+    mine += data[i];
+  }
+
+  // Within each warp without memory, then the first warp adds up what the warps have.
+  unsigned const all_lanes = 0xffffffffu;
+  for (int distance = warpSize / 2; distance > 0; distance /= 2) {
+    mine += __shfl_down_sync(all_lanes, mine, distance);
+  }
+  __shared__ float of_warp[32];
+  unsigned const lane = threadIdx.x % warpSize;
+  unsigned const warp = threadIdx.x / warpSize;
+  if (lane == 0) { of_warp[warp] = mine; }
+  __syncthreads();
+  if (warp != 0) { return; }
+  mine = lane < blockDim.x / warpSize ? of_warp[lane] : 0.0f;
+  for (int distance = warpSize / 2; distance > 0; distance /= 2) {
+    mine += __shfl_down_sync(all_lanes, mine, distance);
+  }
+  if (lane == 0) { atomicAdd(total, mine); }
+}

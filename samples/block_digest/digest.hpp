@@ -1,0 +1,38 @@
+#pragma once
+/// A SHA-256 digest as bytes.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+
+namespace block_digest {
+
+struct digest {
+  std::array<std::uint8_t, 32> bytes;
+  bool operator==(digest const&) const = default;
+};
+
+/// 64 lower-case digits.
+[[nodiscard]] inline std::string hex(digest const& value) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * value.bytes.size());
+  for (std::uint8_t const byte : value.bytes) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace block_digest
+
+template <>
+struct std::hash<block_digest::digest> {
+  std::size_t operator()(block_digest::digest const& value) const noexcept {
+    std::size_t first;  // the bytes of a digest are as good as any hash of them
+    std::memcpy(&first, value.bytes.data(), sizeof first);
+    return first;
+  }
+};

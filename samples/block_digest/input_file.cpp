@@ -1,0 +1,48 @@
+#include "input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace block_digest {
+
+namespace {
+
+[[noreturn]] void fail(int error) { throw std::system_error{error, std::generic_category()}; }
+
+}  // namespace
+
+// The walk saw a regular file, but somebody may have put a link or a pipe in its place since: a
+// link is not followed, and opening a pipe must not wait for its writer.
+input_file::input_file(std::string const& path)
+    : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)} {
+  if (descriptor_ < 0) { fail(errno); }
+  struct stat status{};
+  int error = ::fstat(descriptor_, &status) != 0 ? errno : 0;
+  if (error == 0 && !S_ISREG(status.st_mode)) { error = EINVAL; }
+  if (error != 0) {
+    ::close(descriptor_);  // no destructor runs for what was never constructed
+    fail(error);
+  }
+}
+
+input_file::~input_file() { ::close(descriptor_); }
+
+std::size_t input_file::read(std::span<std::byte> into) {
+  std::size_t filled = 0;
+  while (filled < into.size()) {
+    ssize_t const got = ::read(descriptor_, into.data() + filled, into.size() - filled);
+    if (got == 0) { break; }
+    if (got < 0) {
+      if (errno == EINTR) { continue; }
+      fail(errno);
+    }
+    filled += static_cast<std::size_t>(got);
+  }
+  return filled;
+}
+
+}  // namespace block_digest

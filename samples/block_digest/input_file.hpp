@@ -1,0 +1,27 @@
+#pragma once
+/// A regular file, read once from its start to its end.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace block_digest {
+
+class input_file {
+ public:
+  /// @throws std::system_error  It cannot be opened, or is no regular file (any more).
+  explicit input_file(std::string const& path);
+  ~input_file();
+  input_file(input_file const&) = delete;
+  input_file& operator=(input_file const&) = delete;
+
+  /// Reads until `into` is full or the file ends.
+  /// @return bytes read; fewer than asked only at the end
+  /// @throws std::system_error
+  [[nodiscard]] std::size_t read(std::span<std::byte> into);
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace block_digest

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Requirement: what cannot be read, and what is no file, is named; the rest goes on; the status says so.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
+
+random_file good 100000
+ln -s good link
+mkfifo pipe
+
+# named TEXT: standard error has a line "block_digest: TEXT".
+named() { grep -Fxq "block_digest: $1" err || fail "not named: $1"; }
+
+# /proc/self/mem is a regular file that fails when its start is read, for root as well.
+digest 1 --devices cpu:2 --manifest manifest missing link pipe /dev/null /proc/self/mem $'new\nline' good
+named 'missing: No such file or directory'
+named 'link: a symbolic link, which is not followed'
+named 'pipe: neither a file nor a folder'
+named '/dev/null: neither a file nor a folder'
+named '/proc/self/mem: Input/output error'
+named 'new\nline: No such file or directory'
+expected_manifest 4096 good | cmp - manifest || fail "the good file's manifest"
+grep -q '^failures: 6,' out || fail "not 6 failures"
+grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "last line"
+
+# A file that vanishes after its folder was read: the first blocks are in the manifest, the file is next to
+# last in a folder whose first file takes a while.
+mkdir folder
+random_file folder/a 20000000
+random_file folder/vanishing 10
+random_file folder/z 10
+FLOTILLA_CPU_INJECT=slow=0:20 "$program" --devices cpu:1 --manifest manifest folder >out 2>err &
+job=$!
+until [[ -s manifest && $(head -n 1 manifest) == *folder/a ]] || ! kill -0 $job 2>/dev/null; do sleep 0.01; done
+rm folder/vanishing
+status=0
+wait $job || status=$?
+[[ $status == 1 ]] || fail "exit status $status when a file vanished"
+named 'folder/vanishing: No such file or directory'
+[[ $(tail -n 1 manifest) == *folder/z ]] || fail "the rest did not go on"
+
+# A device that fails a call: the blocks are named, the others go on.
+random_file several 10000000
+FLOTILLA_CPU_INJECT=fail=cuGraphExecKernelNodeSetParams@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
+  digest 1 --devices cpu:2 several
+grep -q '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err ||
+  fail "the failed launch is not named"
+grep -q '^digest: ' <(tail -n 1 out) || fail "no last line"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Error guess: what was asked cannot be done: status 2, and the message names the offender.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
+
+random_file good 10
+# refused NAME argument...
+refused() {
+  local offender=$1
+  shift
+  digest 2 "$@"
+  grep -Fq -- "$offender" err || fail "'$offender' is not named, of: block_digest $*"
+}
+refused PATH
+refused 0 --block 0 good
+refused '--block: x unit' --block 12x good
+refused 68157440 --block 65MiB good
+refused cpu:0x --devices cpu:0x good
+refused none_such --devices none_such good
+refused no_folder/manifest --devices cpu --manifest no_folder/manifest good
+refused /dev/full --devices cpu --manifest /dev/full good
+digest 0 --help
+grep -q -- --manifest out || fail "no help"
+! grep -q -- --corrupt out || fail "--corrupt is to be hidden"

@@ -1,0 +1,50 @@
+#pragma once
+// A list that grows while others read it.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+namespace flotilla::base {
+
+/// Entries are added under a lock, never moved and never removed; `[]` takes no lock.
+template <class T, std::size_t ChunkSize = 64, std::size_t Chunks = 1024>
+class append_only {
+ public:
+  append_only() = default;
+  ~append_only() {
+    for (auto& chunk : chunks_) { delete[] chunk.load(std::memory_order_relaxed); }  // nobody reads any more
+  }
+  append_only(append_only const&) = delete;
+  append_only& operator=(append_only const&) = delete;
+
+  /// Adds an entry and has `fill(entry)` fill it before anybody can see it. @return its index.
+  template <class Fill>
+  std::size_t add(Fill&& fill) {
+    std::lock_guard const lock{mutex_};
+    std::size_t const index = size_.load(std::memory_order_relaxed);
+    if (index == ChunkSize * Chunks) { throw std::length_error("flotilla: too many entries in one table"); }
+    auto& chunk = chunks_[index / ChunkSize];
+    if (chunk.load(std::memory_order_relaxed) == nullptr) {
+      chunk.store(new T[ChunkSize], std::memory_order_release);  // pairs with the acquire in []
+    }
+    fill(chunk.load(std::memory_order_relaxed)[index % ChunkSize]);
+    size_.store(index + 1, std::memory_order_release);  // pairs with the acquire in size
+    return index;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  /// `index` must have come from `add`.
+  [[nodiscard]] T& operator[](std::size_t index) const noexcept {
+    return chunks_[index / ChunkSize].load(std::memory_order_acquire)[index % ChunkSize];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::size_t> size_{0};
+  std::array<std::atomic<T*>, Chunks> chunks_{};
+};
+
+}  // namespace flotilla::base

@@ -1,0 +1,29 @@
+#include "base/tbb_bridge.hpp"
+
+#include <oneapi/tbb/task_arena.h>
+
+namespace flotilla::base {
+
+// Only instrumented code can do the releasing and acquiring so that TSan sees it: both stand in
+// tbb_entry.cpp, and this file calls them.
+void run_posted_job(posted_job& job) noexcept;        // tbb_entry.cpp
+void announce_posted_job(posted_job& job) noexcept;   // tbb_entry.cpp
+
+struct worker_arena::impl {
+  explicit impl(int workers) : arena(workers, 0) {}
+  tbb::task_arena arena;
+};
+
+worker_arena::worker_arena(int workers) : impl_(std::make_unique<impl>(workers)) {}
+worker_arena::~worker_arena() = default;
+
+void worker_arena::post(posted_job& job) {
+  announce_posted_job(job);
+  impl_->arena.enqueue([&job] { run_posted_job(job); });
+}
+
+void isolated(void (*body)(void*), void* context) {
+  tbb::this_task_arena::isolate([body, context] { body(context); });
+}
+
+}  // namespace flotilla::base

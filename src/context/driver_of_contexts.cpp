@@ -1,0 +1,180 @@
+// context_driver: devices, the calling thread's stack, primary contexts.
+#include <flotilla/context_driver.hpp>
+
+#include <cuda.h>
+
+#include "context/description.hpp"
+#include "context/entered.hpp"
+#include "context/flags.hpp"
+#include "context/registry.hpp"
+#include "cpu_driver/control.hpp"
+#include "driver/check.hpp"
+#include "driver/library.hpp"
+
+namespace flotilla {
+
+namespace {
+
+using driver::check;
+
+std::string in_words(device const& one) {
+  return "device " + std::to_string(one.driver_ordinal) + " (" + one.name + ")";
+}
+
+CUdevice handle_of(driver::table const& api, device const& one) {
+  CUdevice made = 0;
+  check(api.device_get(&made, one.driver_ordinal), "cuDeviceGet", [&] { return in_words(one); });
+  return made;
+}
+
+template <class Entry>
+Entry need(Entry entry, char const* call, device const& one) {
+  check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call, [&] { return in_words(one); });
+  return entry;
+}
+
+}  // namespace
+
+context_driver context_driver::gpus() {
+  driver::opened const& found = driver::gpu_driver();
+  if (found.api == nullptr) { throw no_device("there are no GPUs: " + found.text); }
+  return context_driver{found.api};
+}
+
+context_driver context_driver::cpus(int devices) {
+  driver::opened const& found = driver::cpu_driver();
+  driver::cpu_control().ensure_devices(devices);
+  return context_driver{found.api};
+}
+
+std::vector<device> context_driver::devices() const {
+  int count = 0;
+  check(api_->device_get_count(&count), "cuDeviceGetCount", api_->origin);
+  return context::describe_all(*api_, count);
+}
+
+bool context_driver::can_access_peer(device const& from, device const& to) const {
+  int can = 0;
+  check(need(api_->device_can_access_peer, "cuDeviceCanAccessPeer", from)(&can, handle_of(*api_, from),
+                                                                         handle_of(*api_, to)),
+        "cuDeviceCanAccessPeer", [&] { return in_words(from) + ", to " + in_words(to); });
+  return can != 0;
+}
+
+std::optional<int> context_driver::peer_rank(device const& from, device const& to) const {
+  int rank = 0;
+  if (api_->device_get_p2p_attribute == nullptr ||
+      api_->device_get_p2p_attribute(&rank, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, handle_of(*api_, from),
+                                     handle_of(*api_, to)) != CUDA_SUCCESS) {
+    return std::nullopt;
+  }
+  return rank;
+}
+
+compute_mode context_driver::compute_mode(device const& of) const {
+  int mode = 0;
+  check(api_->device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, handle_of(*api_, of)),
+        "cuDeviceGetAttribute", [&] { return in_words(of); });
+  switch (mode) {
+    case CU_COMPUTEMODE_PROHIBITED: return flotilla::compute_mode::prohibited;
+    case CU_COMPUTEMODE_EXCLUSIVE_PROCESS: return flotilla::compute_mode::exclusive_process;
+    default: return flotilla::compute_mode::any;
+  }
+}
+
+bool context_driver::can_limit_execution(device const& where) const {
+  int can = 0;
+  if (api_->device_get_exec_affinity_support == nullptr) { return false; }
+  check(api_->device_get_exec_affinity_support(&can, CU_EXEC_AFFINITY_TYPE_SM_COUNT, handle_of(*api_, where)),
+        "cuDeviceGetExecAffinitySupport", [&] { return in_words(where); });
+  return can != 0;
+}
+
+context_ref context_driver::adopt(CUctx_st* handle) const {
+  unsigned version = 0;
+  CUresult const answer =
+      handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : api_->ctx_get_api_version(handle, &version);
+  if (answer != CUDA_SUCCESS) {
+    throw invalid_argument(context::in_words(handle) + " is unknown to the driver " + api_->origin +
+                           ": destroyed, or of another driver (cuCtxGetApiVersion answered " +
+                           to_string(driver::status_of(answer)) + ")");
+  }
+  return context_ref{api_, handle};
+}
+
+std::optional<context_ref> context_driver::current() const {
+  CUcontext top = nullptr;
+  check(api_->ctx_get_current(&top), "cuCtxGetCurrent", api_->origin);
+  return top == nullptr ? std::nullopt : std::optional{context_ref{api_, top}};
+}
+
+void context_driver::push(context_ref const& context) const {
+  context::enter(*api_, context.handle());
+  context::bare_push();
+}
+
+std::optional<context_ref> context_driver::pop() const {
+  if (context::top_belongs_to_scope()) {
+    throw context_in_use("the context on top of this thread's stack belongs to a scope that is open: it is taken away "
+                         "where the scope ends");
+  }
+  CUcontext popped = nullptr;
+  CUresult const answer = api_->ctx_pop_current(&popped);
+  if (answer == CUDA_ERROR_INVALID_CONTEXT) { return std::nullopt; }
+  check(answer, "cuCtxPopCurrent", api_->origin);
+  static_cast<void>(context::bare_pop());
+  context::registry::leave(popped);
+  return context_ref{api_, popped};
+}
+
+void context_driver::set_current(std::optional<context_ref> const& context) const {
+  if (context::top_belongs_to_scope()) {
+    throw context_in_use("the context on top of this thread's stack belongs to a scope that is open: it cannot be "
+                         "replaced; push above it");
+  }
+  // Checked before anything is popped, so that a refusal leaves the stack alone.
+  if (context) { context::enter(*api_, context->handle()); }
+  CUcontext popped = nullptr;
+  if (context) { api_->ctx_pop_current(&popped); }  // itself: it goes below, in the place of the top
+  std::optional<context_ref> const replaced = pop();
+  if (!context) { return; }
+  CUresult const answer = api_->ctx_push_current(context->handle());
+  if (answer != CUDA_SUCCESS) {
+    context::registry::leave(context->handle());
+    if (replaced) { push(*replaced); }
+    check(answer, "cuCtxPushCurrent", context::in_words(context->handle()));
+  }
+  context::bare_push();
+}
+
+primary_state context_driver::primary(device const& of) const {
+  unsigned flags = 0;
+  int active = 0;
+  check(need(api_->device_primary_ctx_get_state, "cuDevicePrimaryCtxGetState", of)(handle_of(*api_, of), &flags,
+                                                                                  &active),
+        "cuDevicePrimaryCtxGetState", [&] { return in_words(of); });
+  return {active != 0, context::flags_from(flags)};
+}
+
+void context_driver::set_primary_flags(device const& of, context_flags const& flags) const {
+  check(need(api_->device_primary_ctx_set_flags, "cuDevicePrimaryCtxSetFlags", of)(handle_of(*api_, of),
+                                                                                  context::bits_of(flags)),
+        "cuDevicePrimaryCtxSetFlags", [&] { return in_words(of); });
+}
+
+void context_driver::reset_primary(device const& of) const {
+  CUdevice const handle = handle_of(*api_, of);
+  if (primary(of).active) {
+    // Its handle can only be had by retaining it.
+    CUcontext retained = nullptr;
+    check(need(api_->device_primary_ctx_retain, "cuDevicePrimaryCtxRetain", of)(&retained, handle),
+          "cuDevicePrimaryCtxRetain", [&] { return in_words(of); });
+    auto const whose = context::registry::owner(retained);
+    static_cast<void>(need(api_->device_primary_ctx_release, "cuDevicePrimaryCtxRelease", of)(handle));
+    if (whose) { throw context_in_use("the primary context of " + *whose + " is held by flotilla: give it up first"); }
+  }
+  check(need(api_->device_primary_ctx_reset, "cuDevicePrimaryCtxReset", of)(handle), "cuDevicePrimaryCtxReset",
+        [&] { return in_words(of); });
+}
+
+}  // namespace flotilla

@@ -1,0 +1,69 @@
+#include "context/entered.hpp"
+
+#include <cstdio>
+#include <vector>
+
+#include <flotilla/context_ref.hpp>
+
+#include "context/lease.hpp"
+#include "context/registry.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::context {
+
+namespace {
+
+// How many bare pushes lie above each open scope of this thread, the innermost last; below all, those outside of any.
+std::vector<unsigned>& account() {
+  static thread_local std::vector<unsigned> made{0};
+  return made;
+}
+
+}  // namespace
+
+std::string in_words(CUcontext handle) {
+  if (auto const whose = registry::owner(handle)) { return "the context of " + *whose; }
+  char text[32];
+  std::snprintf(text, sizeof text, "context %p", static_cast<void*>(handle));
+  return text;
+}
+
+void enter(driver::table const& api, CUcontext handle) {
+  if (!registry::enter(handle, this_thread_token())) {
+    throw context_in_use(in_words(handle) + " is green and current on another thread: it is one thread's at a time");
+  }
+  if (CUresult const answer = api.ctx_push_current(handle); answer != CUDA_SUCCESS) {
+    registry::leave(handle);
+    driver::check(answer, "cuCtxPushCurrent", in_words(handle));
+  }
+}
+
+int leave(driver::table const& api, CUcontext handle) noexcept {
+  registry::leave(handle);
+  CUcontext popped = nullptr;
+  if (api.ctx_pop_current(&popped) != CUDA_SUCCESS) { return -1; }
+  if (popped == handle) [[likely]] { return 0; }
+  std::vector<CUcontext> above{popped};
+  while (api.ctx_pop_current(&popped) == CUDA_SUCCESS) {
+    if (popped == handle) { return static_cast<int>(above.size()); }
+    above.push_back(popped);
+  }
+  // Somebody has popped it: what is left is not ours to take away.
+  for (auto each = above.rbegin(); each != above.rend(); ++each) { api.ctx_push_current(*each); }
+  return -1;
+}
+
+void open_scope() noexcept { account().push_back(0); }
+void close_scope() noexcept { account().pop_back(); }
+void bare_push() noexcept { ++account().back(); }
+
+bool top_belongs_to_scope() noexcept { return account().size() > 1 && account().back() == 0; }
+
+bool bare_pop() noexcept {
+  if (top_belongs_to_scope()) { return false; }
+  // Outside of any scope the application may pop what it pushed through the driver itself.
+  if (account().back() > 0) { --account().back(); }
+  return true;
+}
+
+}  // namespace flotilla::context

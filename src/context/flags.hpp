@@ -1,0 +1,56 @@
+#pragma once
+// Settings of a context as the driver's flags, limits and preferences.
+
+#include <cuda.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <flotilla/context_ref.hpp>
+#include <flotilla/settings.hpp>
+
+namespace flotilla::context {
+
+/// Flags as a whole. @throws invalid_argument  They contradict each other.
+[[nodiscard]] unsigned bits_of(context_flags const& flags);
+[[nodiscard]] context_flags flags_from(unsigned bits) noexcept;
+
+/// The creation flags of what is set; what is not set is as in `otherwise`.
+[[nodiscard]] unsigned flags_of(device_settings const& asked, unsigned otherwise = 0) noexcept;
+/// Fills in what flags say.
+void read_flags(unsigned flags, device_settings& into) noexcept;
+
+/// A setting that is a limit of the driver.
+struct limit_entry {
+  CUlimit which;
+  std::string_view name;
+  std::optional<std::size_t> device_settings::*value;
+};
+inline constexpr std::array limit_table{
+    limit_entry{CU_LIMIT_STACK_SIZE, "limits.stack", &device_settings::stack_bytes},
+    limit_entry{CU_LIMIT_PRINTF_FIFO_SIZE, "limits.printf_fifo", &device_settings::printf_fifo_bytes},
+    limit_entry{CU_LIMIT_MALLOC_HEAP_SIZE, "limits.malloc_heap", &device_settings::malloc_heap_bytes},
+    limit_entry{CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, "limits.sync_depth", &device_settings::sync_depth},
+    limit_entry{CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, "limits.pending_launches",
+                &device_settings::pending_launches},
+    limit_entry{CU_LIMIT_MAX_L2_FETCH_GRANULARITY, "limits.l2_fetch_granularity",
+                &device_settings::l2_fetch_granularity},
+    limit_entry{CU_LIMIT_PERSISTING_L2_CACHE_SIZE, "limits.persisting_l2",
+                &device_settings::persisting_l2_bytes},
+};
+
+/// The settings that are flags, by name.
+inline constexpr std::array<std::string_view, 6> flag_names{
+    "schedule", "map_host", "lmem_resize_to_max", "coredump", "user_coredump", "sync_memops"};
+
+// cache_preference and bank_size count as the driver's own enumerations do
+static_assert(static_cast<int>(cache_preference::none) == CU_FUNC_CACHE_PREFER_NONE);
+static_assert(static_cast<int>(cache_preference::shared) == CU_FUNC_CACHE_PREFER_SHARED);
+static_assert(static_cast<int>(cache_preference::l1) == CU_FUNC_CACHE_PREFER_L1);
+static_assert(static_cast<int>(cache_preference::equal) == CU_FUNC_CACHE_PREFER_EQUAL);
+static_assert(static_cast<int>(bank_size::standard) == CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE);
+static_assert(static_cast<int>(bank_size::four) == CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
+static_assert(static_cast<int>(bank_size::eight) == CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+
+}  // namespace flotilla::context

@@ -1,0 +1,109 @@
+#include "context/floating_context.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <utility>
+
+#include "context/registry.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::context {
+
+namespace {
+
+using driver::check;
+
+std::atomic<unsigned> live{0};
+
+std::string in_words(device const& where) {
+  std::string const part = where.part < 0 ? "" : ", part " + std::to_string(where.part);
+  return "device " + std::to_string(where.ordinal.value) + " (" + where.name + part + ")";
+}
+
+}  // namespace
+
+unsigned live_contexts() noexcept { return live.load(std::memory_order_relaxed); }
+
+floating_context::floating_context(std::shared_ptr<driver::table const> api, device const& where, request asked)
+    : api_(std::move(api)), where_(where), asked_(std::move(asked)), subject_(in_words(where)) {
+  CUdevice device = 0;
+  check(api_->device_get(&device, where.driver_ordinal), "cuDeviceGet", subject_);
+  source_ = make_source(*api_, device, asked_, subject_, refused_);
+  handle_ = source_->handle();
+  bool touched = false;
+  bool pushed = false;
+  try {
+    check(api_->ctx_push_current(handle_), "cuCtxPushCurrent", subject_);
+    pushed = true;
+    if (source_->shared()) { found_ = read_back(*api_, subject_); }
+    touched = true;
+    set_up();
+    CUcontext popped = nullptr;
+    pushed = false;
+    check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", subject_);
+    context_source::kinds const kind = asked_.settings.context.value_or(context_source{}).kind;
+    if (kind != context_source::kinds::adopted) {
+      registry::add(handle_, subject_, kind == context_source::kinds::green);
+    }
+  } catch (...) {
+    if (touched && pushed && source_->shared()) { restore(*api_, asked_.settings, found_); }
+    if (pushed) {
+      CUcontext popped = nullptr;
+      api_->ctx_pop_current(&popped);
+    }
+    char const* call = nullptr;
+    source_->give_up(call);
+    throw;
+  }
+  live.fetch_add(1, std::memory_order_relaxed);
+}
+
+void floating_context::set_up() {
+  apply(*api_, asked_.settings, refusal_policy{subject_, asked_.best_effort}, refused_);
+  effective_ = read_back(*api_, subject_);
+  effective_.context = asked_.settings.context.value_or(context_source::owned());
+  if (asked_.slice) { effective_.context->multiprocessors = asked_.slice->sm.smCount; }
+  CUexecAffinityParam limit{};
+  if (asked_.settings.exec_affinity && api_->ctx_get_exec_affinity != nullptr &&
+      api_->ctx_get_exec_affinity(&limit, CU_EXEC_AFFINITY_TYPE_SM_COUNT) == CUDA_SUCCESS) {
+    effective_.exec_affinity = limit.param.smCount.val;
+  }
+}
+
+floating_context::~floating_context() { destroy(); }
+
+void floating_context::destroy() noexcept {
+  if (handle_ == nullptr) { return; }
+  live.fetch_sub(1, std::memory_order_relaxed);
+  unsigned const on_stacks = registry::times_entered(handle_);
+  if (source_->shared()) { put_back(); }
+  if (on_stacks != 0) {
+    // A corpse on somebody's stack is worse than what is lost here.
+    std::fprintf(stderr, "flotilla: the context of %s is not given up: a thread has it current still\n",
+                 subject_.c_str());
+    handle_ = nullptr;
+    return;
+  }
+  registry::remove(std::exchange(handle_, nullptr));
+  char const* call = "";
+  CUresult const answer = source_->give_up(call);
+  say(call, answer);
+}
+
+void floating_context::put_back() noexcept {
+  if (api_->ctx_push_current(handle_) != CUDA_SUCCESS) { return; }  // its owner has destroyed it
+  restore(*api_, asked_.settings, found_);
+  CUcontext popped = nullptr;
+  say("cuCtxPopCurrent", api_->ctx_pop_current(&popped));
+}
+
+void floating_context::say(char const* call, CUresult answer) const noexcept {
+  // At the process's end the driver may be gone before us, with all it held. After a fault it answers
+  // the fault, and the process is all that can be cleaned up.
+  if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED && !is_sticky(driver::status_of(answer))) {
+    std::fprintf(stderr, "flotilla: %s failed on %s: %s\n", call, subject_.c_str(),
+                 to_string(driver::status_of(answer)).c_str());
+  }
+}
+
+}  // namespace flotilla::context

@@ -1,0 +1,233 @@
+#include "context/source.hpp"
+
+#include <utility>
+
+#include "context/flags.hpp"
+#include "context/registry.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::context {
+
+namespace {
+
+using driver::check;
+
+/// What a device's compute mode has to do with a context that could not be made.
+std::string with_compute_mode(driver::table const& api, CUdevice device, std::string subject) {
+  int mode = CU_COMPUTEMODE_DEFAULT;
+  if (api.device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device) != CUDA_SUCCESS) {
+    return subject;
+  }
+  if (mode == CU_COMPUTEMODE_PROHIBITED) {
+    return subject + ", whose compute mode prohibits contexts (nvidia-smi -c DEFAULT permits them)";
+  }
+  if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
+    return subject + ", whose compute mode is exclusive: another process may be using it "
+                     "(nvidia-smi -c DEFAULT permits more than one)";
+  }
+  return subject;
+}
+
+class owned_source final : public source {
+ public:
+  owned_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject,
+               refusals& into)
+      : api_(api) {
+    unsigned const flags = flags_of(asked.settings);
+    if (asked.settings.exec_affinity) {
+      CUresult const answer = create_limited(device, flags, *asked.settings.exec_affinity);
+      refusal_policy{subject, asked.best_effort}.check(answer, "cuCtxCreate", "exec_affinity",
+                                                       asked.settings, into);
+    }
+    if (handle_ == nullptr) {
+      // The elder form makes the same context; the younger one exists for parameters that are not asked for.
+      check(api.ctx_create(&handle_, flags, device), "cuCtxCreate",
+            [&] { return with_compute_mode(api, device, subject); });
+    }
+    // It was left current on this thread.
+    CUcontext popped = nullptr;
+    if (CUresult const answer = api.ctx_pop_current(&popped); answer != CUDA_SUCCESS) {
+      api.ctx_destroy(std::exchange(handle_, nullptr));
+      check(answer, "cuCtxPopCurrent", subject);
+    }
+  }
+
+  CUresult give_up(char const*& call) noexcept override {
+    call = "cuCtxDestroy";
+    return api_.ctx_destroy(std::exchange(handle_, nullptr));
+  }
+
+ private:
+  CUresult create_limited(CUdevice device, unsigned flags, unsigned multiprocessors) {
+    CUexecAffinityParam limit{};
+    limit.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT;
+    limit.param.smCount.val = multiprocessors;
+    if (api_.ctx_create_v4 != nullptr) {
+      CUctxCreateParams with{};
+      with.execAffinityParams = &limit;
+      with.numExecAffinityParams = 1;
+      return api_.ctx_create_v4(&handle_, &with, flags, device);
+    }
+    if (api_.ctx_create_v3 != nullptr) { return api_.ctx_create_v3(&handle_, &limit, 1, flags, device); }
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+
+  driver::table const& api_;
+};
+
+/// The primary context's flags, set while it is inactive and put back when it is again.
+class primary_flags {
+ public:
+  primary_flags(driver::table const& api, CUdevice device, device_settings const& asked, std::string const& subject)
+      : api_(api), device_(device) {
+    check(api.device_primary_ctx_get_state != nullptr ? api.device_primary_ctx_get_state(device, &found_, &active_)
+                                                      : CUDA_ERROR_NOT_SUPPORTED,
+          "cuDevicePrimaryCtxGetState", subject);
+    // A primary context maps host memory always, and an H200's driver refuses to be asked for it.
+    unsigned const wanted = flags_of(asked, found_) & ~unsigned{CU_CTX_MAP_HOST};
+    // Of an active one they are set through the context itself (see apply).
+    if (active_ != 0 || wanted == found_) { return; }
+    check(api.device_primary_ctx_set_flags != nullptr ? api.device_primary_ctx_set_flags(device, wanted)
+                                                      : CUDA_ERROR_NOT_SUPPORTED,
+          "cuDevicePrimaryCtxSetFlags", subject);
+    changed_ = true;
+  }
+  [[nodiscard]] bool was_active() const noexcept { return active_ != 0; }
+  /// For whoever had set them before and has not made the context yet.
+  void put_back() noexcept {
+    unsigned now = 0;
+    int active = 0;
+    if (found_ == 0 && !changed_) { return; }
+    if (active_ == 0 && api_.device_primary_ctx_get_state(device_, &now, &active) == CUDA_SUCCESS &&
+        active == 0 && now != found_) {
+      static_cast<void>(api_.device_primary_ctx_set_flags(device_, found_));
+    }
+  }
+
+ private:
+  driver::table const& api_;
+  CUdevice device_;
+  unsigned found_ = 0;
+  int active_ = 0;
+  bool changed_ = false;
+};
+
+class primary_source final : public source {
+ public:
+  primary_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject)
+      : api_(api), device_(device), flags_(api, device, asked.settings, subject) {
+    CUresult const answer = api.device_primary_ctx_retain != nullptr && api.device_primary_ctx_release != nullptr
+                                ? api.device_primary_ctx_retain(&handle_, device)
+                                : CUDA_ERROR_NOT_SUPPORTED;
+    if (answer != CUDA_SUCCESS) { flags_.put_back(); }
+    check(answer, "cuDevicePrimaryCtxRetain", [&] { return with_compute_mode(api, device, subject); });
+    // It was never ours alone: anybody may retain it after us.
+    shared_ = flags_.was_active();
+  }
+
+  CUresult give_up(char const*& call) noexcept override {
+    call = "cuDevicePrimaryCtxRelease";
+    handle_ = nullptr;
+    CUresult const answer = api_.device_primary_ctx_release(device_);
+    flags_.put_back();
+    return answer;
+  }
+
+ private:
+  driver::table const& api_;
+  CUdevice device_;
+  primary_flags flags_;
+};
+
+class adopted_source final : public source {
+ public:
+  adopted_source(driver::table const& api, CUdevice device, CUcontext handle, std::string const& subject) {
+    auto const refuse = [&](std::string const& why) {
+      throw invalid_argument(subject + ": the context handed in to be adopted " + why);
+    };
+    if (handle == nullptr) { refuse("is null"); }
+    if (auto const whose = registry::owner(handle)) { refuse("is flotilla's own, of " + *whose); }
+    unsigned version = 0;
+    if (CUresult const answer = api.ctx_get_api_version(handle, &version); answer != CUDA_SUCCESS) {
+      refuse("is unknown to the driver: destroyed, or of another driver (cuCtxGetApiVersion answered " +
+             to_string(driver::status_of(answer)) + ")");
+    }
+    if (CUresult const answer = api.ctx_push_current(handle); answer != CUDA_SUCCESS) {
+      refuse("cannot be made current (cuCtxPushCurrent answered " + to_string(driver::status_of(answer)) + ")");
+    }
+    CUdevice where = -1;
+    CUresult const answer = api.ctx_get_device(&where);
+    CUcontext popped = nullptr;
+    api.ctx_pop_current(&popped);
+    if (answer != CUDA_SUCCESS) {
+      refuse("belongs to no device (cuCtxGetDevice answered " + to_string(driver::status_of(answer)) + ")");
+    }
+    if (where != device) { refuse("belongs to the driver's device " + std::to_string(where)); }
+    handle_ = handle;
+    shared_ = true;
+  }
+
+  CUresult give_up(char const*& call) noexcept override {
+    call = "";  // its owner's affair
+    handle_ = nullptr;
+    return CUDA_SUCCESS;
+  }
+};
+
+class green_source final : public source {
+ public:
+  green_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject)
+      : api_(api), flags_(api, device, asked.settings, subject) {
+    auto const failed = [&](CUresult answer, char const* call) {
+      if (answer == CUDA_SUCCESS) { return; }
+      if (green_ != nullptr) { api.green_ctx_destroy(std::exchange(green_, nullptr)); }
+      flags_.put_back();
+      check(answer, call, [&] { return with_compute_mode(api, device, subject); });
+    };
+    bool const all = api.dev_resource_generate_desc != nullptr && api.green_ctx_create != nullptr &&
+                     api.green_ctx_destroy != nullptr && api.ctx_from_green_ctx != nullptr;
+    failed(all && asked.slice ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, "cuGreenCtxCreate");
+    CUdevResource slice = *asked.slice;
+    CUdevResourceDesc description = nullptr;
+    failed(api.dev_resource_generate_desc(&description, &slice, 1), "cuDevResourceGenerateDesc");
+    failed(api.green_ctx_create(&green_, description, device, CU_GREEN_CTX_DEFAULT_STREAM), "cuGreenCtxCreate");
+    failed(api.ctx_from_green_ctx(&handle_, green_), "cuCtxFromGreenCtx");
+    shared_ = flags_.was_active();
+  }
+
+  CUresult give_up(char const*& call) noexcept override {
+    call = "cuGreenCtxDestroy";
+    handle_ = nullptr;
+    CUresult const answer = api_.green_ctx_destroy(std::exchange(green_, nullptr));
+    flags_.put_back();
+    return answer;
+  }
+
+ private:
+  driver::table const& api_;
+  primary_flags flags_;  // a green context lies over the primary one and has its flags
+  CUgreenCtx green_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<source> make_source(driver::table const& api, CUdevice device, request const& asked,
+                                    std::string const& subject, refusals& into) {
+  context_source const from = asked.settings.context.value_or(context_source::owned());
+  if (from.kind != context_source::kinds::owned && asked.settings.exec_affinity) {
+    throw invalid_argument(subject + ": exec_affinity is for owned contexts, and this one is " + to_string(from));
+  }
+  switch (from.kind) {
+    case context_source::kinds::owned:
+      return std::make_unique<owned_source>(api, device, asked, subject, into);
+    case context_source::kinds::primary:
+      return std::make_unique<primary_source>(api, device, asked, subject);
+    case context_source::kinds::adopted:
+      return std::make_unique<adopted_source>(api, device, from.handle, subject);
+    case context_source::kinds::green:
+      return std::make_unique<green_source>(api, device, asked, subject);
+  }
+  throw invalid_argument(subject + ": there is no source of contexts " + to_string(from));
+}
+
+}  // namespace flotilla::context

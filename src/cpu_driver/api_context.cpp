@@ -1,0 +1,122 @@
+// Contexts and the calling thread's stack of them.
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/entry.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+CUresult create_context(char const* entry, CUcontext* made, unsigned flags,
+                        CUdevice ordinal) noexcept {
+  return with_driver(entry, [&](driver_state& state) {
+    device* const home = state.find_device(ordinal);
+    if (home == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+    if (made == nullptr || !context::valid_flags(flags)) { return CUDA_ERROR_INVALID_VALUE; }
+    CUcontext const created = context::create(*home, flags, context_kind::owned);
+    try {
+      context_stack::push(created);
+    } catch (...) {
+      context::destroy(created);
+      throw;
+    }
+    *made = created;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice ordinal) {
+  return create_context(__func__, made, flags, ordinal);
+}
+
+FLOTILLA_CPU_API CUresult cuCtxCreate_v3(CUcontext* made, CUexecAffinityParam* affinities,
+                                         int count, unsigned flags, CUdevice ordinal) {
+  if (affinities != nullptr || count != 0) { return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY; }
+  return create_context(__func__, made, flags, ordinal);
+}
+
+FLOTILLA_CPU_API CUresult cuCtxCreate_v4(CUcontext* made, CUctxCreateParams* wishes, unsigned flags,
+                                         CUdevice ordinal) {
+  if (wishes != nullptr) {
+    if (wishes->numExecAffinityParams != 0) { return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY; }
+    if (wishes->cigParams != nullptr) { return CUDA_ERROR_NOT_SUPPORTED; }
+  }
+  return create_context(__func__, made, flags, ordinal);
+}
+
+FLOTILLA_CPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+    if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    {
+      auto const found = state.contexts().find(handle);
+      // Primary contexts are released, and green ones destroyed by their own name.
+      if (!found || found->kind() == context_kind::primary) { return CUDA_ERROR_INVALID_CONTEXT; }
+    }
+    if (!context::destroy(handle)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (context_stack::top() == handle) { context_stack::pop(); }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxAttach(CUcontext* attached, unsigned flags) {
+  return with_place(__func__, [&](place& here) {
+    if (attached == nullptr || flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
+    here.whole->attach();
+    *attached = here.handle;
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
+  return with_context<when_poisoned::ignore>(__func__, [&](context& current) {
+    if (current.self() != handle || context_stack::top() != handle) {
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (current.kind() == context_kind::primary) {
+      // It can be detached from as often as it was attached to; who retained it has to release it.
+      return current.detach_but_last() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (current.detach()) {
+      context::destroy(handle);
+      context_stack::pop();
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+    if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    place found;
+    if (!find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    context_stack::push(handle);
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxPopCurrent_v2(CUcontext* popped) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+    CUcontext const taken = context_stack::pop();
+    if (taken == nullptr) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (popped != nullptr) { *popped = taken; }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxSetCurrent(CUcontext handle) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+    place found;
+    if (handle != nullptr && !find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    context_stack::pop();
+    if (handle != nullptr) { context_stack::push(handle); }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxGetCurrent(CUcontext* current) {
+  return with_driver<when_poisoned::ignore>(
+      __func__, [&](driver_state&) { return answer(current, context_stack::top()); });
+}
+
+}  // namespace flotilla::cpu_driver

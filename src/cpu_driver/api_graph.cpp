@@ -1,0 +1,119 @@
+// Graphs as they are defined: nodes and edges.
+#include <span>
+
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/graph_entry.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+/// Adds a node that does what `make(node_work&)` says.
+template <class Make>
+CUresult add_node(char const* entry, CUgraphNode* made, CUgraph to, CUgraphNode const* after,
+                  std::size_t count, Make&& make) noexcept {
+  return with_graph(entry, to, [&](graph& found) {
+    if (made == nullptr || (after == nullptr && count != 0)) { return CUDA_ERROR_INVALID_VALUE; }
+    node_work work;
+    if (CUresult const status = make(work)) { return status; }
+    return found.add(*made, {after, count}, std::move(work));
+  });
+}
+
+template <class Work>
+CUresult set_event(node_work& work, CUevent what) {
+  if (!driver_state::get().events().find(what)) { return CUDA_ERROR_INVALID_HANDLE; }
+  work.emplace<Work>().what = what;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuGraphCreate(CUgraph* made, unsigned flags) {
+  return with_driver(__func__, [&](driver_state& state) {
+    if (made == nullptr || flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
+    *made = state.graphs().open()->self();
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphDestroy(CUgraph handle) {
+  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
+    return state.graphs().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddKernelNode_v2(CUgraphNode* made, CUgraph to,
+                                                  CUgraphNode const* after, std::size_t count,
+                                                  CUDA_KERNEL_NODE_PARAMS const* wanted) {
+  return add_node(__func__, made, to, after, count, [&](node_work& work) {
+    return wanted != nullptr ? set_kernel(work.emplace<kernel_work>(), *wanted, nullptr)
+                             : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* made, CUgraph to,
+                                                   CUgraphNode const* after, std::size_t count,
+                                                   CUDA_BATCH_MEM_OP_NODE_PARAMS const* wanted) {
+  return add_node(__func__, made, to, after, count, [&](node_work& work) {
+    return wanted != nullptr ? set_memory_ops(work.emplace<memory_ops_work>(), *wanted)
+                             : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddEmptyNode(CUgraphNode* made, CUgraph to,
+                                              CUgraphNode const* after, std::size_t count) {
+  return add_node(__func__, made, to, after, count, [](node_work&) { return CUDA_SUCCESS; });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddEventRecordNode(CUgraphNode* made, CUgraph to,
+                                                    CUgraphNode const* after, std::size_t count,
+                                                    CUevent what) {
+  return add_node(__func__, made, to, after, count,
+                  [&](node_work& work) { return set_event<record_work>(work, what); });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddEventWaitNode(CUgraphNode* made, CUgraph to,
+                                                  CUgraphNode const* after, std::size_t count,
+                                                  CUevent what) {
+  return add_node(__func__, made, to, after, count,
+                  [&](node_work& work) { return set_event<wait_work>(work, what); });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddHostNode(CUgraphNode* made, CUgraph to,
+                                             CUgraphNode const* after, std::size_t count,
+                                             CUDA_HOST_NODE_PARAMS const* wanted) {
+  return add_node(__func__, made, to, after, count, [&](node_work& work) {
+    if (wanted == nullptr || wanted->fn == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    work.emplace<call_host>(wanted->fn, wanted->userData);
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
+  return with_node(__func__, handle,
+                   [&](graph& of, std::uint32_t) { return of.remove(handle); });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphClone(CUgraph* made, CUgraph original) {
+  return with_graph(__func__, original, [&](graph& found) {
+    if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *made = driver_state::get().graphs().open(found)->self();
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original,
+                                                 CUgraph clone) {
+  return with_graph(__func__, clone, [&](graph& in) {
+    auto const place = driver_state::get().graph_nodes().find(original);
+    if (found == nullptr || !place || in.original() != place->of) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    CUgraphNode const copy = in.node_at(place->index);
+    if (copy == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *found = copy;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,93 @@
+// Launches.
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/entry.hpp"
+#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/launch.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+/// A grid whose blocks may wait for each other. Ours run one after the other, so only one block
+/// can.
+CUresult launch_cooperative(stream& where, launch_request const& wanted) {
+  cpu::index3 const& grid = wanted.grid_size;
+  bool const one_block = grid.x <= 1 && grid.y <= 1 && grid.z <= 1;
+  return one_block ? launch(where, wanted) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/// Hints may be passed over, promises that cannot be kept may not.
+CUresult read_attributes(CUlaunchConfig const& config, bool& cooperative) noexcept {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    CUlaunchAttribute const& each = config.attrs[i];
+    switch (number_of(each.id)) {
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: cooperative = each.value.cooperative != 0; break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        auto const& size = each.value.clusterDim;
+        if (size.x > 1 || size.y > 1 || size.z > 1) { return CUDA_ERROR_NOT_SUPPORTED; }
+        break;
+      }
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
+      default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuLaunchKernel(CUfunction what, unsigned grid_x, unsigned grid_y,
+                                         unsigned grid_z, unsigned block_x, unsigned block_y,
+                                         unsigned block_z, unsigned shared_bytes, CUstream where,
+                                         void** parameters, void** extra) {
+  return with_stream(__func__, where, [&](stream& found) {
+    return launch(found, {what,
+                          {grid_x, grid_y, grid_z},
+                          {block_x, block_y, block_z},
+                          shared_bytes,
+                          parameters,
+                          extra});
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction what,
+                                           void** parameters, void** extra) {
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return with_stream(__func__, config->hStream, [&](stream& found) {
+    bool cooperative = false;
+    if (CUresult const status = read_attributes(*config, cooperative)) { return status; }
+    launch_request const wanted{what,
+                                {config->gridDimX, config->gridDimY, config->gridDimZ},
+                                {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                config->sharedMemBytes,
+                                parameters,
+                                extra};
+    return cooperative ? launch_cooperative(found, wanted) : launch(found, wanted);
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuLaunchCooperativeKernel(CUfunction what, unsigned grid_x,
+                                                    unsigned grid_y, unsigned grid_z,
+                                                    unsigned block_x, unsigned block_y,
+                                                    unsigned block_z, unsigned shared_bytes,
+                                                    CUstream where, void** parameters) {
+  return with_stream(__func__, where, [&](stream& found) {
+    return launch_cooperative(found, {what,
+                                      {grid_x, grid_y, grid_z},
+                                      {block_x, block_y, block_z},
+                                      shared_bytes,
+                                      parameters,
+                                      nullptr});
+  });
+}
+
+}  // namespace flotilla::cpu_driver

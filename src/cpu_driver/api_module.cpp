@@ -1,0 +1,184 @@
+// Modules and their functions.
+#include <limits>
+
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/entry.hpp"
+#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/function_facts.hpp"
+#include "cpu_driver/launch.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+constexpr std::size_t unknown = loaded_image::unknown_size;
+
+CUresult load_module(context& current, CUmodule* made, void const* code, std::size_t bytes) {
+  std::shared_ptr<loaded_image const> image;
+  if (CUresult const status = load_image(code, bytes, image)) { return status; }
+  *made = module::create(current, std::move(image), nullptr);
+  return CUDA_SUCCESS;
+}
+
+CUresult load_module(char const* entry, CUmodule* made, void const* code) noexcept {
+  return with_context(entry, [&](context& current) {
+    if (made == nullptr || code == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return load_module(current, made, code, unknown);
+  });
+}
+
+template <class Body>
+CUresult with_module(char const* entry, CUmodule handle, Body&& body) noexcept {
+  return with_driver(entry, [&](driver_state& state) {
+    auto const found = state.modules().find(handle);
+    return found ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+/// A function; or a kernel, which means its function in the current context.
+template <class Body>
+CUresult with_function(char const* entry, CUfunction handle, Body&& body) noexcept {
+  return with_driver(entry, [&](driver_state& state) {
+    driver_state::function_table::ref found = state.functions().find(handle);
+    if (!found) {
+      if (!state.kernels().find(reinterpret_cast<CUkernel>(handle))) {
+        return CUDA_ERROR_INVALID_HANDLE;
+      }
+      driver_state::context_table::ref current;
+      if (CUresult const status = current_context(current)) { return status; }
+      if (CUresult const status = find_function(handle, *current, found)) { return status; }
+    }
+    return body(*found);
+  });
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuModuleLoad(CUmodule* made, char const* path) {
+  return with_context(__func__, [&](context& current) {
+    if (made == nullptr || path == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    std::vector<std::byte> bytes;
+    if (CUresult const status = read_file(path, bytes)) { return status; }
+    return load_module(current, made, bytes.data(), bytes.size());
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuModuleLoadData(CUmodule* made, void const* code) {
+  return load_module(__func__, made, code);
+}
+
+FLOTILLA_CPU_API CUresult cuModuleLoadDataEx(CUmodule* made, void const* code, unsigned,
+                                             CUjit_option*, void**) {
+  return load_module(__func__, made,
+                     code);  // options are the PTX compiler's; nothing is compiled here
+}
+
+FLOTILLA_CPU_API CUresult cuModuleUnload(CUmodule handle) {
+  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
+    auto const found = state.modules().find(handle);
+    if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
+    if (found->library() != nullptr) {
+      return CUDA_ERROR_NOT_PERMITTED;
+    }  // it goes with the library
+    found->owner().fifo().flush();
+    return found->owner().destroy_module(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuModuleGetFunction(CUfunction* found, CUmodule handle,
+                                              char const* name) {
+  return with_module(__func__, handle, [&](module& in) {
+    if (found == nullptr || name == nullptr || *name == 0) { return CUDA_ERROR_INVALID_VALUE; }
+    CUfunction const known = in.get_function(name);
+    if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
+    *found = known;
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule handle,
+                                               char const* name) {
+  return with_module(__func__, handle, [&](module& in) {
+    bool const asks = address != nullptr || bytes != nullptr;  // one of them is enough
+    if (name == nullptr || !asks) { return CUDA_ERROR_INVALID_VALUE; }
+    cpu::global_record const* const known = in.find_global(name);
+    if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
+    if (address != nullptr) { *address = reinterpret_cast<CUdeviceptr>(known->address); }
+    if (bytes != nullptr) { *bytes = known->bytes; }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return with_driver(__func__, [&](driver_state&) {
+    if (mode == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *mode = CU_MODULE_LAZY_LOADING;  // a library's module is loaded when a context first needs it
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncLoad(CUfunction handle) {
+  return with_function(__func__, handle,
+                       [](function&) { return CUDA_SUCCESS; });  // found is loaded
+}
+
+FLOTILLA_CPU_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
+  return with_function(__func__, handle, [&](function&) {
+    if (state == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which,
+                                             CUfunction handle) {
+  return with_function(__func__, handle, [&](function& found) {
+    if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return function_attribute(*value, number_of(which), found.record(), found.settings());
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which,
+                                             int value) {
+  return with_function(__func__, handle, [&](function& found) {
+    return set_function_attribute(number_of(which), value, found.settings());
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
+  return with_function(__func__, handle, [&](function& found) {
+    if (!known_cache_preference(number_of(config))) { return CUDA_ERROR_INVALID_VALUE; }
+    found.prefer_cache(config);
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config) {
+  return with_function(__func__, handle, [&](function&) {
+    return known_bank_size(number_of(config)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncGetModule(CUmodule* of, CUfunction handle) {
+  return with_function(__func__, handle, [&](function& found) {
+    if (of == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *of = found.of();
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncGetName(char const** name, CUfunction handle) {
+  return with_function(__func__, handle, [&](function& found) {
+    if (name == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *name = found.record().name;
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset,
+                                             size_t* bytes) {
+  return with_function(__func__, handle, [&](function& found) {
+    return parameter_info(found.record(), index, offset, bytes);
+  });
+}
+
+}  // namespace flotilla::cpu_driver

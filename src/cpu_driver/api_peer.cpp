@@ -1,0 +1,57 @@
+// Peers: which devices reach which others' memory, and which contexts have asked for it. All memory
+// is the host's, so that everything reaches everything; what is asked for is only kept in mind.
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/entry.hpp"
+#include "cpu_driver/enum_number.hpp"
+
+namespace flotilla::cpu_driver {
+
+FLOTILLA_CPU_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice peer) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+    if (state.find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+    if (can == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    if (state.find_device(peer) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+    *can = ordinal != peer ? 1 : 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute which,
+                                                  CUdevice from, CUdevice to) {
+  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+    if (state.find_device(from) == nullptr || state.find_device(to) == nullptr || from == to) {
+      return CUDA_ERROR_INVALID_DEVICE;
+    }
+    switch (number_of(which)) {
+      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: return answer(value, 0);  // all alike
+      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: return answer(value, 1);
+      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:  // there are no arrays
+      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: return answer(value, 0);
+      default: return CUDA_ERROR_INVALID_VALUE;
+    }
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  return with_context(__func__, [&](context& current) {
+    if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
+    place other;
+    if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    // Also for a context and itself.
+    if (&other.whole->home() == &current.home()) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }
+    return current.enable_peer(*other.whole) ? CUDA_SUCCESS
+                                             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  return with_context(__func__, [&](context& current) {
+    place other;
+    if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    return current.disable_peer(*other.whole) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  });
+}
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,96 @@
+// What an address is.
+#include <cstring>
+
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/entry.hpp"
+#include "cpu_driver/enum_number.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+template <class Value>
+CUresult write_to(void* to, Value value) noexcept {
+  std::memcpy(to, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+CUresult pointer_attribute(void* to, int which, allocation const& of,
+                           CUdeviceptr address) noexcept {
+  bool const on_host = of.kind == memory_kind::host || of.kind == memory_kind::registered;
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return write_to(to, of.owner);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return write_to(to, on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_to(to, address);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      return on_host ? write_to(to, address) : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write_to(to, static_cast<unsigned long long>(of.id));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write_to(to, 0u);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, of.home->ordinal());
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write_to(to, of.address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write_to(to, of.bytes);
+    case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return write_to(to, static_cast<CUmemoryPool>(nullptr));
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+/// What is said of an address that no context knows, to whoever asks for several facts at once.
+CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, int{CU_DEVICE_INVALID});
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_to(to, CUdeviceptr{0});
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return CUDA_SUCCESS;  // what stands there is left
+    default: break;
+  }
+  // As large as any fact of that kind is, and all zero.
+  allocation const nothing{};
+  if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE || which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
+      which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MAPPED) {
+    return write_to(to, 0u);
+  }
+  return pointer_attribute(to, which, nothing, address);
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which,
+                                                CUdeviceptr address) {
+  return with_driver(__func__, [&](driver_state& state) {
+    if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    auto const found = state.memory().find(address);
+    return found ? pointer_attribute(value, number_of(which), *found, address)
+                 : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which,
+                                                 void** values, CUdeviceptr address) {
+  return with_driver(__func__, [&](driver_state& state) {
+    if (count == 0 || which == nullptr || values == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    auto const found = state.memory().find(address);
+    for (unsigned i = 0; i < count; ++i) {
+      int const asked = number_of(which[i]);
+      if (values[i] == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+      CUresult const status = found ? pointer_attribute(values[i], asked, *found, address)
+                                    : fact_of_nothing(values[i], asked, address);
+      if (status == CUDA_ERROR_INVALID_VALUE) {
+        static_cast<void>(write_to(values[i], CUdeviceptr{0}));  // device memory's host address
+      } else if (status != CUDA_SUCCESS) {
+        return status;
+      }
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,181 @@
+// Streams, host functions, values written and waited for.
+#include <algorithm>
+
+#include "cpu_driver/api.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/entry.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int priority) noexcept {
+  return with_driver(entry, [&](driver_state&) {
+    // Before the context is looked for, as on an H200.
+    if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    place here;
+    if (CUresult const status = current_place(here)) { return status; }
+    if ((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) { return CUDA_ERROR_INVALID_VALUE; }
+    auto const kind =
+        flags == CU_STREAM_NON_BLOCKING ? stream_kind::non_blocking : stream_kind::blocking;
+    *made = here.streams().create(
+        kind, std::clamp(priority, stream::greatest_priority, stream::least_priority));
+    return CUDA_SUCCESS;
+  });
+}
+
+/// A question about a stream: it is answered also when the process is poisoned.
+template <class Body>
+CUresult about_stream(char const* entry, CUstream handle, Body&& body) noexcept {
+  return with_stream<when_poisoned::ignore>(entry, handle, std::forward<Body>(body));
+}
+
+bool is_word(CUdeviceptr address, std::size_t bytes) {
+  return address % bytes == 0 && driver_state::get().memory().covers(address, bytes);
+}
+
+CUresult write(char const* entry, CUstream where, CUdeviceptr address, std::uint64_t value,
+               std::uint8_t width, unsigned flags) noexcept {
+  return with_stream(entry, where, [&](stream& found) {
+    if ((flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER}) != 0 ||
+        !is_word(address, width)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    found.enqueue(write_value{reinterpret_cast<void*>(address), value, width});
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult wait(char const* entry, CUstream where, CUdeviceptr address, std::uint64_t value,
+              std::uint8_t width, unsigned flags) noexcept {
+  return with_stream(entry, where, [&](stream& found) {
+    unsigned const comparison = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
+    if (comparison > CU_STREAM_WAIT_VALUE_NOR || !is_word(address, width)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    found.enqueue(wait_value{reinterpret_cast<void const*>(address), value, comparison, width});
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+FLOTILLA_CPU_API CUresult cuStreamCreate(CUstream* made, unsigned flags) {
+  return create_stream(__func__, made, flags, stream::least_priority);
+}
+
+FLOTILLA_CPU_API CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int priority) {
+  return create_stream(__func__, made, flags, priority);
+}
+
+FLOTILLA_CPU_API CUresult cuStreamDestroy_v2(CUstream handle) {
+  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
+    auto const found = state.streams().find(handle);
+    return found && found->group().destroy(handle) ? CUDA_SUCCESS : no_stream(handle);
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
+  return with_stream(__func__, handle, [](stream& found) {
+    bool const idle =
+        found.kind() == stream_kind::legacy ? found.group().legacy_idle() : found.idle();
+    // A fault empties streams: idle counts only if there was none until then.
+    if (CUresult const status = fault::status()) { return status; }
+    return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
+  return with_stream(__func__, handle, [](stream& found) {
+    if (found.kind() == stream_kind::legacy && !found.group().legacy_idle()) {
+      // The NULL stream is done when those are that it waits for.
+      latch reached(1);
+      found.enqueue(reach_latch{&reached});
+      reached.wait(found.owner().patience());
+    } else {
+      found.synchronize(found.owner().patience());
+    }
+    found.owner().fifo().flush();
+    return fault::status();
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamWaitEvent(CUstream handle, CUevent awaited, unsigned flags) {
+  return with_stream(__func__, handle, [&](stream& found) {
+    if ((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) != 0) { return CUDA_ERROR_INVALID_VALUE; }
+    auto const what = driver_state::get().events().find(awaited);
+    if (!what) { return CUDA_ERROR_INVALID_HANDLE; }
+    auto latest = what->latest();
+    if (latest && !latest->passed()) { found.enqueue(wait_event{std::move(latest)}); }
+    return CUDA_SUCCESS;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamGetCtx(CUstream handle, CUcontext* owner) {
+  return about_stream(__func__, handle, [&](stream& found) {
+    green_context const* const part = found.group().part();
+    return answer(owner, part != nullptr ? part->self() : found.owner().self());
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamGetDevice(CUstream handle, CUdevice* ordinal) {
+  return about_stream(__func__, handle, [&](stream& found) {
+    return answer(ordinal, found.owner().home().ordinal());
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  return about_stream(__func__, handle,
+                      [&](stream& found) { return answer(priority, found.priority()); });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  return about_stream(__func__, handle, [&](stream& found) {
+    return answer(flags, found.kind() == stream_kind::non_blocking
+                             ? unsigned{CU_STREAM_NON_BLOCKING}
+                             : unsigned{CU_STREAM_DEFAULT});
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  return about_stream(__func__, handle, [&](stream& found) { return answer(id, found.id()); });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return about_stream(__func__, handle,
+                      [&](stream&) { return answer(status, CU_STREAM_CAPTURE_STATUS_NONE); });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamEndCapture(CUstream handle, CUgraph*) {
+  // Nothing here begins a capture, so none can be ended.
+  return with_stream(__func__, handle, [](stream&) { return CUDA_ERROR_ILLEGAL_STATE; });
+}
+
+FLOTILLA_CPU_API CUresult cuStreamWriteValue32_v2(CUstream where, CUdeviceptr address,
+                                                  cuuint32_t value, unsigned flags) {
+  return write(__func__, where, address, value, 4, flags);
+}
+
+FLOTILLA_CPU_API CUresult cuStreamWriteValue64_v2(CUstream where, CUdeviceptr address,
+                                                  cuuint64_t value, unsigned flags) {
+  return write(__func__, where, address, value, 8, flags);
+}
+
+FLOTILLA_CPU_API CUresult cuStreamWaitValue32_v2(CUstream where, CUdeviceptr address,
+                                                 cuuint32_t value, unsigned flags) {
+  return wait(__func__, where, address, value, 4, flags);
+}
+
+FLOTILLA_CPU_API CUresult cuStreamWaitValue64_v2(CUstream where, CUdeviceptr address,
+                                                 cuuint64_t value, unsigned flags) {
+  return wait(__func__, where, address, value, 8, flags);
+}
+
+FLOTILLA_CPU_API CUresult cuLaunchHostFunc(CUstream where, CUhostFn function, void* user) {
+  return with_stream(__func__, where, [&](stream& found) {
+    if (function == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    found.enqueue(call_host{function, user});
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace flotilla::cpu_driver

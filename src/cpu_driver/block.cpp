@@ -1,0 +1,310 @@
+#include "cpu_driver/block.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "cpu_driver/fiber_switch.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+// Below this a host compiler's frames and the C library's printf would not fit; sanitizers' frames
+// are larger.
+#if defined(FLOTILLA_ASAN) || defined(FLOTILLA_TSAN)
+constexpr std::size_t least_stack_bytes = 256 * 1024;
+#else
+constexpr std::size_t least_stack_bytes = 64 * 1024;
+#endif
+// What a host's frames take more than a GPU's, for which the kernel's author has counted.
+constexpr std::size_t stack_margin_bytes = 32 * 1024;
+constexpr std::size_t shared_alignment = 128;
+
+}  // namespace
+
+struct block_runner::block_fiber {
+  block_fiber(block_runner& runner, std::size_t stack_bytes)
+      : owner(&runner), flow(stack_bytes, &block_runner::fiber_body, this) {}
+
+  block_runner* owner;
+  fiber flow;
+  block_fiber* next = nullptr;
+  bool idle = false;
+
+  // While it waits in a warp operation.
+  void* lane = nullptr;
+  std::uint32_t mask = 0;
+  cpu::warp_completion complete = nullptr;
+};
+
+void block_runner::fiber_queue::push(block_fiber* f) {
+  f->next = nullptr;
+  (last != nullptr ? last->next : first) = f;
+  last = f;
+}
+
+block_runner::block_fiber* block_runner::fiber_queue::pop() {
+  block_fiber* const f = first;
+  if (f != nullptr && (first = f->next) == nullptr) { last = nullptr; }
+  return f;
+}
+
+void block_runner::fiber_queue::take_all(fiber_queue& other) {
+  if (other.first == nullptr) { return; }
+  (last != nullptr ? last->next : first) = other.first;
+  last = other.last;
+  other = {};
+}
+
+block_runner& block_runner::of_this_thread() {
+  thread_local block_runner runner;
+  return runner;
+}
+
+block_runner::block_runner() {
+  adopt_thread(os_thread_);
+  services_.driver = this;
+  services_.sync_threads = &sync_threads;
+  services_.warp_step = &warp_step;
+  services_.yield = &yield;
+  services_.trap = [](cpu::block_services* s) { of(s).trap(); };
+  services_.assert_failed = [](cpu::block_services* s, char const* expression, char const* file,
+                               unsigned line, char const* function) {
+    of(s).assert_failed(expression, file, line, function);
+  };
+  services_.print = [](cpu::block_services* s, char const* format, std::va_list arguments) {
+    return of(s).print(format, arguments);
+  };
+  services_.allocate = [](cpu::block_services* s, std::size_t bytes) {
+    grid_hooks const& hooks = of(s).grid_->hooks;
+    return hooks.allocate(hooks.user, bytes);
+  };
+  services_.release = [](cpu::block_services* s, void* address) {
+    grid_hooks const& hooks = of(s).grid_->hooks;
+    if (address != nullptr) { hooks.release(hooks.user, address); }
+  };
+}
+
+block_runner::~block_runner() = default;
+
+bool block_runner::begin(grid const& what) noexcept {
+  grid_ = &what;
+  services_.grid_size = what.grid_size;
+  services_.block_size = what.block_size;
+  services_.thread_count = what.block_size.x * what.block_size.y * what.block_size.z;
+
+  std::size_t const wanted = std::max(least_stack_bytes, what.stack_bytes + stack_margin_bytes);
+  if (wanted > stack_bytes_) {
+    idle_ = nullptr;
+    fibers_.clear();  // all idle: no block is running
+    stack_bytes_ = wanted;
+  }
+  if (what.dynamic_shared_bytes > dynamic_shared_bytes_) {
+    std::size_t const bytes =
+        (what.dynamic_shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+    dynamic_shared_.reset(std::aligned_alloc(shared_alignment, bytes));
+    dynamic_shared_bytes_ = dynamic_shared_ ? bytes : 0;
+    if (!dynamic_shared_) {
+      complain("no memory for its dynamic shared memory");
+      return false;
+    }
+  }
+  services_.dynamic_shared = dynamic_shared_.get();
+  return true;
+}
+
+grid_end block_runner::run(cpu::index3 block_index, std::uint32_t multiprocessor) {
+  services_.block_index = block_index;
+  services_.multiprocessor = multiprocessor;
+  services_.next_thread = 0;
+  services_.next_index = {0, 0, 0};
+  services_.exited_count = 0;
+  std::fill_n(services_.exited, (services_.thread_count + cpu::warp_lanes - 1) / cpu::warp_lanes,
+              0u);
+  end_ = grid_end::completed;
+
+  running_ = idle_fiber();
+  if (running_ != nullptr) { switch_execution(os_thread_, running_->flow); }
+  if (end_ != grid_end::completed) { drop_parked_fibers(); }
+  return end_;
+}
+
+void block_runner::fiber_body(void* self) {
+  auto& fiber = *static_cast<block_fiber*>(self);
+  block_runner& runner = *fiber.owner;
+  for (;;) {
+    runner.grid_->kernel->run_threads(&runner.services_, runner.grid_->arguments);
+    fiber.idle = true;
+    fiber.next = runner.idle_;
+    runner.idle_ = &fiber;
+    runner.go_to(runner.next_fiber());
+  }
+}
+
+// Null, with `end_` set, when there is no memory for one more.
+block_runner::block_fiber* block_runner::idle_fiber() {
+  if (idle_ == nullptr) {
+    std::unique_ptr<block_fiber> made;
+    try {
+      made = std::make_unique<block_fiber>(*this, stack_bytes_);
+      fibers_.reserve(fibers_.size() + 1);
+    } catch (std::bad_alloc const&) { made = nullptr; }
+    if (!made || !made->flow.valid()) {
+      complain("no memory for the stacks of its threads");
+      end_ = grid_end::trapped;
+      return nullptr;
+    }
+    fibers_.push_back(std::move(made));
+    return fibers_.back().get();
+  }
+  block_fiber* const f = idle_;
+  idle_ = f->next;
+  f->idle = false;
+  return f;
+}
+
+// What can go on now. Null: nothing; the block is done, or can never be.
+block_runner::block_fiber* block_runner::next_fiber() {
+  if (block_fiber* const f = runnable_.pop()) { return f; }
+  if (services_.next_thread < services_.thread_count) { return idle_fiber(); }
+  wake_after_exits();
+  if (block_fiber* const f = runnable_.pop()) { return f; }
+  if (services_.exited_count < services_.thread_count) {
+    report_deadlock();
+    end_ = grid_end::trapped;
+  }
+  return nullptr;
+}
+
+// Threads that exited count as arrived. Looked at only here, when no thread can go on otherwise.
+void block_runner::wake_after_exits() {
+  if (at_barrier_.first != nullptr &&
+      barrier_arrived_ + services_.exited_count == services_.thread_count) {
+    release_barrier();
+  }
+  for (std::uint32_t w = 0; w * cpu::warp_lanes < services_.thread_count; ++w) {
+    for (std::uint32_t l = 0; l < cpu::warp_lanes; ++l) {
+      if (warps_[w].waiting >> l & 1u) {
+        complete_warp(w, warps_[w].at[l]->mask, warps_[w].at[l]->complete);
+      }
+    }
+  }
+}
+
+// Leaves the running fiber, which is queued somewhere if it is to be resumed; `next` null: the
+// block is over.
+[[gnu::always_inline]] inline void block_runner::go_to(block_fiber* next) {
+  block_fiber& self = *running_;
+  if (next == &self) { return; }
+  cpu::index3 const index = services_.thread_index;
+  std::uint32_t const number = services_.thread_number;
+  running_ = next;
+  switch_execution(self.flow, next != nullptr ? static_cast<execution&>(next->flow) : os_thread_);
+  services_.thread_index = index;
+  services_.thread_number = number;
+}
+
+void block_runner::abandon(grid_end how) {
+  end_ = how;
+  go_to(nullptr);
+  __builtin_unreachable();  // dropped, and begun anew: see drop_parked_fibers
+}
+
+void block_runner::drop_parked_fibers() {
+  runnable_ = {};
+  at_barrier_ = {};
+  barrier_arrived_ = 0;
+  barrier_true_ = 0;
+  for (warp& w : warps_) { w.waiting = 0; }
+  for (auto& f : fibers_) {
+    if (f->idle) { continue; }
+    f->flow.restart();
+    f->idle = true;
+    f->next = idle_;
+    idle_ = f.get();
+  }
+}
+
+int block_runner::sync_threads(cpu::block_services* services, bool predicate) {
+  block_runner& self = of(services);
+  ++self.barrier_arrived_;
+  self.barrier_true_ += predicate;
+  if (self.barrier_arrived_ + services->exited_count == services->thread_count) {
+    self.release_barrier();
+  } else {
+    self.at_barrier_.push(self.running_);
+    self.go_to(self.next_fiber());
+  }
+  return self.barrier_result_;
+}
+
+void block_runner::release_barrier() {
+  barrier_result_ = barrier_true_;
+  barrier_arrived_ = 0;
+  barrier_true_ = 0;
+  runnable_.take_all(at_barrier_);
+}
+
+void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, void* lane,
+                             cpu::warp_completion complete) {
+  block_runner& self = of(services);
+  std::uint32_t const w = services->thread_number / cpu::warp_lanes;
+  std::uint32_t const l = services->thread_number % cpu::warp_lanes;
+  if ((mask >> l & 1u) == 0) {
+    self.complain("a warp operation's mask does not name the lane that calls it");
+    self.abandon(grid_end::trapped);
+  }
+  block_fiber* const mine = self.running_;
+  mine->lane = lane;
+  mine->mask = mask;
+  mine->complete = complete;
+  self.warps_[w].at[l] = mine;
+  self.warps_[w].waiting |= 1u << l;
+  if (!self.complete_warp(w, mask, complete)) { self.go_to(self.next_fiber()); }
+}
+
+// Ends the operation if all its lanes are there; then all but the running one are made runnable.
+bool block_runner::complete_warp(std::uint32_t number, std::uint32_t mask,
+                                 cpu::warp_completion complete) {
+  warp& w = warps_[number];
+  std::uint32_t const lanes_there_are =
+      std::min(services_.thread_count - number * cpu::warp_lanes, cpu::warp_lanes);
+  std::uint32_t const all = lanes_there_are == cpu::warp_lanes ? ~0u : (1u << lanes_there_are) - 1;
+  std::uint32_t const needed = mask & all & ~services_.exited[number];
+  if ((needed & ~w.waiting) != 0) { return false; }
+
+  void* lanes[cpu::warp_lanes];
+  for (std::uint32_t l = 0; l < cpu::warp_lanes; ++l) {
+    if ((needed >> l & 1u) == 0) { continue; }
+    block_fiber const& f = *w.at[l];
+    if (f.mask != mask || f.complete != complete) { return false; }
+    lanes[l] = f.lane;
+  }
+  complete(lanes, needed);
+  w.waiting &= ~needed;
+  for (std::uint32_t l = 0; l < cpu::warp_lanes; ++l) {
+    if ((needed >> l & 1u) != 0 && w.at[l] != running_) { runnable_.push(w.at[l]); }
+  }
+  return true;
+}
+
+void block_runner::yield(cpu::block_services* services) {
+  block_runner& self = of(services);
+  bool const more_to_begin = services->next_thread < services->thread_count;
+  if (!more_to_begin && self.runnable_.first == nullptr) { return; }
+  // Threads that have not begun first: behind those that wait for them in turns they would never
+  // begin.
+  block_fiber* const next = more_to_begin ? self.idle_fiber() : self.runnable_.pop();
+  if (next == nullptr) { self.abandon(grid_end::trapped); }
+  self.runnable_.push(self.running_);
+  self.go_to(next);
+}
+
+void block_runner::trap() { abandon(grid_end::trapped); }
+
+void block_runner::assert_failed(char const* expression, char const* file, unsigned line,
+                                 char const* function) {
+  report_assert(expression, file, line, function);
+  abandon(grid_end::assert_failed);
+}
+
+}  // namespace flotilla::cpu_driver

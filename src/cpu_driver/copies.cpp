@@ -1,0 +1,95 @@
+#include "cpu_driver/copies.hpp"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "cpu_driver/context.hpp"
+#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/fault.hpp"
+#include "cpu_driver/perform.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+bool allowed(copy_end const& end, std::size_t bytes) {
+  if (end.address == 0) { return false; }
+  memory_map const& memory = driver_state::get().memory();
+  switch (end.what) {
+    case copy_end::kind::device: return memory.covers(end.address, bytes);
+    case copy_end::kind::host: return true;
+    case copy_end::kind::either:
+      return !memory.find(end.address) || memory.covers(end.address, bytes);
+  }
+  return false;
+}
+
+bool pageable(copy_end const& end) {
+  return end.what != copy_end::kind::device && !driver_state::get().memory().find(end.address);
+}
+
+void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
+
+bool allowed(fill_request const& wanted) {
+  return wanted.address % wanted.width == 0 && wanted.elements <= ~std::size_t{0} / wanted.width &&
+         driver_state::get().memory().covers(wanted.address, wanted.elements * wanted.width);
+}
+
+fill_memory operation_of(fill_request const& wanted) noexcept {
+  return {as_pointer(wanted.address), wanted.value, wanted.width, wanted.elements};
+}
+
+}  // namespace
+
+CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t bytes) {
+  if (bytes == 0) { return CUDA_SUCCESS; }
+  if (!allowed(to, bytes) || !allowed(from, bytes)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (here.legacy_idle()) {
+    // Nothing to wait for: not worth a trip through the device's thread.
+    if (CUresult const status = fault::status()) { return status; }
+    std::memmove(as_pointer(to.address), as_pointer(from.address), bytes);
+  } else {
+    here.legacy().enqueue(
+        copy_bytes{as_pointer(to.address), as_pointer(from.address), bytes, {}});
+    here.legacy().synchronize(here.owner().patience());
+  }
+  here.owner().fifo().flush();
+  return fault::status();
+}
+
+CUresult copy_in(stream& where, copy_end to, copy_end from, std::size_t bytes) {
+  if (bytes == 0) { return CUDA_SUCCESS; }
+  if (!allowed(to, bytes) || !allowed(from, bytes)) { return CUDA_ERROR_INVALID_VALUE; }
+  bool const to_pageable = pageable(to);
+  copy_bytes copy{as_pointer(to.address), as_pointer(from.address), bytes, {}};
+  if (pageable(from) && !to_pageable) {
+    copy.staged = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::memcpy(copy.staged.get(), copy.from, bytes);
+  }
+  where.enqueue(std::move(copy));
+  if (!to_pageable) { return CUDA_SUCCESS; }
+  where.synchronize(where.owner().patience());
+  return fault::status();
+}
+
+CUresult fill_now(stream_group& here, fill_request const& wanted) {
+  if (wanted.elements == 0) { return CUDA_SUCCESS; }
+  if (!allowed(wanted)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (here.legacy_idle()) {
+    if (CUresult const status = fault::status()) { return status; }
+    perform_fill(operation_of(wanted));
+  } else {
+    here.legacy().enqueue(operation_of(wanted));
+    here.legacy().synchronize(here.owner().patience());
+  }
+  return fault::status();
+}
+
+CUresult fill_in(stream& where, fill_request const& wanted) {
+  if (wanted.elements == 0) { return CUDA_SUCCESS; }
+  if (!allowed(wanted)) { return CUDA_ERROR_INVALID_VALUE; }
+  where.enqueue(operation_of(wanted));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace flotilla::cpu_driver

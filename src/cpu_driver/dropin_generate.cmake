@@ -1,0 +1,53 @@
+# Makes the C file that gives the drop-in every name of the driver API:
+#
+#   cmake -D NAMES=dropin_names.txt -D OUTPUT=dropin_names.c -P dropin_generate.cmake
+#
+# One weak function a name, which answers CUDA_ERROR_NOT_SUPPORTED and touches none of its arguments, so that
+# its signature does not matter; what the CPU driver implements overrides it at link time. And a table of
+# them all, for cuGetProcAddress.
+
+if(NOT NAMES OR NOT OUTPUT)
+  message(FATAL_ERROR "dropin_generate.cmake needs -D NAMES=<file> and -D OUTPUT=<file>")
+endif()
+
+file(STRINGS "${NAMES}" names REGEX "^cu[A-Za-z0-9_]+$")
+list(LENGTH names count)
+if(count EQUAL 0)
+  message(FATAL_ERROR "dropin_generate.cmake: no names in ${NAMES}")
+endif()
+
+set(functions "")
+set(table "")
+foreach(name IN LISTS names)
+  string(APPEND functions "FLOTILLA_UNSUPPORTED(${name})\n")
+  string(APPEND table "  {\"${name}\", (void (*)(void))&${name}},\n")
+endforeach()
+
+set(text "/* Made by dropin_generate.cmake. */
+#include <stddef.h>
+
+enum { not_supported = 801 }; /* CUDA_ERROR_NOT_SUPPORTED */
+
+#define FLOTILLA_UNSUPPORTED(name) \\
+  __attribute__((weak, visibility(\"default\"))) int name(void) { return not_supported; }
+
+${functions}
+struct flotilla_dropin_symbol {
+  char const* name;
+  void (*address)(void);
+};
+
+struct flotilla_dropin_symbol const flotilla_dropin_symbols[] = {
+${table}};
+size_t const flotilla_dropin_symbol_count = ${count};
+")
+
+# Only when it has changed, so that a new configure does not compile it again.
+if(EXISTS "${OUTPUT}")
+  file(READ "${OUTPUT}" before)
+else()
+  set(before "")
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE "${OUTPUT}" "${text}")
+endif()

@@ -1,0 +1,19 @@
+#include "cpu_driver/fault.hpp"
+
+#include "cpu_driver/driver_state.hpp"
+
+namespace flotilla::cpu_driver::fault {
+
+void raise(CUresult status) noexcept {
+  CUresult healthy = CUDA_SUCCESS;
+  // release: pairs with the acquire in status()
+  if (!detail::word.compare_exchange_strong(healthy, status, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+    return;
+  }
+  driver_state::get().nudge_devices();
+}
+
+void reset() noexcept { detail::word.store(CUDA_SUCCESS, std::memory_order_release); }
+
+}  // namespace flotilla::cpu_driver::fault

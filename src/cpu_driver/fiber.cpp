@@ -1,0 +1,38 @@
+#include "cpu_driver/fiber.hpp"
+
+#include "cpu_driver/fiber_switch.hpp"
+
+namespace flotilla::cpu_driver {
+
+struct fiber_entry {
+  [[noreturn]] static void run(fcontext::transfer_t transfer) {
+    auto& self = static_cast<fiber&>(passage::arrived(transfer));
+    self.body_(self.body_context_);
+    __builtin_unreachable();  // the body never returns
+  }
+};
+
+fiber::fiber(std::size_t stack_bytes, void (*body)(void*), void* body_context)
+    : stack_(stack_bytes), body_(body), body_context_(body_context) {
+  if (stack_.valid()) { restart(); }
+}
+
+fiber::~fiber() {
+  sanitizer::destroyed(*this);
+  if (stack_.valid()) { sanitizer::stack_forgotten(stack_.bottom(), stack_.size()); }
+}
+
+void fiber::restart() {
+  sanitizer::destroyed(*this);
+  sanitizer::stack_forgotten(stack_.bottom(), stack_.size());
+  sanitizer::created(*this);
+  fake_stack =
+      nullptr;  // ASan's own frames of a dropped fiber, if it keeps any, are lost: a trap is rare
+  stack_bottom = stack_.bottom();
+  stack_size = stack_.size();
+  context = fcontext::make_fcontext(stack_.top(), stack_.size(), &fiber_entry::run);
+}
+
+void adopt_thread(execution& own) { sanitizer::adopted(own); }
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,28 @@
+#pragma once
+// Memory for a fiber's stack, with a page below it that faults.
+
+#include <cstddef>
+
+namespace flotilla::cpu_driver {
+
+class fiber_stack {
+ public:
+  /// `bytes` is rounded up to pages. Check `valid()`: there may be no memory. Where the system
+  /// grants no more separate mappings, the stack comes without its guard page.
+  explicit fiber_stack(std::size_t bytes) noexcept;
+  ~fiber_stack();
+  fiber_stack(fiber_stack const&) = delete;
+  fiber_stack& operator=(fiber_stack const&) = delete;
+
+  [[nodiscard]] bool valid() const noexcept { return mapping_ != nullptr; }
+  [[nodiscard]] void* bottom() const noexcept;  // lowest usable address
+  [[nodiscard]] void* top() const noexcept;     // one past the highest; stacks grow down
+  [[nodiscard]] std::size_t size() const noexcept;
+
+ private:
+  void* mapping_ = nullptr;
+  std::size_t mapped_ = 0;
+  std::size_t offset_;  // of the top below the end of the mapping
+};
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,240 @@
+#include "cpu_driver/graph.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "cpu_driver/driver_state.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+bool waits(node_work const& work) noexcept {
+  if (std::holds_alternative<wait_work>(work)) { return true; }
+  auto const* const operations = std::get_if<memory_ops_work>(&work);
+  return operations != nullptr &&
+         std::any_of(operations->operations.begin(), operations->operations.end(), &is_wait);
+}
+
+bool contains(std::vector<std::uint32_t> const& all, std::uint32_t wanted) noexcept {
+  return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
+}  // namespace
+
+graph::graph(CUgraph self, graph const& original) : self_(self), original_(original.self_) {
+  std::lock_guard const lock(original.mutex_);
+  nodes_.resize(original.nodes_.size());
+  try {
+    for (auto const& each : original.nodes_) {
+      if (!each) { continue; }
+      auto copy = std::make_unique<graph_node>(*each);
+      copy->addresses.clear();
+      copy->self = driver_state::get().graph_nodes().open(self_, each->index)->self;
+      nodes_[each->index] = std::move(copy);
+    }
+  } catch (...) {
+    for (auto const& each : nodes_) {
+      if (each) { driver_state::get().graph_nodes().close(each->self); }
+    }
+    throw;
+  }
+}
+
+graph::~graph() {
+  for (auto const& each : nodes_) {
+    if (each) { driver_state::get().graph_nodes().close(each->self); }
+  }
+}
+
+graph_node* graph::at(std::uint32_t index) const noexcept {
+  return index < nodes_.size() ? nodes_[index].get() : nullptr;
+}
+
+graph_node* graph::own(CUgraphNode handle) const {
+  auto const place = driver_state::get().graph_nodes().find(handle);
+  return place && place->of == self_ ? at(place->index) : nullptr;
+}
+
+CUresult graph::own_all(std::span<CUgraphNode const> handles,
+                        std::vector<graph_node*>& found) const {
+  for (CUgraphNode const handle : handles) {
+    graph_node* const node = own(handle);
+    if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    found.push_back(node);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_work work) {
+  std::lock_guard const lock(mutex_);
+  auto node = std::make_unique<graph_node>();
+  std::vector<graph_node*> before;
+  if (CUresult const status = own_all(after, before)) { return status; }
+  for (graph_node const* each : before) {
+    if (contains(node->after, each->index)) { return CUDA_ERROR_INVALID_VALUE; }
+    node->after.push_back(each->index);
+  }
+  node->index = static_cast<std::uint32_t>(nodes_.size());
+  node->work = std::move(work);
+  nodes_.reserve(nodes_.size() + 1);  // what can fail comes before the handle
+  node->self = driver_state::get().graph_nodes().open(self_, node->index)->self;
+  made = node->self;
+  nodes_.push_back(std::move(node));
+  return CUDA_SUCCESS;
+}
+
+CUresult graph::remove(CUgraphNode which) {
+  std::lock_guard const lock(mutex_);
+  graph_node const* const node = own(which);
+  if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+  std::uint32_t const index = node->index;
+  for (auto const& each : nodes_) {
+    if (each) { std::erase(each->after, index); }
+  }
+  nodes_[index].reset();
+  driver_state::get().graph_nodes().close(which);
+  return CUDA_SUCCESS;
+}
+
+CUresult graph::add_edges(std::span<CUgraphNode const> from, std::span<CUgraphNode const> to) {
+  std::lock_guard const lock(mutex_);
+  std::vector<graph_node*> starts;
+  std::vector<graph_node*> ends;
+  if (CUresult const status = own_all(from, starts)) { return status; }
+  if (CUresult const status = own_all(to, ends)) { return status; }
+  std::size_t added = 0;
+  bool good = true;
+  for (; good && added < starts.size(); ++added) {
+    auto& after = ends[added]->after;
+    if (starts[added] == ends[added] || contains(after, starts[added]->index)) {
+      good = false;
+      break;
+    }
+    try {
+      after.push_back(starts[added]->index);
+    } catch (...) {
+      while (added-- > 0) { ends[added]->after.pop_back(); }
+      throw;
+    }
+  }
+  if (good) { return CUDA_SUCCESS; }
+  // Taken back in reverse: each is then the last of its node.
+  while (added-- > 0) { ends[added]->after.pop_back(); }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult graph::remove_edges(std::span<CUgraphNode const> from, std::span<CUgraphNode const> to) {
+  std::lock_guard const lock(mutex_);
+  std::vector<graph_node*> starts;
+  std::vector<graph_node*> ends;
+  if (CUresult const status = own_all(from, starts)) { return status; }
+  if (CUresult const status = own_all(to, ends)) { return status; }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (!contains(ends[i]->after, starts[i]->index)) { return CUDA_ERROR_INVALID_VALUE; }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (starts[j] == starts[i] && ends[j] == ends[i]) { return CUDA_ERROR_INVALID_VALUE; }
+    }
+  }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    std::erase(ends[i]->after, starts[i]->index);
+  }
+  return CUDA_SUCCESS;
+}
+
+std::vector<CUgraphNode> graph::nodes() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<CUgraphNode> found;
+  for (auto const& each : nodes_) {
+    if (each) { found.push_back(each->self); }
+  }
+  return found;
+}
+
+std::vector<CUgraphNode> graph::roots() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<CUgraphNode> found;
+  for (auto const& each : nodes_) {
+    if (each && each->after.empty()) { found.push_back(each->self); }
+  }
+  return found;
+}
+
+std::vector<graph::edge> graph::edges() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<edge> found;
+  for (auto const& each : nodes_) {
+    if (!each) { continue; }
+    for (std::uint32_t const before : each->after) {
+      found.emplace_back(nodes_[before]->self, each->self);
+    }
+  }
+  return found;
+}
+
+std::vector<CUgraphNode> graph::dependencies(std::uint32_t index) const {
+  std::lock_guard const lock(mutex_);
+  std::vector<CUgraphNode> found;
+  if (graph_node const* const node = at(index)) {
+    for (std::uint32_t const before : node->after) { found.push_back(nodes_[before]->self); }
+  }
+  return found;
+}
+
+std::vector<CUgraphNode> graph::dependents(std::uint32_t index) const {
+  std::lock_guard const lock(mutex_);
+  std::vector<CUgraphNode> found;
+  for (auto const& each : nodes_) {
+    if (each && contains(each->after, index)) { found.push_back(each->self); }
+  }
+  return found;
+}
+
+CUgraphNode graph::node_at(std::uint32_t index) const {
+  std::lock_guard const lock(mutex_);
+  graph_node const* const node = at(index);
+  return node != nullptr ? node->self : nullptr;
+}
+
+CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) const {
+  std::lock_guard const lock(mutex_);
+  std::vector<std::size_t> missing(nodes_.size());
+  std::vector<std::vector<std::uint32_t>> followers(nodes_.size());
+  using candidate = std::pair<bool, std::uint32_t>;  // waits, index: the least goes first
+  std::priority_queue<candidate, std::vector<candidate>, std::greater<>> ready;
+  std::size_t left = 0;
+  for (auto const& each : nodes_) {
+    if (!each) { continue; }
+    ++left;
+    missing[each->index] = each->after.size();
+    for (std::uint32_t const before : each->after) { followers[before].push_back(each->index); }
+    if (each->after.empty()) { ready.emplace(waits(each->work), each->index); }
+  }
+  std::vector<std::uint32_t> step_of(nodes_.size());
+  steps.reserve(left);
+  while (!ready.empty()) {
+    graph_node const& next = *nodes_[ready.top().second];
+    ready.pop();
+    std::vector<std::uint32_t> after;
+    for (std::uint32_t const before : next.after) { after.push_back(step_of[before]); }
+    std::sort(after.begin(), after.end());
+    step_of[next.index] = static_cast<std::uint32_t>(steps.size());
+    steps.push_back({next.self, next.index, std::move(after), next.work});
+    for (std::uint32_t const follower : followers[next.index]) {
+      if (--missing[follower] == 0) { ready.emplace(waits(nodes_[follower]->work), follower); }
+    }
+  }
+  if (steps.size() == left) { return CUDA_SUCCESS; }
+  // Some nodes still miss others. Going back from one to what it misses must come round.
+  auto const stuck = [&](std::uint32_t index) { return missing[index] != 0; };
+  std::uint32_t at_node = 0;
+  while (!nodes_[at_node] || !stuck(at_node)) { ++at_node; }
+  for (std::size_t step = 0; step < left; ++step) {
+    auto const& after = nodes_[at_node]->after;
+    at_node = *std::find_if(after.begin(), after.end(), stuck);
+  }
+  offender = nodes_[at_node]->self;
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,134 @@
+#include "cpu_driver/helper_crew.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/tbb_bridge.hpp"
+#include "cpu_driver/block.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+class helper_crew {
+ public:
+  // Never destroyed: a worker may still be on its way to it when the process ends.
+  static helper_crew& of_process() {
+    static auto* const crew = new helper_crew;
+    return *crew;
+  }
+
+  void open(shared_blocks& blocks) {
+    std::uint64_t const left = blocks.total - blocks.next.load();
+    int to_post = 0;
+    {
+      std::lock_guard const lock{mutex_};
+      open_.push_back(&blocks);
+      // Posts that no worker has taken stay with oneTBB: never more of them than there are workers.
+      to_post = static_cast<int>(
+          std::min({left, static_cast<std::uint64_t>(workers_ - posted_),
+                    static_cast<std::uint64_t>(blocks.most_helpers)}));
+      posted_ += to_post;
+    }
+    for (int i = 0; i < to_post; ++i) { arena_.post(job_); }
+  }
+
+  // Only for helpers that have begun, which are each in a block.
+  void close(shared_blocks& blocks) {
+    std::unique_lock lock{mutex_};
+    std::erase(open_, &blocks);
+    helper_left_.wait(lock, [&] { return blocks.helpers == 0; });
+  }
+
+ private:
+  helper_crew() : workers_(helpers_at_most()), arena_(workers_) {}
+
+  // One run of the posted job: help one grid. Then the worker goes back to oneTBB, which others
+  // need, too; where there is more to help with, by way of another post.
+  void help() {
+    std::unique_lock lock{mutex_};
+    if (shared_blocks* const blocks = most_in_need()) {
+      ++blocks->helpers;
+      lock.unlock();
+      blocks->work();
+      lock.lock();
+      if (--blocks->helpers == 0) {
+        helper_left_.notify_all();
+      }  // under the lock: then `blocks` may be gone
+    }
+    if (most_in_need() != nullptr) {
+      lock.unlock();
+      arena_.post(job_);
+      return;
+    }
+    --posted_;
+  }
+
+  shared_blocks* most_in_need() const {
+    shared_blocks* found = nullptr;
+    for (shared_blocks* const b : open_) {
+      bool const has_work = b->next.load() < b->total && b->end.load() == grid_end::completed &&
+                            b->helpers < b->most_helpers;
+      if (has_work && (found == nullptr || b->helpers < found->helpers)) { found = b; }
+    }
+    return found;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable helper_left_;
+  std::vector<shared_blocks*> open_;  // guarded by mutex_
+  int posted_ = 0;                    // guarded by mutex_: posts not run to their end
+  int const workers_;
+  base::posted_job job_{[](void* self) { static_cast<helper_crew*>(self)->help(); }, this, {}};
+  base::worker_arena arena_;
+};
+
+}  // namespace
+
+cpu::index3 block_index_of(std::uint64_t number, cpu::index3 grid_size) {
+  auto const x = static_cast<std::uint32_t>(number % grid_size.x);
+  number /= grid_size.x;
+  return {x, static_cast<std::uint32_t>(number % grid_size.y),
+          static_cast<std::uint32_t>(number / grid_size.y)};
+}
+
+int helpers_at_most() {
+  static int const count = std::max(static_cast<int>(std::thread::hardware_concurrency()) - 1, 0);
+  return count;
+}
+
+void shared_blocks::work() {
+  block_runner& runner = block_runner::of_this_thread();
+  if (!runner.begin(what)) {
+    end = grid_end::trapped;
+    return;
+  }
+  for (;;) {
+    // relaxed: it only hands out numbers; what blocks have written is ordered by the crew's mutex.
+    std::uint64_t const first = next.fetch_add(at_a_time, std::memory_order_relaxed);
+    if (first >= total) { return; }
+    std::uint64_t const last = std::min(first + at_a_time, total);
+    for (std::uint64_t number = first; number < last; ++number) {
+      if (end.load(std::memory_order_relaxed) != grid_end::completed) {
+        return;
+      }  // a hint; as above
+      grid_end const how = runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
+      if (how != grid_end::completed) {
+        auto none = grid_end::completed;
+        end.compare_exchange_strong(none, how);  // the first failure is the grid's
+        return;
+      }
+    }
+  }
+}
+
+void work_with_helpers(shared_blocks& blocks) {
+  helper_crew& crew = helper_crew::of_process();
+  crew.open(blocks);
+  blocks.work();
+  crew.close(blocks);
+}
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,112 @@
+#include "cpu_driver/library.hpp"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "cpu_driver/context.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/image_format.hpp"
+
+namespace flotilla::cpu_driver {
+
+std::shared_ptr<function_settings> kernel::settings(int device) {
+  std::lock_guard const lock(mutex_);
+  auto& found = settings_[device];
+  if (!found) { found = std::make_shared<function_settings>(); }
+  return found;
+}
+
+CUresult load_image(void const* code, std::size_t bytes,
+                    std::shared_ptr<loaded_image const>& loaded) {
+  if (!loaded_image::recognised(code, bytes)) { return CUDA_ERROR_INVALID_IMAGE; }
+  loaded = loaded_image::load(code, bytes);
+  if (loaded) { return CUDA_SUCCESS; }
+  std::fprintf(stderr, "flotilla CPU driver: cannot load a CPU image: %s\n",
+               loaded_image::load_error());
+  return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+}
+
+CUresult read_file(char const* path, std::vector<std::byte>& bytes) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> const file(std::fopen(path, "rb"), &std::fclose);
+  if (!file) { return CUDA_ERROR_FILE_NOT_FOUND; }
+  std::array<std::byte, 65536> block;
+  while (std::size_t const got = std::fread(block.data(), 1, block.size(), file.get())) {
+    bytes.insert(bytes.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got));
+  }
+  return std::ferror(file.get()) ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_SUCCESS;
+}
+
+CUresult library::create(void const* code, std::size_t bytes, CUlibrary& made) {
+  std::shared_ptr<loaded_image const> first;
+  if (CUresult const status = load_image(code, bytes, first)) { return status; }
+  auto const* const start = static_cast<std::byte const*>(code);
+  std::vector<std::byte> copy(start, start + cpu_image_bytes(code, bytes));
+  made = driver_state::get().libraries().open(std::move(copy), std::move(first))->self();
+  return CUDA_SUCCESS;
+}
+
+library::library(CUlibrary self, std::vector<std::byte> code,
+                 std::shared_ptr<loaded_image const> first)
+    : self_(self), code_(std::move(code)), first_(std::move(first)) {
+  kernels_.reserve(first_->kernels().size());
+  for (cpu::kernel_record const& each : first_->kernels()) {
+    kernels_.push_back(driver_state::get().kernels().open(self_, each)->self());
+  }
+}
+
+library::~library() {
+  auto& state = driver_state::get();
+  for (CUkernel const each : kernels_) { state.kernels().close(each); }
+  for (auto const& [owner, of] : modules_) {
+    // Through its context, which may be ending and doing the same.
+    if (auto const live = state.contexts().find(owner); live && live->id() == of.context_id) {
+      static_cast<void>(live->destroy_module(of.module));
+    }
+  }
+}
+
+CUkernel library::find_kernel(std::string_view name) const {
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    if (first_->kernels()[i].name == name) { return kernels_[i]; }
+  }
+  return nullptr;
+}
+
+CUresult library::module_in(context& owner, CUmodule& found) {
+  std::lock_guard const lock(mutex_);
+  loaded& of = modules_[owner.self()];
+  if (of.context_id != owner.id()) { of = {nullptr, owner.id()}; }
+  CUmodule& known = of.module;
+  if (known == nullptr) {
+    // Contexts come and go while a library stays: forget those that have gone.
+    std::erase_if(modules_, [&](auto const& entry) {
+      return entry.second.module != nullptr && !driver_state::get().contexts().find(entry.first);
+    });
+    auto image = first_;
+    if (first_taken_) {
+      if (CUresult const status = load_image(code_.data(), code_.size(), image)) { return status; }
+    }
+    known = module::create(owner, std::move(image), self_);
+    first_taken_ = true;
+  }
+  found = known;
+  return CUDA_SUCCESS;
+}
+
+CUresult function_of(CUkernel handle, context& owner, CUfunction& found) {
+  auto& state = driver_state::get();
+  auto const asked = state.kernels().find(handle);
+  if (!asked) { return CUDA_ERROR_INVALID_HANDLE; }
+  auto const of = state.libraries().find(asked->of());
+  if (!of) { return CUDA_ERROR_INVALID_HANDLE; }
+  CUmodule loaded = nullptr;
+  if (CUresult const status = of->module_in(owner, loaded)) { return status; }
+  auto const there = state.modules().find(loaded);
+  if (!there) { return CUDA_ERROR_INVALID_HANDLE; }
+  found = there->get_function(asked->record().name, asked->settings(owner.home().ordinal()));
+  return found != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+}  // namespace flotilla::cpu_driver

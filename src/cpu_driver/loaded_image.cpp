@@ -1,0 +1,97 @@
+#include "cpu_driver/loaded_image.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cpu_driver/image_format.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+thread_local std::string last_error;
+
+class file_descriptor {
+ public:
+  explicit file_descriptor(int fd) : fd_(fd) {}
+  ~file_descriptor() {
+    if (fd_ >= 0) { ::close(fd_); }
+  }
+  file_descriptor(file_descriptor const&) = delete;
+  file_descriptor& operator=(file_descriptor const&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, void const* data, std::size_t bytes) {
+  auto const* at = static_cast<char const*>(data);
+  while (bytes > 0) {
+    ssize_t const written = ::write(fd, at, bytes);
+    if (written < 0 && errno == EINTR) { continue; }
+    if (written <= 0) { return false; }
+    at += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// A path to `fd` that no earlier call has given. The dynamic loader takes equal paths for the same
+// object without a look at the file, and numbers of descriptors come again: so each number is
+// spelled in its own way, a bit of a counter as "/" or as "/.".
+std::string path_never_used(int fd) {
+  static std::atomic<std::uint64_t> calls{0};
+  std::string path = "/proc/self/fd";
+  for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0; n >>= 1) {  // only to differ
+    path += (n & 1) != 0 ? "/." : "/";
+  }
+  return path + "/" + std::to_string(fd);
+}
+
+}  // namespace
+
+bool loaded_image::recognised(void const* code, std::size_t bytes) noexcept {
+  return cpu_image_bytes(code, bytes) != 0;
+}
+
+char const* loaded_image::load_error() noexcept { return last_error.c_str(); }
+
+std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::size_t bytes) {
+  last_error.clear();
+  std::size_t const size = cpu_image_bytes(code, bytes);
+  if (size == 0) {
+    last_error = "no CPU image of this processor and ABI";
+    return nullptr;
+  }
+  file_descriptor const file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
+  if (file.get() < 0 || !write_all(file.get(), code, size)) {
+    last_error = std::string("copying the CPU image: ") + std::strerror(errno);
+    return nullptr;
+  }
+  // RTLD_LOCAL: copies must not find each other's symbols. RTLD_NOW: a missing one shows here, not
+  // in a kernel.
+  void* const handle = ::dlopen(path_never_used(file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    char const* const why = ::dlerror();
+    last_error = why != nullptr ? why : "dlopen failed";
+    return nullptr;
+  }
+  auto const* const image =
+      static_cast<cpu::cpu_image const*>(::dlsym(handle, "flotilla_cpu_image"));
+  if (image == nullptr || image->abi != cpu::cpu_image::current_abi) {
+    last_error = "the CPU image has no table of kernels of this ABI";
+    ::dlclose(handle);
+    return nullptr;
+  }
+  return std::shared_ptr<loaded_image const>(new loaded_image(handle, image));
+}
+
+loaded_image::~loaded_image() { ::dlclose(handle_); }
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,77 @@
+#include "cpu_driver/module.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "cpu_driver/context.hpp"
+#include "cpu_driver/device.hpp"
+#include "cpu_driver/driver_state.hpp"
+
+namespace flotilla::cpu_driver {
+
+CUfunc_cache function::cache_preference() const noexcept {
+  // relaxed: settings, which order nothing
+  for (auto const* const set :
+       std::initializer_list<std::atomic<CUfunc_cache> const*>{&own_cache_, &settings_->cache}) {
+    CUfunc_cache const preferred = set->load(std::memory_order_relaxed);
+    if (preferred != CU_FUNC_CACHE_PREFER_NONE) { return preferred; }
+  }
+  return owner_.cache_config.load(std::memory_order_relaxed);
+}
+
+CUmodule module::create(context& owner, std::shared_ptr<loaded_image const> image,
+                        CUlibrary library) {
+  auto const made = driver_state::get().modules().open(owner, std::move(image), library);
+  owner.add_module(made->self());
+  return made->self();
+}
+
+module::module(CUmodule self, context& owner, std::shared_ptr<loaded_image const> image,
+               CUlibrary library) :self_(self),
+    owner_(owner), image_(std::move(image)), library_(library) {
+  for (cpu::global_record const& each : image_->globals()) {
+    if (each.bytes == 0) { continue; }
+    static_cast<void>(driver_state::get().memory().adopt(
+        each.address, each.bytes, memory_kind::global, owner_.home(), owner_.self()));
+  }
+}
+
+module::~module() {
+  auto& state = driver_state::get();
+  for (auto const& [record, handle] : functions_) { state.functions().close(handle); }
+  for (cpu::global_record const& each : image_->globals()) {
+    state.memory().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
+  }
+  // Launches of it may still be queued.
+  owner_.home().queue().bury(image_);
+}
+
+CUfunction module::get_function(std::string_view name,
+                                std::shared_ptr<function_settings> settings) {
+  auto const kernels = image_->kernels();
+  auto const found =
+      std::find_if(kernels.begin(), kernels.end(),
+                   [&](cpu::kernel_record const& each) { return each.name == name; });
+  if (found == kernels.end()) { return nullptr; }
+  std::lock_guard const lock(mutex_);
+  CUfunction& handle = functions_[&*found];
+  if (handle == nullptr) {
+    if (!settings) { settings = std::make_shared<function_settings>(); }
+    handle = driver_state::get()
+                 .functions()
+                 .open(owner_, self_, *image_, *found, std::move(settings))
+                 ->self();
+  }
+  return handle;
+}
+
+cpu::global_record const* module::find_global(std::string_view name) const noexcept {
+  auto const globals = image_->globals();
+  auto const found =
+      std::find_if(globals.begin(), globals.end(),
+                   [&](cpu::global_record const& each) { return each.name == name; });
+  return found != globals.end() ? &*found : nullptr;
+}
+
+}  // namespace flotilla::cpu_driver

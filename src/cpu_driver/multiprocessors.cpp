@@ -1,0 +1,18 @@
+#include "cpu_driver/multiprocessors.hpp"
+
+#include <numeric>
+
+#include "cpu_driver/device_properties.hpp"
+
+namespace flotilla::cpu_driver {
+
+multiprocessor_set const& all_multiprocessors() {
+  static multiprocessor_set const* const all = [] {
+    auto* const made = new multiprocessor_set(properties::multiprocessors);
+    std::iota(made->begin(), made->end(), std::uint16_t{0});
+    return made;
+  }();
+  return *all;
+}
+
+}  // namespace flotilla::cpu_driver

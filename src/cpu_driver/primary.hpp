@@ -1,0 +1,32 @@
+#pragma once
+// A device's primary context: made by the first retain, gone with the last release.
+
+#include <cuda.h>
+
+#include <mutex>
+
+namespace flotilla::cpu_driver {
+
+class device;
+
+class primary {
+ public:
+  explicit primary(device& home) noexcept : home_(home) {}
+
+  [[nodiscard]] CUresult retain(CUcontext& retained);
+  [[nodiscard]] CUresult release();
+  [[nodiscard]] CUresult set_flags(unsigned flags);
+  [[nodiscard]] CUresult reset();
+  void state(unsigned& flags, bool& active) const;
+
+ private:
+  void destroy();  // with mutex_ held
+
+  device& home_;
+  std::mutex mutable mutex_;
+  CUcontext handle_ = nullptr;  // guarded by mutex_; null while inactive
+  unsigned flags_ = 0;          // guarded by mutex_
+  int retained_ = 0;            // guarded by mutex_
+};
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,268 @@
+#pragma once
+// A runtime behind its public header: its devices, slots, kernels, workers, and the life of a task from
+// submit to end.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <flotilla/runtime.hpp>
+#include <flotilla/settings_report.hpp>
+
+#include "base/sharded_count.hpp"
+#include "context/description.hpp"
+#include "context/plan.hpp"
+#include "dispatch/continuations.hpp"
+#include "dispatch/device_queue.hpp"
+#include "dispatch/failure.hpp"
+#include "dispatch/kernel_table.hpp"
+#include "dispatch/limbo.hpp"
+#include "dispatch/slot_pool.hpp"
+#include "dispatch/worker_pool.hpp"
+
+namespace flotilla::dispatch {
+
+/// Names a task as slots do.
+struct task_key {
+  slot_address slot = no_slot;
+  std::uint32_t generation = 0;  // cut
+};
+
+/// What a task has come to.
+struct task_state {
+  enum class states { open, launched, ended, failed } state = states::open;
+  end_mark end{};                          // of launched
+  std::shared_ptr<failure const> why{};    // of failed
+};
+
+/// What is to be submitted: exactly one of the three.
+struct request {
+  launch const* launched = nullptr;
+  transfer const* transferred = nullptr;
+  work* worked = nullptr;
+};
+
+/// A callable that is running on this thread, for those who must not wait inside one.
+struct callable_frame {
+  core const* of;
+  device_queue const* on;
+  callable_frame const* outer;
+  [[nodiscard]] static callable_frame const* innermost(core const& of) noexcept;
+};
+
+class core {
+ public:
+  explicit core(runtime_options options);
+  core(core const&) = delete;
+  core& operator=(core const&) = delete;
+  /// Ends the runtime: waits for its tasks, frees what it has, and itself too once no ticket is left.
+  static void end_runtime(core* self) noexcept;
+
+  // ---- submit.cpp ----
+  /// @param made  Made a ticket of the task. By reference, as other results here are words rather than optionals: what
+  ///              is returned through memory is read back at once, in another width, and that stalls.
+  /// @return false only where `may_wait` is false and the window is full.
+  bool submit(request const& what, task_options const& options, bool may_wait, ticket& made);
+
+  // ---- wait.cpp ----
+  [[nodiscard]] bool ready(ticket const& of);
+  /// @return whether it has ended; throws its error if so.
+  bool wait(ticket const& of, std::optional<schedule> how,
+            std::optional<std::chrono::steady_clock::time_point> until);
+  void wait_idle();
+  bool pump();
+  void drop_ticket(slot_address slot, std::uint64_t generation, std::uint32_t shard) noexcept;
+  /// @param known  What the ticket remembers, 1 + the device; brought up to date.
+  [[nodiscard]] std::optional<device_ordinal> device_of(task_id id, std::uint32_t& known) noexcept;
+
+  // ---- continuing.cpp ----
+  /// `what` runs once after the task, or after `on`.
+  std::shared_ptr<completion_state> continue_after(task_id id, std::unique_ptr<detail::continuation> what);
+  static std::shared_ptr<completion_state> continue_after(std::shared_ptr<completion_state> const& on,
+                                                          std::unique_ptr<detail::continuation> what);
+  /// What is done once all have ended. At least one.
+  std::shared_ptr<completion_state> gather(std::span<ticket const> tickets);
+  /// Waits until it is done, helping. @return false: the time is over.
+  bool wait(completion_state const& of, std::optional<std::chrono::steady_clock::time_point> until);
+  void pump_for_ready();
+  /// @return the index of one that has ended; empty: the time is over.
+  std::optional<std::size_t> wait_any(std::span<ticket const> of,
+                                      std::optional<std::chrono::steady_clock::time_point> until);
+  [[nodiscard]] bool has_ended_now(task_id id) {
+    check_process();
+    return has_ended(id);
+  }
+  /// Runs continuations that are due, a bounded number. With no lease held. @return whether any ran.
+  bool run_continuations();
+  /// Whether `run_continuations` would find any.
+  [[nodiscard]] bool continuations_due() const noexcept;
+  /// Whether any waits for its task or is due. Two loads.
+  [[nodiscard]] bool has_continuations() const noexcept;
+  /// Ends tasks that are done and that nobody has collected, where the lease is free. @return whether anything moved.
+  bool collect_watched();
+  /// What a worker does between two such looks: as the devices are set to wait.
+  void idle_polling(unsigned round);
+
+  // ---- control.cpp ----
+  /// Runs `operation` with the context of `device` current, as soon as this thread gets the lease.
+  void control(unsigned device, std::function<void(device_queue&)> const& operation);
+  [[nodiscard]] std::uintptr_t allocate(unsigned device, std::size_t bytes);
+  [[nodiscard]] std::uintptr_t allocate_host(std::size_t bytes);
+  void release(limbo::kinds kind, unsigned device, std::uintptr_t address) noexcept;
+
+  // ---- load.cpp ----
+  /// Loads `code`, or where that is null the file.
+  [[nodiscard]] std::uint32_t load(std::string name, void const* code, std::string const& file);
+  [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name,
+                                          std::span<detail::parameter_layout const> layout) const;
+  void copy_global(std::uint32_t program, unsigned device, std::string_view name, std::span<std::byte> bytes,
+                   bool write);
+
+  // ---- tasks.cpp: what the holder of a lease does to tasks ----
+  [[nodiscard]] slot& at(slot_address address) noexcept { return pool(address)[address & 0xffff]; }
+  /// Fetches a slot that another core has written, to be read soon.
+  void prefetch(slot_address address) noexcept {
+    auto const* const bytes = reinterpret_cast<std::byte const*>(&at(address));
+    __builtin_prefetch(bytes, 1);
+    __builtin_prefetch(bytes + base::cache_line);
+    __builtin_prefetch(bytes + 2 * base::cache_line);
+  }
+  [[nodiscard]] slot_side& side(slot_address address) noexcept { return pool(address).side(address & 0xffff); }
+  [[nodiscard]] task_state look(task_key key);
+  /// Parks `task` until `on` moves on. @return false when it already has: look again.
+  bool park(slot_address task, task_key on);
+  /// The tasks are on a stream: `end` says where. Those parked on them go on.
+  void launched(std::span<slot_address const> tasks, end_mark end);
+  /// They have ended as they should; their slots are added to `back`.
+  void end_well(std::span<slot_address const> tasks, slot_returns& back);
+  /// The task has ended, badly where there is a failure.
+  void end(slot_address task, std::shared_ptr<failure const> why);
+  /// Whether no device's context can be made current any more.
+  [[nodiscard]] bool all_retired() const noexcept;
+  [[nodiscard]] bool is_any(slot_address task) const noexcept { return (task >> 16) == devices_.size(); }
+  /// The epoch of the oldest open task; the current one where there is none.
+  [[nodiscard]] std::uint64_t oldest_epoch() noexcept;
+  /// Whether the slot holds an open task of that epoch or an earlier one; and one such slot.
+  [[nodiscard]] bool is_open_since(slot_address address, std::uint64_t epoch) noexcept;
+  [[nodiscard]] std::optional<slot_address> find_open_since(std::uint64_t epoch) noexcept;
+  /// `use(address)` of every slot with an open task, until it answers false.
+  template <class Use>
+  void for_each_open(Use&& use) noexcept;
+
+  // ---- poison.cpp ----
+  /// Takes note of a driver's answer: a sticky one poisons the runtime.
+  void note(CUresult answer, device_queue const& seen_on) noexcept;
+  /// Asks all streams whether they are well, unless somebody else is at it.
+  void ask_all() noexcept;
+  [[nodiscard]] bool is_poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::shared_ptr<failure const> poison_failure() const { return poison_; }
+
+  // ---- what others look at ----
+  void check_process() const;              // throws used_after_fork
+  void check_usable() const;               // and runtime_closed, poisoned
+  [[nodiscard]] unsigned checked(device_ordinal device) const;  // throws unknown_device
+  [[nodiscard]] std::span<device const> devices() const noexcept { return chosen_.devices; }
+  [[nodiscard]] device_queue& queue(unsigned device) noexcept { return *devices_[device]; }
+  [[nodiscard]] device_queue const& queue(unsigned device) const noexcept { return *devices_[device]; }
+  [[nodiscard]] device_settings const& requested_settings(unsigned device) const { return requests_[device].settings; }
+  [[nodiscard]] device_settings effective_settings(unsigned device) const;
+  [[nodiscard]] settings_report report_settings(unsigned device) const;
+  [[nodiscard]] bool has_open_tasks() const noexcept;
+  [[nodiscard]] std::string const& driver_text() const noexcept { return chosen_.text; }
+  [[nodiscard]] driver::table const& api() const noexcept { return *chosen_.api; }
+  [[nodiscard]] bool single_threaded() const noexcept { return workers_.most() == 0; }
+  [[nodiscard]] std::vector<worker_counters> worker_counts() const { return workers_.counters(); }
+  void close() noexcept { closed_.store(true, std::memory_order_release); }
+  [[nodiscard]] schedule resolved(schedule how) const noexcept;
+  void wake(device_queue const& because) noexcept;
+  /// Drains `queue` as a worker does, if its lease is free. @return whether anything moved.
+  bool drain_if_free(device_queue& queue, drainer who, std::function<bool()> const& stop = {});
+  /// Gives a lease back at its end, and then looks once more: who announced something meanwhile saw the lease held
+  /// and woke nobody. Every lease of a runtime ends with one.
+  struct second_look {
+    core& self;
+    device_queue& queue;
+    std::optional<context::lease>& held;
+    ~second_look();
+  };
+  /// Whether a pass could move anything on.
+  [[nodiscard]] bool something_left() const noexcept;
+  [[nodiscard]] bool any_waits() const noexcept { return any_pending_.load(std::memory_order_seq_cst); }
+
+  kernel_table table;
+  limbo unused;
+  inbox_registry any_inboxes;
+
+ private:
+  friend class device_queue;
+  ~core();
+  slot_pool& pool(slot_address address) noexcept {
+    std::uint32_t const number = address >> 16;
+    return number == devices_.size() ? any_pool_ : devices_[number]->pool;
+  }
+  /// @return a device, or one past the last: any.
+  [[nodiscard]] unsigned place(request const& what, task_options const& options) const;
+  void check_request(request const& what, task_options const& options) const;
+  /// @return no_slot only where `may_wait` is false.
+  [[nodiscard]] slot_address take_slot(unsigned place, inbox& mine, bool may_wait);
+  void fill(slot_address address, request const& what, task_options const& options);
+  void publish(slot_address address, unsigned place, inbox& into);
+  [[nodiscard]] bool has_ended(task_id id) noexcept;
+  void watch(task_id id, std::shared_ptr<completion_state> const& of);
+  void end_watched(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
+  [[nodiscard]] std::exception_ptr error_of(task_id id);
+  void end_continuations() noexcept;
+  [[nodiscard]] std::shared_ptr<failure const> result(task_id id);
+  /// How long a thread has waited without anything moving, and what follows from that.
+  class patience {
+   public:
+    explicit patience(core const& of) noexcept;
+    [[nodiscard]] drainer who() const noexcept;    // as whom to help
+    [[nodiscard]] bool time_to_ask() noexcept;     // the streams: every 5 ms
+    void moved() noexcept;
+    [[nodiscard]] unsigned round() noexcept { return ++round_; }  // since the last move
+
+   private:
+    bool single_threaded_;
+    std::chrono::steady_clock::time_point last_move_;
+    std::chrono::steady_clock::time_point next_question_;
+    unsigned round_ = 0;
+  };
+  [[nodiscard]] slot_address mark_wanted(slot_address task) noexcept;
+  [[nodiscard]] bool help(drainer who, std::optional<unsigned> first, std::function<bool()> const& stop);
+  void poison(CUresult answer, device_queue const& seen_on) noexcept;
+  void check_deadlock(task_id id);
+  void say_waiting_for(std::uint64_t what) noexcept;
+  void check_deadlock_on_lease(unsigned device);
+  [[nodiscard]] bool is_over(std::uint64_t what);
+  void refuse_deadlock(std::uint64_t mine);
+  void idle(schedule how, std::optional<task_id> id, bool timed, unsigned round);
+  void release_successors(slot_address task, std::uint64_t generation) noexcept;
+  bool wait_until_idle(std::uint64_t epoch);
+  void shut_down() noexcept;
+
+  std::uint64_t const id_;              // of this process's cores
+  std::uint32_t const fork_generation_;
+  runtime_options options_;
+  context::choice chosen_;
+  std::vector<context::request> requests_;
+  std::vector<std::unique_ptr<device_queue>> devices_;
+  slot_pool any_pool_;
+  failure_table failures_;
+  std::shared_ptr<continuations> const continuations_;  // completions may outlive this
+  base::sharded_count tickets_;
+  std::atomic<bool> any_pending_{false};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> poisoned_{false};
+  std::atomic<bool> poisoning_{false};
+  std::shared_ptr<failure const> poison_;  // written once, before poisoned_
+  std::atomic<bool> asking_{false};        // one waiter at a time asks the streams
+  worker_pool workers_;                    // last: its threads use all of the above
+};
+
+}  // namespace flotilla::dispatch

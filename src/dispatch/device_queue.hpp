@@ -1,0 +1,214 @@
+#pragma once
+// One device: its floating context, who may drive it, and everything that waits to run there.
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <flotilla/counters.hpp>
+#include <flotilla/device.hpp>
+#include <flotilla/settings.hpp>
+#include <flotilla/transfer.hpp>
+
+#include "context/floating_context.hpp"
+#include "context/lease.hpp"
+#include "dispatch/batch_shape.hpp"
+#include "dispatch/event_pool.hpp"
+#include "dispatch/failure.hpp"
+#include "dispatch/graph_template.hpp"
+#include "dispatch/inbox.hpp"
+#include "dispatch/lane.hpp"
+#include "dispatch/launch_stage.hpp"
+#include "dispatch/slot_pool.hpp"
+#include "dispatch/staging.hpp"
+
+namespace flotilla::dispatch {
+
+class core;
+
+/// Who drains. A worker and `pump` run every callable; a thread that helps while it waits runs those that it
+/// submitted itself, and those that a waiter needs.
+struct drainer {
+  std::uint32_t helper = 0;  // token of the helping thread, cut; 0: no helper
+};
+
+class device_queue {
+ public:
+  // The lanes of a device, by what goes there. Callables and copies never use a launch lane.
+  static constexpr unsigned launch_lanes = 32;
+  static constexpr unsigned work_lanes = 4;
+  static constexpr unsigned up_lane = launch_lanes + work_lanes;
+  static constexpr unsigned down_lane = up_lane + 1;
+  static constexpr unsigned all_lanes = down_lane + 1;
+  static constexpr unsigned no_lane = all_lanes;
+  static_assert(all_lanes <= 64, "sets of lanes are words");
+  // Launches in flight.
+  static constexpr std::size_t most_in_flight = 4096;
+
+  device_queue(core& owner, unsigned index, std::shared_ptr<driver::table const> api, device const& where,
+               context::request const& asked, std::size_t window);
+  ~device_queue();
+  device_queue(device_queue const&) = delete;
+  device_queue& operator=(device_queue const&) = delete;
+
+  // ---- any thread ----
+
+  /// Says that there is something to drain. Pairs with the start of `pass`: see docs/dispatch.md.
+  /// @return whether nobody had said so yet.
+  bool announce() noexcept;
+  /// Whether somebody should drain: something was announced, or the last pass left something that only
+  /// another pass can move on.
+  /// Whether batches are in flight, which somebody will have to collect.
+  [[nodiscard]] bool has_batches() const noexcept { return has_batches_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool needs_drain() const noexcept {
+    return pending_.load(std::memory_order_seq_cst) || backlog_.load(std::memory_order_acquire);
+  }
+  /// Whether a task for any device could begin here now. A hint.
+  [[nodiscard]] bool has_room() const noexcept {
+    return any_open_.load(std::memory_order_relaxed) < any_target_.load(std::memory_order_relaxed);
+  }
+  /// Takes back a parked task whose predecessor has moved on.
+  void requeue(slot_address address);
+  /// Makes `stream` wait for `ahead`, which is of this device.
+  CUresult order_behind(end_mark ahead, CUstream stream);
+  /// Waits, sleeping, until what lane `lane` has been given so far is done. Not for lanes of callables.
+  CUresult sleep_until_done(unsigned lane);
+  /// Whether user code has, or may have, this lane's stream in its hands.
+  [[nodiscard]] static constexpr bool is_work_lane(unsigned lane) noexcept {
+    return lane >= launch_lanes && lane < launch_lanes + work_lanes;
+  }
+  /// Asks the streams whether they are well: a faulted kernel never writes its number. Says whether the answer
+  /// is to be taken as final: it is sticky, or has been the same trouble for several questions.
+  struct verdict { CUresult answer; bool final; };
+  verdict ask_streams() noexcept;
+  [[nodiscard]] device_counters counters() const noexcept;
+  /// How many launch lanes it uses, by its settings.
+  [[nodiscard]] unsigned lanes() const noexcept { return lanes_; }
+
+  // ---- the holder of the lease ----
+
+  /// Makes the context current and passes, a few times while there is progress, until `stop` or somebody
+  /// else wants the lease. @return whether anything moved.
+  bool drain(context::lease& held, drainer who, std::function<bool()> const& stop = {});
+  /// Frees all that needs the context, as the runtime ends.
+  void destroy_resources() noexcept;
+  /// After destroy_resources, the lease back.
+  void end_context() noexcept { context.destroy(); }
+
+  core& owner;
+  unsigned const index;
+  device const info;
+  context::floating_context context;
+  context::lease_gate gate;
+  slot_pool pool;
+  inbox_registry inboxes;
+  std::unique_ptr<completion_page> page;
+  /// What the holder of this device's lease waits for inside a callable: see core::check_deadlock.
+  std::atomic<std::uint64_t> holder_waits_for{0};
+
+ private:
+  bool pass(drainer who);
+  bool retire();
+  bool take_requeued();
+  bool take_inboxes();
+  bool pull_any();
+  bool run_works(drainer who);
+  void free_unused();
+  [[nodiscard]] bool room() const noexcept;
+  [[nodiscard]] bool left_over() const;
+  bool fail_all(std::shared_ptr<failure const> const& why);
+
+  // start.cpp: from "has the lease" to "is on a stream"
+  void start(slot_address address);
+  void start_all(std::span<slot_address const> tasks);
+  /// Fails the task or parks it where a predecessor says so; else fills `waits`. @return whether it may go on.
+  /// @param follows  Where a predecessor that is staged is to be followed rather than launched: its lane.
+  bool resolve(slot_address address, std::vector<end_mark>& waits, unsigned* follows);
+  void start_transfer(slot_address address, std::vector<end_mark> const& waits);
+  /// @return whether there was room for it; else it is still the next.
+  bool run_work(slot_address address, std::vector<end_mark> const& waits);
+  [[nodiscard]] CUresult wait_behind(std::vector<end_mark> const& waits, lane& on);
+  [[nodiscard]] CUresult issue(transfer const& what, CUstream stream);
+  void finish(lane& of);
+  void launched(slot_address address, lane& on, lane::batch& in);
+
+  // launching.cpp
+  void start_launch(slot_address address, std::vector<end_mark> const& waits, unsigned follows);
+  void stage(slot_address address, unsigned lane_number);
+  void launch_staged(unsigned lane_number);
+  void launch_all_staged();
+  /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
+  std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
+  void launch_plain(slot_address address, lane& on);
+  void launched_batch(lane& on, lane::batch const& batch);
+  [[nodiscard]] kernel_pace& pace_of(std::uint32_t kernel);
+  /// Of the first `lanes` the one with the least in flight; no_lane: none has room.
+  [[nodiscard]] unsigned emptiest_lane(unsigned lanes) const noexcept;
+  /// The launch as a node; valid until the next call.
+  [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
+
+  void fail(slot_address address, CUresult status, char const* call);
+  [[nodiscard]] std::string describe(slot_address address) const;
+  void count_ended(std::uint32_t tasks, std::uint32_t for_any, bool failed) noexcept;
+  /// Ends a task that was never started; a callable is destroyed first.
+  void drop_task(slot_address address, std::shared_ptr<failure const> why);
+  friend class staging;
+  friend class core;
+
+  unsigned const lanes_;
+  std::atomic<bool> pending_{false};
+  std::atomic<bool> backlog_{false};
+  std::atomic<bool> has_batches_{false};
+  std::atomic<int> troubled_{0};              // questions in a row that ask_streams got no good answer to
+  std::atomic<std::uint32_t> any_open_{0};    // pulled and not ended
+  std::atomic<std::uint32_t> any_target_{4};  // how many may be
+  std::mutex requeued_mutex_;
+  std::vector<slot_address> requeued_;
+  CUstream memory_stream_ = nullptr;  // allocations and frees, and nothing else
+  event_pool events_;
+  event_pool blocking_events_;
+
+  struct refusal { slot_address task; CUresult status; };
+
+  // Only the holder of the lease.
+  struct alignas(base::cache_line) driving {
+    inbox_registry::view own_view;
+    inbox_registry::view any_view;
+    std::vector<std::unique_ptr<lane>> lanes;
+    std::deque<slot_address> ready;  // popped, and no room yet
+    std::deque<slot_address> works;  // callables that may run
+    std::unordered_map<slot_address, std::shared_ptr<failure const>> outcomes;  // of callables that failed,
+                                                                               // until their stream has passed
+    std::vector<slot_address> taken;   // scratch
+    std::vector<end_mark> waits;       // scratch
+    std::array<launch_stage, launch_lanes> stages;
+    std::uint64_t staged = 0;          // lanes whose stage is not empty
+    std::uint64_t busy = 0;            // lanes with batches in flight
+    unsigned filling = 0;              // the lane whose stage takes what waits for nothing
+    std::size_t in_flight = 0;         // launches given to lanes and not ended
+    std::vector<kernel_pace> paces;    // by kernel
+    CUDA_KERNEL_NODE_PARAMS parameters{};  // scratch
+    std::vector<void*> pointers;           // scratch
+    std::vector<refusal> refused;          // scratch
+    std::chrono::steady_clock::time_point last_freeing{};
+  } driving_;
+  staging staging_;
+  template_pool templates_;
+
+  // Written by the holder, read by anybody.
+  std::atomic<std::uint64_t> tasks_{0}, failed_{0}, batches_{0}, callables_{0}, pulled_{0};
+};
+
+/// Adds to a counter that only one thread at a time writes: no read-modify-write needed.
+inline void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,305 @@
+// A pass: how the holder of a lease empties what waits for its device.
+#include <bit>
+#include <span>
+
+#include <flotilla/error.hpp>
+
+#include "dispatch/core.hpp"
+#include "dispatch/device_queue.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+constexpr std::size_t quantum = 64;             // slots from one inbox in a pass: no thread starves another
+
+constexpr auto drain_at_most = std::chrono::microseconds{100};  // then other devices are looked at
+constexpr std::size_t ahead = 8;  // slots that are fetched before they are read: they lie in another core's cache
+constexpr std::uint32_t most_any = 256;
+using std::chrono::microseconds;
+}  // namespace
+
+bool device_queue::announce() noexcept {
+  // The submitter's side of the handshake: the slot's index was pushed before. The fence and the one in
+  // `pass` see to it that either this thread finds pending_ cleared, or the pass finds the slot.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return !pending_.load(std::memory_order_relaxed) && !pending_.exchange(true, std::memory_order_seq_cst);
+}
+
+void device_queue::requeue(slot_address address) {
+  {
+    std::lock_guard const lock{requeued_mutex_};
+    requeued_.push_back(address);
+  }
+  announce();
+}
+
+bool device_queue::drain(context::lease& held, drainer who, std::function<bool()> const& stop) {
+  // Ended tasks are collected without the context: a thread that only looks whether something is done pushes nothing.
+  if (!needs_drain() && !owner.any_waits() && owner.unused.empty()) { return retire(); }
+  bool moved = false;
+  try {
+    context::current_scope const scope{held};
+    auto const until = std::chrono::steady_clock::now() + drain_at_most;
+    while (pass(who)) {
+      moved = true;
+      if (held.wanted() || (stop && stop()) || std::chrono::steady_clock::now() > until) { break; }
+    }
+  } catch (driver_error const& why) {
+    // The context cannot be made current: what waits here can never run.
+    owner.note(static_cast<CUresult>(why.status()), *this);
+    if (!owner.is_poisoned()) { moved = fail_all(failure_of(std::current_exception())); }
+  }
+  return moved;
+}
+
+bool device_queue::pass(drainer who) {
+  pending_.store(false, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
+  if (owner.is_poisoned()) {
+    backlog_.store(false, std::memory_order_release);
+    return false;
+  }
+  bool moved = retire();
+  moved = take_requeued() || moved;
+  moved = take_inboxes() || moved;
+  moved = pull_any() || moved;
+  launch_all_staged();
+  moved = run_works(who) || moved;
+  moved = staging_.progress() || moved;
+  if (!owner.unused.empty()) {
+    // Finding the oldest open task reads all slots in use: not in every pass.
+    auto const now = std::chrono::steady_clock::now();
+    if (!owner.has_open_tasks() || now - driving_.last_freeing > microseconds{1000}) {
+      driving_.last_freeing = now;
+      free_unused();
+    }
+  }
+  backlog_.store(left_over(), std::memory_order_release);
+  has_batches_.store(driving_.busy != 0, std::memory_order_release);
+  return moved;
+}
+
+bool device_queue::room() const noexcept {
+  return driving_.in_flight < most_in_flight && driving_.ready.size() < quantum;
+}
+
+bool device_queue::left_over() const {
+  if (!driving_.ready.empty() || !driving_.works.empty() || !driving_.outcomes.empty() || !staging_.empty()) {
+    return true;
+  }
+  for (auto const& each : driving_.own_view.boxes) {
+    if (!each->empty()) { return true; }
+  }
+  return false;
+}
+
+bool device_queue::retire() {
+  bool moved = false;
+  slot_returns back;
+  for (std::uint64_t left = driving_.busy; left != 0; left &= left - 1) {
+    lane& each = *driving_.lanes[static_cast<unsigned>(std::countr_zero(left))];
+    bool first = true;
+    while (lane::batch* const done = each.done()) {
+      auto const now = std::chrono::steady_clock::now();
+      // What the batch took itself: from its start, or from when the one before it was out of the way.
+      auto const took = now - std::max(done->begun, each.last_end());
+      each.set_last_end(now);
+      std::span<slot_address const> const tasks{done->tasks.data(), done->count};
+      std::uint32_t any = 0;
+      for (slot_address const task : tasks) { any += owner.is_any(task) ? 1 : 0; }
+      if (driving_.outcomes.empty()) {
+        owner.end_well(tasks, back);
+        count_ended(done->count, any, false);
+      } else {
+        for (slot_address const task : tasks) {
+          auto found = driving_.outcomes.extract(task);
+          owner.end(task, found ? std::move(found.mapped()) : nullptr);
+        }
+      }
+      if (each.index() < launch_lanes) {
+        driving_.in_flight -= done->count;
+        // Of several that are found done at once only the first says how long it took: the others ended unseen.
+        if (first && done->kernel != lane::no_kernel) { pace_of(done->kernel).note(took, done->depth); }
+        first = false;
+        if (done->by != nullptr) { templates_.give_back(*done->by); }
+      }
+      if (any != 0) {
+        // How much of the common work to take ahead: enough to stay busy, little enough to leave the
+        // rest to devices that are faster.
+        std::uint32_t const target = any_target_.load(std::memory_order_relaxed);
+        if (took < microseconds{200} && target < most_any) {
+          any_target_.store(target * 2, std::memory_order_relaxed);
+        } else if (took > microseconds{2000} && target > 2) {
+          any_target_.store(target / 2, std::memory_order_relaxed);
+        }
+      }
+      each.drop();
+      moved = true;
+    }
+    if (each.in_flight() == 0) { driving_.busy &= ~(std::uint64_t{1} << each.index()); }
+  }
+  has_batches_.store(driving_.busy != 0, std::memory_order_release);
+  return moved;
+}
+
+void device_queue::start_all(std::span<slot_address const> tasks) {
+  for (std::size_t i = 0; i < std::min(ahead, tasks.size()); ++i) { owner.prefetch(tasks[i]); }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (i + ahead < tasks.size()) { owner.prefetch(tasks[i + ahead]); }
+    start(tasks[i]);
+  }
+}
+
+bool device_queue::take_requeued() {
+  std::vector<slot_address> back;
+  {
+    std::lock_guard const lock{requeued_mutex_};
+    back.swap(requeued_);
+  }
+  for (slot_address const each : back) { start(each); }
+  return !back.empty();
+}
+
+bool device_queue::take_inboxes() {
+  bool moved = false;
+  // Those that found no room come first, or later ones would overtake them for ever.
+  for (std::size_t left = driving_.ready.size(); left > 0 && driving_.in_flight < most_in_flight; --left) {
+    slot_address const next = driving_.ready.front();
+    driving_.ready.pop_front();
+    std::size_t const before = driving_.ready.size();
+    start(next);
+    if (driving_.ready.size() > before) { break; }  // still none
+    moved = true;
+  }
+  inboxes.refresh(driving_.own_view);
+  auto& boxes = driving_.own_view.boxes;
+  bool orphans = false;
+  for (std::size_t i = 0; i < boxes.size() && room(); ++i) {
+    inbox& box = *boxes[(driving_.own_view.next + i) % boxes.size()];
+    driving_.taken.resize(quantum);
+    std::size_t const count = box.pop(driving_.taken.data(), quantum);
+    start_all({driving_.taken.data(), count});
+    moved = moved || count != 0;
+    orphans = orphans || (count == 0 && box.orphaned());
+  }
+  ++driving_.own_view.next;
+  if (orphans) { inboxes.sweep(pool); }
+  return moved;
+}
+
+bool device_queue::pull_any() {
+  if (!owner.any_waits()) { return false; }
+  if (!has_room() || !room()) { return false; }
+  // As `pass` does with pending_: clear first, look then, and say so again where something is left.
+  owner.any_pending_.store(false, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  owner.any_inboxes.refresh(driving_.any_view);
+  auto& boxes = driving_.any_view.boxes;
+  bool moved = false;
+  bool left = false;
+  bool orphans = false;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    inbox& box = *boxes[(driving_.any_view.next + i) % boxes.size()];
+    if (!box.try_claim()) {
+      left = true;  // another device is at it, and may leave some
+      continue;
+    }
+    std::uint32_t const open = any_open_.load(std::memory_order_relaxed);
+    std::uint32_t const target = any_target_.load(std::memory_order_relaxed);
+    std::size_t const most = open < target && room() ? std::min<std::size_t>(target - open, quantum) : 0;
+    driving_.taken.resize(quantum);
+    std::size_t const count = box.pop(driving_.taken.data(), most);
+    left = left || !box.empty();
+    orphans = orphans || (box.orphaned() && box.empty());
+    box.unclaim();
+    any_open_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+    bump(pulled_, count);
+    for (std::size_t k = 0; k < count; ++k) {
+      owner.at(driving_.taken[k]).device.store(index + 1, std::memory_order_release);
+    }
+    start_all({driving_.taken.data(), count});
+    moved = moved || count != 0;
+  }
+  ++driving_.any_view.next;
+  if (orphans) { owner.any_inboxes.sweep(owner.any_pool_); }
+  if (left) { owner.any_pending_.store(true, std::memory_order_seq_cst); }
+  return moved;
+}
+
+bool device_queue::run_works(drainer who) {
+  bool moved = false;
+  for (std::size_t left = std::min<std::size_t>(driving_.works.size(), quantum); left > 0; --left) {
+    slot_address const next = driving_.works.front();
+    driving_.works.pop_front();
+    slot const& of = owner.at(next);
+    bool const may = who.helper == 0 || of.submitter == who.helper || of.wanted.load(std::memory_order_relaxed) != 0;
+    if (!may || !resolve(next, driving_.waits, nullptr)) {
+      if (!may) { driving_.works.push_back(next); }
+      continue;
+    }
+    std::vector<end_mark> const waits = driving_.waits;  // a copy: the callable may drain other devices
+    if (!run_work(next, waits)) { break; }  // no lane has room: nothing moved, and nothing will in this pass
+    moved = true;
+    if (gate.wanted()) { break; }
+  }
+  return moved;
+}
+
+void device_queue::free_unused() {
+  std::uint64_t const oldest = owner.oldest_epoch();
+  auto const mine = [this](limbo::item const& each) {
+    return each.kind == limbo::kinds::failure || each.device == index;
+  };
+  while (auto const item = owner.unused.take(oldest, mine)) {
+    switch (item->kind) {
+      case limbo::kinds::failure:
+        owner.failures_.erase(static_cast<slot_address>(item->address), item->generation);
+        break;
+      case limbo::kinds::device_memory:
+        // In the order of a stream that nothing else uses: a plain free would wait for the device.
+        owner.note(context.api().mem_free_async(item->address, memory_stream_), *this);
+        break;
+      case limbo::kinds::host_memory:
+        owner.note(context.api().mem_free_host(reinterpret_cast<void*>(item->address)), *this);
+        break;
+    }
+  }
+}
+
+bool device_queue::fail_all(std::shared_ptr<failure const> const& why) {
+  pending_.store(false, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // as in `pass`
+  retire();  // what is in lanes goes on without the context being current anywhere
+  staging_.fail_all(why);
+  std::vector<slot_address> all(driving_.ready.begin(), driving_.ready.end());
+  all.insert(all.end(), driving_.works.begin(), driving_.works.end());
+  driving_.ready.clear();
+  driving_.works.clear();
+  {
+    std::lock_guard const lock{requeued_mutex_};
+    all.insert(all.end(), requeued_.begin(), requeued_.end());
+    requeued_.clear();
+  }
+  inboxes.refresh(driving_.own_view);
+  driving_.taken.resize(quantum);
+  for (auto const& box : driving_.own_view.boxes) {
+    while (std::size_t const count = box->pop(driving_.taken.data(), quantum)) {
+      all.insert(all.end(), driving_.taken.begin(), driving_.taken.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+  owner.any_inboxes.refresh(driving_.any_view);
+  if (owner.all_retired()) {  // nobody is left who could pull
+    for (auto const& box : driving_.any_view.boxes) {
+      if (!box->try_claim()) { continue; }
+      while (std::size_t const count = box->pop(driving_.taken.data(), quantum)) {
+        all.insert(all.end(), driving_.taken.begin(), driving_.taken.begin() + static_cast<std::ptrdiff_t>(count));
+      }
+      box->unclaim();
+    }
+  }
+  for (slot_address const each : all) { drop_task(each, why); }
+  backlog_.store(false, std::memory_order_release);
+  return !all.empty();
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,124 @@
+#include "dispatch/graph_template.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+CUstreamBatchMemOpParams write_of(CUdeviceptr counter, std::uint64_t number) noexcept {
+  CUstreamBatchMemOpParams made{};
+  made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  made.writeValue.address = counter;
+  made.writeValue.value64 = number;
+  made.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return made;
+}
+
+}  // namespace
+
+graph_template::graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width,
+                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter)
+    : context_(context), width_(width), nodes_(size) {
+  try {
+    build(any, counter);
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter) {
+  driver::table const& api = context_.api();
+  std::string const& subject = context_.subject();
+  driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    bool const first = i < width_;
+    driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, first ? nullptr : &nodes_[i - width_], first ? 0 : 1, &any),
+                  "cuGraphAddKernelNode", subject);
+  }
+  CUstreamBatchMemOpParams write = write_of(counter, 0);
+  CUDA_BATCH_MEM_OP_NODE_PARAMS asked{};
+  asked.ctx = context_.handle();
+  asked.count = 1;
+  asked.paramArray = &write;
+  driver::check(api.graph_add_batch_mem_op_node(&write_, graph_, &nodes_[nodes_.size() - width_], width_, &asked),
+                "cuGraphAddBatchMemOpNode", subject);
+  driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
+}
+
+graph_template::~graph_template() { destroy(); }
+
+void graph_template::destroy() noexcept {
+  driver::table const& api = context_.api();
+  if (exec_ != nullptr) { api.graph_exec_destroy(std::exchange(exec_, nullptr)); }
+  if (graph_ != nullptr) { api.graph_destroy(std::exchange(graph_, nullptr)); }
+}
+
+CUresult graph_template::set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept {
+  CUresult answer = context_.api().graph_exec_kernel_node_set_params(exec_, nodes_[i], &what);
+  std::uint64_t const bit = std::uint64_t{1} << i;
+  if (answer == CUDA_SUCCESS && (disabled_ & bit) != 0) {
+    answer = context_.api().graph_node_set_enabled(exec_, nodes_[i], 1);
+    if (answer == CUDA_SUCCESS) { disabled_ &= ~bit; }
+  }
+  return answer;
+}
+
+CUresult graph_template::disable(std::uint32_t i) noexcept {
+  std::uint64_t const bit = std::uint64_t{1} << i;
+  if ((disabled_ & bit) != 0) { return CUDA_SUCCESS; }
+  CUresult const answer = context_.api().graph_node_set_enabled(exec_, nodes_[i], 0);
+  if (answer == CUDA_SUCCESS) { disabled_ |= bit; }
+  return answer;
+}
+
+CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t number) noexcept {
+  CUstreamBatchMemOpParams write = write_of(counter, number);
+  CUDA_BATCH_MEM_OP_NODE_PARAMS asked{};
+  asked.ctx = context_.handle();
+  asked.count = 1;
+  asked.paramArray = &write;
+  CUresult const answer = context_.api().graph_exec_batch_mem_op_node_set_params(exec_, write_, &asked);
+  return answer != CUDA_SUCCESS ? answer : context_.api().graph_launch(exec_, stream);
+}
+
+bool template_pool::usable() const noexcept {
+  driver::table const& api = context_.api();
+  return api.graph_create != nullptr && api.graph_destroy != nullptr && api.graph_add_kernel_node != nullptr &&
+         api.graph_add_batch_mem_op_node != nullptr && api.graph_instantiate_with_flags != nullptr &&
+         api.graph_exec_destroy != nullptr && api.graph_exec_kernel_node_set_params != nullptr &&
+         api.graph_exec_batch_mem_op_node_set_params != nullptr && api.graph_node_set_enabled != nullptr &&
+         api.graph_launch != nullptr;
+}
+
+std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width) noexcept {
+  return free_[static_cast<std::size_t>(std::countr_zero(size))][static_cast<std::size_t>(std::countr_zero(width))];
+}
+
+graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, CUDA_KERNEL_NODE_PARAMS const& any,
+                                    CUdeviceptr counter) {
+  std::vector<graph_template*>& free = free_of(size, width);
+  if (free.empty()) {
+    all_.push_back(std::make_unique<graph_template>(context_, size, width, any, counter));
+    free.reserve(all_.size());  // so that give_back never allocates
+    return *all_.back();
+  }
+  graph_template& got = *free.back();
+  free.pop_back();
+  return got;
+}
+
+void template_pool::give_back(graph_template& done) noexcept { free_of(done.size(), done.width()).push_back(&done); }
+
+void template_pool::destroy() noexcept {
+  for (auto& by_width : free_) {
+    for (auto& each : by_width) { each.clear(); }
+  }
+  all_.clear();
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,70 @@
+#include "dispatch/inbox.hpp"
+
+#include <algorithm>
+
+namespace flotilla::dispatch {
+
+std::shared_ptr<inbox> inbox_registry::open(std::size_t capacity) {
+  auto made = std::make_shared<inbox>(capacity);
+  std::lock_guard const lock{mutex_};
+  boxes_.push_back(made);
+  version_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in refresh
+  return made;
+}
+
+void inbox_registry::refresh(view& seen) {
+  if (version_.load(std::memory_order_acquire) == seen.version) { return; }
+  std::lock_guard const lock{mutex_};
+  seen.version = version_.load(std::memory_order_relaxed);
+  seen.boxes = boxes_;
+}
+
+void inbox_registry::sweep(slot_pool& pool) {
+  std::lock_guard const lock{mutex_};
+  auto const gone = [&pool](std::shared_ptr<inbox> const& each) {
+    if (!each->orphaned() || !each->empty()) { return false; }
+    pool.let_go(each->slots());
+    return true;
+  };
+  if (std::erase_if(boxes_, gone) != 0) { version_.fetch_add(1, std::memory_order_release); }
+}
+
+thread_inboxes& thread_inboxes::mine() {
+  static thread_local thread_inboxes inboxes;
+  return inboxes;
+}
+
+inbox& thread_inboxes::get(std::uint64_t core, unsigned place, unsigned places, inbox_registry& registry,
+                           std::size_t capacity) {
+  thread_inboxes& self = mine();
+  // Few runtimes a thread, and mostly the last one again: a search of a short vector, latest first.
+  for (auto each = self.cores_.rbegin(); each != self.cores_.rend(); ++each) {
+    if (each->core != core) { continue; }
+    std::shared_ptr<inbox>& box = each->by_place[place];
+    if (box == nullptr) { box = registry.open(capacity); }
+    return *box;
+  }
+  self.forget_dead_cores();
+  of_core& made = self.cores_.emplace_back(of_core{core, std::vector<std::shared_ptr<inbox>>(places)});
+  made.by_place[place] = registry.open(capacity);
+  return *made.by_place[place];
+}
+
+void thread_inboxes::forget_dead_cores() {
+  // A runtime that has ended has let go of its ends: ours is the only one.
+  std::erase_if(cores_, [](of_core const& each) {
+    return std::all_of(each.by_place.begin(), each.by_place.end(), [](std::shared_ptr<inbox> const& box) {
+      return box == nullptr || box.use_count() == 1;
+    });
+  });
+}
+
+thread_inboxes::~thread_inboxes() {
+  for (of_core& each : cores_) {
+    for (std::shared_ptr<inbox> const& box : each.by_place) {
+      if (box != nullptr) { box->orphan(); }
+    }
+  }
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,95 @@
+#pragma once
+// How a submitting thread hands slots to whoever drains.
+
+#include <atomic>
+#include <boost/lockfree/spsc_queue.hpp>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dispatch/slot_pool.hpp"
+
+namespace flotilla::dispatch {
+
+/// Wait-free, from one thread to one device or to any. As large as the window, so a push never fails.
+///
+/// The consuming end belongs to the holder of the device's lease; of an inbox for any device, to whoever
+/// holds its claim: two consumers at once would deliver slots twice.
+class inbox {
+ public:
+  explicit inbox(std::size_t capacity) : queue_(capacity) {}
+
+  /// Where the owning thread gets its slots from; the consumer's, once the inbox is orphaned.
+  [[nodiscard]] slot_pool::cursor& slots() noexcept { return slots_; }
+  /// The owning thread only.
+  void push(slot_address address) noexcept { queue_.push(address); }
+  /// The consumer only. @return how many were taken, at most `most`.
+  std::size_t pop(slot_address* into, std::size_t most) noexcept { return queue_.pop(into, most); }
+  [[nodiscard]] bool empty() const noexcept { return queue_.read_available() == 0; }
+
+  [[nodiscard]] bool try_claim() noexcept {
+    return !claimed_.load(std::memory_order_relaxed) &&
+           !claimed_.exchange(true, std::memory_order_acquire);  // pairs with the release in unclaim
+  }
+  void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
+
+  /// The owning thread, as it ends: nothing is pushed any more.
+  void orphan() noexcept { orphaned_.store(true, std::memory_order_release); }
+  [[nodiscard]] bool orphaned() const noexcept {
+    return orphaned_.load(std::memory_order_acquire);  // pairs with orphan: all pushes are seen
+  }
+
+ private:
+  boost::lockfree::spsc_queue<slot_address> queue_;
+  slot_pool::cursor slots_;
+  std::atomic<bool> claimed_{false};
+  std::atomic<bool> orphaned_{false};
+};
+
+/// The inboxes that lead to one place. Threads come and go; either end may be the first to let go, hence
+/// shared ownership between the thread and the registry.
+class inbox_registry {
+ public:
+  std::shared_ptr<inbox> open(std::size_t capacity);
+
+  /// A consumer's view of the list, renewed only when the list has changed. One for each consumer.
+  struct view {
+    std::uint64_t version = 0;
+    std::vector<std::shared_ptr<inbox>> boxes;
+    std::size_t next = 0;  // whose turn it is
+  };
+  void refresh(view& seen);
+
+  /// Drops inboxes whose thread has ended and that are empty; `pool` is where their slots came from. Consumers
+  /// see it at their next refresh.
+  void sweep(slot_pool& pool);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<inbox>> boxes_;
+  std::atomic<std::uint64_t> version_{0};
+};
+
+/// The calling thread's inboxes to the places of one runtime: made at its first submission there, orphaned
+/// when the thread ends.
+class thread_inboxes {
+ public:
+  /// @param core   The runtime's number, never used twice.
+  /// @param place  Device, or one past the last for any.
+  [[nodiscard]] static inbox& get(std::uint64_t core, unsigned place, unsigned places,
+                                  inbox_registry& registry, std::size_t capacity);
+
+ private:
+  struct of_core {
+    std::uint64_t core;
+    std::vector<std::shared_ptr<inbox>> by_place;
+  };
+  thread_inboxes() = default;
+  ~thread_inboxes();
+  static thread_inboxes& mine();
+  void forget_dead_cores();
+  std::vector<of_core> cores_;
+};
+
+}  // namespace flotilla::dispatch

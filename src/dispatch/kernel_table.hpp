@@ -1,0 +1,37 @@
+#pragma once
+// Loaded programs and their kernels, by index.
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/append_only.hpp"
+
+namespace flotilla::dispatch {
+
+struct parameter { std::uint32_t offset, bytes; };
+
+struct kernel_entry {
+  std::string name;
+  CUkernel handle = nullptr;
+  std::vector<parameter> parameters;
+  std::uint32_t argument_bytes = 0;
+  std::vector<CUfunction> functions;  // by device
+};
+
+struct program_entry {
+  std::string name;
+  CUlibrary library = nullptr;
+  std::map<std::string, std::uint32_t, std::less<>> kernels;  // by name: index in the kernel table
+};
+
+struct kernel_table {
+  base::append_only<kernel_entry> kernels;
+  base::append_only<program_entry, 16, 256> programs;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,239 @@
+// From "this launch may go" to "it is on a stream": which lane, which batch, which template.
+#include <algorithm>
+#include <bit>
+
+#include <flotilla/error.hpp>
+
+#include "dispatch/core.hpp"
+#include "dispatch/device_queue.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+// Enough to keep a device fed while a pass goes on, few enough that what comes next is not far behind.
+constexpr std::size_t batches_a_lane = 4;
+}  // namespace
+
+kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
+  if (kernel >= driving_.paces.size()) { driving_.paces.resize(owner.table.kernels.size()); }
+  return driving_.paces[kernel];
+}
+
+unsigned device_queue::emptiest_lane(unsigned lanes) const noexcept {
+  unsigned best = no_lane;
+  for (unsigned i = 1; i <= lanes; ++i) {  // the next in turn where they are even
+    unsigned const candidate = (driving_.filling + i) % lanes;
+    std::size_t const busy = driving_.lanes[candidate]->in_flight();
+    if (busy >= batches_a_lane || driving_.stages[candidate].count != 0) { continue; }
+    if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }
+    if (busy == 0) { break; }
+  }
+  return best;
+}
+
+void device_queue::start_launch(slot_address address, std::vector<end_mark> const& waits,
+                                unsigned follows) {
+  slot& of = owner.at(address);
+  batch_shape const& shape = pace_of(of.kernel).shape();
+  bool const alone = !of.batch || !templates_.usable();
+  if (follows != no_lane) {
+    // Behind a task that is staged, in its batch, order costs nothing. One chain, and no longer than is well.
+    launch_stage& with = driving_.stages[follows];
+    std::uint32_t const most = std::min(with.most / with.width, shape.most / shape.width);
+    if (!alone && waits.empty() && with.count < most) {
+      with.most = most;
+      with.width = 1;
+      with.ordered = true;
+      stage(address, follows);
+    } else {
+      launch_staged(follows);
+      start(address);
+    }
+    return;
+  }
+  if (driving_.in_flight >= most_in_flight) {
+    driving_.ready.push_back(address);
+    return;
+  }
+  unsigned lane_number = no_lane;
+  if (!waits.empty()) {
+    // Behind a predecessor, in its lane, order costs nothing either.
+    for (end_mark const& each : waits) {
+      if (each.device() == index && each.lane() < launch_lanes) { lane_number = each.lane(); }
+    }
+    if (lane_number != no_lane) {
+      launch_staged(lane_number);
+      if (driving_.lanes[lane_number]->in_flight() >= batches_a_lane) { lane_number = no_lane; }
+    }
+  } else if (launch_stage const& current = driving_.stages[driving_.filling]; current.count != 0) {
+    if (!alone && !current.behind && current.width == shape.width &&
+        current.count < std::min(current.most, shape.most)) {
+      driving_.stages[driving_.filling].most = std::min(current.most, shape.most);
+      stage(address, driving_.filling);
+      return;
+    }
+    launch_staged(driving_.filling);
+  }
+  if (lane_number == no_lane) { lane_number = emptiest_lane(std::min<unsigned>(shape.lanes, lanes_)); }
+  if (lane_number == no_lane) {
+    driving_.ready.push_back(address);
+    return;
+  }
+  lane& on = *driving_.lanes[lane_number];
+  if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
+    fail(address, answer, "cuStreamWaitEvent");
+    return;
+  }
+  if (alone) {
+    launch_plain(address, on);
+    return;
+  }
+  launch_stage& fresh = driving_.stages[lane_number];
+  fresh.most = shape.most;
+  fresh.width = shape.width;
+  fresh.kernel = of.kernel;
+  fresh.behind = !waits.empty();
+  fresh.ordered = false;
+  if (!fresh.behind) { driving_.filling = lane_number; }
+  stage(address, lane_number);
+}
+
+void device_queue::stage(slot_address address, unsigned lane_number) {
+  launch_stage& into = driving_.stages[lane_number];
+  slot& of = owner.at(address);
+  if (of.kernel != into.kernel) { into.kernel = lane::no_kernel; }
+  of.staged.store(stage_mark::of(index, lane_number), std::memory_order_relaxed);  // only this thread reads it so
+  into.tasks[into.count++] = address;
+  driving_.staged |= std::uint64_t{1} << lane_number;
+  if (into.count >= into.most) { launch_staged(lane_number); }
+}
+
+void device_queue::launch_all_staged() {
+  while (driving_.staged != 0) { launch_staged(static_cast<unsigned>(std::countr_zero(driving_.staged))); }
+}
+
+void device_queue::launch_staged(unsigned lane_number) {
+  driving_.staged &= ~(std::uint64_t{1} << lane_number);
+  launch_stage& stage = driving_.stages[lane_number];
+  launch_stage const gone = stage;
+  stage.count = 0;
+  std::span<slot_address const> left{gone.tasks.data(), gone.count};
+  while (!left.empty() && !owner.is_poisoned()) {
+    bool refused = false;
+    left = left.subspan(launch_piece(*driving_.lanes[lane_number], left, gone, refused));
+    if (!refused || !gone.ordered) { continue; }
+    // What is left may have been behind what was refused: it is looked at anew.
+    for (slot_address const each : left) { start(each); }
+    return;
+  }
+}
+
+CUDA_KERNEL_NODE_PARAMS const& device_queue::parameters_of(slot_address address) {
+  slot& of = owner.at(address);
+  kernel_entry const& kernel = owner.table.kernels[of.kernel];
+  std::byte* const bytes = of.large ? owner.side(address).arguments.get() : of.bytes;
+  std::vector<void*>& pointers = driving_.pointers;
+  if (pointers.size() < kernel.parameters.size()) { pointers.resize(kernel.parameters.size()); }
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) { pointers[i] = bytes + kernel.parameters[i].offset; }
+  CUDA_KERNEL_NODE_PARAMS& made = driving_.parameters;
+  made.func = kernel.functions[index];
+  made.gridDimX = of.grid[0];
+  made.gridDimY = of.grid[1];
+  made.gridDimZ = of.grid[2];
+  made.blockDimX = of.block[0];
+  made.blockDimY = of.block[1];
+  made.blockDimZ = of.block[2];
+  made.sharedMemBytes = of.shared_bytes;
+  made.kernelParams = pointers.data();
+  return made;
+}
+
+std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of,
+                                       bool& refused) {
+  auto const size = std::bit_floor(static_cast<std::uint32_t>(tasks.size()));
+  graph_template* by = nullptr;
+  try {
+    by = &templates_.take(size, std::min(of.width, size), parameters_of(tasks[0]), on.counter());
+  } catch (driver_error const& why) {
+    owner.note(static_cast<CUresult>(why.status()), *this);
+    // Perhaps this launch is to blame, perhaps there is no memory for templates: alone it gets an answer of its own.
+    launch_plain(tasks[0], on);
+    refused = true;
+    return 1;
+  }
+  std::vector<refusal>& bad = driving_.refused;
+  bad.clear();
+  lane::batch& batch = on.begin();
+  std::uint32_t used = size;
+  bool whole = true;  // whether every node holds its task, or nothing
+  for (std::uint32_t i = 0; i < size; ++i) {
+    CUresult const answer = i < used ? by->set(i, parameters_of(tasks[i])) : CUDA_ERROR_UNKNOWN;
+    if (answer == CUDA_SUCCESS) {
+      batch.tasks[batch.count++] = tasks[i];
+      continue;
+    }
+    if (i < used) { bad.push_back({tasks[i], answer}); }
+    // It still holds an earlier task, which must not run again. What may be behind this one does not go with it.
+    whole = by->disable(i) == CUDA_SUCCESS && whole;
+    if (of.ordered) { used = std::min(used, i + 1); }
+  }
+  CUresult const answer = whole ? by->launch(on.stream(), on.counter(), batch.number) : CUDA_ERROR_UNKNOWN;
+  if (answer == CUDA_SUCCESS) {
+    batch.by = by;
+    batch.kernel = of.kernel;
+    batch.depth = (size + by->width() - 1) / by->width();
+    on.finish_itself();
+    launched_batch(on, batch);
+  } else {
+    std::vector<slot_address> const singly{batch.tasks.begin(), batch.tasks.begin() + batch.count};
+    on.cancel();
+    if (whole) { templates_.give_back(*by); }  // one that may hold earlier tasks is never used again
+    if (whole) { owner.note(answer, *this); }
+    for (slot_address const each : singly) { launch_plain(each, on); }
+  }
+  refused = !bad.empty();
+  for (refusal const& each : std::vector<refusal>{bad}) { fail(each.task, each.status, "cuGraphExecKernelNodeSetParams"); }
+  return used;
+}
+
+void device_queue::launch_plain(slot_address address, lane& on) {
+  slot& of = owner.at(address);
+  of.staged.store(0, std::memory_order_relaxed);
+  if (of.dependencies != 0) {
+    // What it runs behind may have been refused since it was looked at.
+    std::vector<end_mark> waits;
+    if (!resolve(address, waits, nullptr)) { return; }
+    if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
+      fail(address, answer, "cuStreamWaitEvent");
+      return;
+    }
+  }
+  if (!on.room()) {
+    driving_.ready.push_back(address);
+    return;
+  }
+  CUDA_KERNEL_NODE_PARAMS const& what = parameters_of(address);
+  CUresult const answer = context.api().launch_kernel(what.func, what.gridDimX, what.gridDimY, what.gridDimZ,
+                                                      what.blockDimX, what.blockDimY, what.blockDimZ,
+                                                      what.sharedMemBytes, on.stream(), what.kernelParams, nullptr);
+  if (answer != CUDA_SUCCESS) {
+    fail(address, answer, "cuLaunchKernel");
+    return;
+  }
+  lane::batch& batch = on.begin();
+  batch.kernel = of.kernel;
+  batch.tasks[batch.count++] = address;
+  owner.note(on.finish(), *this);
+  launched_batch(on, batch);
+}
+
+void device_queue::launched_batch(lane& on, lane::batch const& batch) {
+  driving_.in_flight += batch.count;
+  driving_.busy |= std::uint64_t{1} << on.index();
+  bump(batches_);
+  // After this nobody may touch the slots but to end them.
+  owner.launched({batch.tasks.data(), batch.count}, end_mark::of(index, on.index(), batch.number));
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,148 @@
+#include "dispatch/slot_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <new>
+
+namespace flotilla::dispatch {
+
+namespace {
+constexpr std::uint32_t word_bits = 64;
+}
+
+slot_pool::slot_pool(unsigned number, std::size_t window)
+    : base_(number << 16), window_(window),
+      blocks_(static_cast<std::uint32_t>((window + block_slots - 1) / block_slots)), sides_(new slot_side[window]) {
+  std::size_t const offer_words = (blocks_ + word_bits - 1) / word_bits;
+  std::size_t const line = base::cache_line;
+  std::size_t const offer_bytes = (offer_words * sizeof(std::uint64_t) + line - 1) / line * line;
+  bytes_ = offer_bytes + blocks_ * sizeof(block_word) + window * sizeof(slot);
+  void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) { throw std::bad_alloc(); }
+  auto* const bytes = static_cast<std::byte*>(memory);
+  not_offered_ = reinterpret_cast<std::atomic<std::uint64_t>*>(bytes);
+  words_ = reinterpret_cast<block_word*>(bytes + offer_bytes);
+  slots_ = reinterpret_cast<slot*>(bytes + offer_bytes + blocks_ * sizeof(block_word));
+  // Slots and blocks past the window are taken for ever.
+  if (std::uint32_t const rest = static_cast<std::uint32_t>(window % block_slots); rest != 0) {
+    words_[blocks_ - 1].word.store(full & ~((std::uint32_t{1} << rest) - 1), std::memory_order_relaxed);
+  }
+  if (std::uint32_t const rest = blocks_ % word_bits; rest != 0) {
+    not_offered_[offer_words - 1].store(~((std::uint64_t{1} << rest) - 1), std::memory_order_relaxed);
+  }
+}
+
+slot_pool::~slot_pool() { ::munmap(not_offered_, bytes_); }
+
+slot_address slot_pool::take_from(std::uint32_t block) noexcept {
+  std::atomic<std::uint64_t>& word = words_[block].word;
+  auto taken = static_cast<std::uint32_t>(word.load(std::memory_order_relaxed));
+  while (taken != full) {
+    std::uint32_t const bit = ~taken & (taken + 1);  // the lowest that is clear
+    // acquire: pairs with the release in give_back
+    taken = static_cast<std::uint32_t>(word.fetch_or(bit, std::memory_order_acquire));
+    if ((taken & bit) == 0) {
+      std::uint32_t const index = block * block_slots + static_cast<std::uint32_t>(std::countr_zero(bit));
+      // The next one most likely: whoever ended its last task has its lines.
+      auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
+      for (std::size_t line = 0; line < 3; ++line) { __builtin_prefetch(next + line * base::cache_line, 1); }
+      return base_ | index;
+    }
+  }
+  return no_slot;
+}
+
+slot_address slot_pool::take(cursor& mine) noexcept {
+  while (true) {
+    if (mine.block != no_block) {
+      if (slot_address const got = take_from(mine.block); got != no_slot) { return got; }
+      // Let go only in one step with seeing it full: what comes back later then finds it unheld.
+      std::uint64_t seen = words_[mine.block].word.load(std::memory_order_relaxed);
+      while (static_cast<std::uint32_t>(seen) == full &&
+             !words_[mine.block].word.compare_exchange_weak(seen, seen & ~held, std::memory_order_release)) {}
+      if (static_cast<std::uint32_t>(seen) != full) { continue; }
+      mine.block = no_block;
+    }
+    std::uint32_t const block = pick();
+    if (block == no_block) { return no_slot; }
+    words_[block].word.fetch_or(held, std::memory_order_relaxed);
+    mine.block = block;
+    std::uint32_t seen = touched_.load(std::memory_order_relaxed);
+    while (seen <= block && !touched_.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+  }
+}
+
+slot_address slot_pool::take_any() noexcept {
+  for (std::uint32_t block = 0; block < blocks_; ++block) {
+    if (slot_address const got = take_from(block); got != no_slot) {
+      std::uint32_t seen = touched_.load(std::memory_order_relaxed);
+      while (seen <= block && !touched_.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+      return got;
+    }
+  }
+  return no_slot;
+}
+
+std::uint32_t slot_pool::pick() noexcept {
+  for (std::uint32_t i = 0; i * word_bits < blocks_; ++i) {
+    std::uint64_t gone = not_offered_[i].load(std::memory_order_relaxed);
+    while (gone != ~std::uint64_t{0}) {
+      std::uint64_t const bit = ~gone & (gone + 1);
+      gone = not_offered_[i].fetch_or(bit, std::memory_order_relaxed);
+      if ((gone & bit) == 0) { return i * word_bits + static_cast<std::uint32_t>(std::countr_zero(bit)); }
+    }
+  }
+  return no_block;
+}
+
+void slot_pool::offer(std::uint32_t block) noexcept {
+  std::atomic<std::uint64_t>& word = not_offered_[block / word_bits];
+  std::uint64_t const bit = std::uint64_t{1} << (block % word_bits);
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) { word.fetch_and(~bit, std::memory_order_relaxed); }
+}
+
+void slot_pool::give_back(std::uint32_t block, std::uint32_t slots) noexcept {
+  // release: pairs with the acquire in take_from, and in used: what the tasks did is seen. acquire: who sees the
+  // block let go sees that it is not offered.
+  std::uint64_t const before = words_[block].word.fetch_and(~std::uint64_t{slots}, std::memory_order_acq_rel);
+  if ((before & held) == 0) { offer(block); }
+}
+
+void slot_pool::let_go(cursor& of) noexcept {
+  if (of.block == no_block) { return; }
+  std::uint64_t const before = words_[of.block].word.fetch_and(~held, std::memory_order_acq_rel);
+  if (static_cast<std::uint32_t>(before) != full) { offer(of.block); }
+  of.block = no_block;
+}
+
+std::size_t slot_pool::used() const noexcept {
+  std::size_t sum = 0;
+  std::uint32_t const blocks = touched_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    sum += static_cast<std::size_t>(
+      std::popcount(static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire))));
+  }
+  return sum - (blocks * std::size_t{block_slots} - touched());  // those past the window
+}
+
+bool slot_pool::any_used() const noexcept {
+  std::uint32_t const blocks = touched_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    auto const taken = static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire));
+    std::uint32_t const past = std::size_t{i + 1} * block_slots <= window_
+                                 ? 0
+                                 : full & ~((std::uint32_t{1} << (window_ % block_slots)) - 1);
+    if ((taken & ~past) != 0) { return true; }
+  }
+  return false;
+}
+
+bool slot_pool::any_free() const noexcept {
+  for (std::uint32_t i = 0; i < blocks_; ++i) {
+    if (static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_relaxed)) != full) { return true; }
+  }
+  return false;
+}
+
+}  // namespace flotilla::dispatch

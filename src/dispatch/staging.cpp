@@ -1,0 +1,145 @@
+#include "dispatch/staging.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <flotilla/error.hpp>
+
+#include "dispatch/core.hpp"
+#include "dispatch/device_queue.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+bool staging::progress() {
+  if (copies_.empty()) { return false; }
+  // Emptying comes first: it makes room.
+  return empty_pieces() || end_failed() || fill_piece();
+}
+
+/// Pieces whose copy is through become free; of a copy down, one at most is copied out.
+bool staging::empty_pieces() {
+  for (piece& each : ring_) {
+    if (!each.busy || queue_.page->number(each.lane) < each.number) { continue; }
+    each.busy = false;
+    auto const of = std::find_if(copies_.begin(), copies_.end(), [&](copy const& c) { return c.task == each.task; });
+    if (each.to == nullptr || of == copies_.end() || of->why != nullptr) { continue; }
+    std::memcpy(std::exchange(each.to, nullptr), each.memory, each.bytes);
+    of->done += each.bytes;
+    if (of->done == of->what.bytes) {
+      slot_address const task = of->task;
+      copies_.erase(of);
+      queue_.owner.end(task, nullptr);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool staging::may_go_on(copy& what) const noexcept {
+  if (what.what.kind != transfer::kinds::host_to_device) { return true; }
+  std::erase_if(what.behind, [this](end_mark const& each) {
+    return queue_.owner.queue(each.device()).page->number(each.lane()) >= each.number();
+  });
+  return what.behind.empty();
+}
+
+bool staging::fill_piece() {
+  auto const next = std::find_if(copies_.begin(), copies_.end(), [this](copy& c) {
+    return c.why == nullptr && c.issued < c.what.bytes && may_go_on(c);
+  });
+  if (next == copies_.end()) { return false; }
+  bool const up = next->what.kind == transfer::kinds::host_to_device;
+  lane& on = *queue_.driving_.lanes[up ? device_queue::up_lane : device_queue::down_lane];
+  if (!on.room()) { return false; }
+  piece* const through = free_piece();
+  if (through == nullptr) { return false; }
+  driver::table const& api = queue_.context.api();
+  std::size_t const bytes = std::min(piece_bytes, next->what.bytes - next->issued);
+  CUresult answer = CUDA_SUCCESS;
+  if (up) {
+    std::memcpy(through->memory, reinterpret_cast<void const*>(next->what.from + next->issued), bytes);
+    answer = api.memcpy_htod_async(next->what.to + next->issued, through->memory, bytes, on.stream());
+  } else {
+    answer = api.memcpy_dtoh_async(through->memory, next->what.from + next->issued, bytes, on.stream());
+  }
+  if (answer != CUDA_SUCCESS) {
+    fail(*next, answer, up ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync");
+    return true;
+  }
+  lane::batch& batch = on.begin();
+  through->busy = true;
+  through->lane = on.index();
+  through->number = batch.number;
+  through->bytes = bytes;
+  through->task = next->task;
+  next->issued += bytes;
+  if (up) {
+    if (next->issued == next->what.bytes) {
+      // All of it is on the stream: from here on the lane's number says when it is done.
+      queue_.launched(next->task, on, batch);
+      copies_.erase(next);
+    }
+  } else {
+    // Not so the other way: the end is when the host has the bytes, which only this class can say.
+    through->to = reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes);
+  }
+  queue_.finish(on);
+  return true;
+}
+
+staging::piece* staging::free_piece() {
+  for (piece& each : ring_) {
+    if (each.busy) { continue; }
+    if (each.memory == nullptr) {
+      void* memory = nullptr;
+      CUresult const answer = queue_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
+      if (answer != CUDA_SUCCESS) {
+        // With one piece at least, copies get through; with none they cannot.
+        if (std::none_of(ring_.begin(), ring_.end(), [](piece const& p) { return p.memory != nullptr; })) {
+          fail(copies_.front(), answer, "cuMemHostAlloc");
+        }
+        return nullptr;
+      }
+      each.memory = static_cast<std::byte*>(memory);
+    }
+    return &each;
+  }
+  return nullptr;
+}
+
+void staging::fail(copy& what, CUresult status, char const* call) {
+  queue_.owner.note(status, queue_);
+  what.why = failure_of(std::make_exception_ptr(
+    driver_error(driver::status_of(status), call, queue_.describe(what.task))));
+}
+
+void staging::fail_all(std::shared_ptr<failure const> const& why) {
+  for (copy& each : copies_) {
+    if (each.why == nullptr) { each.why = why; }
+  }
+  while (empty_pieces() || end_failed()) {}
+}
+
+bool staging::end_failed() {
+  // Not while a piece of it is under way: the device still touches the buffer, which may be freed behind the task.
+  auto const ends = std::find_if(copies_.begin(), copies_.end(), [this](copy const& c) {
+    return c.why != nullptr && std::none_of(ring_.begin(), ring_.end(), [&c](piece const& p) {
+             return p.busy && p.task == c.task;
+           });
+  });
+  if (ends == copies_.end()) { return false; }
+  copy const gone = std::move(*ends);
+  copies_.erase(ends);
+  queue_.owner.end(gone.task, gone.why);
+  return true;
+}
+
+void staging::destroy() noexcept {
+  for (piece& each : ring_) {
+    if (each.memory != nullptr) { queue_.context.api().mem_free_host(std::exchange(each.memory, nullptr)); }
+  }
+}
+
+}  // namespace flotilla::dispatch

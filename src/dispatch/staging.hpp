@@ -1,0 +1,78 @@
+#pragma once
+// Copies between a device and pageable memory, through pinned memory, a piece at a time.
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <flotilla/transfer.hpp>
+
+#include "dispatch/failure.hpp"
+#include "dispatch/slot.hpp"
+
+namespace flotilla::dispatch {
+
+class device_queue;
+
+/// A driver call that copies pageable memory copies it before it returns, and would hold the lease for all
+/// of it: 1 GiB is some 100 ms. Here the holder copies a piece into, or out of, a ring of pinned memory
+/// in each pass, and drains in between.
+///
+/// Only the holder of the device's lease, its context current.
+class staging {
+ public:
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t pieces = 4;
+
+  explicit staging(device_queue& queue) noexcept : queue_(queue) {}
+
+  /// Takes a copy whose predecessors its lane already waits for. `behind` are those predecessors: bytes that go up
+  /// are read by the host, which has to wait for them by itself.
+  void add(slot_address task, transfer const& what, std::vector<end_mark> behind = {}) {
+    copies_.push_back({task, what, 0, 0, nullptr, std::move(behind)});
+  }
+  /// Moves each copy on by what can be done now, at most one piece copied by the host. @return whether any was.
+  bool progress();
+  /// Every copy fails. What is under way goes on, and then they end.
+  void fail_all(std::shared_ptr<failure const> const& why);
+  [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
+  void destroy() noexcept;
+
+ private:
+  struct copy {
+    slot_address task;
+    transfer what;
+    std::size_t issued;  // bytes that are on their way or done
+    std::size_t done;    // bytes that have come out of the ring
+    std::shared_ptr<failure const> why{};  // it failed: ends when no piece of it is under way
+    std::vector<end_mark> behind{};        // of a copy up: emptied when they have all passed
+  };
+  struct piece {
+    std::byte* memory = nullptr;
+    std::uint64_t number = 0;     // of its lane: when it is seen, the piece is through
+    unsigned lane = 0;
+    bool busy = false;
+    slot_address task = no_slot;
+    std::byte* to = nullptr;      // of a copy down: where its bytes are to be copied out to
+    std::size_t bytes = 0;
+  };
+
+  bool empty_pieces();
+  bool fill_piece();
+  [[nodiscard]] bool may_go_on(copy& what) const noexcept;
+  piece* free_piece();
+  void fail(copy& what, CUresult status, char const* call);
+  bool end_failed();
+
+  device_queue& queue_;
+  std::array<piece, pieces> ring_{};
+  std::deque<copy> copies_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,273 @@
+// Waiting, and helping meanwhile.
+#include <algorithm>
+#include <thread>
+
+#include <flotilla/error.hpp>
+
+#include "base/fork_guard.hpp"
+#include "base/pause.hpp"
+#include "dispatch/core.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+core::patience::patience(core const& of) noexcept
+    : single_threaded_(of.single_threaded()), last_move_(clock::now()), next_question_(last_move_ + milliseconds{2}) {}
+
+drainer core::patience::who() const noexcept {
+  // What other threads submitted is theirs to run, unless nobody else can, or nobody does: what then fills the
+  // window, or the room for any-tasks, stands between this thread and what it waits for.
+  if (single_threaded_ || clock::now() - last_move_ > milliseconds{1}) { return {}; }
+  return {static_cast<std::uint32_t>(context::this_thread_token())};
+}
+
+bool core::patience::time_to_ask() noexcept {
+  clock::time_point const now = clock::now();
+  if (now < next_question_) { return false; }
+  next_question_ = now + milliseconds{5};
+  return true;
+}
+
+void core::patience::moved() noexcept {
+  last_move_ = clock::now();
+  round_ = 0;
+}
+
+bool core::has_ended(task_id id) noexcept {
+  slot& of = at(id.slot);
+  auto const gone = [&] {
+    return generation_word{of.generation.load(std::memory_order_acquire)}.generation() != id.generation;
+  };
+  if (gone()) { return true; }
+  end_mark const end{of.end.load(std::memory_order_acquire)};
+  if (end.launched() && devices_[end.device()]->page->number(end.lane()) >= end.number()) { return true; }
+  // The mark may have been of a later task in the same slot; then this one is gone.
+  return gone() || is_poisoned();
+}
+
+std::shared_ptr<failure const> core::result(task_id id) {
+  task_state const state = look({id.slot, static_cast<std::uint32_t>(id.generation)});
+  if (state.state == task_state::states::failed) { return state.why; }
+  if (state.state == task_state::states::ended) { return nullptr; }
+  return poison_failure();  // open or launched, and yet over: the driver is poisoned
+}
+
+bool core::ready(ticket const& of) {
+  check_process();
+  task_id const id = of.id();
+  if (has_ended(id)) { return true; }
+  if (!single_threaded() || callable_frame::innermost(*this) != nullptr) { return false; }
+  static_cast<void>(pump());
+  return has_ended(id);
+}
+
+bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clock::time_point> until) {
+  check_process();
+  task_id const id = of.id();
+  bool const inside = callable_frame::innermost(*this) != nullptr;
+  struct says_nothing_more {
+    core& self;
+    ~says_nothing_more() { self.say_waiting_for(0); }
+  } const after{*this};
+  patience waited{*this};
+  auto const ended = [&] { return has_ended(id); };
+  // A worker that looks out for work has the device's state, and the driver's, in its cache: to take the lease from
+  // it costs more than to let it launch. It has some microseconds.
+  for (int i = 0; i < 64 && workers_.looks_out() && at(id.slot).end.load(std::memory_order_acquire) == 0 && !ended(); ++i) {
+    base::pause();
+  }
+  while (!ended()) {
+    slot& task = at(id.slot);
+    bool const launched = task.end.load(std::memory_order_acquire) != 0;
+    bool helped = false;
+    if (inside) { check_deadlock(id); }
+    if (!launched || single_threaded()) {
+      slot_address const root = mark_wanted(id.slot);
+      std::uint32_t const device = at(root).device.load(std::memory_order_relaxed);
+      helped = help(waited.who(), device == 0 ? std::nullopt : std::optional{device - 1}, ended);
+    }
+    if (ended()) { break; }
+    if (single_threaded() && !inside) { helped = run_continuations() || helped; }
+    if (until && clock::now() >= *until) { return false; }
+    // A lane whose number the device could not be told to write is only seen by who asks.
+    if (waited.time_to_ask()) { ask_all(); }
+    if (helped) {
+      waited.moved();
+      continue;
+    }
+    std::uint32_t const device = task.device.load(std::memory_order_relaxed);
+    schedule const own = device == 0 ? schedule::automatic : *queue(device - 1).context.effective().schedule;
+    idle(resolved(how.value_or(own)), id, until.has_value(), waited.round());
+  }
+  if (auto const why = result(id)) { std::rethrow_exception(why->error); }
+  return true;
+}
+
+slot_address core::mark_wanted(slot_address task) noexcept {
+  // The way to the task leads through those it is parked on. What is read may be out of date: then a
+  // task is run by a helper that need not have been, and no harm is done.
+  for (int steps = 0; steps < 1024; ++steps) {
+    slot& of = at(task);
+    of.wanted.store(1, std::memory_order_relaxed);
+    std::uint32_t const ahead = of.parked_on.load(std::memory_order_relaxed);
+    if (ahead == 0) { break; }
+    task = ahead - 1;
+  }
+  return task;
+}
+
+bool core::drain_if_free(device_queue& queue, drainer who, std::function<bool()> const& stop) {
+  std::optional<context::lease> held = queue.gate.try_take();
+  if (!held) { return false; }
+  second_look const after{*this, queue, held};
+  return queue.drain(*held, who, stop);
+}
+
+core::second_look::~second_look() {
+  held.reset();
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in wake
+  if (queue.needs_drain() || self.any_waits()) { self.workers_.wake(); }
+}
+
+bool core::help(drainer who, std::optional<unsigned> first, std::function<bool()> const& stop) {
+  bool moved = false;
+  auto const devices = static_cast<unsigned>(devices_.size());
+  unsigned const begin = first.value_or(static_cast<unsigned>(who.helper % devices));
+  for (unsigned i = 0; i < devices && !stop(); ++i) {
+    device_queue& queue = *devices_[(begin + i) % devices];
+    if (queue.gate.held_by_this_thread()) { continue; }  // a callable waits: its own device cannot be drained
+    if (!queue.needs_drain() && !any_waits() && !queue.has_batches()) { continue; }
+    moved = drain_if_free(queue, who, stop) || moved;
+  }
+  return moved;
+}
+
+void core::idle(schedule how, std::optional<task_id> id, bool timed, unsigned round) {
+  if (how == schedule::spin) {
+    for (int i = 0; i < 16; ++i) { base::pause(); }
+    // A CPU device computes on some processor: a thread that never lets go of one may be what it waits for.
+    if (api().kind == device_kind::cpu && round % 16 == 0) { std::this_thread::yield(); }
+    return;
+  }
+  if (how == schedule::yield) {
+    // Where nothing moves for long, yielding is spinning by another name.
+    if (round < 2000) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    return;
+  }
+  // In single-threaded mode nobody else moves what is left to do: only with nothing left may the thread sleep.
+  if (id && !timed && !(single_threaded() && something_left())) {
+    end_mark const end{at(id->slot).end.load(std::memory_order_acquire)};
+    if (end.launched() && !device_queue::is_work_lane(end.lane()) && !has_ended(*id)) {
+      device_queue& queue = *devices_[end.device()];
+      note(queue.sleep_until_done(end.lane()), queue);
+      return;
+    }
+  }
+  // Not launched yet, or not for ever: nothing to sleep on but time.
+  std::this_thread::sleep_for(std::chrono::microseconds{std::min(20u * round, 500u)});
+}
+
+bool core::something_left() const noexcept {
+  return any_waits() || std::any_of(devices_.begin(), devices_.end(), [](auto const& each) { return each->needs_drain(); });
+}
+
+schedule core::resolved(schedule how) const noexcept {
+  if (how != schedule::automatic) { return how; }
+  // CPU devices compute on the processors that a spinning thread would keep busy.
+  if (api().kind == device_kind::cpu) { return schedule::yield; }
+  // The documented rule of CU_CTX_SCHED_AUTO.
+  return context::live_contexts() > std::thread::hardware_concurrency() ? schedule::yield : schedule::spin;
+}
+
+bool core::pump() {
+  check_process();
+  for (auto const& each : devices_) {
+    if (!each->gate.held_by_this_thread()) { drain_if_free(*each, drainer{}); }
+  }
+  bool open = false;
+  if (callable_frame::innermost(*this) == nullptr && !continuations_->inside()) {
+    // Who only pumps must learn of a fault too, or continuations of its tasks never come. Of a thread rather than a
+    // runtime: it only keeps pumps in a row from asking each time.
+    thread_local clock::time_point next_question{};
+    if (continuations_->watching() && clock::now() > next_question) {
+      ask_all();
+      next_question = clock::now() + milliseconds{5};
+    }
+    run_continuations();
+    open = has_continuations();
+  }
+  return open || (has_open_tasks() && !is_poisoned());
+}
+
+bool core::wait_until_idle(std::uint64_t epoch) {
+  patience waited{*this};
+  std::optional<slot_address> open;
+  while (!is_poisoned()) {
+    // All slots are read once, and again only when the open one that was found is not open any more.
+    if (!open || !is_open_since(*open, epoch)) {
+      open = find_open_since(epoch);
+      if (!open) { return true; }
+    }
+    // A wait for everything needs everything: whoever's callables.
+    if (help(drainer{}, std::nullopt, [] { return false; })) { waited.moved(); }
+    if (run_continuations()) { waited.moved(); }  // a task that is open may need what one of them does
+    if (waited.time_to_ask()) { ask_all(); }
+    idle(schedule::yield, std::nullopt, true, waited.round());
+  }
+  return false;
+}
+
+void core::wait_idle() {
+  check_process();
+  if (callable_frame::innermost(*this) != nullptr) {
+    throw would_deadlock("wait_idle inside a callable: this callable is a task that has not ended");
+  }
+  wait_until_idle(unused.close_epoch());
+  while (run_continuations()) {}
+}
+
+std::optional<device_ordinal> core::device_of(task_id id, std::uint32_t& known) noexcept {
+  std::atomic_ref<std::uint32_t> const remembered{known};  // const calls of one ticket may run at once
+  std::uint32_t device = remembered.load(std::memory_order_relaxed);
+  if (device == 0) {
+    slot& of = at(id.slot);
+    std::uint32_t const seen = of.device.load(std::memory_order_acquire);
+    std::uint64_t const now = generation_word{of.generation.load(std::memory_order_acquire)}.generation();
+    // Open, or ended and its slot not taken again: then the slot still says it.
+    if (now == id.generation || now == id.generation + 1) {
+      device = seen;
+      remembered.store(seen, std::memory_order_relaxed);
+    }
+  }
+  return device == 0 ? std::nullopt : std::optional{device_ordinal{device - 1}};
+}
+
+void core::drop_ticket(slot_address address, std::uint64_t generation, std::uint32_t shard) noexcept {
+  if (fork_generation_ != base::fork_generation()) { return; }
+  slot& of = at(address);
+  std::uint64_t word = generation_word::of(generation);
+  bool ended = false;
+  // acq_rel: pairs with the exchange in `end`: exactly one of the two sees the other
+  while (!ended && !of.generation.compare_exchange_strong(word, word | generation_word::detached_bit,
+                                                          std::memory_order_acq_rel)) {
+    ended = generation_word{word}.generation() != generation;  // else it is only watched
+  }
+  if (ended && !failures_.empty()) {
+    if (failures_.get(address, generation) != nullptr) {
+      unused.put({.kind = limbo::kinds::failure, .address = address, .generation = generation});
+    }
+  }
+  if (tickets_.drop(shard)) { delete this; }
+}
+
+}  // namespace flotilla::dispatch

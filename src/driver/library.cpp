@@ -1,0 +1,149 @@
+#include "driver/library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include <flotilla/driver_status.hpp>
+#include <flotilla/error.hpp>
+
+#include "cpu_driver/control.hpp"
+#include "cpu_driver/resolver.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::driver {
+
+namespace {
+
+using control = cpu_driver::flotilla_cpu_driver_control;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// What lies behind the file that serves as this process's libcuda.
+struct system_library {
+  std::string path;
+  void* handle = nullptr;
+  std::string why_not;               // of the handle: dlopen's words
+  control const* dropin = nullptr;   // the file is our own CPU driver
+};
+
+system_library const& find_system_library() {
+  static system_library const found = [] {
+    system_library made;
+    char const* const named = std::getenv("FLOTILLA_LIBCUDA");
+    made.path = named != nullptr && *named != '\0' ? named : "libcuda.so.1";
+    made.handle = ::dlopen(made.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (made.handle == nullptr) {
+      char const* const said = ::dlerror();
+      made.why_not = said != nullptr ? said : "dlopen failed";
+      return made;
+    }
+    // The drop-in says what it is by this symbol; no driver of NVIDIA's has it.
+    using marker = control const* (*)();
+    if (auto const ask = reinterpret_cast<marker>(::dlsym(made.handle, "flotilla_cpu_driver"))) {
+      made.dropin = ask();
+    }
+    return made;
+  }();
+  return found;
+}
+
+resolver of_library(void* handle) {
+  auto const ask = reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(handle, "cuGetProcAddress_v2"));
+  return [handle, ask](char const* name, int version, char const* symbol) -> void* {
+    void* entry = nullptr;
+    CUdriverProcAddressQueryResult found{};
+    if (ask != nullptr &&
+        ask(name, &entry, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) == CUDA_SUCCESS &&
+        entry != nullptr) {
+      return entry;
+    }
+    return ::dlsym(handle, symbol);
+  };
+}
+
+opened open_gpu_driver() {
+  system_library const& library = find_system_library();
+  opened made;
+  if (library.handle == nullptr) {
+    made.text = "no driver: " + library.why_not;
+    return made;
+  }
+  if (library.dropin != nullptr) {
+    made.text = "no driver of GPUs: " + library.path + " is flotilla's CPU driver";
+    return made;
+  }
+  auto const init = reinterpret_cast<PFN_cuInit_v2000>(::dlsym(library.handle, "cuInit"));
+  if (init == nullptr) {
+    made.text = "no driver: " + library.path + " has no cuInit";
+    return made;
+  }
+  // Before anything else is asked: the stub exports every name and answers this to each.
+  CUresult const started = init(0);
+  if (started == CUDA_ERROR_STUB_LIBRARY) {
+    made.text = "no driver: " + library.path +
+                " is the toolkit's stub, made for linking; the real one comes with the driver package";
+    return made;
+  }
+  if (started == CUDA_ERROR_NO_DEVICE) {
+    made.text = "a driver, " + library.path + ", but no device that it may use";
+    return made;
+  }
+  if (started != CUDA_SUCCESS) {
+    made.text = "a driver, " + library.path + ", that does not start: cuInit answered " +
+                to_string(status_of(started));
+    return made;
+  }
+  try {
+    auto api = std::make_shared<table>(load(of_library(library.handle), device_kind::gpu, library.path));
+    int version = 0;
+    check(api->driver_get_version(&version), "cuDriverGetVersion", library.path);
+    check(api->device_get_count(&made.devices), "cuDeviceGetCount", library.path);
+    made.text = "CUDA " + version_text(version) + " from " + library.path;
+    if (made.devices == 0) {
+      made.text += ", but no device";
+      return made;
+    }
+    made.api = std::move(api);
+  } catch (error const& why) {
+    made.text = std::string{"no usable driver: "} + why.what();
+  }
+  return made;
+}
+
+opened open_cpu_driver() {
+  system_library const& library = find_system_library();
+  opened made;
+  bool const dropin = library.dropin != nullptr;
+  auto api = std::make_shared<table>(
+    dropin ? load(of_library(library.handle), device_kind::cpu, library.path)
+           : load([](char const* name, int version, char const*) { return cpu_driver::resolve(name, version); },
+                  device_kind::cpu, "built in"));
+  check(api->init(0), "cuInit", "the CPU driver");
+  check(api->device_get_count(&made.devices), "cuDeviceGetCount", "the CPU driver");
+  made.api = std::move(api);
+  made.text = dropin ? "CPU devices of the drop-in " + library.path : "CPU devices, built in";
+  return made;
+}
+
+}  // namespace
+
+opened const& gpu_driver() {
+  static opened const made = open_gpu_driver();
+  return made;
+}
+
+opened const& cpu_driver() {
+  static opened const made = open_cpu_driver();
+  return made;
+}
+
+cpu_driver::flotilla_cpu_driver_control const& cpu_control() {
+  control const* const dropin = find_system_library().dropin;
+  return dropin != nullptr ? *dropin : cpu_driver::control();
+}
+
+}  // namespace flotilla::driver

@@ -1,0 +1,30 @@
+# The CPU driver as a libcuda.so.1 that any program can load: its sources a second time, plus a
+# generated C file with every name that the toolkit's stub exports.
+set(dropin_names "${CMAKE_CURRENT_SOURCE_DIR}/cpu_driver/dropin_names.txt")
+set(dropin_generate "${CMAKE_CURRENT_SOURCE_DIR}/cpu_driver/dropin_generate.cmake")
+set(dropin_source "${CMAKE_CURRENT_BINARY_DIR}/dropin_names.c")
+add_custom_command(
+  OUTPUT "${dropin_source}"
+  COMMAND "${CMAKE_COMMAND}" -D "NAMES=${dropin_names}" -D "OUTPUT=${dropin_source}"
+          -P "${dropin_generate}"
+  DEPENDS "${dropin_names}" "${dropin_generate}" "${CMAKE_CURRENT_SOURCE_DIR}/driver/entries.inc"
+  COMMENT "Generating the names of the drop-in libcuda.so.1"
+  VERBATIM)
+
+file(GLOB_RECURSE dropin_driver_sources CONFIGURE_DEPENDS cpu_driver/*.cpp)
+file(GLOB dropin_base_sources CONFIGURE_DEPENDS base/*.cpp)
+add_library(flotilla_libcuda MODULE
+  ${dropin_driver_sources} ${dropin_base_sources} "${dropin_source}")
+flotilla_target(flotilla_libcuda)
+target_compile_definitions(flotilla_libcuda PRIVATE FLOTILLA_CPU_DROPIN)
+target_include_directories(flotilla_libcuda PRIVATE ${header_dirs} "${CMAKE_CURRENT_SOURCE_DIR}")
+target_include_directories(flotilla_libcuda SYSTEM PRIVATE "${FLOTILLA_CUDA_INCLUDE_DIR}")
+target_link_libraries(flotilla_libcuda PRIVATE
+  TBB::tbb Boost::headers Boost::context Threads::Threads ${CMAKE_DL_LIBS})
+# Only the driver's names and the marker leave the library: no template instance of the C++ library.
+set(dropin_exports "${CMAKE_CURRENT_SOURCE_DIR}/dropin.map")
+target_link_options(flotilla_libcuda PRIVATE
+  -Wl,--no-undefined -Wl,-soname,libcuda.so.1 "-Wl,--version-script=${dropin_exports}")
+set_target_properties(flotilla_libcuda PROPERTIES
+  PREFIX lib OUTPUT_NAME cuda SUFFIX .so.1 LINK_DEPENDS "${dropin_exports}"
+  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/cpu")

@@ -1,0 +1,112 @@
+// Settings from outside of the program: a TOML file, and the environment over it.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <toml++/toml.h>
+
+#include <flotilla/error.hpp>
+#include <flotilla/settings.hpp>
+
+namespace flotilla {
+
+namespace {
+
+/// Walks through the tables of a file and gives each value to the setting of its dotted name.
+class reader {
+ public:
+  explicit reader(std::string file) : file_{std::move(file)} {}
+
+  settings read(std::string const& text) {
+    try {
+      toml::table const all = toml::parse(text, file_);
+      for (auto const& [key, node] : all) {
+        if (key == "devices") {
+          per_device(node);
+        } else {
+          value(made_.all, std::string{key.str()}, node);
+        }
+      }
+    } catch (toml::parse_error const& wrong) {
+      refuse(wrong.source(), std::string{wrong.description()});
+    }
+    return std::move(made_);
+  }
+
+ private:
+  [[noreturn]] void refuse(toml::source_region const& where, std::string const& why) const {
+    throw unknown_setting("settings file '" + file_ + "', line " + std::to_string(where.begin.line) +
+                          ": " + why);
+  }
+
+  void per_device(toml::node const& node) {
+    if (!node.is_table()) { refuse(node.source(), "'devices' is a table of devices: [devices.0]"); }
+    for (auto const& [number, of] : *node.as_table()) {
+      std::string const name{number.str()};
+      if (!of.is_table()) { refuse(of.source(), "'devices." + name + "' is a table of settings"); }
+      if (name.empty() || name.size() > 9 ||
+          name.find_first_not_of("0123456789") != std::string::npos) {
+        refuse(of.source(), "'devices." + name + "': '" + name + "' is no device's number");
+      }
+      device_settings& into = made_.devices[static_cast<unsigned>(std::stoul(name))];
+      for (auto const& [key, each] : *of.as_table()) { value(into, std::string{key.str()}, each); }
+    }
+  }
+
+  void value(device_settings& into, std::string const& name, toml::node const& node) {
+    if (toml::table const* const inner = node.as_table()) {
+      // Only `limits` has names below it; of any other the first inner name is refused, with its line.
+      if (inner->empty()) { refuse(node.source(), "'" + name + "' is empty"); }
+      for (auto const& [key, each] : *inner) { value(into, name + "." + std::string{key.str()}, each); }
+      return;
+    }
+    std::string text;
+    if (auto const* const words = node.as_string()) {
+      text = words->get();
+    } else if (auto const* const number = node.as_integer()) {
+      text = std::to_string(number->get());
+    } else if (auto const* const truth = node.as_boolean()) {
+      text = truth->get() ? "true" : "false";
+    } else {
+      refuse(node.source(), "'" + name + "' takes a string, an integer or a boolean");
+    }
+    try {
+      into.set(name, text);
+    } catch (unknown_setting const& wrong) { refuse(node.source(), wrong.what()); }
+  }
+
+  std::string file_;
+  settings made_;
+};
+
+}  // namespace
+
+settings settings::read(std::filesystem::path const& file) {
+  std::error_code failed;
+  // A folder opens and reads as nothing: it would pass for an empty file.
+  bool const is_folder = std::filesystem::is_directory(file, failed);
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  if (is_folder || !in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf()))) {
+    throw unknown_setting("settings file '" + file.string() + "' cannot be read" +
+                          (is_folder ? ": it is a folder" : failed ? ": " + failed.message() : ""));
+  }
+  return reader{file.string()}.read(text.str());
+}
+
+settings settings::from_environment() {
+  settings made;
+  if (char const* const file = std::getenv("FLOTILLA_CONFIG"); file != nullptr && *file != '\0') {
+    made = read(file);
+  }
+  if (char const* const text = std::getenv("FLOTILLA_SETTINGS"); text != nullptr) {
+    try {
+      made = parse(text).over(made);
+    } catch (unknown_setting const& wrong) {
+      throw unknown_setting("environment FLOTILLA_SETTINGS: " + std::string{wrong.what()});
+    }
+  }
+  return made;
+}
+
+}  // namespace flotilla

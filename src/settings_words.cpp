@@ -1,0 +1,152 @@
+#include "settings_words.hpp"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <flotilla/error.hpp>
+
+namespace flotilla {
+
+namespace {
+
+template <class Value, std::size_t N>
+using words = std::array<std::pair<std::string_view, Value>, N>;
+
+constexpr words<schedule, 5> schedule_names{{{"automatic", schedule::automatic},
+                                             {"spin", schedule::spin},
+                                             {"yield", schedule::yield},
+                                             {"blocking", schedule::blocking},
+                                             // the driver's name for it until CUDA 4.0
+                                             {"blocking_sync", schedule::blocking}}};
+constexpr words<cache_preference, 4> cache_names{{{"none", cache_preference::none},
+                                                  {"shared", cache_preference::shared},
+                                                  {"l1", cache_preference::l1},
+                                                  {"equal", cache_preference::equal}}};
+constexpr words<bank_size, 3> bank_names{
+    {{"default", bank_size::standard}, {"4", bank_size::four}, {"8", bank_size::eight}}};
+constexpr words<bool, 2> bool_names{{{"true", true}, {"false", false}}};
+
+[[noreturn]] void refuse(std::string_view key, std::string_view value, std::string const& takes) {
+  throw unknown_setting("setting '" + std::string{key} + "' cannot be '" + std::string{value} +
+                        "': it takes " + takes);
+}
+
+template <class Names, class Value>
+void look_up(Names const& names, std::string_view key, std::string_view value, Value& into) {
+  std::string all;
+  for (auto const& [name, meaning] : names) {
+    if (name == value) {
+      into = meaning;
+      return;
+    }
+    all += (all.empty() ? "" : ", ") + std::string{name};
+  }
+  refuse(key, value, "one of " + all);
+}
+
+template <class Names, class Value>
+std::string name_of(Names const& names, Value value) {
+  for (auto const& [name, meaning] : names) {
+    if (meaning == value) { return std::string{name}; }
+  }
+  return "(" + std::to_string(static_cast<int>(value)) + ")";
+}
+
+std::optional<unsigned> count(std::string_view text) {
+  unsigned number = 0;
+  auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc{} || end != text.data() + text.size()) { return std::nullopt; }
+  return number;
+}
+
+}  // namespace
+
+std::string to_string(schedule value) { return name_of(schedule_names, value); }
+std::string to_string(cache_preference value) { return name_of(cache_names, value); }
+std::string to_string(bank_size value) { return name_of(bank_names, value); }
+
+std::string to_string(context_source const& source) {
+  switch (source.kind) {
+    case context_source::kinds::owned: return "owned";
+    case context_source::kinds::primary: return "primary";
+    case context_source::kinds::adopted: return "adopted";
+    case context_source::kinds::green: return "green:" + std::to_string(source.multiprocessors);
+  }
+  return "(" + std::to_string(static_cast<int>(source.kind)) + ")";
+}
+
+namespace settings_words {
+
+void read(std::string_view key, std::string_view value, schedule& into) {
+  look_up(schedule_names, key, value, into);
+}
+void read(std::string_view key, std::string_view value, cache_preference& into) {
+  look_up(cache_names, key, value, into);
+}
+void read(std::string_view key, std::string_view value, bank_size& into) {
+  look_up(bank_names, key, value, into);
+}
+void read(std::string_view key, std::string_view value, bool& into) {
+  look_up(bool_names, key, value, into);
+}
+
+void read(std::string_view key, std::string_view value, unsigned& into) {
+  std::optional<unsigned> const number = count(value);
+  if (!number) { refuse(key, value, "a count, as 16"); }
+  into = *number;
+}
+
+void read(std::string_view key, std::string_view value, std::size_t& into) {
+  std::size_t number = 0;
+  auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+  std::string_view const unit{end, static_cast<std::size_t>(value.data() + value.size() - end)};
+  int shift = -1;
+  if (unit.empty() || unit == "B") { shift = 0; }
+  if (unit == "KiB") { shift = 10; }
+  if (unit == "MiB") { shift = 20; }
+  if (unit == "GiB") { shift = 30; }
+  if (failed != std::errc{} || shift < 0 || (number << shift) >> shift != number) {
+    refuse(key, value, "a number, of bytes with a unit or without: 65536, 64KiB, 16MiB, 1GiB");
+  }
+  into = number << shift;
+}
+
+void read(std::string_view key, std::string_view value, context_source& into) {
+  if (value == "owned") {
+    into = context_source::owned();
+  } else if (value == "primary") {
+    into = context_source::primary();
+  } else if (value == "adopted") {
+    throw unknown_setting("setting '" + std::string{key} +
+                          "' cannot be 'adopted' as text: a handle goes with it, so code must set it");
+  } else if (std::optional<unsigned> const sms =
+                 value.starts_with("green:") ? count(value.substr(6)) : std::nullopt;
+             sms && *sms > 0) {
+    into = context_source::green(*sms);
+  } else {
+    refuse(key, value, "owned, primary, or green:N with N multiprocessors");
+  }
+}
+
+std::string write(bool value) { return value ? "true" : "false"; }
+std::string write(unsigned value) { return std::to_string(value); }
+
+std::string write(std::size_t value) {
+  constexpr std::array<char const*, 4> units{"", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (; value != 0 && value % 1024 == 0 && unit + 1 < units.size(); ++unit) { value /= 1024; }
+  return std::to_string(value) + units[unit];
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+  auto const blank = [](char each) { return std::isspace(static_cast<unsigned char>(each)) != 0; };
+  while (!text.empty() && blank(text.front())) { text.remove_prefix(1); }
+  while (!text.empty() && blank(text.back())) { text.remove_suffix(1); }
+  return text;
+}
+
+}  // namespace settings_words
+}  // namespace flotilla

@@ -1,0 +1,32 @@
+#pragma once
+// Values of settings as text, and back.
+
+#include <string>
+#include <string_view>
+
+#include <flotilla/settings.hpp>
+
+namespace flotilla::settings_words {
+
+// Each reads `value` for setting `key`. @throws unknown_setting, naming both and saying what would do.
+void read(std::string_view key, std::string_view value, schedule& into);
+void read(std::string_view key, std::string_view value, cache_preference& into);
+void read(std::string_view key, std::string_view value, bank_size& into);
+void read(std::string_view key, std::string_view value, bool& into);
+void read(std::string_view key, std::string_view value, unsigned& into);       // a count
+void read(std::string_view key, std::string_view value, std::size_t& into);    // a size
+void read(std::string_view key, std::string_view value, context_source& into);
+
+[[nodiscard]] std::string write(bool value);
+[[nodiscard]] std::string write(unsigned value);
+/// With the largest unit that loses nothing.
+[[nodiscard]] std::string write(std::size_t value);
+template <class Word>
+[[nodiscard]] std::string write(Word const& value) {
+  return to_string(value);
+}
+
+/// Without white space at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
+
+}  // namespace flotilla::settings_words

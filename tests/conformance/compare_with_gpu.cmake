@@ -1,0 +1,23 @@
+# Compares the committed answers of the CPU driver with those of a GPU, also committed. They differ
+# in what `DIFFERENCES` lists, with reasons, and in nothing else:
+#
+#   cmake -D GPU=… -D EXPECTED=… -D DIFFERENCES=… -D WORK=<folder> -P compare_with_gpu.cmake
+#
+# A line of `DIFFERENCES` is one of diff's: `<` the GPU's, `>` the CPU driver's. Others are comments.
+set(here "${CMAKE_CURRENT_LIST_DIR}")
+set(shell [==[
+set -eu
+awk -f "$0/common.awk" "$1" "$1" >"$4/gpu.txt"
+awk -f "$0/common.awk" "$1" "$2" >"$4/cpu.txt"
+if [ "$(grep -c : "$4/gpu.txt")" -lt 500 ]; then echo "$1 is no whole transcript"; exit 1; fi
+{ diff "$4/gpu.txt" "$4/cpu.txt" || true; } | { grep '^[<>] ' || true; } >"$4/differences.txt"
+{ grep '^[<>] ' "$3" || true; } >"$4/known.txt"
+diff -u "$4/known.txt" "$4/differences.txt"
+]==])
+file(MAKE_DIRECTORY "${WORK}")
+execute_process(
+  COMMAND sh -c "${shell}" "${here}" "${GPU}" "${EXPECTED}" "${DIFFERENCES}" "${WORK}"
+  RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${EXPECTED} and ${GPU} differ in other lines (+) than ${DIFFERENCES} says (-)")
+endif()

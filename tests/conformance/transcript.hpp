@@ -1,0 +1,97 @@
+#pragma once
+// A transcript: one line a scenario, "what was done: STATUS what came of it". The same program runs
+// on a GPU's driver and on the CPU driver, so that their answers can be laid side by side.
+
+#include <cuda.h>
+
+#include <initializer_list>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace transcript {
+
+/// Writes one line.
+void say(std::string const& what, CUresult status, std::string const& result = "");
+/// Writes one line about a result that has no status.
+void note(std::string const& what, std::string const& result);
+
+[[nodiscard]] std::string text(long long value);
+[[nodiscard]] std::string yes(bool value);
+
+/// Names for contexts, in place of addresses.
+using named = std::initializer_list<std::pair<char const*, CUcontext>>;
+[[nodiscard]] std::string name_of(CUcontext which, named known);
+
+/// Which context is current on this thread.
+[[nodiscard]] CUcontext current();
+/// A context that is current nowhere. Ends the process, saying why, when there is none to be had.
+[[nodiscard]] CUcontext floating(CUdevice device = 0, unsigned flags = 0);
+void push(CUcontext which);
+CUcontext pop();
+
+/// The kernels, loaded into the current context.
+[[nodiscard]] CUmodule load_kernels();
+[[nodiscard]] CUfunction find(CUmodule in, char const* name);
+
+/// One block of one thread.
+template <class... Arguments>
+CUresult launch(CUfunction what, CUstream where, Arguments... arguments) {
+  void* addresses[] = {&arguments..., nullptr};
+  return cuLaunchKernel(what, 1, 1, 1, 1, 1, 1, 0, where,
+                        sizeof...(arguments) ? addresses : nullptr, nullptr);
+}
+
+/// Runs `work` on a thread of its own, to its end.
+template <class Work>
+void elsewhere(Work&& work) {
+  std::thread(std::forward<Work>(work)).join();
+}
+
+// Each is one section, and runs in a process of its own.
+void stacks();
+void destruction();
+void corpse_facts();
+void corpse_set_flags();
+void corpse_limit();
+void corpse_set_limit();
+void corpse_cache();
+void corpse_priorities();
+void corpse_synchronise();
+void corpse_allocate();
+void corpse_stream();
+void corpse_event();
+void over_a_corpse();
+void a_corpse_below();
+void a_corpse_twice();
+void memory_of_the_destroyed();
+void flags_and_limits();
+void limits_in_turn();
+void flags_in_turn();
+void limits_after_launches();
+void usage_counts();
+void primary_contexts();
+void foreign_handles();
+void caches();
+void modules_of_two_contexts();
+void peers();
+void peers_of_two_devices();
+void host_memory();
+void resources_of_devices();
+void parts_of_parts();
+void describe_none();
+void describe_nothing();
+void describe_nowhere();
+void wrong_descriptions();
+void execution_affinity();
+void green_contexts();
+void green_streams();
+void events_of_contexts();
+void null_arguments();
+void null_error_name();
+void null_answers_of_devices();
+void without_a_context();
+void after_a_trap();
+void a_trap_elsewhere();
+
+}  // namespace transcript

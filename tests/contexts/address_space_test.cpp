@@ -1,0 +1,152 @@
+// Addresses: unique in the process under unified addressing, and what a context may reach.
+#include "contexts_test.hpp"
+
+#include <algorithm>
+
+namespace flotilla::test {
+namespace {
+
+class AddressSpace : public contexts_test {
+ protected:
+  /// A block of the current context, all bytes `value`.
+  static CUdeviceptr filled(unsigned char value, std::size_t bytes = block) {
+    CUdeviceptr const made = allocate(bytes);
+    EXPECT_OK(cu().memset_d8(made, value, bytes));
+    EXPECT_OK(cu().ctx_synchronize());
+    return made;
+  }
+  static unsigned char first_byte(CUdeviceptr at) {
+    unsigned char seen = 0;
+    EXPECT_OK(cu().memcpy_dtoh(&seen, at, 1));
+    return seen;
+  }
+  static CUcontext owner_of(CUdeviceptr at) {
+    CUcontext found = nullptr;
+    EXPECT_OK(cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, at));
+    return found;
+  }
+  static constexpr std::size_t block = 1u << 20;
+};
+
+// C1.6 C4.32 C4.33 C4.37: blocks of different contexts never share an address
+TEST_F(AddressSpace, BlocksOfDifferentContextsNeverOverlap) {
+  std::vector<std::pair<CUdeviceptr, CUcontext>> blocks;
+  std::vector<CUcontext> contexts;
+  for (int i = 0; i < 3; ++i) { contexts.push_back(floating(0, i % std::min(2, devices_there()))); }
+  for (int round = 0; round < 8; ++round) {
+    for (CUcontext const each : contexts) {
+      pushed const here{each};
+      blocks.emplace_back(filled(static_cast<unsigned char>(round)), each);
+    }
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
+    EXPECT_LE(blocks[i].first + block, blocks[i + 1].first);
+    EXPECT_EQ(owner_of(blocks[i].first), blocks[i].second);
+  }
+}
+
+// C1.5 C4.24 C4.34 differ today: contexts of one device share an address space, and reach each
+// other's memory
+TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
+  CUcontext const a = create();
+  CUdeviceptr const of_a = filled(5);
+  pop();
+  CUcontext const b = create();
+  CUdeviceptr const of_b = filled(6);
+  EXPECT_OK(cu().memcpy_dtod(of_b, of_a, block));
+  EXPECT_EQ(first_byte(of_b), 5);
+  EXPECT_OK(launch(function(load(), "put"), nullptr, of_a, 0x01010101))
+      << "a kernel of b writes to a's memory";
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(first_byte(of_a), 1);
+  EXPECT_EQ(owner_of(of_a), a) << "it stays a's";
+  EXPECT_EQ(current(), b);
+  pop();
+}
+
+// C4.50 differs today: a floating context's memory can be reached by who knows its address, and by
+// nobody's mistake in an index of another block, since blocks never overlap
+TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
+  CUcontext const mine = create();
+  CUdeviceptr const secret = filled(42);
+  pop();
+  CUcontext const stranger = create();
+  CUdeviceptr const theirs = filled(1, 16 * block);
+  EXPECT_OK(cu().memset_d8(theirs, 9, 16 * block));
+  EXPECT_OK(cu().ctx_synchronize());
+  pop();
+  pushed const here{mine};
+  EXPECT_EQ(first_byte(secret), 42);
+  EXPECT_NE(owner_of(theirs), mine);
+  EXPECT_EQ(owner_of(theirs), stranger);
+}
+
+// C4.35: a device's addresses are its own kind; the host goes through copies
+TEST_F(AddressSpace, DeviceAndHostMemoryAreToldApart) {
+  create();
+  CUdeviceptr const on_device = filled(3);
+  auto const on_host = reinterpret_cast<CUdeviceptr>(pinned(1));
+  unsigned kind = 0;
+  EXPECT_OK(cu().pointer_get_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, on_device));
+  EXPECT_EQ(kind, unsigned{CU_MEMORYTYPE_DEVICE});
+  EXPECT_OK(cu().pointer_get_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, on_host));
+  EXPECT_EQ(kind, unsigned{CU_MEMORYTYPE_HOST});
+  int plain = 0;
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu().pointer_get_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                           reinterpret_cast<CUdeviceptr>(&plain)));
+  pop();
+}
+
+// C4.37: there is one address space for the process
+TEST_F(AddressSpace, AddressingIsUnified) {
+  CUdevice device{};
+  ASSERT_OK(cu().device_get(&device, 0));
+  int unified = 0;
+  EXPECT_OK(cu().device_get_attribute(&unified, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, device));
+  EXPECT_EQ(unified, 1);
+}
+
+// C4.38: mapped pinned memory is written by the device and read by the host
+TEST_F(AddressSpace, MappedMemoryIsSharedWithTheHost) {
+  create();
+  std::uint32_t* const words = pinned(1);
+  *words = 20;
+  EXPECT_OK(launch(function(load(), "times_plus"), nullptr, words, 2, 1));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(*words, 41u);
+  pop();
+}
+
+// C4.36 C4.38 differ today: addresses of two devices never coincide, and peers reach each other
+// once allowed to
+TEST_F(AddressSpace, PeersReachEachOthersMemory) {
+  FLOTILLA_NEED_DEVICES(2);
+  CUcontext const far = create(0, 1);
+  CUdeviceptr const there = filled(8);
+  pop();
+  create(0, 0);
+  CUdeviceptr const here = filled(9);
+  EXPECT_NE(there, here);
+  EXPECT_OK(cu().memcpy_dtod(here, there, block)) << "copies need no permission";
+  EXPECT_EQ(first_byte(here), 8);
+  if (cu().device_can_access_peer == nullptr) {
+    GTEST_SKIP() << "this driver cannot be asked about peers";
+  }
+  int can = 0;
+  CUdevice first{}, second{};
+  EXPECT_OK(cu().device_get(&first, 0));
+  EXPECT_OK(cu().device_get(&second, 1));
+  EXPECT_OK(cu().device_can_access_peer(&can, first, second));
+  if (can != 0) {
+    EXPECT_OK(cu().ctx_enable_peer_access(far, 0));
+    EXPECT_OK(launch(function(load(), "put"), nullptr, there, 0x02020202));
+    EXPECT_OK(cu().ctx_synchronize());
+    EXPECT_EQ(first_byte(there), 2);
+  }
+  pop();
+}
+
+}  // namespace
+}  // namespace flotilla::test

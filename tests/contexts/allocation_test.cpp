@@ -1,0 +1,88 @@
+// What a context keeps ready, so that work does not fail for want of memory, and what it does not.
+#include "contexts_test.hpp"
+
+#include <vector>
+
+namespace flotilla::test {
+namespace {
+
+class Preallocation : public contexts_test {
+ protected:
+  /// Takes the current context's device memory to the last block of 1 MiB.
+  static void take_all() {
+    for (std::size_t piece : {std::size_t{1} << 30, std::size_t{64} << 20, std::size_t{1} << 20}) {
+      CUdeviceptr taken = 0;
+      while (cu().mem_alloc(&taken, piece) == CUDA_SUCCESS) {}
+    }
+    CUdeviceptr none = 0;
+    EXPECT_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cu().mem_alloc(&none, 64u << 20));
+  }
+};
+
+// C4.11 C4.27 C4.28: pageable copies go through buffers that were there before memory ran out
+TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
+  create();
+  constexpr std::size_t words = 1u << 20;
+  CUdeviceptr const memory = allocate(words * 4);
+  take_all();
+  std::vector<std::uint32_t> from(words), to(words);
+  for (std::uint32_t i = 0; i < words; ++i) { from[i] = i * 2654435761u; }
+  EXPECT_OK(cu().memcpy_htod(memory, from.data(), words * 4));
+  EXPECT_OK(cu().memcpy_dtoh(to.data(), memory, words * 4));
+  EXPECT_EQ(from, to);
+  pop();
+}
+
+// C4.27: and so do launches of what is loaded
+TEST_F(Preallocation, LoadedKernelsRunWithTheMemoryFull) {
+  create();
+  CUfunction const put = function(load(), "put");
+  std::uint32_t* const word = pinned(1);
+  EXPECT_OK(launch(put, nullptr, word, 1));
+  EXPECT_OK(cu().ctx_synchronize());
+  take_all();
+  EXPECT_OK(launch(put, nullptr, word, 2));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(*word, 2u);
+  pop();
+}
+
+// C4.29: with no memory left for what a context needs, none is made
+TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
+  if (!on_gpus()) {
+    GTEST_SKIP() << "needs a GPU: a context of a CPU device takes no device memory";
+  }
+  create();
+  take_all();
+  CUdevice device{};
+  EXPECT_OK(cu().device_get(&device, 0));
+  CUcontext none = nullptr;
+  EXPECT_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cu().ctx_create(&none, 0, device));
+  pop();
+}
+
+// C4.30 C4.31: local memory is not kept ready to the utmost: a launch that needs more than is left
+// fails, and that alone
+TEST_F(Preallocation, ALaunchWithoutRoomForItsLocalMemoryFails) {
+  if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: local memory of a CPU device is the host's"; }
+  create();
+  CUmodule const module = load();
+  CUfunction const large = function(module, "large_frame"), put = function(module, "put");
+  std::uint32_t* const word = pinned(1);
+  EXPECT_OK(launch(put, nullptr, word, 1));
+  EXPECT_OK(cu().ctx_synchronize());
+  take_all();
+  unsigned const steps = 1;
+  void* arguments[] = {const_cast<unsigned*>(&steps), const_cast<std::uint32_t**>(&word)};
+  CUresult const answer =
+      cu().launch_kernel(large, 4096, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr);
+  EXPECT_TRUE(answer == CUDA_ERROR_OUT_OF_MEMORY || answer == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+      << name_of(answer);
+  EXPECT_OK(launch(put, nullptr, word, 2));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(*word, 2u);
+  pop();
+}
+
+}  // namespace
+}  // namespace flotilla::test

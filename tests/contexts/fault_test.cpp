@@ -1,0 +1,94 @@
+// Errors of earlier, asynchronous work come out of later calls. A fault is the process's: each test
+// has its own.
+#include "contexts_test.hpp"
+
+#include <algorithm>
+
+#include "support/child.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class ContextFaults : public contexts_test {
+ protected:
+  /// In a child: a context with a kernel that faulted, and what `cuCtxSynchronize` said of it.
+  static CUresult faulted(CUcontext& made) {
+    CUdevice device{};
+    EXPECT_OK(cu().device_get(&device, 0));
+    EXPECT_OK(cu().ctx_create(&made, 0, device));
+    EXPECT_OK(launch(function(load(), "trap_now"), nullptr));
+    return cu().ctx_synchronize();
+  }
+};
+
+// C2.90: waiting says that a task before it failed
+TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    CUcontext made = nullptr;
+    CUresult const answer = faulted(made);
+    EXPECT_NE(answer, CUDA_SUCCESS);
+    EXPECT_TRUE(is_sticky(static_cast<driver_status>(answer))) << name_of(answer);
+  });
+}
+
+// C2.19: so do calls that have nothing to do with it; those that handle a thread's stack go on
+TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    CUcontext made = nullptr;
+    CUresult const fault = faulted(made);
+    CUdeviceptr memory = 0;
+    CUstream none = nullptr;
+    CUcontext other = nullptr;
+    CUdevice device{};
+    EXPECT_OK(cu().device_get(&device, 0));
+    EXPECT_STATUS(fault, cu().mem_alloc(&memory, 4));
+    EXPECT_STATUS(fault, cu().stream_create(&none, 0));
+    EXPECT_STATUS(fault, cu().ctx_create(&other, 0, device));
+    EXPECT_STATUS(fault, cu().ctx_set_limit(CU_LIMIT_STACK_SIZE, 2048));
+    unsigned flags = 1;
+    EXPECT_OK(cu().ctx_get_flags(&flags));
+    EXPECT_OK(cu().ctx_push_current(made));
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+    EXPECT_EQ(current(), made);
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+    EXPECT_OK(cu().ctx_destroy(made));
+  });
+}
+
+// differs today: a fault is not the context's, as "container" would have it, but the process's
+TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    CUdevice device{};
+    EXPECT_OK(cu().device_get(&device, std::min(2, devices_there()) - 1));
+    CUcontext bystander = nullptr;
+    EXPECT_OK(cu().ctx_create(&bystander, 0, device));
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+    CUcontext made = nullptr;
+    CUresult const fault = faulted(made);
+    EXPECT_OK(cu().ctx_push_current(bystander));
+    EXPECT_STATUS(fault, cu().ctx_synchronize());
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+  });
+}
+
+// C1.1: launches that were refused are no faults: the context stays good
+TEST_F(ContextFaults, ARefusedLaunchLeavesTheContextGood) {
+  create();
+  CUmodule const module = load();
+  CUfunction const nothing = function(module, "nothing");
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu().launch_kernel(nothing, 1, 1, 1, 2048, 1, 1, 0, nullptr, nullptr, nullptr));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu().launch_kernel(nothing, 1, 1, 1, 1, 1, 1, 300'000, nullptr, nullptr, nullptr));
+  CUfunction missing = nullptr;
+  EXPECT_STATUS(CUDA_ERROR_NOT_FOUND, cu().module_get_function(&missing, module, "nobody"));
+  std::uint32_t* const word = pinned(1);
+  EXPECT_OK(launch(function(module, "put"), nullptr, word, 42));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(*word, 42u);
+  pop();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,169 @@
+// Floating contexts: current on no thread, pushed by whichever has work. What flotilla is built on.
+#include "contexts_test.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+
+#include "support/eventually.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using FloatingContexts = contexts_test;
+
+// C1.13 C1.14 C2.46 C2.47: popped here, pushed there
+TEST_F(FloatingContexts, APoppedContextIsPushedByAnotherThread) {
+  CUcontext const made = create();
+  CUcontext popped = nullptr;
+  EXPECT_OK(cu().ctx_pop_current(&popped));
+  EXPECT_EQ(popped, made);
+  elsewhere([&] {
+    pushed const here{popped};
+    std::uint32_t* const word = pinned(1);
+    EXPECT_OK(launch(function(load(), "put"), nullptr, word, 17));
+    EXPECT_OK(cu().ctx_synchronize());
+    EXPECT_EQ(*word, 17u);
+  });
+  EXPECT_EQ(current(), nullptr);
+}
+
+// C3.9 C3.10 C4.48: what was made and written on one thread is there on the next
+TEST_F(FloatingContexts, StateTravelsWithTheContext) {
+  CUcontext const made = create();
+  CUmodule const module = load();
+  CUdeviceptr const memory = allocate(8);
+  EXPECT_OK(launch(function(module, "put_travelling"), nullptr, 1234));
+  EXPECT_OK(launch(function(module, "put"), nullptr, memory, 99));
+  pop();
+  CUcontext const other = floating();
+  for (int thread = 0; thread < 3; ++thread) {
+    elsewhere([&] {
+      pushed const here{made};
+      int seen[2] = {};
+      EXPECT_OK(launch(function(module, "take_travelling"), nullptr, memory + 4));
+      EXPECT_OK(cu().memcpy_dtoh(seen, memory, sizeof seen));
+      EXPECT_EQ(seen[0], 99);
+      EXPECT_EQ(seen[1], 1234 + thread);
+      EXPECT_OK(launch(function(module, "put_travelling"), nullptr, seen[1] + 1));
+      EXPECT_OK(cu().ctx_synchronize());
+    });
+  }
+  // Another context's copy of the same variable was never touched.
+  pushed const here{other};
+  CUdeviceptr const word = allocate(4);
+  int seen = 0;
+  EXPECT_OK(launch(function(load(), "take_travelling"), nullptr, word));
+  EXPECT_OK(cu().memcpy_dtoh(&seen, word, 4));
+  EXPECT_EQ(seen, 7);
+}
+
+// C3.9 of flotilla: a program's variables are each device's own, whichever worker runs its tasks
+TEST_F(FloatingContexts, AProgramsVariablesTravelWithItsDevice) {
+  runtime rt{{.devices = device_spec(1), .workers = 2}};
+  program const loaded = rt.load(test_image());
+  auto const tally_up = loaded.kernel<std::uint32_t*>("tally_up");
+  device_buffer<std::uint32_t> const out{rt, device_ordinal{0}, 1};
+  constexpr std::uint32_t tasks = 50, factor = 3;
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    std::jthread{[&] { rt.submit(tally_up.on({1}, {1})(out)).wait(); }}.join();
+  }
+  std::uint32_t seen = 0;
+  rt.submit(out.copy_to(std::span{&seen, 1})).wait();
+  EXPECT_EQ(seen, tasks * factor);
+}
+
+// C4.21: current on several threads at once
+TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
+  constexpr int threads = 8;
+  CUcontext const made = floating();
+  std::barrier all{threads};
+  std::vector<std::jthread> crew;
+  std::atomic<int> right{0};
+  for (int i = 0; i < threads; ++i) {
+    crew.emplace_back([&, i] {
+      pushed const here{made};
+      all.arrive_and_wait();
+      EXPECT_EQ(current(), made);
+      CUdeviceptr const memory = allocate(4);
+      int seen = -1;
+      EXPECT_OK(launch(function(load(), "put"), nullptr, memory, i));
+      EXPECT_OK(cu().memcpy_dtoh(&seen, memory, 4));
+      right += seen == i ? 1 : 0;
+      all.arrive_and_wait();
+    });
+  }
+  crew.clear();
+  EXPECT_EQ(right, threads);
+}
+
+// error guess: a thread that ends with a context current leaves it usable
+TEST_F(FloatingContexts, AThreadThatEndsLeavesItsContextToOthers) {
+  CUcontext const made = floating();
+  elsewhere([&] { push(made); });
+  pushed const here{made};
+  allocate(4);
+}
+
+// C4.39 C4.41 C4.44: one thread, several contexts, all but one floating, pushed and popped in turn
+TEST_F(FloatingContexts, OneThreadDrivesSeveralContextsInTurn) {
+  struct driven {
+    CUcontext context;
+    CUfunction step;
+    CUstream lane;
+    std::uint32_t* value;
+  };
+  std::vector<driven> all;
+  for (int i = 0; i < 3; ++i) {
+    CUcontext const made = create(0, i % std::min(2, devices_there()));
+    CUfunction const step = function(load(), "times_plus");
+    all.push_back({made, step, stream(), pinned(1)});
+    *all.back().value = static_cast<std::uint32_t>(i);
+    pop();
+  }
+  for (int round = 0; round < 10; ++round) {
+    for (driven const& each : all) {
+      pushed const here{each.context};
+      EXPECT_OK(launch(each.step, each.lane, each.value, 2, 1));
+    }
+    EXPECT_EQ(current(), nullptr);
+  }
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    pushed const here{all[i].context};
+    EXPECT_OK(cu().stream_synchronize(all[i].lane));
+    EXPECT_EQ(*all[i].value, i * 1024 + 1023);
+  }
+}
+
+// C4.41 of flotilla: without workers, one thread drives every device
+TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
+  int const devices = std::min(2, devices_there());
+  runtime rt{{.devices = device_spec(devices), .workers = 0}};
+  std::vector<CUcontext> seen(static_cast<std::size_t>(devices));
+  std::vector<ticket> tickets;
+  for (device const& each : rt.devices()) {
+    tickets.push_back(rt.submit(
+        [&seen](task_context& context) { seen[context.device().ordinal.value] = current(); },
+        {.device = each}));
+  }
+  while (rt.pump()) { EXPECT_EQ(current(), nullptr); }
+  for (ticket const& each : tickets) { each.wait(); }
+  for (CUcontext const each : seen) { EXPECT_NE(each, nullptr); }
+  if (devices == 2) { EXPECT_NE(seen[0], seen[1]); }
+}
+
+// C4.47 as far as it is Linux: popping does not wait for what the context still has to do
+TEST_F(FloatingContexts, PoppingDoesNotWaitForPendingWork) {
+  CUcontext const made = create();
+  std::uint32_t* const words = pinned(2);
+  held_stream held{function(load(), "hold_until"), stream(), words};
+  EXPECT_EQ(pop(), made) << "it would wait for ever";
+  EXPECT_EQ(current(), nullptr);
+  held.release();
+  pushed const here{made};
+  EXPECT_OK(cu().ctx_synchronize());
+}
+
+}  // namespace
+}  // namespace flotilla::test

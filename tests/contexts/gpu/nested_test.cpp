@@ -1,0 +1,54 @@
+// Launches from the device, and how many of them may be pending.
+#include "runtime_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class NestedLaunches : public runtime_test {
+ protected:
+  struct outcome {
+    int failed;
+    cudaError_t first;
+  };
+  /// In a context of its own whose limit is `pending`.
+  outcome start(std::size_t pending, int children) {
+    CUcontext const made = create();
+    EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
+    auto* const words = reinterpret_cast<int*>(pinned(2));
+    EXPECT_CUDART_OK(launch_children(children, words, words + 1, nullptr));
+    EXPECT_CUDART_OK(cudaDeviceSynchronize());
+    outcome const seen{words[0], static_cast<cudaError_t>(words[1])};
+    destroy(made);
+    return seen;
+  }
+};
+
+// C2.78 C2.80: as many as the limit says can be outstanding
+TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).failed, 0); }
+
+// C2.79: one that has no place fails, and the parent is told
+TEST_F(NestedLaunches, BeyondTheLimitFail) {
+  outcome const seen = start(32, 20'000);
+  EXPECT_GT(seen.failed, 0);
+  // The name of the error has changed with the second device runtime.
+  EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
+              seen.first == cudaErrorLaunchOutOfResources)
+      << cudaGetErrorName(seen.first);
+}
+
+// C2.81: room for more is taken from the device's memory
+TEST_F(NestedLaunches, RoomForMoreTakesMemory) {
+  create();
+  std::size_t before = 0, after = 0, total = 0;
+  EXPECT_OK(cu().mem_get_info(&before, &total));
+  EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 1u << 20));
+  auto* const words = reinterpret_cast<int*>(pinned(2));
+  EXPECT_CUDART_OK(launch_children(1, words, words + 1, nullptr));
+  EXPECT_CUDART_OK(cudaDeviceSynchronize());
+  EXPECT_OK(cu().mem_get_info(&after, &total));
+  EXPECT_LT(after, before);
+  pop();
+}
+
+}  // namespace
+}  // namespace flotilla::test

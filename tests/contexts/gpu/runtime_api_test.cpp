@@ -1,0 +1,253 @@
+// The CUDA runtime library and contexts. What makes a primary context has a process of its own: it
+// stays.
+#include "runtime_test.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "support/eventually.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using RuntimeApi = runtime_test;
+
+// C3.1 C4.13 C4.14: with no context current, the first call that needs one makes the primary
+// current
+TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_EQ(primary().active, 0);
+    EXPECT_EQ(current(), nullptr);
+    void* const memory = runtime_memory(4);
+    EXPECT_EQ(primary().active, 1);
+    CUcontext retained = nullptr;
+    EXPECT_OK(cu().device_primary_ctx_retain(&retained, 0));
+    EXPECT_EQ(current(), retained);
+    EXPECT_EQ(owner_of(memory), retained);
+  });
+}
+
+// C4.14: a launch is such a call too
+TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_EQ(primary().active, 0);
+    EXPECT_CUDART_OK(launch_put_state(1, nullptr));
+    EXPECT_EQ(primary().active, 1);
+  });
+}
+
+// C3.2 C4.15: what was set before is what it is made with
+TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_CUDART_OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    unsigned flags = 0;
+    EXPECT_OK(cu().ctx_get_flags(&flags));
+    EXPECT_EQ(flags & CU_CTX_SCHED_MASK, unsigned{CU_CTX_SCHED_BLOCKING_SYNC});
+  });
+}
+
+// C3.2: and it is on the device that was chosen
+TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
+  FLOTILLA_NEED_GPUS(2);
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_CUDART_OK(cudaSetDevice(1));
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    CUdevice expected{}, found{};
+    EXPECT_OK(cu().device_get(&expected, 1));
+    EXPECT_OK(cu().ctx_get_device(&found));
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(primary().active, 0) << "device 0 was touched";
+  });
+}
+
+// C4.16: freeing nothing makes the context and does nothing else
+TEST_F(RuntimeApi, FreeingNothingInitializes) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    EXPECT_EQ(primary().active, 1);
+    EXPECT_NE(current(), nullptr);
+  });
+}
+
+// C3.4: with a context current these calls fail, as the text says: an H200's runtime library answers
+// cudaErrorIncompatibleDriverContext. The context stays current
+TEST_F(RuntimeApi, SettingDeviceFlagsWithAContextCurrentLeavesItCurrent) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    CUcontext const mine = create_in_child();
+    cudaError_t const answer = cudaSetDeviceFlags(cudaDeviceScheduleYield);
+    std::fprintf(stderr, "cudaSetDeviceFlags with a context current: %s\n",
+                 cudaGetErrorName(answer));
+    EXPECT_TRUE(answer == cudaErrorIncompatibleDriverContext || answer == cudaErrorSetOnActiveProcess)
+        << cudaGetErrorName(answer);
+    EXPECT_EQ(current(), mine);
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    EXPECT_EQ(current(), mine);
+  });
+}
+
+// C3.8 C4.55 S1.1: with an owned context current it is used as it is, and no other is made
+TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
+  CUcontext const mine = create();
+  int device = -1;
+  EXPECT_CUDART_OK(cudaGetDevice(&device));
+  EXPECT_EQ(device, 0);
+  void* const memory = runtime_memory(4);
+  EXPECT_EQ(owner_of(memory), mine);
+  int seen = 0;
+  EXPECT_CUDART_OK(launch_put(static_cast<int*>(memory), 5, nullptr));
+  EXPECT_CUDART_OK(cudaMemcpy(&seen, memory, 4, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(seen, 5);
+  EXPECT_EQ(primary().active, 0);
+  EXPECT_EQ(pop(), mine);
+}
+
+// C3.8 C4.56: nor does it keep the context alive: there is no count to be asked for, and it ends
+// when it is destroyed
+TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
+  constexpr std::size_t block = 512u << 20;
+  CUcontext const witness = create();
+  std::size_t before = 0, after = 0, total = 0;
+  CUcontext const owned = create();
+  pop();
+  EXPECT_OK(cu().mem_get_info(&before, &total));
+  push(owned);
+  void* const memory = runtime_memory(block);
+  EXPECT_CUDART_OK(cudaMemset(memory, 1, block));
+  EXPECT_CUDART_OK(cudaDeviceSynchronize());
+  destroy(owned);
+  EXPECT_EQ(current(), witness);
+  EXPECT_OK(cu().mem_get_info(&after, &total));
+  EXPECT_GE(after, before);
+  // And with the next context current it goes on in that.
+  EXPECT_EQ(owner_of(runtime_memory(4)), witness);
+  pop();
+}
+
+// C3.9 C3.10 S1.1: a `__device__` variable of the runtime's is each context's own, and moves with
+// it between threads
+TEST_F(RuntimeApi, StateTravelsWithTheContext) {
+  CUcontext const a = floating(), b = floating();
+  auto const state_of = [](CUcontext which) {
+    int seen = -1;
+    elsewhere([&] {
+      pushed const here{which};
+      int* const memory = static_cast<int*>(runtime_memory(4));
+      EXPECT_CUDART_OK(launch_take_state(memory, nullptr));
+      EXPECT_CUDART_OK(cudaMemcpy(&seen, memory, 4, cudaMemcpyDeviceToHost));
+    });
+    return seen;
+  };
+  {
+    pushed const here{a};
+    EXPECT_CUDART_OK(launch_put_state(100, nullptr));
+    EXPECT_CUDART_OK(cudaDeviceSynchronize());
+  }
+  EXPECT_EQ(state_of(a), 100);
+  EXPECT_EQ(state_of(b), 7);
+}
+
+// C4.17 C4.12: it has no context of its own to hand out; the driver's stack is where they are
+TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    CUcontext const of_runtime = current();
+    ASSERT_NE(of_runtime, nullptr);
+    CUcontext const mine = create_in_child();
+    EXPECT_EQ(owner_of(runtime_memory(4)), mine);
+    EXPECT_EQ(pop(), mine);
+    EXPECT_EQ(owner_of(runtime_memory(4)), of_runtime);
+  });
+}
+
+// C4.18: its "device" is the current context: waiting for it waits for no other context
+TEST_F(RuntimeApi, SynchronizesTheCurrentContext) {
+  CUcontext const idle = floating(), busy = create();
+  std::uint32_t* const words = pinned(2);
+  CUstream const lane = stream();
+  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before anything is held
+  EXPECT_CUDART_OK(cudaDeviceSynchronize());
+  EXPECT_CUDART_OK(launch_hold(words, lane));
+  pop();
+  push(idle);
+  EXPECT_CUDART_OK(cudaDeviceSynchronize()) << "it would wait for ever";
+  pop();
+  std::atomic_ref{words[1]}.store(1);
+  pushed const here{busy};
+  EXPECT_CUDART_OK(cudaDeviceSynchronize());
+}
+
+// C4.19: as is its device-wide cache preference
+TEST_F(RuntimeApi, SetsTheCachePreferenceOfTheCurrentContext) {
+  CUcontext const other = floating();
+  create();
+  EXPECT_CUDART_OK(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
+  CUfunc_cache seen{};
+  EXPECT_OK(cu().ctx_get_cache_config(&seen));
+  EXPECT_EQ(seen, CU_FUNC_CACHE_PREFER_L1);
+  push(other);
+  EXPECT_OK(cu().ctx_get_cache_config(&seen));
+  EXPECT_EQ(seen, CU_FUNC_CACHE_PREFER_NONE);
+  pop();
+  pop();
+}
+
+// C4.20: choosing a device makes its primary context current, in place of what was
+TEST_F(RuntimeApi, SettingTheDeviceMakesItsPrimaryCurrent) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    CUcontext const mine = create_in_child();
+    EXPECT_CUDART_OK(cudaSetDevice(0));
+    CUcontext retained = nullptr;
+    EXPECT_OK(cu().device_primary_ctx_retain(&retained, 0));
+    EXPECT_EQ(current(), retained);
+    EXPECT_NE(current(), mine);
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+    EXPECT_EQ(current(), nullptr) << "the stack grew";
+  });
+}
+
+// C4.20 S1.3: inside a task that is reported, and mended
+TEST_F(RuntimeApi, ATaskThatSetsTheDeviceIsReportedAndMended) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{{.devices = device_spec(1), .workers = 1}};
+    ticket const rude =
+        rt.submit([](task_context&) { EXPECT_CUDART_OK(cudaSetDevice(0)); }, {.label = "rude"});
+    EXPECT_THAT(thrown<error>([&] { rude.wait(); }),
+                AllOf(HasSubstr("rude"), HasSubstr("context")));
+    rt.submit([](task_context& context) { EXPECT_EQ(current(), context.context()); }).wait();
+  });
+}
+
+// C4.21: threads of the runtime share the device's context
+TEST_F(RuntimeApi, ThreadsShareThePrimaryContext) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    CUcontext const mine = current();
+    elsewhere([&] {
+      EXPECT_CUDART_OK(cudaFree(nullptr));
+      EXPECT_EQ(current(), mine);
+    });
+    EXPECT_EQ(current(), mine);
+  });
+}
+
+// S1.1: in a callable, `<<<>>>` on the task's stream; the ticket covers it
+TEST_F(RuntimeApi, WorksInsideATask) {
+  runtime rt{{.devices = device_spec(1), .workers = 1}};
+  device_buffer<int> const memory{rt, device_ordinal{0}, 1};
+  int seen = 0;
+  for (int round = 1; round <= 20; ++round) {
+    rt.submit([&](task_context& context) {
+        EXPECT_CUDART_OK(
+            launch_put(reinterpret_cast<int*>(memory.address()), round, context.stream()));
+        EXPECT_CUDART_OK(cudaMemcpyAsync(&seen, reinterpret_cast<void*>(memory.address()), 4,
+                                         cudaMemcpyDeviceToHost, context.stream()));
+      }).wait();
+    EXPECT_EQ(seen, round);
+  }
+  EXPECT_EQ(primary().active, 0);
+}
+
+}  // namespace
+}  // namespace flotilla::test

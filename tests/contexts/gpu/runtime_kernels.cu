@@ -1,0 +1,48 @@
+// Kernels of the CUDA runtime library, as an application has them: `<<<>>>` and a `__device__`
+// variable.
+#include "runtime_kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+__device__ int state = 7;
+
+__global__ void put(int* where, int value) { *where = value; }
+__global__ void put_state(int value) { state = value; }
+__global__ void take_state(int* to) { *to = state; }
+__global__ void hold(unsigned volatile* words) {
+  words[0] = 1;
+  __threadfence_system();
+  while (words[1] == 0) { __nanosleep(1000); }
+}
+__global__ void read_texture(float* out, cudaTextureObject_t from, int count) {
+  for (int i = 0; i < count; ++i) {
+    out[i] = tex2D<float>(from, static_cast<float>(i) + 0.5f, 0.5f);
+  }
+}
+
+}  // namespace
+
+cudaError_t launch_put(int* where, int value, cudaStream_t stream) {
+  put<<<1, 1, 0, stream>>>(where, value);
+  return cudaGetLastError();
+}
+cudaError_t launch_put_state(int value, cudaStream_t stream) {
+  put_state<<<1, 1, 0, stream>>>(value);
+  return cudaGetLastError();
+}
+cudaError_t launch_take_state(int* to, cudaStream_t stream) {
+  take_state<<<1, 1, 0, stream>>>(to);
+  return cudaGetLastError();
+}
+cudaError_t launch_hold(unsigned* words, cudaStream_t stream) {
+  hold<<<1, 1, 0, stream>>>(words);
+  return cudaGetLastError();
+}
+cudaError_t launch_read_texture(float* out, cudaTextureObject_t from, int count,
+                                cudaStream_t stream) {
+  read_texture<<<1, 1, 0, stream>>>(out, from, count);
+  return cudaGetLastError();
+}
+
+}  // namespace flotilla::test

@@ -1,0 +1,56 @@
+#pragma once
+// Helpers of the tests with CUDA's runtime library.
+
+#include <cuda_runtime_api.h>
+
+#include "contexts_test.hpp"
+#include "runtime_kernels.hpp"
+#include "support/child.hpp"
+
+#define EXPECT_CUDART(status, call) EXPECT_STREQ(cudaGetErrorName(status), cudaGetErrorName(call))
+#define EXPECT_CUDART_OK(call) EXPECT_CUDART(cudaSuccess, call)
+
+namespace flotilla::test {
+
+class runtime_test : public contexts_test {
+ protected:
+  void SetUp() override {
+    FLOTILLA_NEED_GPUS(1);
+    contexts_test::SetUp();
+    if (IsSkipped()) { return; }
+    ASSERT_OK(cu().device_get(&device_, 0));
+  }
+  struct primary_state {
+    unsigned flags;
+    int active;
+  };
+  static primary_state primary() {
+    primary_state now{99, 99};
+    CUdevice device{};
+    EXPECT_OK(cu().device_get(&device, 0));
+    EXPECT_OK(cu().device_primary_ctx_get_state(device, &now.flags, &now.active));
+    return now;
+  }
+  static CUcontext owner_of(void const* memory) {
+    CUcontext found = nullptr;
+    EXPECT_OK(cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                         reinterpret_cast<CUdeviceptr>(memory)));
+    return found;
+  }
+  /// For a child: a context that ends with the process.
+  static CUcontext create_in_child() {
+    CUdevice device{};
+    EXPECT_OK(cu().device_get(&device, 0));
+    CUcontext made = nullptr;
+    EXPECT_OK(cu().ctx_create(&made, 0, device));
+    return made;
+  }
+  static void* runtime_memory(std::size_t bytes) {
+    void* made = nullptr;
+    EXPECT_CUDART_OK(cudaMalloc(&made, bytes));
+    return made;
+  }
+  CUdevice device_{};
+};
+
+}  // namespace flotilla::test

@@ -1,0 +1,134 @@
+// Green contexts: some multiprocessors of a device as a device of its own.
+#include "contexts_test.hpp"
+
+#include <numeric>
+#include <set>
+
+#include <test_contexts_kernels.hpp>
+
+#include "support/eventually.hpp"
+#include "support/hold.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class GreenContexts : public contexts_test {
+ protected:
+  static constexpr unsigned part = 16, most = 1024;
+
+  void SetUp() override {
+    contexts_test::SetUp();
+    if (IsSkipped()) { return; }
+    CUdevice device{};
+    ASSERT_OK(cu().device_get(&device, 0));
+    int there = 0;
+    ASSERT_OK(cu().device_get_attribute(&there, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    if (there < static_cast<int>(2 * part)) {
+      GTEST_SKIP() << "needs " << 2 * part << " multiprocessors";
+    }
+  }
+  /// `parts` devices of 16 multiprocessors each, of one device.
+  static std::string green(unsigned parts) {
+    return device_spec(1) + "/green:" + std::to_string(part) + "*" + std::to_string(parts);
+  }
+  /// The multiprocessors that the blocks of a wide grid ran on.
+  static std::set<unsigned> used_by(runtime& rt, program const& loaded, device_ordinal where) {
+    constexpr unsigned blocks = 4096;
+    auto const kernel =
+        loaded.kernel<std::uint32_t*, unsigned, unsigned long long>("where_blocks_ran");
+    std::vector<std::uint32_t> seen(most, 0);
+    device_buffer<std::uint32_t> const there{rt, where, seen};
+    ticket const ran = rt.submit(kernel.on({blocks}, {32})(there, most, 2000ull));
+    ticket const back = rt.submit(there.copy_to(seen), {.after = {ran}});
+    if (!back.wait_for(patience)) {
+      ADD_FAILURE() << "nothing served device " << where.value;
+      return {};
+    }
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0u), blocks) << "blocks were lost";
+    std::set<unsigned> used;
+    for (unsigned i = 0; i < most; ++i) {
+      if (seen[i] != 0) { used.insert(i); }
+    }
+    return used;
+  }
+};
+
+// S4.1: a task's blocks run on the part's multiprocessors and on no other, counted by the kernel
+TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
+  runtime rt{{.devices = green(1), .workers = 1}};
+  program const loaded = rt.load(test_contexts_kernels);
+  EXPECT_EQ(rt.devices()[0].multiprocessors, static_cast<int>(part));
+  EXPECT_EQ(used_by(rt, loaded, device_ordinal{0}).size(), part);
+}
+
+// S4.1: what one part has no other has
+TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
+  runtime rt{{.devices = green(2), .workers = 1}};
+  ASSERT_EQ(rt.devices().size(), 2u);
+  program const loaded = rt.load(test_contexts_kernels);
+  std::set<unsigned> const of_first = used_by(rt, loaded, device_ordinal{0});
+  std::set<unsigned> const of_second = used_by(rt, loaded, device_ordinal{1});
+  EXPECT_EQ(of_first.size(), part);
+  EXPECT_EQ(of_second.size(), part);
+  for (unsigned const each : of_first) {
+    EXPECT_FALSE(of_second.contains(each)) << "in both: " << each;
+  }
+}
+
+// S4.2: while one part is busy for as long as it likes, the rest serves another device
+TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
+  if (!on_gpus()) {
+    GTEST_SKIP() << "needs a GPU: a CPU device runs one kernel at a time, whatever its parts";
+  }
+  runtime rt{{.devices = green(2), .workers = 2}};
+  program const loaded = rt.load(test_contexts_kernels);
+  test_program const held_program{rt};
+  constexpr device_ordinal first{0}, second{1};
+  (void)used_by(rt, loaded, first);  // whatever is made late is made
+  held_word word{rt};
+  ticket const held = rt.submit(word.launch_of(held_program), {.device = second});
+  EXPECT_TRUE(eventually([&] { return word.started(); }));
+  EXPECT_EQ(used_by(rt, loaded, first).size(), part);
+  EXPECT_FALSE(held.ready()) << "nothing served the second device meanwhile";
+  word.release();
+  held.wait();
+}
+
+// S4.4: contexts of their own, but memory by its address is everybody's
+TEST_F(GreenContexts, PartsReachEachOthersMemory) {
+  runtime rt{{.devices = green(2), .workers = 1}};
+  program const loaded = rt.load(test_contexts_kernels);
+  constexpr device_ordinal first{0}, second{1};
+  auto const put = loaded.kernel<int*, int>("put");
+  device_buffer<int> const word{rt, first, 1};
+  ticket const written =
+      rt.submit(put.on({1}, {1})(reinterpret_cast<int*>(word.address()), 5), {.device = second});
+  int seen = 0;
+  rt.submit(word.copy_to(std::span{&seen, 1}), {.after = {written}}).wait();
+  EXPECT_EQ(seen, 5);
+  std::vector<CUcontext> contexts(2);
+  for (device_ordinal const each : {first, second}) {
+    rt.submit([&](task_context& context) { contexts[each.value] = context.context(); },
+              {.device = each})
+        .wait();
+  }
+  EXPECT_NE(contexts[0], contexts[1]);
+}
+
+// S4.5: one thread at a time has a green context current
+TEST_F(GreenContexts, AreOneThreadsAtATime) {
+  context_driver const driver = on_gpus() ? context_driver::gpus() : context_driver::cpus(1);
+  device_settings asked;
+  asked.context = context_source::green(part);
+  floating_context const own{driver, driver.devices()[0], asked};
+  context_scope const here{own};
+  elsewhere([&] {
+    EXPECT_THROW(context_scope{own}, context_in_use);
+    EXPECT_EQ(current(), nullptr);
+  });
+  EXPECT_EQ(current(), own.ref().handle());
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,172 @@
+// What a context owns, and what becomes of it, of its threads and of its siblings when it ends.
+#include "contexts_test.hpp"
+
+#include <atomic>
+
+#include "support/eventually.hpp"
+#include "support/hold.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using ContextLifetime = contexts_test;
+
+std::size_t free_bytes() {
+  std::size_t left = 0, total = 0;
+  EXPECT_OK(driver_in_use().mem_get_info(&left, &total));
+  return left;
+}
+
+// C1.1 C1.2 C4.1 C4.2 C4.5 C4.6 C4.7 C4.22: memory, streams, events and modules end with their
+// context
+TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
+  constexpr std::size_t block = 256u << 20;
+  CUcontext const witness = create();
+  CUcontext const owner = create();
+  pop();
+  std::size_t const before = free_bytes();
+  push(owner);
+  CUdeviceptr const memory = allocate(block);
+  EXPECT_OK(cu().memset_d8(memory, 1, block));
+  CUstream const lane = stream();
+  CUevent event = nullptr;
+  EXPECT_OK(cu().event_create(&event, CU_EVENT_DISABLE_TIMING));
+  CUmodule const module = load();
+  EXPECT_OK(launch(function(module, "nothing"), lane));
+  EXPECT_OK(cu().event_record(event, lane));
+  pop();
+  EXPECT_LE(free_bytes() + block, before);
+  destroy(owner);
+  // The context's own memory comes back as well: that is why this is no equality.
+  EXPECT_GE(free_bytes(), before);
+  CUcontext found = nullptr;
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
+  EXPECT_EQ(current(), witness);
+  pop();
+}
+
+// C4.3: host memory too
+TEST_F(ContextLifetime, PinnedMemoryEndsWithItsContext) {
+  CUcontext const witness = create();
+  CUcontext const owner = create();
+  std::uint32_t* const words = pinned(1024);
+  CUcontext found = nullptr;
+  auto const address = reinterpret_cast<CUdeviceptr>(words);
+  EXPECT_OK(cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, address));
+  EXPECT_EQ(found, owner);
+  destroy(owner);
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, address));
+  EXPECT_EQ(current(), witness);
+  pop();
+}
+
+// C4.10: what the driver keeps for itself comes back too; a leak of 1 MiB a context would show
+TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
+  CUcontext const witness = create();
+  destroy(floating());
+  std::size_t const before = free_bytes();
+  constexpr int rounds = 16;
+  for (int i = 0; i < rounds; ++i) { destroy(floating()); }
+  EXPECT_GE(free_bytes() + (std::size_t{rounds} << 20), before);
+  EXPECT_EQ(current(), witness);
+  pop();
+}
+
+// C1.3 C4.23 C4.25: modules, functions and streams are of one context and refused in another
+TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
+  CUcontext const a = create();
+  CUfunction const of_a = function(load(), "nothing");
+  pop();
+  CUcontext const b = create();
+  CUstream const of_b = stream();
+  EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, launch(of_a, of_b));
+  CUfunction const own = function(load(), "nothing");
+  EXPECT_OK(launch(own, of_b));
+  CUcontext home = nullptr;
+  EXPECT_OK(cu().stream_get_ctx(of_b, &home));
+  EXPECT_EQ(home, b);
+  EXPECT_OK(cu().ctx_synchronize());
+  pop();
+  EXPECT_NE(a, b);
+}
+
+// C4.26: events too; waiting for another context's event is the exception, and made for it
+TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
+  CUcontext const a = create();
+  CUevent of_a = nullptr;
+  EXPECT_OK(cu().event_create(&of_a, CU_EVENT_DISABLE_TIMING));
+  CUstream const lane_a = stream();
+  pop();
+  CUcontext const b = create();
+  CUstream const lane_b = stream();
+  EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu().event_record(of_a, lane_b));
+  EXPECT_OK(cu().event_record(of_a, lane_a)) << "with its own stream whatever is current";
+  EXPECT_OK(cu().stream_wait_event(lane_b, of_a, 0));
+  EXPECT_OK(cu().stream_synchronize(lane_b));
+  pop();
+  EXPECT_NE(a, b);
+}
+
+// C2.22: destroyed where it is current, it is popped here
+TEST_F(ContextLifetime, DestroyingTheCurrentContextPopsIt) {
+  CUcontext const made = create();
+  destroy(made);
+  EXPECT_EQ(current(), nullptr);
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_pop_current(nullptr));
+}
+
+// C2.20 C2.23: other threads keep a corpse that answers so, and can pop it
+TEST_F(ContextLifetime, OtherThreadsKeepADestroyedContextThatAnswersSo) {
+  CUcontext const doomed = floating();
+  gate gone;
+  std::atomic<int> ready{0};
+  auto const holder = [&] {
+    ASSERT_OK(cu().ctx_push_current(doomed));
+    ++ready;
+    gone.pass();
+    EXPECT_EQ(current(), doomed);
+    CUdeviceptr memory = 0;
+    EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().mem_alloc(&memory, 4));
+    EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().ctx_synchronize());
+    EXPECT_EQ(pop(), doomed);
+    EXPECT_EQ(current(), nullptr);
+  };
+  std::thread first{holder}, second{holder};
+  EXPECT_TRUE(eventually([&] { return ready == 2; }));
+  destroy(doomed);
+  gone.open();
+  first.join();
+  second.join();
+}
+
+// C2.21: flotilla sees to it that nobody uses a context that is being destroyed: its end waits for
+// every task
+TEST_F(ContextLifetime, ARuntimeEndsItsContextsAfterTheirLastTask) {
+  constexpr int tasks = 200;
+  std::atomic<int> ran{0};
+  std::vector<ticket> tickets;
+  {
+    runtime rt{{.devices = device_spec(1), .workers = 2}};
+    std::vector<std::jthread> crew;
+    std::vector<std::vector<ticket>> theirs(4);
+    for (auto& mine : theirs) {
+      crew.emplace_back([&] {
+        for (int i = 0; i < tasks; ++i) {
+          mine.push_back(rt.submit([&ran](task_context& context) {
+            EXPECT_EQ(current_context(), context.context());
+            ++ran;
+          }));
+        }
+      });
+    }
+    crew.clear();
+    for (auto& each : theirs) { std::move(each.begin(), each.end(), std::back_inserter(tickets)); }
+  }
+  EXPECT_EQ(ran, 4 * tasks);
+  for (ticket const& each : tickets) { EXPECT_TRUE(each.ready()); }
+}
+
+}  // namespace
+}  // namespace flotilla::test

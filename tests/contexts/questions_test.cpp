@@ -1,0 +1,92 @@
+// What a context says of itself: device, version, stream priorities.
+#include "contexts_test.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+namespace flotilla::test {
+namespace {
+
+using ContextQuestions = contexts_test;
+
+// C2.33
+TEST_F(ContextQuestions, TheDeviceIsTheCurrentContexts) {
+  int const devices = std::min(2, devices_there());
+  for (int i = 0; i < devices; ++i) {
+    create(0, i);
+    CUdevice expected{}, found{-1};
+    EXPECT_OK(cu().device_get(&expected, i));
+    EXPECT_OK(cu().ctx_get_device(&found));
+    EXPECT_EQ(found, expected);
+  }
+  for (int i = 0; i < devices; ++i) { pop(); }
+}
+
+// C2.24 C2.26: a number of its own, which is not the driver's
+TEST_F(ContextQuestions, TheApiVersionIsTheContextsAndNotTheDrivers) {
+  CUcontext const made = floating();
+  unsigned version = 0;
+  EXPECT_OK(cu().ctx_get_api_version(made, &version)) << "asked by handle, it need not be current";
+  EXPECT_EQ(version, 3020u);
+  int of_driver = 0;
+  EXPECT_OK(cu().driver_get_version(&of_driver));
+  EXPECT_GE(of_driver, 12040);
+}
+
+// C2.25
+TEST_F(ContextQuestions, NoHandleAsksTheCurrentContext) {
+  CUcontext const made = create();
+  unsigned by_null = 0, by_handle = 1;
+  EXPECT_OK(cu().ctx_get_api_version(nullptr, &by_null));
+  EXPECT_OK(cu().ctx_get_api_version(made, &by_handle));
+  EXPECT_EQ(by_null, by_handle);
+  pop();
+}
+
+// C2.41 C2.42 C2.43: lower is more urgent
+TEST_F(ContextQuestions, PrioritiesRangeFromTheGreatestToTheLeast) {
+  create();
+  int least = INT_MIN, greatest = INT_MAX;
+  EXPECT_OK(cu().ctx_get_stream_priority_range(&least, &greatest));
+  EXPECT_LE(greatest, least);
+  for (int priority = greatest; priority <= least; ++priority) {
+    CUstream const made = stream(priority);
+    int got = INT_MAX;
+    EXPECT_OK(cu().stream_get_priority(made, &got));
+    EXPECT_EQ(got, priority);
+    EXPECT_OK(cu().stream_destroy(made));
+  }
+  pop();
+}
+
+// C2.44: outside of the range they are moved to its ends
+TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
+  create();
+  int least = 0, greatest = 0;
+  EXPECT_OK(cu().ctx_get_stream_priority_range(&least, &greatest));
+  for (auto const& [asked, expected] :
+       {std::pair{greatest - 100, greatest}, std::pair{least + 100, least}}) {
+    CUstream const made = stream(asked);
+    int got = INT_MAX;
+    EXPECT_OK(cu().stream_get_priority(made, &got));
+    EXPECT_EQ(got, expected);
+  }
+  pop();
+}
+
+// C2.45: either may be left out
+TEST_F(ContextQuestions, PrioritiesNobodyWantsAreNotWritten) {
+  create();
+  int least = INT_MIN, greatest = INT_MAX, again = INT_MIN;
+  EXPECT_OK(cu().ctx_get_stream_priority_range(&least, &greatest));
+  EXPECT_OK(cu().ctx_get_stream_priority_range(nullptr, nullptr));
+  EXPECT_OK(cu().ctx_get_stream_priority_range(&again, nullptr));
+  EXPECT_EQ(again, least);
+  EXPECT_OK(cu().ctx_get_stream_priority_range(nullptr, &again));
+  EXPECT_EQ(again, greatest);
+  pop();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,142 @@
+// Two devices of one runtime, each with settings of its own from one file, at once.
+#include "contexts_test.hpp"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <test_contexts_kernels.hpp>
+
+#include "support/child.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+constexpr device_ordinal small{0}, large{1};
+
+/// In a child: little of everything on device 0, much on device 1.
+void configure() { ASSERT_EQ(setenv("FLOTILLA_CONFIG", FLOTILLA_TEST_CONFIG, 1), 0); }
+
+class TwoDevices : public contexts_test {
+ protected:
+  void SetUp() override {
+    FLOTILLA_NEED_DEVICES(2);
+    contexts_test::SetUp();
+  }
+};
+
+// C2.65 C4.62: each is granted its own, and says so
+TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime const rt{{.devices = device_spec(2)}};
+    device_settings const one = rt.effective_settings(small), other = rt.effective_settings(large);
+    EXPECT_EQ(one.malloc_heap_bytes, 16u << 20);
+    EXPECT_EQ(other.malloc_heap_bytes, 128u << 20);
+    EXPECT_EQ(one.printf_fifo_bytes, 512u << 10);
+    EXPECT_EQ(other.printf_fifo_bytes, 32u << 20);
+    EXPECT_EQ(one.stack_bytes, 1u << 10);
+    EXPECT_EQ(other.stack_bytes, 128u << 10);
+    EXPECT_EQ(one.schedule, schedule::yield);
+    EXPECT_EQ(other.schedule, schedule::blocking);
+  });
+}
+
+// C2.68: a block between the two heaps can be had on one only
+TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime rt{{.devices = device_spec(2), .workers = 2}};
+    auto const try_heap =
+        rt.load(test_contexts_kernels).kernel<unsigned long long, int*>("try_heap");
+    int got[2] = {7, 7};
+    std::vector<ticket> open;
+    for (device_ordinal const each : {small, large}) {
+      device_buffer<int> const answer{rt, each, 1};
+      ticket const tried = rt.submit(try_heap.on({1}, {1})(64ull << 20, answer));
+      open.push_back(rt.submit(answer.copy_to(std::span{got + each.value, 1}), {.after = {tried}}));
+    }
+    for (ticket const& each : open) { each.wait(); }
+    EXPECT_EQ(got[0], 0);
+    EXPECT_EQ(got[1], 1);
+  });
+}
+
+// C4.58: of as many lines from each, all arrive from the larger buffer and some of the smaller's
+// are lost
+TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    constexpr unsigned lines = 30'000;
+    char path[] = "/tmp/flotilla-printf-XXXXXX";
+    int const file = mkstemp(path);
+    ASSERT_GE(file, 0);
+    std::fflush(stdout);
+    ASSERT_GE(dup2(file, STDOUT_FILENO),
+              0);  // this process is a child, and prints nothing of its own
+    {
+      runtime rt{{.devices = device_spec(2), .workers = 2}};
+      auto const print_lines =
+          rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
+      for (device_ordinal const each : {small, large}) {
+        (void)rt.submit(print_lines.on({64}, {64})(each.value, lines), {.device = each});
+      }
+      rt.wait_idle();
+      // What waits for the context brings the text.
+      for (device_ordinal const each : {small, large}) {
+        rt.submit([](task_context&) { EXPECT_OK(cu().ctx_synchronize()); }, {.device = each})
+            .wait();
+      }
+    }
+    std::fflush(stdout);
+    unsigned seen[2] = {};
+    std::ifstream read{path};
+    for (std::string line; std::getline(read, line);) {
+      seen[0] += line.starts_with("line of 0: ") ? 1u : 0u;
+      seen[1] += line.starts_with("line of 1: ") ? 1u : 0u;
+    }
+    EXPECT_EQ(seen[1], lines);
+    EXPECT_GT(seen[0], 0u);
+    EXPECT_LT(seen[0], lines);
+    std::remove(path);
+  });
+}
+
+constexpr unsigned depth = 40;  // calls of a little more than 1 KiB each
+
+// C2.66: deep recursion on the device with the larger stack
+TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime rt{{.devices = device_spec(2), .workers = 1}};
+    auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
+    device_buffer<unsigned> const out{rt, large, 1};
+    unsigned sum = 0;
+    ticket const ran = rt.submit(recurse.on({1}, {1})(depth, out));
+    rt.submit(out.copy_to(std::span{&sum, 1}), {.after = {ran}}).wait();
+    EXPECT_EQ(sum, depth * (depth + 1) / 2 + depth + 1);
+  });
+}
+
+// C2.66: on the other it is the fault that a process does not survive, and that says which device
+TEST_F(TwoDevices, TheSmallerStackFaultsAndTheErrorNamesItsDevice) {
+  if (!on_gpus()) {
+    GTEST_SKIP() << "needs a GPU: a CPU device's threads have a stack of another size";
+  }
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime rt{{.devices = device_spec(2), .workers = 1}};
+    auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
+    device_buffer<unsigned> const out{rt, small, 1};
+    ticket const ran = rt.submit(recurse.on({1}, {1})(depth, out), {.label = "too deep"});
+    EXPECT_THAT(thrown<poisoned>([&] { ran.wait(); }),
+                AllOf(HasSubstr("too deep"), HasSubstr("device 0")));
+  });
+}
+
+}  // namespace
+}  // namespace flotilla::test

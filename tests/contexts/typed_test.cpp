@@ -1,0 +1,141 @@
+// The statements again by flotilla's own interface: what a program that never includes cuda.h can
+// do.
+#include "contexts_test.hpp"
+
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+namespace flotilla::test {
+namespace {
+
+class TypedContexts : public contexts_test {
+ protected:
+  static context_driver contexts() {
+    return on_gpus() ? context_driver::gpus() : context_driver::cpus(2);
+  }
+  static floating_context make(device_settings const& asked = {}) {
+    context_driver const driver = contexts();
+    return {driver, driver.devices()[0], asked};
+  }
+};
+
+// C1.12 C1.13 C1.14 C2.46 C2.49: made it floats; a scope has it current, on any thread
+TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
+  floating_context const own = make();
+  EXPECT_EQ(contexts().current(), std::nullopt);
+  {
+    context_scope const here{own};
+    EXPECT_EQ(contexts().current(), own.ref());
+  }
+  EXPECT_EQ(contexts().current(), std::nullopt);
+  elsewhere([&] {
+    context_scope const there{own};
+    EXPECT_EQ(current(), own.ref().handle());
+  });
+}
+
+// C1.15 C2.48 C4.42: scopes nest, and give the caller's context back, however they end
+TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
+  CUcontext const mine = create();
+  floating_context const one = make(), other = make();
+  try {
+    context_scope const outer{one};
+    context_scope const inner{other};
+    EXPECT_EQ(current(), other.ref().handle());
+    throw std::runtime_error{"out of both"};
+  } catch (std::runtime_error const&) {}
+  EXPECT_EQ(current(), mine);
+  EXPECT_EQ(pop(), mine);
+}
+
+// C2.59 C2.60 C2.61 C2.62 C2.46: the stack by its own words
+TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
+  floating_context const one = make(), other = make();
+  context_driver const driver = contexts();
+  EXPECT_EQ(driver.pop(), std::nullopt) << "empty is an answer";
+  driver.push(one.ref());
+  driver.set_current(other.ref());
+  EXPECT_EQ(driver.current(), other.ref());
+  EXPECT_EQ(driver.pop(), other.ref());
+  driver.push(one.ref());
+  driver.push(other.ref());
+  driver.set_current(std::nullopt);
+  EXPECT_EQ(driver.current(), one.ref());
+  EXPECT_EQ(driver.pop(), one.ref());
+  EXPECT_EQ(driver.current(), std::nullopt);
+}
+
+// C2.20 C2.21 C2.23: no thread is left with a destroyed context: giving it up waits for its last
+// scope, or is refused
+TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
+  floating_context own = make();
+  {
+    context_scope const here{own};
+    EXPECT_THROW(own.close(), context_in_use);
+    EXPECT_TRUE(own.is_open());
+    allocate(4);
+  }
+  own.close();
+  EXPECT_FALSE(own.is_open());
+}
+
+// C2.34 C2.27 C2.65 C2.24 C2.41: what a context says of itself, asked by handle: nothing need be
+// current
+TEST_F(TypedContexts, AnswerWhatTheyAreAsked) {
+  device_settings asked;
+  asked.schedule = schedule::blocking;
+  asked.cache = cache_preference::l1;
+  asked.stack_bytes = 5000;
+  floating_context const own = make(asked);
+  context_ref const ref = own.ref();
+  EXPECT_EQ(ref.flags().schedule, schedule::blocking);
+  EXPECT_EQ(ref.cache(), cache_preference::l1);
+  EXPECT_EQ(ref.limit(context_limit::stack), 5008u);
+  EXPECT_EQ(own.effective_settings().stack_bytes, 5008u);
+  EXPECT_EQ(ref.api_version(), 3020u);
+  EXPECT_LE(ref.stream_priorities().greatest, ref.stream_priorities().least);
+  EXPECT_EQ(ref.limit(context_limit::sync_depth), std::nullopt);
+  EXPECT_EQ(current(), nullptr);
+}
+
+// C2.52 C2.63 C2.84: and what is set in one is its own; the caller's stack is left alone
+TEST_F(TypedContexts, AreSetByHandle) {
+  CUcontext const mine = create();
+  floating_context const one = make(), other = make();
+  EXPECT_EQ(one.ref().set_limit(context_limit::printf_fifo, 2u << 20), 2u << 20);
+  one.ref().set_cache(cache_preference::equal);
+  EXPECT_EQ(one.ref().set_bank_size(bank_size::eight), bank_size::four);
+  EXPECT_EQ(one.ref().cache(), cache_preference::equal);
+  EXPECT_EQ(other.ref().cache(), cache_preference::none);
+  EXPECT_NE(other.ref().limit(context_limit::printf_fifo), 2u << 20);
+  EXPECT_EQ(pop(), mine);
+}
+
+// C1.18 C1.21: attached to while a library uses it
+TEST_F(TypedContexts, AreAttachedToForAWhile) {
+  floating_context const own = make();
+  {
+    context_attachment const library{own.ref()};
+    context_attachment const another{own.ref()};
+    EXPECT_EQ(current(), nullptr);
+  }
+  context_scope const here{own};
+  allocate(4);
+}
+
+// C4.3 C4.38: memory of the host that kernels read and write in place, for as long as its context
+// is kept
+TEST_F(TypedContexts, MapMemoryOfTheHost) {
+  floating_context const own = make();
+  mapped_memory const words{own, 64};
+  context_scope const here{own};
+  EXPECT_OK(launch(function(load(), "put"), nullptr, words.device_address(), 77));
+  EXPECT_OK(cu().ctx_synchronize());
+  int seen = 0;
+  std::memcpy(&seen, words.host().data(), sizeof seen);
+  EXPECT_EQ(seen, 77);
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,98 @@
+// Usage counts: the deprecated way to share a context between libraries.
+#include "contexts_test.hpp"
+
+#include <atomic>
+
+#include "support/eventually.hpp"
+#include "support/hold.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class UsageCount : public contexts_test {
+ protected:
+  void SetUp() override {
+    contexts_test::SetUp();
+    if (IsSkipped()) { return; }
+    if (cu().ctx_attach == nullptr || cu().ctx_detach == nullptr) {
+      GTEST_SKIP() << "this driver has no usage counts any more";
+    }
+  }
+};
+
+// C1.16 C1.18 C3.5 C3.6 C4.53: as many detaches as attaches leave it alive
+TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
+  CUcontext const made = create();
+  for (int i = 0; i < 3; ++i) {
+    CUcontext attached = nullptr;
+    EXPECT_OK(cu().ctx_attach(&attached, 0));
+    EXPECT_EQ(attached, made);
+  }
+  for (int i = 0; i < 3; ++i) { EXPECT_OK(cu().ctx_detach(made)); }
+  EXPECT_EQ(current(), made);
+  allocate(64);
+  pop();
+}
+
+// C1.21 C1.22 C4.54: libraries that attach to the application's context share memory in it, and
+// leave one by one
+TEST_F(UsageCount, ThreeLibrariesShareTheApplicationsContext) {
+  CUcontext const application = create();
+  std::uint32_t* const value = pinned(1);
+  *value = 1;
+  CUmodule const module = load();
+  std::vector<CUcontext> attached(3);
+  for (CUcontext& each : attached) {
+    EXPECT_OK(cu().ctx_attach(&each, 0));
+    EXPECT_EQ(each, application);
+    EXPECT_OK(launch(function(module, "times_plus"), nullptr, value, 2, 1));
+  }
+  for (CUcontext const each : attached) { EXPECT_OK(cu().ctx_detach(each)); }
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(*value, 15u);
+  EXPECT_EQ(current(), application);
+  pop();
+}
+
+// error guess: only what is current can be attached to, and only that be detached
+TEST_F(UsageCount, NeedsTheContextCurrent) {
+  CUcontext attached = nullptr;
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_attach(&attached, 0));
+  EXPECT_EQ(attached, nullptr);
+}
+
+// C1.17 C1.19 C2.2 C4.52: made with one, the last detach destroys it: who has it current elsewhere
+// sees a corpse
+TEST_F(UsageCount, TheLastDetachDestroys) {
+  CUdevice device{};
+  ASSERT_OK(cu().device_get(&device, 0));
+  CUcontext made = nullptr;  // not the fixture's: it is gone at the end
+  ASSERT_OK(cu().ctx_create(&made, 0, device));
+  gate detached;
+  std::atomic<bool> ready{false};
+  std::thread other{[&] {
+    EXPECT_OK(cu().ctx_push_current(made));
+    ready = true;
+    detached.pass();
+    CUdeviceptr memory = 0;
+    EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().mem_alloc(&memory, 4));
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+  }};
+  EXPECT_TRUE(eventually([&] { return ready.load(); }));
+  EXPECT_OK(cu().ctx_detach(made));
+  detached.open();
+  other.join();
+  EXPECT_EQ(current(), nullptr);
+}
+
+// C1.19 C2.2: destroying does not ask the count
+TEST_F(UsageCount, DestroyingIgnoresTheCount) {
+  CUcontext const made = create();
+  CUcontext attached = nullptr;
+  EXPECT_OK(cu().ctx_attach(&attached, 0));
+  destroy(made);
+  EXPECT_EQ(current(), nullptr);
+}
+
+}  // namespace
+}  // namespace flotilla::test

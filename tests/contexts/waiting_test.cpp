@@ -1,0 +1,203 @@
+// What a thread does while it waits: spins, yields or sleeps; and what it waits for.
+#include "contexts_test.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+#include "support/eventually.hpp"
+#include "support/hold.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ContextWaiting = contexts_test;
+using clock = std::chrono::steady_clock;
+
+std::chrono::nanoseconds cpu_time_of(clockid_t which) {
+  timespec now{};
+  EXPECT_EQ(clock_gettime(which, &now), 0);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+/// What a thread that waits takes of a processor until `enough` says so of (taken, gone by).
+template <class Wait, class Release, class Enough>
+std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
+  std::atomic<bool> begun{false}, released{false};
+  clockid_t of_waiter{};
+  std::chrono::nanoseconds taken{};
+  std::thread waiter{[&] {
+    EXPECT_EQ(pthread_getcpuclockid(pthread_self(), &of_waiter), 0);
+    auto const before = cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
+    begun = true;
+    wait();
+    taken = cpu_time_of(CLOCK_THREAD_CPUTIME_ID) - before;
+    EXPECT_TRUE(released) << "the wait ended before its task";
+  }};
+  EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  auto const begin = clock::now();
+  auto const before = cpu_time_of(of_waiter);
+  EXPECT_TRUE(
+      eventually([&] { return enough(cpu_time_of(of_waiter) - before, clock::now() - begin); }));
+  released = true;
+  release();
+  waiter.join();
+  return taken;
+}
+
+constexpr auto much = 200ms;
+
+/// Waits for a held kernel by a ticket, as the device is set.
+template <class Enough>
+std::chrono::nanoseconds taken_by_a_ticket(schedule how, Enough enough) {
+  runtime_options options{.devices = device_spec(1), .workers = 1};
+  options.settings.all.schedule = how;
+  runtime rt{options};
+  EXPECT_EQ(rt.effective_settings(device_ordinal{0}).schedule, how);
+  test_program const program{rt};
+  held_word word{rt};
+  ticket const held = rt.submit(word.launch_of(program));
+  EXPECT_TRUE(eventually([&] { return word.started(); }));
+  return taken_while_waiting([&] { held.wait(); }, [&] { word.release(); }, enough);
+}
+
+// C2.5: a spinning thread takes a processor as long as it waits
+TEST_F(ContextWaiting, SpinningTakesAProcessor) {
+  auto const taken =
+      taken_by_a_ticket(schedule::spin, [](auto so_far, auto) { return so_far >= much; });
+  EXPECT_GE(taken, much);
+}
+
+// C2.7: a yielding thread offers its processor again and again, in the kernel: not in our code
+// alone
+TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
+  auto const switches = [] {
+    rusage use{};
+    EXPECT_EQ(getrusage(RUSAGE_SELF, &use), 0);
+    return std::chrono::seconds{use.ru_stime.tv_sec} +
+           std::chrono::microseconds{use.ru_stime.tv_usec};
+  };
+  // A rival on every processor: who yields gets nothing while they work, who spins would take their
+  // half.
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> rivals;
+  auto const before = switches();
+  std::chrono::nanoseconds taken{};
+  {
+    for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+      rivals.emplace_back([&] {
+        while (!stop.load(std::memory_order_relaxed)) {}
+      });
+    }
+    taken = taken_by_a_ticket(schedule::yield, [](auto, auto gone) { return gone >= 2 * much; });
+    stop = true;
+  }
+  EXPECT_LT(taken, 3 * much / 2) << "it kept its processor beside threads that want it";
+  EXPECT_GE(switches(), before);
+}
+
+// C2.8 C2.91: a blocked thread takes next to nothing
+TEST_F(ContextWaiting, BlockingTakesNoProcessor) {
+  auto const taken =
+      taken_by_a_ticket(schedule::blocking, [](auto, auto gone) { return gone >= 2 * much; });
+  EXPECT_LT(taken, much / 2);
+}
+
+// C2.6: what is decided for one wait wins over the device's setting
+TEST_F(ContextWaiting, AWaitCanChooseItsOwnWay) {
+  runtime_options options{.devices = device_spec(1), .workers = 1};
+  options.settings.all.schedule = schedule::spin;
+  runtime rt{options};
+  test_program const program{rt};
+  held_word word{rt};
+  ticket const held = rt.submit(word.launch_of(program));
+  EXPECT_TRUE(eventually([&] { return word.started(); }));
+  auto const taken =
+      taken_while_waiting([&] { held.wait(schedule::blocking); }, [&] { word.release(); },
+                          [](auto, auto gone) { return gone >= 2 * much; });
+  EXPECT_LT(taken, much / 2);
+}
+
+// C2.8 C2.91: the driver's own wait under the blocking flag, on CPU devices and GPUs
+TEST_F(ContextWaiting, TheDriversBlockingFlagBlocksItsWaits) {
+  CUcontext const made = create(CU_CTX_SCHED_BLOCKING_SYNC);
+  std::uint32_t* const words = pinned(2);
+  held_stream held{function(load(), "hold_until"), stream(), words};
+  pop();
+  auto const taken = taken_while_waiting(
+      [&] {
+        pushed const here{made};
+        EXPECT_OK(cu().ctx_synchronize());
+      },
+      [&] { held.release(); }, [](auto, auto gone) { return gone >= 2 * much; });
+  EXPECT_LT(taken, much / 2);
+}
+
+// C2.89: all that was asked for before is done when it returns, on every stream
+TEST_F(ContextWaiting, SynchronizingWaitsForEveryStream) {
+  CUcontext const made = create();
+  CUmodule const module = load();
+  std::uint32_t* const words = pinned(4);
+  CUstream const one = stream(), two = stream();
+  // Loaded before anything is held: a lazy load would wait for it.
+  CUfunction const hold = function(module, "hold_until"), put = function(module, "put");
+  EXPECT_OK(launch(put, one, words + 2, 1));
+  EXPECT_OK(cu().ctx_synchronize());
+  held_stream held{hold, one, words};
+  EXPECT_OK(launch(put, one, words + 2, 5));
+  EXPECT_OK(launch(put, two, words + 3, 6));
+  pop();
+  std::atomic<bool> back{false};
+  std::thread waiter{[&] {
+    pushed const here{made};
+    EXPECT_OK(cu().ctx_synchronize());
+    back = true;
+    EXPECT_EQ(words[2], 5u);
+    EXPECT_EQ(words[3], 6u);
+  }};
+  EXPECT_TRUE(eventually([&] { return held.started(); }));
+  EXPECT_FALSE(back);
+  held.release();
+  waiter.join();
+  EXPECT_TRUE(back);
+}
+
+// C4.18 of the driver: a wait is for one context; its sibling's work does not hold it up
+TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
+  CUcontext const idle = floating(), busy = create();
+  std::uint32_t* const words = pinned(2);
+  CUmodule const module = load();
+  CUfunction const hold = function(module, "hold_until");
+  // Loaded before anything is held: a lazy load would wait for it.
+  EXPECT_OK(launch(function(module, "nothing"), nullptr));
+  EXPECT_OK(cu().ctx_synchronize());
+  held_stream held{hold, stream(), words};
+  pop();
+  push(idle);
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_OK(cu().ctx_synchronize());
+  pop();
+  held.release();
+  pushed const here{busy};
+  EXPECT_OK(cu().ctx_synchronize());
+}
+
+// C2.11: automatic spins while there are no more contexts than processors
+TEST_F(ContextWaiting, AutomaticSpinsWhereThereAreProcessorsEnough) {
+  if (!on_gpus()) {
+    GTEST_SKIP() << "needs a GPU: a CPU device computes on the processors a waiter would keep";
+  }
+  if (std::thread::hardware_concurrency() < 2) { GTEST_SKIP() << "needs 2 processors"; }
+  auto const taken =
+      taken_by_a_ticket(schedule::automatic, [](auto so_far, auto) { return so_far >= much; });
+  EXPECT_GE(taken, much);
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,159 @@
+// Arguments arrive as given; those that do not fit are refused by name.
+
+#include <array>
+#include <limits>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Arguments : public contract_test {
+ protected:
+  template <class Words>
+  static Words numbered() {
+    Words made;
+    std::uint32_t i = 0;
+    for (auto& word : made.word) { word = ++i * 17; }
+    return made;
+  }
+  template <class Words>
+  static std::uint32_t sum_of(Words const& words) {
+    std::uint32_t sum = 0, i = 0;
+    for (auto const word : words.word) { sum += word * ++i; }
+    return sum;
+  }
+};
+FLOTILLA_CONTRACT(Arguments);
+
+// requirement
+TEST_P(Arguments, OfMixedSizesArriveAtTheirPlaces) {
+  auto const mixed =
+      program().loaded.kernel<char, double, short, unsigned long long, float, double*>(
+          "mixed_parameters");
+  std::array<double, 5> seen{};
+  device_buffer<double> const out{rt(), last(), seen};
+  ticket const done =
+      rt().submit(mixed.on({1}, {1})(char{7}, 2.25, short{-3}, 1ull << 40, 0.5f, out));
+  rt().submit(out.copy_to(std::span{seen}), {.after = {done}}).wait();
+  EXPECT_EQ(seen, (std::array{7.0, 2.25, -3.0, static_cast<double>(1ull << 40), 0.5}));
+}
+
+// requirement: more than lies inline
+TEST_P(Arguments, OfHundredsOfBytesArrive) {
+  auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
+  device_word const out{rt(), first()};
+  auto const words = numbered<words_512>();
+  EXPECT_EQ(out.read({rt().submit(sum.on({1}, {1})(words, out.buffer()))}), sum_of(words));
+}
+
+// requirement: as much as a launch carries
+TEST_P(Arguments, Of4096BytesArrive) {
+  auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");
+  device_word const out{rt(), last()};
+  auto const words = numbered<words_4088>();
+  launch const described = sum.on({1}, {1})(words, out.buffer());
+  EXPECT_EQ(described.argument_bytes(), launch::most_bytes);
+  EXPECT_EQ(out.read({rt().submit(described)}), sum_of(words));
+}
+
+// requirement: large arguments are copied at submit, and their places are used again
+TEST_P(Arguments, LargeOnesOfManyOpenTasksStayApart) {
+  auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
+  host_buffer<std::uint32_t> out{rt(), 300};
+  auto words = numbered<words_512>();
+  std::vector<std::uint32_t> expected;
+  std::vector<ticket> done;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    words.word[0] = static_cast<std::uint32_t>(i);
+    expected.push_back(sum_of(words));
+    done.push_back(rt().submit(sum.on({1}, {1})(words, &out[i])));
+  }
+  for (ticket const& each : done) { each.wait(); }
+  EXPECT_EQ(std::vector<std::uint32_t>(out.begin(), out.end()), expected);
+}
+
+// requirement
+TEST_P(Arguments, OfMoreThan4096BytesAreRefusedByName) {
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)program().loaded.kernel<words_4092, std::uint32_t*>("sum_4092"); }),
+              AllOf(HasSubstr("sum_4092"), HasSubstr("4096")));
+}
+
+// requirement
+TEST_P(Arguments, OfAnotherCountOrSizeThanTheKernelsAreRefusedByName) {
+  auto const& loaded = program().loaded;
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)loaded.kernel<>("write_value"); }),
+              HasSubstr("write_value"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)loaded.kernel<std::uint32_t*>("write_value"); }),
+              HasSubstr("write_value"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)loaded.kernel<std::uint32_t*, std::uint32_t, int>("write_value"); }),
+              HasSubstr("write_value"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)loaded.kernel<std::uint32_t*, std::uint64_t>("write_value"); }),
+              HasSubstr("write_value"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)loaded.kernel<std::uint32_t, std::uint32_t*>("write_value"); }),
+              HasSubstr("write_value"));
+  EXPECT_THROW((void)loaded.kernel<int>("nothing"), invalid_argument);
+}
+
+// requirement: a launch put together by hand is checked at submit
+TEST_P(Arguments, ThatDoNotFitTheKernelAreRefusedAtSubmit) {
+  device_word const value{rt(), first(), 5};
+  launch good = program().write.on({1}, {1})(value.buffer(), 1u);
+  launch bare{*good.owner(), good.kernel_index(), {1}, {1}, 0};
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(bare); }), HasSubstr("write_value"));
+  std::uint64_t const more = 0;
+  good.append(&more, sizeof more, alignof(std::uint64_t));
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(good); }), HasSubstr("write_value"));
+  EXPECT_EQ(value.read(), 5u);
+}
+
+// requirement
+TEST_P(Arguments, OnTwoDevicesAreRefused) {
+  if (device_count() < 2) { return; }
+  device_word const here{rt(), first()}, there{rt(), last()};
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)program().copy.on({1}, {1})(here.buffer(), there.buffer()); }),
+              HasSubstr("device"));
+}
+
+// error guess: a buffer here and a device named there
+TEST_P(Arguments, OnAnotherDeviceThanTheOptionsNameAreRefused) {
+  if (device_count() < 2) { return; }
+  device_word const here{rt(), first(), 8};
+  EXPECT_THROW(
+      (void)rt().submit(program().write.on({1}, {1})(here.buffer(), 1u), {.device = last()}),
+      invalid_argument);
+  EXPECT_EQ(here.read(), 8u);
+}
+
+// requirement
+TEST_P(Arguments, GridOrBlockOfNothingIsRefusedByName) {
+  auto const refused = [&](launch const& what) {
+    EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(what); }), HasSubstr("nothing"));
+    EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().try_submit(what); }),
+                HasSubstr("nothing"));
+  };
+  refused(program().nothing.over(0)());
+  refused(program().nothing.on({0}, {1})());
+  refused(program().nothing.on({1, 0, 1}, {1})());
+  refused(program().nothing.on({1, 1, 0}, {1})());
+  refused(program().nothing.on({1}, {0})());
+  refused(program().nothing.on({1}, {1, 0})());
+  refused(program().nothing.on({1}, {1, 1, 0})());
+  refused(program().nothing.over(10, 0)());  // error guess: a division by zero
+}
+
+// error guess: more threads than a grid has must not become fewer
+TEST_P(Arguments, OverMoreThreadsThanAGridHasIsRefused) {
+  for (std::uint64_t const threads :
+       {(std::uint64_t{1} << 40) + 256, std::numeric_limits<std::uint64_t>::max()}) {
+    EXPECT_THROW(rt().submit(program().nothing.over(threads)()).wait(), error) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,160 @@
+// Device and host memory: made, moved, freed while in use, refused.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Buffer : public contract_test {};
+FLOTILLA_CONTRACT(Buffer);
+
+// requirement
+TEST_P(Buffer, KnowsItsSizeDeviceAndAddress) {
+  for (device_ordinal const device : ordinals()) {
+    device_buffer<double> const buffer{rt(), device, 10};
+    EXPECT_EQ(buffer.size(), 10u);
+    EXPECT_EQ(buffer.device(), device);
+    EXPECT_NE(buffer.address(), 0u);
+    EXPECT_EQ(static_cast<double*>(buffer), reinterpret_cast<double*>(buffer.address()));
+  }
+}
+
+// requirement: a buffer made from a span may have its source changed at once
+TEST_P(Buffer, MadeFromASpanHasItsValues) {
+  std::vector<std::uint16_t> host(1001);
+  for (std::size_t i = 0; i < host.size(); ++i) { host[i] = static_cast<std::uint16_t>(i * 3); }
+  device_buffer<std::uint16_t> const buffer{rt(), last(), host};
+  std::vector<std::uint16_t> back(host.size());
+  std::vector<std::uint16_t> const expected = host;
+  host.assign(host.size(), 0);
+  rt().submit(buffer.copy_to(back)).wait();
+  EXPECT_EQ(back, expected);
+}
+
+// requirement
+TEST_P(Buffer, OfNothingIsEmptyAndCopiesNothing) {
+  device_buffer<int> const none{rt(), first(), 0};
+  device_buffer<int> const of_span{rt(), first(), std::span<int const>{}};
+  host_buffer<int> const host{rt(), 0};
+  EXPECT_EQ(none.size(), 0u);
+  EXPECT_EQ(none.address(), 0u);
+  EXPECT_EQ(host.size(), 0u);
+  rt().submit(none.copy_to(std::span<int>{})).wait();
+  rt().submit(none.copy_from(host)).wait();
+  rt().submit(none.copy_to(of_span)).wait();
+  rt().submit(none.fill(3)).wait();
+}
+
+// requirement
+TEST_P(Buffer, MovesWithoutCopying) {
+  std::uint32_t const value = 77;
+  device_buffer<std::uint32_t> from{rt(), last(), std::span{&value, 1}};
+  std::uintptr_t const address = from.address();
+  device_buffer<std::uint32_t> to{std::move(from)};
+  device_buffer<std::uint32_t> assigned{rt(), first(), 5};
+  assigned = std::move(to);
+  EXPECT_EQ(assigned.address(), address);
+  EXPECT_EQ(assigned.device(), last());
+  std::uint32_t back = 0;
+  rt().submit(assigned.copy_to(std::span{&back, 1})).wait();
+  EXPECT_EQ(back, 77u);
+}
+
+// requirement: destroying never waits, and memory is not reused under a task that still runs
+TEST_P(Buffer, FreedWhileATaskUsesItStaysUntilThen) {
+  host_buffer<std::uint32_t> result{rt(), 1};
+  result[0] = 0;
+  std::optional<device_word> doomed{std::in_place, rt(), last(), 123u};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ticket const used =
+      rt().submit(program().copy.on({1}, {1})(result.data(), doomed->buffer()), {.after = {held}});
+  doomed.reset();
+  EXPECT_FALSE(used.ready());
+  // Memory that is given out now must not be the doomed word: it is written at once, where a lane
+  // is free.
+  device_buffer<std::uint32_t> const fresh{rt(), last(), 1};
+  ticket const written = rt().submit(fresh.fill(999u));
+  EXPECT_NE(fresh.address(), 0u);
+  rt().pump();
+  word.release();
+  used.wait();
+  written.wait();
+  EXPECT_EQ(result[0], 123u);
+}
+
+// requirement: the same for pinned memory
+TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysUntilThen) {
+  device_word const result{rt(), last(), 0};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ticket used;
+  {
+    host_buffer<std::uint32_t> doomed{rt(), 1};
+    doomed[0] = 321;
+    used = rt().submit(result.buffer().copy_from(doomed), {.after = {held}});
+  }
+  host_buffer<std::uint32_t> fresh{rt(), 1};
+  fresh[0] = 999;
+  word.release();
+  EXPECT_EQ(result.read({used}), 321u);
+}
+
+// requirement
+TEST_P(Buffer, ThatDoesNotFitIsRefusedAndNothingElseSuffers) {
+  device_word const value{rt(), last(), 6};
+  auto const message = thrown<driver_error>([&] {
+    device_buffer<char> const huge{rt(), last(), std::size_t{1} << 50};
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("device")));
+  device_word const later{rt(), last(), 7};
+  EXPECT_EQ(value.read(), 6u);
+  EXPECT_EQ(later.read(), 7u);
+}
+
+// error guess: a size whose bytes do not fit a size_t must not become a small one
+TEST_P(Buffer, WhoseBytesOverflowIsRefused) {
+  constexpr std::size_t wraps_to_8 =
+      std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t) + 2;
+  EXPECT_THROW((device_buffer<std::uint64_t>{rt(), last(), wraps_to_8}), error);
+  EXPECT_THROW((host_buffer<std::uint64_t>{rt(), wraps_to_8}), error);
+}
+
+// requirement
+TEST_P(Buffer, OnADeviceThatIsNotThereIsRefused) {
+  device_ordinal const beyond{static_cast<unsigned>(device_count())};
+  EXPECT_THAT(thrown<unknown_device>([&] {
+                device_buffer<int> const none{rt(), beyond, 1};
+              }),
+              HasSubstr(std::to_string(beyond.value)));
+}
+
+// requirement
+TEST_P(Buffer, MemoryOfADeviceIsReported) {
+  auto const before = rt().memory(last());
+  EXPECT_GT(before.total_bytes, 0u);
+  EXPECT_LE(before.free_bytes, before.total_bytes);
+  device_buffer<char> const some{rt(), last(), 64u << 20};
+  EXPECT_LE(rt().memory(last()).free_bytes, before.free_bytes);
+}
+
+// stress: many buffers come and go while tasks use them
+TEST_P(Buffer, ManyComeAndGoInUse) {
+  std::vector<ticket> done;
+  host_buffer<std::uint32_t> results{rt(), 200};
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    device_ordinal const device{i % static_cast<unsigned>(device_count())};
+    device_buffer<std::uint32_t> const value{rt(), device, 1 + i % 7};
+    ticket const set = rt().submit(value.fill(i));
+    done.push_back(rt().submit(program().copy.on({1}, {1})(&results[i], value), {.after = {set}}));
+  }
+  for (ticket const& each : done) { each.wait(); }
+  for (std::uint32_t i = 0; i < 200; ++i) { ASSERT_EQ(results[i], i); }
+}
+
+}  // namespace
+}  // namespace flotilla::test

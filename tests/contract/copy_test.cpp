@@ -1,0 +1,183 @@
+// Copies and fills, small and of several MiB, between host and devices and between devices.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "support/contract_test.hpp"
+#include "support/scale.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Copy : public contract_test {
+ protected:
+  // No multiple of any staging block, and more than all of them where that does not take a minute.
+  static constexpr std::size_t several_mib = (sanitized ? 2 : 5) * 1024 * 1024 + 13;
+  static std::vector<std::uint8_t> pattern(std::size_t bytes, unsigned seed) {
+    std::vector<std::uint8_t> made(bytes);
+    std::uint32_t state = seed * 2654435761u + 1;
+    for (auto& each : made) {
+      state = state * 1664525u + 1013904223u;
+      each = static_cast<std::uint8_t>(state >> 24);
+    }
+    return made;
+  }
+};
+FLOTILLA_CONTRACT(Copy);
+
+// requirement: pageable memory, more than one staging block, odd sizes and addresses
+TEST_P(Copy, PageableMemoryUpAndDown) {
+  for (std::size_t const bytes : {std::size_t{1}, std::size_t{4097}, several_mib}) {
+    std::vector<std::uint8_t> const up = pattern(bytes + 1, 1);
+    std::span<std::uint8_t const> const odd{up.data() + 1, bytes};
+    device_buffer<std::uint8_t> const there{rt(), last(), bytes};
+    ticket const sent = rt().submit(there.copy_from(odd));
+    std::vector<std::uint8_t> down(bytes + 3, 0xee);
+    rt().submit(there.copy_to(std::span{down.data() + 3, bytes}), {.after = {sent}}).wait();
+    EXPECT_TRUE(std::equal(odd.begin(), odd.end(), down.begin() + 3)) << bytes << " bytes";
+    EXPECT_EQ(down[2], 0xee) << "written beside the span";
+  }
+}
+
+// requirement: several at once share whatever stages them
+TEST_P(Copy, ManyPageableCopiesAtOnce) {
+  constexpr unsigned copies = 6;
+  std::vector<std::vector<std::uint8_t>> up, down;
+  std::vector<device_buffer<std::uint8_t>> there;
+  std::vector<ticket> sent, got;
+  for (unsigned i = 0; i < copies; ++i) {
+    up.push_back(pattern(several_mib / 2 + i, i));
+    down.emplace_back(up.back().size());
+    there.emplace_back(rt(), device_ordinal{i % static_cast<unsigned>(device_count())},
+                       up.back().size());
+  }
+  for (unsigned i = 0; i < copies; ++i) { sent.push_back(rt().submit(there[i].copy_from(up[i]))); }
+  for (unsigned i = 0; i < copies; ++i) {
+    got.push_back(rt().submit(there[i].copy_to(down[i]), {.after = {sent[i]}}));
+  }
+  for (unsigned i = 0; i < copies; ++i) {
+    got[i].wait();
+    EXPECT_TRUE(up[i] == down[i]) << i;
+  }
+}
+
+// requirement: host memory is read when the task runs, not at submit
+TEST_P(Copy, ReadsPageableMemoryNoSoonerThanItsPredecessorsEnd) {
+  std::vector<std::uint8_t> up(several_mib, 1);
+  device_buffer<std::uint8_t> const there{rt(), last(), up.size()};
+  ticket const prepared =
+      rt().submit([&](task_context&) { std::fill(up.begin(), up.end(), std::uint8_t{9}); },
+                  {.device = first()});
+  ticket const sent = rt().submit(there.copy_from(up), {.after = {prepared}});
+  std::vector<std::uint8_t> down(up.size());
+  rt().submit(there.copy_to(down), {.after = {sent}}).wait();
+  EXPECT_EQ(std::count(down.begin(), down.end(), 9), static_cast<std::ptrdiff_t>(down.size()));
+}
+
+// error guess: the predecessor is on a stream and writes the host memory only later
+TEST_P(Copy, ReadsHostMemoryNoSoonerThanTheDeviceHasWrittenIt) {
+  device_buffer<std::uint8_t> const nines{rt(), first(), several_mib},
+      there{rt(), last(), several_mib};
+  host_buffer<std::uint8_t> between{rt(), several_mib};
+  std::fill(between.begin(), between.end(), std::uint8_t{1});
+  rt().submit(nines.fill(9)).wait();
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
+  ticket const down = rt().submit(nines.copy_to(between), {.after = {held}});
+  std::span<std::uint8_t const> const as_pageable{between.data(), between.size()};
+  ticket const up = rt().submit(there.copy_from(as_pageable), {.after = {down}});
+  ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  for (int i = 0; i < 5; ++i) { rt().pump(); }
+  EXPECT_FALSE(up.ready());
+  word.release();
+  std::vector<std::uint8_t> back(several_mib);
+  rt().submit(there.copy_to(back), {.after = {up}}).wait();
+  EXPECT_EQ(std::count(back.begin(), back.end(), 9), static_cast<std::ptrdiff_t>(back.size()));
+}
+
+// requirement: down to pageable memory and up again, through the same bytes, device after device
+TEST_P(Copy, PageableMemoryCarriesDataFromCopyToCopy) {
+  std::vector<std::uint8_t> host = pattern(several_mib, 3);
+  std::vector<std::uint8_t> const expected = host;
+  std::vector<device_buffer<std::uint8_t>> there;
+  ticket before = rt().submit([](task_context&) {});
+  for (unsigned i = 0; i < 4; ++i) {
+    there.emplace_back(rt(), device_ordinal{i % static_cast<unsigned>(device_count())},
+                       host.size());
+    before = rt().submit(there.back().copy_from(host), {.after = {before}});
+    before = rt().submit([&](task_context&) {}, {.after = {before}});
+    before = rt().submit(there.back().copy_to(host), {.after = {before}});
+  }
+  before.wait();
+  EXPECT_TRUE(host == expected);
+}
+
+// requirement
+TEST_P(Copy, PinnedMemoryUpAndDown) {
+  std::vector<std::uint8_t> const values = pattern(several_mib, 5);
+  host_buffer<std::uint8_t> up{rt(), several_mib}, down{rt(), several_mib};
+  std::copy(values.begin(), values.end(), up.begin());
+  for (device_ordinal const device : ordinals()) {
+    device_buffer<std::uint8_t> const there{rt(), device, several_mib};
+    std::fill(down.begin(), down.end(), std::uint8_t{0});
+    ticket const sent = rt().submit(there.copy_from(up));
+    rt().submit(there.copy_to(down), {.after = {sent}}).wait();
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), down.begin()));
+  }
+}
+
+// requirement: within a device and to every other
+TEST_P(Copy, BetweenDevices) {
+  std::vector<std::uint8_t> const values = pattern(several_mib, 7);
+  for (device_ordinal const from : ordinals()) {
+    device_buffer<std::uint8_t> const source{rt(), from, values};
+    for (device_ordinal const to : ordinals()) {
+      device_buffer<std::uint8_t> const target{rt(), to, several_mib};
+      ticket const carried = rt().submit(source.copy_to(target));
+      std::vector<std::uint8_t> back(several_mib);
+      rt().submit(target.copy_to(back), {.after = {carried}}).wait();
+      EXPECT_TRUE(back == values) << from.value << " to " << to.value;
+    }
+  }
+}
+
+// requirement
+TEST_P(Copy, FillsEveryWidth) {
+  auto const check = [&]<class T>(T value) {
+    device_buffer<T> const there{rt(), last(), 1003};
+    std::vector<T> back(1003);
+    ticket const set = rt().submit(there.fill(value));
+    rt().submit(there.copy_to(back), {.after = {set}}).wait();
+    for (T const each : back) { ASSERT_EQ(each, value); }
+  };
+  check(std::uint8_t{0xa5});
+  check(std::uint16_t{0xbeef});
+  check(std::uint32_t{0xdeadbeef});
+  check(-2.5f);
+  check(std::int8_t{-1});
+}
+
+// requirement
+TEST_P(Copy, OfOtherSizesIsRefused) {
+  device_buffer<int> const ten{rt(), first(), 10}, eleven{rt(), first(), 11};
+  std::vector<int> nine(9);
+  host_buffer<int> const twelve{rt(), 12};
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_from(nine); }),
+              AllOf(HasSubstr("10"), HasSubstr("9")));
+  EXPECT_THROW((void)ten.copy_to(nine), invalid_argument);
+  EXPECT_THROW((void)ten.copy_from(twelve), invalid_argument);
+  EXPECT_THROW((void)ten.copy_to(twelve), invalid_argument);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_to(eleven); }),
+              AllOf(HasSubstr("10"), HasSubstr("11")));
+}
+
+// error guess: a copy sent to a device where its memory does not lie
+TEST_P(Copy, ToADeviceWhereItsMemoryDoesNotLieIsRefused) {
+  if (device_count() < 2) { return; }
+  device_buffer<int> const here{rt(), first(), 10};
+  EXPECT_THROW((void)rt().submit(here.fill(1), {.device = last()}), invalid_argument);
+  rt().submit(here.fill(1), {.device = first()}).wait();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,209 @@
+// Waits that only the waiting thread could end are refused; all others end.
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Deadlock : public contract_test {};
+FLOTILLA_CONTRACT(Deadlock);
+
+// requirement
+TEST_P(Deadlock, WaitForAnUnlaunchedTaskOfTheSameDeviceThrows) {
+  device_word const value{rt(), last(), 1};
+  ticket inner;
+  std::string message;
+  rt().submit(
+          [&](task_context&) {
+            inner = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+            message = thrown<would_deadlock>([&] { inner.wait(); });
+          },
+          {.device = last()})
+      .wait();
+  EXPECT_FALSE(message.empty());
+  inner.wait();  // nothing was lost
+  EXPECT_EQ(value.read(), 5u);
+}
+
+// requirement
+TEST_P(Deadlock, WaitForACallableOfTheSameDeviceThrows) {
+  ticket inner;
+  int ran = 0;
+  rt().submit(
+          [&](task_context&) {
+            inner = rt().submit([&](task_context&) { ++ran; }, {.device = last()});
+            EXPECT_THROW(inner.wait(), would_deadlock);
+            EXPECT_EQ(ran, 0) << "a callable ran inside another of the same device";
+          },
+          {.device = last()})
+      .wait();
+  inner.wait();
+  EXPECT_EQ(ran, 1);
+}
+
+// requirement
+TEST_P(Deadlock, WaitOfACallableForItselfThrows) {
+  ticket self;
+  gate known;
+  std::string message;
+  ticket submitted = rt().submit(
+      [&](task_context&) {
+        known.pass();
+        message = thrown<would_deadlock>([&] { self.wait(); });
+      },
+      {.device = first()});
+  self = std::move(submitted);
+  known.open();
+  self.wait();
+  EXPECT_FALSE(message.empty());
+}
+
+// requirement
+TEST_P(Deadlock, WaitIdleInsideACallableThrows) {
+  std::string message;
+  rt().submit([&](task_context&) { message = thrown<would_deadlock>([&] { rt().wait_idle(); }); })
+      .wait();
+  EXPECT_FALSE(message.empty());
+}
+
+// requirement: what was launched ends without the thread that waits
+TEST_P(Deadlock, WaitForALaunchedTaskOfTheSameDeviceEnds) {
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  bool returned = false;
+  rt().submit(
+          [&](task_context&) {
+            EXPECT_FALSE(held.ready());
+            word.release();
+            held.wait();
+            returned = true;
+          },
+          {.device = last()})
+      .wait();
+  EXPECT_TRUE(returned);
+}
+
+// requirement
+TEST_P(Deadlock, WaitForAnEndedTaskInsideACallableReturns) {
+  ticket const good = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+  ticket const bad =
+      rt().submit([](task_context&) { throw std::runtime_error{"bad"}; }, {.device = last()});
+  good.wait();
+  EXPECT_THROW(bad.wait(), std::runtime_error);
+  rt().submit(
+          [&](task_context&) {
+            good.wait();
+            EXPECT_THAT(thrown<std::runtime_error>([&] { bad.wait(); }), HasSubstr("bad"));
+          },
+          {.device = last()})
+      .wait();
+}
+
+// requirement: another device's task either ends or is refused at once; it is never lost
+TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
+  if (device_count() < 2) { return; }  // there is no other device: the test above says the rest
+  device_word const value{rt(), first(), 1};
+  ticket inner;
+  int answers = 0;
+  rt().submit(
+          [&](task_context&) {
+            inner = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+            try {
+              inner.wait();
+              EXPECT_TRUE(inner.ready());
+              ++answers;
+            } catch (would_deadlock const&) { ++answers; }
+          },
+          {.device = last()})
+      .wait();
+  EXPECT_EQ(answers, 1);
+  inner.wait();
+  EXPECT_EQ(value.read(), 5u);
+}
+
+// requirement: a limited wait is refused the same way, not kept until its time is over
+TEST_P(Deadlock, LimitedWaitForAnUnlaunchedTaskThrowsOrTimesOut) {
+  ticket inner;
+  bool ended = true;
+  rt().submit(
+          [&](task_context&) {
+            inner = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+            try {
+              ended = inner.wait_for(std::chrono::milliseconds{1});
+            } catch (would_deadlock const&) { ended = false; }
+          },
+          {.device = last()})
+      .wait();
+  EXPECT_FALSE(ended);
+  inner.wait();
+}
+
+// requirement: two callables on two devices that wait for each other
+TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
+  if (device_count() < 2) { return; }
+  std::array<ticket, 2> tickets;
+  gate known;
+  std::atomic<int> refused{0};
+  auto const waiting_for = [&](std::size_t other) {
+    return [&, other](task_context&) {
+      known.pass();
+      try {
+        tickets[other].wait();
+      } catch (would_deadlock const&) { ++refused; }
+    };
+  };
+  {
+    // Shut until both tickets can be named: a worker may begin with the first at once.
+    opens_at_end const opening{known};
+    tickets[0] = rt().submit(waiting_for(1), {.device = first()});
+    tickets[1] = rt().submit(waiting_for(0), {.device = last()});
+  }
+  std::jthread const beside{[&] { tickets[1].wait(); }};
+  tickets[0].wait();
+  tickets[1].wait();
+  EXPECT_GE(refused, 1) << "each waited for the other, and nobody was refused";
+}
+
+// error guess: each holds the device on which the other needs a control operation
+TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
+  if (device_count() < 2) { return; }
+  std::atomic<int> inside{0}, answers{0};
+  auto const allocating_on = [&](device_ordinal other) {
+    return [&, other](task_context&) {
+      ++inside;
+      EXPECT_TRUE(eventually([&] { return inside == 2; }))
+          << "two threads wait, so that both can run";
+      try {
+        device_buffer<int> const there{rt(), other, 10};
+        ++answers;
+      } catch (would_deadlock const&) { ++answers; }
+    };
+  };
+  std::jthread const beside{
+      [&] { rt().submit(allocating_on(first()), {.device = last()}).wait(); }};
+  rt().submit(allocating_on(last()), {.device = first()}).wait();
+  EXPECT_TRUE(pumping(rt(), [&] { return answers == 2; }));
+}
+
+// error guess: the task that is waited for hides behind another that is not launched
+TEST_P(Deadlock, WaitForASuccessorOfAnUnlaunchedTaskThrows) {
+  ticket inner, behind;
+  rt().submit(
+          [&](task_context&) {
+            inner = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+            behind = rt().submit(program().nothing.on({1}, {1})(),
+                                 {.device = first(), .after = {inner}});
+            EXPECT_THROW(behind.wait(), would_deadlock);
+          },
+          {.device = last()})
+      .wait();
+  behind.wait();
+}
+
+}  // namespace
+}  // namespace flotilla::test

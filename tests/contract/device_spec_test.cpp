@@ -1,0 +1,124 @@
+// Which devices a specification chooses.
+
+#include <cstdlib>
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/child.hpp"
+#include "support/devices.hpp"
+#include "support/guest_test.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class DeviceSpec : public guest_test {
+ protected:
+  static std::size_t count_of(std::string const& spec) {
+    return runtime{{.devices = spec}}.devices().size();
+  }
+};
+
+// requirement
+TEST_F(DeviceSpec, CountsCpuDevices) {
+  EXPECT_EQ(count_of("cpu:1"), 1u);
+  EXPECT_EQ(count_of("cpu:4"), 4u);
+  EXPECT_GE(count_of("cpu"), 1u);
+}
+
+// requirement
+TEST_F(DeviceSpec, ThatNamesNothingIsRefusedByName) {
+  for (char const* const spec :
+       {"banana", "cpu:0", "cpu:x", "cpu:-1", "cpu:4x", "cpu:", "cpu:99999999999999999999",
+        "cuda:x", "cuda:-1", "gpu", "cpu:2,banana", "GPU-00000000-0000-0000-0000-000000000000",
+        "ffff:ff:1f.7"}) {
+    try {
+      runtime const rt{{.devices = spec}};
+      ADD_FAILURE() << spec << " was taken for " << rt.devices().size() << " devices";
+    } catch (unknown_device const& error) {
+      std::string const offender = std::string{spec} == "cpu:2,banana" ? "banana" : spec;
+      EXPECT_THAT(error.what(), HasSubstr(offender));
+    } catch (no_device const& error) {
+      EXPECT_FALSE(describe_drivers().gpus);
+      EXPECT_THAT(spec, AnyOf(StartsWith("cuda"), StartsWith("GPU-"), HasSubstr(":1f.")))
+          << "no name of a GPU";
+      EXPECT_THAT(error.what(), HasSubstr(spec));
+    }
+  }
+}
+
+// requirement: a GPU beyond those there are, or where there is no driver at all
+TEST_F(DeviceSpec, OfAGpuThatIsNotThereSaysWhy) {
+  try {
+    runtime const rt{{.devices = "cuda:99"}};
+    ADD_FAILURE() << "there is no GPU 99";
+  } catch (unknown_device const& error) {
+    EXPECT_THAT(error.what(), HasSubstr("99"));
+  } catch (no_device const& error) {
+    EXPECT_FALSE(std::string{error.what()}.empty());
+    EXPECT_EQ(describe_drivers().gpus, false);
+  }
+}
+
+// requirement: as `flotilla devices` prints them
+TEST_F(DeviceSpec, TakesUuidsAndPciIdsOfGpus) {
+  FLOTILLA_NEED_GPUS(1);
+  std::string uuid, pci;
+  {
+    runtime const rt{{.devices = device_spec(1)}};
+    uuid = rt.devices()[0].uuid;
+    pci = rt.devices()[0].pci_id;
+  }
+  runtime const by_uuid{{.devices = uuid}};
+  ASSERT_EQ(by_uuid.devices().size(), 1u);
+  EXPECT_EQ(by_uuid.devices()[0].uuid, uuid);
+  runtime const by_pci{{.devices = pci}};
+  ASSERT_EQ(by_pci.devices().size(), 1u);
+  EXPECT_EQ(by_pci.devices()[0].uuid, uuid);
+}
+
+// requirement
+TEST_F(DeviceSpec, KeepsItsOrderAndTakesNoGpuTwice) {
+  FLOTILLA_NEED_GPUS(2);
+  std::string uuids[2];
+  {
+    runtime const rt{{.devices = device_spec(2)}};
+    for (unsigned i = 0; i < 2; ++i) { uuids[i] = rt.devices()[i].uuid; }
+  }
+  ASSERT_NE(uuids[0], uuids[1]);
+  runtime const turned{{.devices = uuids[1] + "," + uuids[0] + "," + uuids[1]}};
+  ASSERT_EQ(turned.devices().size(), 2u);
+  EXPECT_EQ(turned.devices()[0].uuid, uuids[1]);
+  EXPECT_EQ(turned.devices()[1].uuid, uuids[0]);
+  EXPECT_EQ(turned.devices()[0].ordinal.value, 0u);
+  runtime const by_number{{.devices = "cuda:1,0,1"}};
+  ASSERT_EQ(by_number.devices().size(), 2u);
+  EXPECT_EQ(by_number.devices()[0].uuid, uuids[1]);
+}
+
+// requirement
+TEST_F(DeviceSpec, IsTakenFromTheEnvironmentWhereCodeSaysNothing) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    setenv("FLOTILLA_DEVICES", "cpu:3", 1);
+    EXPECT_EQ(runtime{}.devices().size(), 3u);
+    EXPECT_EQ((runtime{{.devices = "cpu:2"}}).devices().size(), 2u) << "code wins";
+    setenv("FLOTILLA_DEVICES", "cucumber", 1);
+    EXPECT_THAT(thrown<unknown_device>([] { runtime const rt{}; }), HasSubstr("cucumber"));
+  });
+}
+
+// requirement: without anything said there is always a device
+TEST_F(DeviceSpec, OfNothingFindsADevice) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    unsetenv("FLOTILLA_DEVICES");
+    runtime rt;
+    EXPECT_FALSE(rt.devices().empty());
+    EXPECT_EQ(rt.devices()[0].kind == device_kind::gpu, describe_drivers().gpus);
+    int ran = 0;
+    rt.submit([&](task_context&) { ++ran; }).wait();
+    EXPECT_EQ(ran, 1);
+  });
+}
+
+}  // namespace
+}  // namespace flotilla::test

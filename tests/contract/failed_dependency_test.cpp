@@ -1,0 +1,98 @@
+// What becomes of tasks whose predecessors failed.
+
+#include <memory>
+#include <stdexcept>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class FailedDependency : public contract_test {
+ protected:
+  ticket failing(std::string cause, dependency_list after = {}) {
+    return rt().submit(
+        [cause](task_context&) { throw std::runtime_error{cause}; },
+        {.device = first(), .label = "the one that fails", .after = std::move(after)});
+  }
+};
+FLOTILLA_CONTRACT(FailedDependency);
+
+// requirement: also across devices, and however long the chain
+TEST_P(FailedDependency, FailsSuccessorsWithTheFirstCause) {
+  ticket const cause = failing("first cause 17");
+  ticket const second =
+      rt().submit(program().nothing.on({1}, {1})(), {.device = last(), .after = {cause}});
+  ticket const third = rt().submit([](task_context&) {}, {.device = first(), .after = {second}});
+  ticket const fourth = rt().submit([](task_context&) {}, {.after = {third}});
+  for (ticket const* each : {&second, &third, &fourth}) {
+    EXPECT_THAT(thrown<dependency_failed>([&] { each->wait(); }), EndsWith("first cause 17"));
+  }
+  EXPECT_THAT(thrown<std::runtime_error>([&] { cause.wait(); }), HasSubstr("first cause 17"));
+}
+
+// requirement: the failure is known before the successor is submitted
+TEST_P(FailedDependency, ThatEndedLongAgoStillFailsItsSuccessor) {
+  ticket const cause = failing("ended long ago");
+  rt().wait_idle();
+  ASSERT_TRUE(cause.ready());
+  for (device_ordinal const device : ordinals()) {
+    ticket const then =
+        rt().submit(program().nothing.on({1}, {1})(), {.device = device, .after = {cause}});
+    EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("ended long ago"));
+  }
+}
+
+// requirement: a successor of a failed task never runs, and what it owns is destroyed
+TEST_P(FailedDependency, SuccessorNeverRuns) {
+  auto const owned = std::make_shared<int>(0);
+  ticket const cause = failing("no");
+  ticket const then =
+      rt().submit([owned](task_context&) { ++*owned; }, {.device = last(), .after = {cause}});
+  EXPECT_THROW(then.wait(), dependency_failed);
+  EXPECT_TRUE(pumping(rt(), [&] { return owned.use_count() == 1; }));
+  EXPECT_EQ(*owned, 0);
+}
+
+// requirement: one bad predecessor among good ones is enough
+TEST_P(FailedDependency, AmongGoodOnesIsEnough) {
+  ticket const good = rt().submit([](task_context&) {}, {.device = last()});
+  ticket const bad = failing("one of three");
+  ticket const also_good = rt().submit(program().nothing.on({1}, {1})(), {.device = first()});
+  ticket const then = rt().submit([](task_context&) {}, {.after = {good, bad, also_good}});
+  EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("one of three"));
+  good.wait();
+  also_good.wait();
+}
+
+// requirement: a launch that the driver refuses fails its successors as well, naming call and
+// status
+TEST_P(FailedDependency, RefusedLaunchIsACause) {
+  ticket const bad =
+      rt().submit(refused_launch(program()), {.device = first(), .label = "too much"});
+  ticket const then = rt().submit([](task_context&) {}, {.device = last(), .after = {bad}});
+  EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }),
+              AllOf(HasSubstr("too much"), HasSubstr("CUDA_ERROR")));
+}
+
+// error guess: the failed ticket is dropped before its successor is looked at
+TEST_P(FailedDependency, IsRememberedWhenItsTicketIsDropped) {
+  ticket then;
+  {
+    ticket const cause = failing("dropped");
+    then = rt().submit([](task_context&) {}, {.device = last(), .after = {cause}});
+  }
+  EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("dropped"));
+}
+
+// requirement: tasks that do not depend on it go on
+TEST_P(FailedDependency, LeavesOthersAlone) {
+  device_word const value{rt(), first(), 1};
+  ticket const bad = failing("alone");
+  ticket const good = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+  EXPECT_EQ(value.read({good}), 5u);
+  EXPECT_THROW(bad.wait(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace flotilla::test

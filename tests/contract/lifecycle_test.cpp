@@ -1,0 +1,195 @@
+// Beginning and end: options, close, wait_idle, pump, and the destructor.
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "support/contract_test.hpp"
+#include "support/driver_in_use.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Lifecycle : public contract_test {};
+FLOTILLA_CONTRACT(Lifecycle);
+
+// requirement
+TEST_P(Lifecycle, RuntimeListsItsDevices) {
+  ASSERT_EQ(rt().devices().size(), static_cast<std::size_t>(device_count()));
+  for (unsigned i = 0; i < rt().devices().size(); ++i) {
+    device const& each = rt().devices()[i];
+    EXPECT_EQ(each.ordinal.value, i);
+    EXPECT_EQ(&rt().device(each), &each);
+    EXPECT_EQ(each.kind, on_gpus() ? device_kind::gpu : device_kind::cpu);
+    EXPECT_FALSE(each.name.empty());
+    EXPECT_EQ(each.uuid.substr(0, 4), on_gpus() ? "GPU-" : "CPU-");
+    EXPECT_FALSE(each.pci_id.empty());
+    EXPECT_GT(each.multiprocessors, 0);
+    EXPECT_GT(each.memory_bytes, 0u);
+  }
+  EXPECT_FALSE(rt().driver_text().empty());
+}
+
+// requirement
+TEST_P(Lifecycle, DestructorRunsWhatWasSubmitted) {
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 100; ++i) {
+    device_ordinal const device{static_cast<unsigned>(i % device_count())};
+    (void)rt().submit([&](task_context&) { ++ran; }, {.device = device});
+    (void)rt().submit([&](task_context&) { ++ran; });
+  }
+  stop();
+  EXPECT_EQ(ran, 200);
+}
+
+// requirement: also chains across devices, where each waits for another
+TEST_P(Lifecycle, DestructorRunsChains) {
+  std::atomic<int> ran{0};
+  ticket before = rt().submit([&](task_context&) { ++ran; });
+  for (int i = 0; i < 50; ++i) {
+    device_ordinal const device{static_cast<unsigned>(i % device_count())};
+    before = rt().submit([&](task_context&) { ++ran; }, {.device = device, .after = {before}});
+  }
+  stop();
+  EXPECT_EQ(ran, 51);
+  EXPECT_TRUE(before.ready());
+}
+
+// requirement
+TEST_P(Lifecycle, DestructorWaitsForHeldWork) {
+  ticket held;
+  {
+    // The word must end before the runtime does, and is let go by a thread that sees the kernel
+    // run.
+    held_word word{rt()};
+    held = rt().submit(word.launch_of(program()), {.device = last()});
+    ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
+    EXPECT_FALSE(held.ready());
+  }
+  stop();
+  EXPECT_TRUE(held.ready());
+}
+
+// requirement
+TEST_P(Lifecycle, ClosedRuntimeRefusesNewTasksAndEndsOldOnes) {
+  std::atomic<int> ran{0};
+  ticket const before = rt().submit([&](task_context&) { ++ran; }, {.device = last()});
+  launch const again = program().nothing.on({1}, {1})();
+  device_buffer<std::uint32_t> const memory{rt(), last(), 4};
+  rt().close();
+  rt().close();
+  EXPECT_THROW((void)rt().submit(again), runtime_closed);
+  EXPECT_THROW((void)rt().submit(memory.fill(1)), runtime_closed);
+  EXPECT_THROW((void)rt().submit([](task_context&) {}), runtime_closed);
+  EXPECT_THROW((void)rt().try_submit(again), runtime_closed);
+  EXPECT_THROW((void)rt().try_submit([](task_context&) {}), runtime_closed);
+  before.wait();
+  rt().wait_idle();
+  EXPECT_EQ(ran, 1);
+}
+
+// requirement
+TEST_P(Lifecycle, ClosingInsideACallableDoesNotWait) {
+  int later = 0;
+  ticket const closing = rt().submit([&](task_context&) { rt().close(); }, {.device = first()});
+  closing.wait();
+  EXPECT_THROW((void)rt().submit([&](task_context&) { ++later; }), runtime_closed);
+  stop();
+  EXPECT_EQ(later, 0);
+}
+
+// requirement: errors stay with their tickets
+TEST_P(Lifecycle, WaitIdleEndsEverythingAndThrowsNothing) {
+  std::vector<ticket> open;
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 60; ++i) {
+    device_ordinal const device{static_cast<unsigned>(i % device_count())};
+    open.push_back(rt().submit(
+        [&, i](task_context&) {
+          ++ran;
+          if (i % 3 == 0) { throw std::runtime_error{"kept"}; }
+        },
+        {.device = device}));
+    open.push_back(rt().submit(program().nothing.on({1}, {1})()));
+  }
+  rt().wait_idle();
+  EXPECT_EQ(ran, 60);
+  int bad = 0;
+  for (ticket const& each : open) {
+    EXPECT_TRUE(each.ready());
+    try {
+      each.wait();
+    } catch (std::runtime_error const&) { ++bad; }
+  }
+  EXPECT_EQ(bad, 20);
+  rt().wait_idle();  // with nothing to wait for
+}
+
+// requirement
+TEST_P(Lifecycle, PumpTellsWhetherTasksAreLeft) {
+  EXPECT_FALSE(rt().pump()) << "nothing was submitted";
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  EXPECT_TRUE(rt().pump());
+  EXPECT_TRUE(rt().pump()) << "it is held";
+  word.release();
+  EXPECT_TRUE(eventually([&] { return !rt().pump(); }));
+  EXPECT_TRUE(held.ready());
+}
+
+// requirement: pump alone moves everything, also from several threads
+TEST_P(Lifecycle, PumpingThreadsMoveEverything) {
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 200; ++i) {
+    (void)rt().submit([&](task_context&) { ++ran; });
+  }
+  {
+    std::vector<std::jthread> crew;
+    for (int t = 0; t < 3; ++t) {
+      crew.emplace_back([&] {
+        EXPECT_TRUE(pumping(rt(), [&] { return ran == 200; }));
+        EXPECT_EQ(current_context(), nullptr);
+      });
+    }
+  }
+  rt().wait_idle();
+  EXPECT_EQ(ran, 200);
+}
+
+// requirement
+TEST_P(Lifecycle, TwoRuntimesOnTheSameDevicesDoNotDisturbEachOther) {
+  runtime second{options()};
+  device_word const here{rt(), last(), 1};
+  device_word const there{second, last(), 2};
+  test_program const others{second};
+  std::vector<ticket> mine, theirs;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    mine.push_back(rt().submit(program().add.on({1}, {1})(here.buffer(), 1u)));
+    theirs.push_back(second.submit(others.add.on({1}, {1})(there.buffer(), 2u)));
+  }
+  EXPECT_EQ(there.read(theirs), 42u);
+  EXPECT_EQ(here.read(mine), 21u);
+  EXPECT_EQ(second.counters(last()).failed + rt().counters(last()).failed, 0u);
+}
+
+// requirement
+TEST_P(Lifecycle, OptionsOutOfRangeAreRefusedAndNothingIsLeft) {
+  std::size_t const handles = live_handles();
+  auto const refused = [&](auto change) {
+    auto with = options();
+    change(with);
+    EXPECT_THROW((runtime{with}), invalid_argument);
+  };
+  refused([](runtime_options& o) { o.window = 63; });
+  refused([](runtime_options& o) { o.window = 65001; });
+  refused([](runtime_options& o) { o.window = 0; });
+  refused([](runtime_options& o) { o.workers = -2; });
+  EXPECT_EQ(live_handles(), handles);
+  auto with = options();
+  with.window = 65000;
+  start(with).submit([](task_context&) {}).wait();
+}
+
+}  // namespace
+}  // namespace flotilla::test

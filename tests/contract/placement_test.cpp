@@ -1,0 +1,136 @@
+// Where tasks run.
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Placement : public contract_test {
+ protected:
+  /// Which device ran each of `count` callables submitted with `how`.
+  std::map<unsigned, int> where_run(int count, task_options const& how = {}) {
+    std::mutex guard;
+    std::map<unsigned, int> runs;
+    for (int i = 0; i < count; ++i) {
+      (void)rt().submit(
+          [&](task_context& context) {
+            std::lock_guard const hold{guard};
+            ++runs[context.device().ordinal.value];
+          },
+          how);
+    }
+    rt().wait_idle();
+    std::lock_guard const hold{guard};
+    return runs;
+  }
+};
+FLOTILLA_CONTRACT(Placement);
+
+// requirement
+TEST_P(Placement, NamedDeviceRunsTheTask) {
+  for (device_ordinal const device : ordinals()) {
+    EXPECT_EQ(where_run(20, {.device = device}), (std::map<unsigned, int>{{device.value, 20}}));
+  }
+}
+
+// requirement
+TEST_P(Placement, TicketSaysWhereANamedTaskIs) {
+  for (device_ordinal const device : ordinals()) {
+    ticket const done = rt().submit(program().nothing.on({1}, {1})(), {.device = device});
+    EXPECT_EQ(done.device(), device);
+    done.wait();
+    EXPECT_EQ(done.device(), device);
+  }
+}
+
+// requirement
+TEST_P(Placement, TaskForAnyDeviceRunsOnOneAndSaysWhich) {
+  std::atomic<int> ran_on{-1};
+  ticket const done = rt().submit(
+      [&](task_context& context) { ran_on = static_cast<int>(context.device().ordinal.value); });
+  if (worker_count() == 0 && device_count() > 1) {
+    EXPECT_EQ(done.device(), std::nullopt) << "nobody can have taken it";
+  }
+  done.wait();
+  ASSERT_TRUE(done.device().has_value());
+  EXPECT_EQ(static_cast<int>(done.device()->value), ran_on);
+}
+
+// requirement
+TEST_P(Placement, LaunchGoesToTheDeviceOfItsBuffer) {
+  for (device_ordinal const device : ordinals()) {
+    device_word const value{rt(), device};
+    ticket const done = rt().submit(program().write.on({1}, {1})(value.buffer(), 4u));
+    EXPECT_EQ(done.device(), device);
+    EXPECT_EQ(value.read({done}), 4u);
+  }
+}
+
+// requirement
+TEST_P(Placement, RoundRobinGivesEveryDeviceTheSame) {
+  auto with = options();
+  with.placement = std::make_shared<round_robin>();
+  start(with);
+  std::map<unsigned, int> expected;
+  for (device_ordinal const device : ordinals()) { expected[device.value] = 30; }
+  EXPECT_EQ(where_run(30 * device_count()), expected);
+}
+
+/// Sends tasks to the device that their label names, and says whether it was asked.
+class by_label final : public placement {
+ public:
+  std::optional<device_ordinal> place(std::span<device const>, task_options const& how) override {
+    ++asked;
+    if (how.label.empty()) { return std::nullopt; }
+    return device_ordinal{static_cast<unsigned>(how.label.front() - '0')};
+  }
+  std::atomic<int> asked{0};
+};
+
+// requirement
+TEST_P(Placement, UsersPlacementDecides) {
+  auto with = options();
+  auto const mine = std::make_shared<by_label>();
+  with.placement = mine;
+  start(with);
+  for (device_ordinal const device : ordinals()) {
+    EXPECT_EQ(where_run(10, {.label = std::to_string(device.value)}),
+              (std::map<unsigned, int>{{device.value, 10}}));
+  }
+  EXPECT_EQ(mine->asked, 10 * device_count()) << "once a task";
+  int anywhere = 0;  // no label: any device
+  for (auto const& [device, runs] : where_run(10)) { anywhere += runs; }
+  EXPECT_EQ(anywhere, 10);
+}
+
+// requirement
+TEST_P(Placement, IsNotAskedWhereTheDeviceIsKnown) {
+  auto with = options();
+  auto const mine = std::make_shared<by_label>();
+  with.placement = mine;
+  start(with);
+  device_word const value{rt(), last()};
+  rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
+  rt().submit(program().write.on({1}, {1})(value.buffer(), 4u)).wait();
+  EXPECT_EQ(mine->asked, 0);
+}
+
+// error guess: a placement that names a device that is not there
+TEST_P(Placement, ThatNamesNoDeviceIsRefused) {
+  auto with = options();
+  with.placement = std::make_shared<by_label>();
+  start(with);
+  auto const message =
+      thrown<unknown_device>([&] { (void)rt().submit([](task_context&) {}, {.label = "9"}); });
+  EXPECT_THAT(message, HasSubstr("9"));
+  int runs = 0;
+  rt().submit([&](task_context&) { ++runs; }).wait();
+  EXPECT_EQ(runs, 1);
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,185 @@
+// Loaded images: kernels by name, globals of each device, files good and bad.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+/// A file that goes when the block ends.
+class temporary_file {
+ public:
+  temporary_file(std::string const& name, std::span<char const> bytes)
+      : path_{std::filesystem::temp_directory_path() /
+              ("flotilla_" + std::to_string(getpid()) + "_" + name)} {
+    std::ofstream{path_, std::ios::binary}.write(bytes.data(),
+                                                 static_cast<std::streamsize>(bytes.size()));
+  }
+  ~temporary_file() { std::filesystem::remove(path_); }
+  temporary_file(temporary_file const&) = delete;
+  temporary_file& operator=(temporary_file const&) = delete;
+  [[nodiscard]] std::filesystem::path const& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class Program : public contract_test {
+ protected:
+  /// The code of the test image for the devices in use.
+  static std::span<char const> code() {
+    image const& test = test_image();
+    return on_gpus() ? std::span{static_cast<char const*>(test.gpu), test.gpu_bytes}
+                     : std::span{static_cast<char const*>(test.cpu), test.cpu_bytes};
+  }
+  /// Loading `path` says which file is wrong, and everything else goes on.
+  void expect_bad(std::filesystem::path const& path) {
+    EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(path); }),
+                HasSubstr(path.filename().string()));
+    rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
+  }
+  void write_unsigned(device_ordinal device, char const* name, std::uint32_t value) {
+    program().loaded.write_global(device, name, std::as_bytes(std::span{&value, 1}));
+  }
+  std::uint32_t read_unsigned(device_ordinal device, char const* name) {
+    std::uint32_t value = 0;
+    program().loaded.read_global(device, name, std::as_writable_bytes(std::span{&value, 1}));
+    return value;
+  }
+};
+FLOTILLA_CONTRACT(Program);
+
+// requirement
+TEST_P(Program, NamesItsKernels) {
+  auto const names = program().loaded.kernel_names();
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"nothing", "write_value", "trap_now", "sum_4088"}));
+}
+
+// requirement
+TEST_P(Program, WithoutTheKernelSaysWhichItHas) {
+  EXPECT_THAT(thrown<unknown_kernel>([&] { (void)program().loaded.kernel<>("no_such_kernel"); }),
+              AllOf(HasSubstr("no_such_kernel"), HasSubstr("write_value")));
+}
+
+// requirement: every device has globals of its own
+TEST_P(Program, HasGlobalsPerDevice) {
+  auto const tally = program().loaded.kernel<std::uint32_t*>("tally_up");
+  for (device_ordinal const device : ordinals()) {
+    EXPECT_EQ(read_unsigned(device, "tally"), 0u) << "device " << device.value;
+    EXPECT_EQ(read_unsigned(device, "factor"), 3u);
+    write_unsigned(device, "tally", 100 * (device.value + 1));
+    write_unsigned(device, "factor", device.value + 1);
+  }
+  for (device_ordinal const device : ordinals()) {
+    device_word const out{rt(), device};
+    std::uint32_t const expected = 100 * (device.value + 1) + device.value + 1;
+    EXPECT_EQ(out.read({rt().submit(tally.on({1}, {1})(out.buffer()))}), expected);
+    EXPECT_EQ(read_unsigned(device, "tally"), expected);
+  }
+}
+
+// requirement
+TEST_P(Program, RefusesGlobalsThatItDoesNotHave) {
+  std::array<std::byte, 4> four{};
+  std::array<std::byte, 5> five{};
+  auto const& loaded = program().loaded;
+  EXPECT_THAT(thrown<unknown_kernel>([&] { loaded.write_global(first(), "no_such_global", four); }),
+              HasSubstr("no_such_global"));
+  EXPECT_THAT(thrown<unknown_kernel>([&] { loaded.read_global(first(), "no_such_global", four); }),
+              HasSubstr("no_such_global"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { loaded.write_global(first(), "tally", five); }),
+              HasSubstr("tally"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { loaded.read_global(first(), "tally", five); }),
+              HasSubstr("tally"));
+  EXPECT_THROW(loaded.read_global(device_ordinal{99}, "tally", four), unknown_device);
+}
+
+// requirement
+TEST_P(Program, OfAFileIsAsGoodAsOneThatIsBuiltIn) {
+  temporary_file const file{"good.image", code()};
+  auto const write = rt().load(file.path()).kernel<std::uint32_t*, std::uint32_t>("write_value");
+  for (device_ordinal const device : ordinals()) {
+    device_word const value{rt(), device};
+    EXPECT_EQ(value.read({rt().submit(write.on({1}, {1})(value.buffer(), 12u))}), 12u);
+  }
+}
+
+// requirement: two copies of an image do not share their globals
+TEST_P(Program, LoadedTwiceHasItsGlobalsTwice) {
+  class program const again = rt().load(test_image());
+  write_unsigned(last(), "tally", 50);
+  std::uint32_t other = 1;
+  again.read_global(last(), "tally", std::as_writable_bytes(std::span{&other, 1}));
+  EXPECT_EQ(other, 0u);
+}
+
+// requirement
+TEST_P(Program, OfAFileThatIsMissingOrNoneIsRefusedByName) {
+  expect_bad("/no/such/folder/missing.image");
+  expect_bad(std::filesystem::temp_directory_path());
+  temporary_file const empty{"empty.image", {}};
+  expect_bad(empty.path());
+}
+
+// requirement
+TEST_P(Program, OfACorruptFileIsRefusedByName) {
+  std::string const words = "this is no code for any device, however long one looks at it\n";
+  temporary_file const text{"text.image", words};
+  expect_bad(text.path());
+  temporary_file const cut{"cut.image", code().first(code().size() / 3)};
+  expect_bad(cut.path());
+  temporary_file const shorter{"header.image", code().first(20)};
+  expect_bad(shorter.path());
+}
+
+// error guess: a shared object, but no image of kernels
+TEST_P(Program, OfASharedObjectThatIsNoImageIsRefused) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  std::vector<char> renamed(code().begin(), code().end());
+  // Every name that says what the object is becomes another.
+  std::string const marker = "flotilla_cpu_image";
+  int found = 0;
+  for (auto at = std::search(renamed.begin(), renamed.end(), marker.begin(), marker.end());
+       at != renamed.end(); at = std::search(at, renamed.end(), marker.begin(), marker.end())) {
+    *at = 'x';
+    ++found;
+  }
+  ASSERT_GT(found, 0);
+  temporary_file const file{"renamed.image", renamed};
+  expect_bad(file.path());
+}
+
+// requirement
+TEST_P(Program, OfAnImageWithoutCodeForTheseDevicesIsRefusedByName) {
+  EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(image{.name = "an empty image"}); }),
+              HasSubstr("an empty image"));
+  char const junk[64] = "junk";
+  image const bad{.name = "junk image",
+                  .gpu = junk,
+                  .gpu_bytes = sizeof junk,
+                  .cpu = junk,
+                  .cpu_bytes = sizeof junk};
+  EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(bad); }), HasSubstr("junk image"));
+  rt().submit(program().nothing.on({1}, {1})()).wait();
+}
+
+// requirement: loading goes on beside tasks
+TEST_P(Program, MayBeLoadedWhileADeviceIsBusy) {
+  FLOTILLA_NEED_CPU_DRIVER();  // a GPU's driver may wait for kernels before it loads
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
+  ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  class program const again = rt().load(test_image());
+  EXPECT_FALSE(held.ready());
+  word.release();
+  rt().submit(again.kernel<>("nothing").on({1}, {1})(), {.device = first()}).wait();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,50 @@
+// A kernel's own cache preference beside that of its context.
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/devices.hpp"
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class KernelCache : public guest_test {};
+
+// requirement: it is the kernel's alone, on that device alone
+TEST_F(KernelCache, PreferenceLeavesThatOfTheContextAlone) {
+  runtime_options options{.devices = device_spec(1), .workers = 0};
+  options.settings = settings::parse("cache=shared");
+  runtime rt{options};
+  program const loaded = rt.load(test_image());
+  loaded.prefer_cache(device_ordinal{0}, "write_value", cache_preference::l1);
+  cache_preference seen = cache_preference::none;
+  rt.submit([&](task_context& now) { seen = context_driver::of(rt).adopt(now.context()).cache(); }).wait();
+  EXPECT_EQ(seen, cache_preference::shared);
+  device_buffer<std::uint32_t> const word{rt, device_ordinal{0}, 1};
+  std::uint32_t back = 0;
+  auto const write = loaded.kernel<std::uint32_t*, std::uint32_t>("write_value");
+  rt.submit(write.over(1)(word, 7u)).wait();
+  rt.submit(word.copy_to(std::span{&back, 1})).wait();
+  EXPECT_EQ(back, 7u) << "it runs as before";
+}
+
+// requirement
+TEST_F(KernelCache, PreferenceThatCannotBeSetIsRefusedByName) {
+  runtime rt{{.devices = device_spec(1), .workers = 0}};
+  program const loaded = rt.load(test_image());
+  EXPECT_THAT(thrown<unknown_kernel>(
+                  [&] { loaded.prefer_cache(device_ordinal{0}, "no_such", cache_preference::l1); }),
+              HasSubstr("no_such"));
+  EXPECT_THROW(loaded.prefer_cache(device_ordinal{7}, "write_value", cache_preference::l1), unknown_device);
+  FLOTILLA_NEED_CPU_DRIVER();
+  inject("fail=cuFuncSetCacheConfig@1:CUDA_ERROR_INVALID_HANDLE");
+  EXPECT_THAT(thrown<driver_error>(
+                  [&] { loaded.prefer_cache(device_ordinal{0}, "write_value", cache_preference::equal); }),
+              AllOf(HasSubstr("write_value"), HasSubstr("equal"), HasSubstr("device 0")));
+  clear_injection();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,165 @@
+// What is submitted runs, once, as it was described.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Submit : public contract_test {};
+FLOTILLA_CONTRACT(Submit);
+
+// requirement
+TEST_P(Submit, LaunchComputesItsResultOnEveryDevice) {
+  auto const increment = program().loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
+  constexpr std::uint32_t count = 1000;  // no multiple of a block
+  for (device_ordinal const device : ordinals()) {
+    std::vector<std::uint32_t> values(count);
+    for (std::uint32_t i = 0; i < count; ++i) { values[i] = i * 7 + device.value; }
+    device_buffer<std::uint32_t> const buffer{rt(), device, values};
+    ticket const done = rt().submit(increment.over(count)(buffer, count), {.device = device});
+    rt().submit(buffer.copy_to(values), {.after = {done}}).wait();
+    done.wait();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ASSERT_EQ(values[i], i * 7 + device.value + 1) << i;
+    }
+  }
+}
+
+// requirement
+TEST_P(Submit, GridAndBlockArriveAsGiven) {
+  auto const report = program().loaded.kernel<std::uint32_t*>("report_shape");
+  std::array<std::uint32_t, 7> seen{};
+  device_buffer<std::uint32_t> const out{rt(), last(), seen};
+  ticket const done = rt().submit(report.on({2, 3, 4}, {5, 2, 3})(out));
+  rt().submit(out.copy_to(std::span{seen}), {.after = {done}}).wait();
+  EXPECT_EQ(seen, (std::array<std::uint32_t, 7>{2, 3, 4, 5, 2, 3, 2 * 3 * 4 * 5 * 2 * 3}));
+}
+
+// requirement
+TEST_P(Submit, KernelGetsItsDynamicSharedMemory) {
+  auto const sum = program().loaded.kernel<std::uint32_t*>("sum_shared");
+  device_word const out{rt(), first()};
+  ticket const done = rt().submit(sum.on({1}, {100}, 100 * sizeof(std::uint32_t))(out.buffer()));
+  EXPECT_EQ(out.read({done}), 5050u);
+}
+
+// requirement
+TEST_P(Submit, OneLaunchMayBeSubmittedAgainAndAgain) {
+  device_word const value{rt(), first()};
+  launch const again = program().add.on({1}, {1})(value.buffer(), 5u);
+  dependency_list all;
+  std::vector<ticket> tickets;
+  for (int i = 0; i < 10; ++i) {
+    tickets.push_back(rt().submit(again));
+    all.add(tickets.back());
+  }
+  EXPECT_EQ(value.read(all), 50u);
+}
+
+// requirement
+TEST_P(Submit, LaunchOutsideBatchesRuns) {
+  device_word const value{rt(), last()};
+  ticket const done =
+      rt().submit(program().write.on({1}, {1})(value.buffer(), 9u), {.batch = false});
+  EXPECT_EQ(value.read({done}), 9u);
+}
+
+// requirement
+TEST_P(Submit, CallableRunsOnceWithItsDevicesContextCurrent) {
+  for (device_ordinal const device : ordinals()) {
+    int runs = 0;
+    device_ordinal seen{99};
+    rt().submit(
+            [&](task_context& context) {
+              ++runs;
+              seen = context.device().ordinal;
+              EXPECT_NE(context.context(), nullptr);
+              EXPECT_NE(context.stream(), nullptr);
+            },
+            {.device = device})
+        .wait();
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(seen, device);
+  }
+}
+
+// requirement
+TEST_P(Submit, MoveOnlyAndLargeCallablesRun) {
+  int sum = 0;
+  rt().submit([&sum, owned = std::make_unique<int>(3)](task_context&) { sum += *owned; }).wait();
+  std::array<int, 100> large{};  // 400 bytes: allocated
+  large.fill(2);
+  rt().submit([&sum, large](task_context&) {
+        for (int const each : large) { sum += each; }
+      })
+      .wait();
+  EXPECT_EQ(sum, 203);
+}
+
+// requirement
+TEST_P(Submit, DroppedTicketDropsNoTask) {
+  std::atomic<int> ran{0};
+  device_word const value{rt(), first()};
+  for (int i = 0; i < 50; ++i) {
+    (void)rt().submit([&ran](task_context&) { ++ran; });
+    (void)rt().submit(program().add.on({1}, {1})(value.buffer(), 1u));
+  }
+  rt().wait_idle();
+  EXPECT_EQ(ran, 50);
+  EXPECT_EQ(value.read(), 50u);
+}
+
+// requirement
+TEST_P(Submit, TasksOfManyThreadsAllRun) {
+  constexpr unsigned threads = 4, each = 200;
+  std::vector<std::unique_ptr<device_word>> sums;
+  for (device_ordinal const device : ordinals()) {
+    sums.push_back(std::make_unique<device_word>(rt(), device));
+  }
+  launch const template_of =
+      program().nothing.on({1}, {1})();  // loads the program before the threads
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+      crew.emplace_back([&, t] {
+        for (unsigned i = 0; i < each; ++i) {
+          auto const& sum = *sums[(t + i) % sums.size()];
+          (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
+          (void)rt().submit(template_of);
+        }
+      });
+    }
+  }
+  rt().wait_idle();
+  std::uint32_t all = 0;
+  for (auto const& sum : sums) { all += sum->read(); }
+  EXPECT_EQ(all, threads * each);
+}
+
+// error guess: the inbox of a thread that is gone
+TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
+  ticket left;
+  int ran = 0;
+  std::thread{[&] {
+    left = rt().submit([&ran](task_context&) { ++ran; }, {.device = last()});
+  }}.join();
+  left.wait();
+  EXPECT_EQ(ran, 1);
+}
+
+// requirement: what a callable owns is destroyed once, on the thread that ran it
+TEST_P(Submit, CallableIsDestroyedOnce) {
+  auto const owned = std::make_shared<int>(1);
+  ticket const done = rt().submit([owned](task_context&) {});
+  done.wait();
+  rt().wait_idle();
+  EXPECT_TRUE(pumping(rt(), [&] { return owned.use_count() == 1; }));
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,162 @@
+// The window of a device: how many tasks may be open, and what happens when as many are.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Window : public contract_test {
+ protected:
+  static constexpr std::size_t smallest = 64;
+  void SetUp() override {
+    contract_test::SetUp();
+    if (IsSkipped()) { return; }
+    auto with = options();
+    with.window = smallest;
+    start(with);
+    (void)program();
+  }
+  /// Fills the window of `device` with tasks that wait for `word`. @return how many there was room
+  /// for.
+  std::size_t fill(held_word& word, device_ordinal device, std::vector<ticket>& open) {
+    std::size_t accepted = 0;
+    while (auto held = rt().try_submit(word.launch_of(program()), {.device = device})) {
+      open.push_back(std::move(*held));
+      if (++accepted > 2 * smallest) { break; }
+    }
+    return accepted;
+  }
+};
+FLOTILLA_CONTRACT(Window);
+
+// requirement
+TEST_P(Window, TrySubmitSaysWhenItIsFull) {
+  held_word word{rt()};
+  std::vector<ticket> open;
+  EXPECT_EQ(fill(word, last(), open), smallest);
+  // Every kind of task counts, and is refused in the same way.
+  EXPECT_FALSE(rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()}));
+  EXPECT_FALSE(rt().try_submit([](task_context&) {}, {.device = last()}));
+  for (int i = 0; i < 3; ++i) { rt().pump(); }
+  EXPECT_FALSE(rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()}))
+      << "launched is not ended";
+  word.release();
+  for (ticket const& each : open) { each.wait(); }
+  auto const after = rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()});
+  ASSERT_TRUE(after);
+  after->wait();
+}
+
+// requirement
+TEST_P(Window, RefusedCallableStaysWithTheCaller) {
+  held_word word{rt()};
+  std::vector<ticket> open;
+  ASSERT_EQ(fill(word, first(), open), smallest);
+  auto const owned = std::make_shared<int>(0);
+  work mine = [owned](task_context&) { ++*owned; };
+  EXPECT_FALSE(rt().try_submit(std::move(mine), {.device = first()}));
+  EXPECT_TRUE(static_cast<bool>(mine)) << "it was taken and not run";
+  EXPECT_EQ(owned.use_count(), 2);
+  word.release();
+  rt().wait_idle();
+  rt().submit(std::move(mine), {.device = first()}).wait();
+  EXPECT_EQ(*owned, 1);
+}
+
+// requirement
+TEST_P(Window, BelongsToOneDevice) {
+  held_word word{rt()};
+  std::vector<ticket> open;
+  ASSERT_EQ(fill(word, first(), open), smallest);
+  for (device_ordinal const device : ordinals()) {
+    auto const other = rt().try_submit(program().nothing.on({1}, {1})(), {.device = device});
+    EXPECT_EQ(other.has_value(), device != first());
+    if (other) { other->wait(); }
+  }
+}
+
+// requirement: with nobody else at work, submit itself drains
+TEST_P(Window, SubmitIntoAFullOneHelpsAndGoesOn) {
+  device_word const sum{rt(), last()};
+  for (std::size_t i = 0; i < 20 * smallest; ++i) {
+    (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
+  }
+  rt().wait_idle();
+  EXPECT_EQ(sum.read(), 20 * smallest);
+}
+
+// requirement: the same for callables and for tasks of any device
+TEST_P(Window, SubmitOfCallablesIntoAFullOneHelpsAndGoesOn) {
+  std::atomic<std::size_t> ran{0};
+  for (std::size_t i = 0; i < 10 * smallest; ++i) {
+    (void)rt().submit([&](task_context&) { ++ran; }, {.device = first()});
+    (void)rt().submit([&](task_context&) { ++ran; });
+  }
+  rt().wait_idle();
+  EXPECT_EQ(ran, 20 * smallest);
+}
+
+// requirement
+TEST_P(Window, SubmitWaitsUntilThereIsRoom) {
+  held_word word{rt()};
+  std::vector<ticket> open;
+  ASSERT_EQ(fill(word, last(), open), smallest);
+  std::atomic<bool> returned{false};
+  std::jthread const blocked{[&] {
+    rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
+    returned = true;
+  }};
+  EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  EXPECT_FALSE(returned) << "all " << smallest << " tasks are held";
+  word.release();
+  EXPECT_TRUE(pumping(rt(), [&] { return returned.load(); }));
+}
+
+// requirement
+TEST_P(Window, FullInsideACallableThrows) {
+  std::vector<ticket> open;
+  std::string message;
+  std::size_t accepted = 0;
+  rt().submit(
+          [&](task_context&) {
+            // This thread drives the device: nobody can make room.
+            while (auto more =
+                       rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()})) {
+              open.push_back(std::move(*more));
+              if (++accepted > 2 * smallest) { return; }
+            }
+            message = thrown<queue_full>(
+                [&] { (void)rt().submit([](task_context&) {}, {.device = last()}); });
+          },
+          {.device = last()})
+      .wait();
+  EXPECT_EQ(accepted, smallest - 1) << "the callable itself is one of the window";
+  EXPECT_THAT(message, HasSubstr("64"));
+  for (ticket const& each : open) { each.wait(); }
+}
+
+// requirement: conservation while several threads run into a full window
+TEST_P(Window, ManySubmittersIntoAFullOneLoseNothing) {
+  constexpr unsigned each = 500;
+  device_word const sum{rt(), first()};
+  {
+    std::vector<std::jthread> crew;
+    for (int t = 0; t < 4; ++t) {
+      crew.emplace_back([&] {
+        for (unsigned i = 0; i < each; ++i) {
+          (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
+        }
+      });
+    }
+  }
+  rt().wait_idle();
+  EXPECT_EQ(sum.read(), 4 * each);
+}
+
+}  // namespace
+}  // namespace flotilla::test

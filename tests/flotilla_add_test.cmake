@@ -1,0 +1,48 @@
+include(GoogleTest)
+
+# flotilla_add_test(NAME LABELS label SOURCES file… [KERNELS file.cu…] [LIBRARIES target…]
+#                   [ENVIRONMENT name=value…] [WHOLE] [TIMEOUT seconds])
+#
+# One program of GoogleTest cases. Each case is a CTest of its own; with WHOLE the program is one CTest,
+# for suites whose cases are many and short.
+function(flotilla_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT;LABELS" "SOURCES;KERNELS;LIBRARIES;ENVIRONMENT")
+  if(NOT arg_LABELS OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "flotilla_add_test(${name}): needs LABELS and SOURCES; ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(FLOTILLA_SANITIZE)
+    math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  flotilla_target(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE
+    flotilla_internals ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(arg_KERNELS)
+    flotilla_add_kernels(${name} ${arg_KERNELS})
+  endif()
+  set(properties LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+  if(arg_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  # Stress loads the machine by design: next to other tests it would make them late, and they it.
+  if(arg_LABELS MATCHES "stress|gpu")
+    list(APPEND properties RUN_SERIAL ON)
+  endif()
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    flotilla_whole_test_properties(${name} ${properties})
+  else()
+    # Cases are asked for when CTest starts: the program need not run while building.
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES ${properties})
+  endif()
+endfunction()
+
+# Skipped is what skipped all its cases, and only that: one failed case fails.
+function(flotilla_whole_test_properties name)
+  set_tests_properties(${name} PROPERTIES ${ARGN}
+    SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
+endfunction()

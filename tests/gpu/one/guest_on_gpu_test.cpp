@@ -1,0 +1,85 @@
+// flotilla beside other users of the GPU's driver in this process.
+
+#include <optional>
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/devices.hpp"
+#include "support/driver_in_use.hpp"
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class GuestOnGpu : public guest_test {
+ protected:
+  void SetUp() override {
+    FLOTILLA_NEED_DEVICES(1);
+    guest_test::SetUp();
+  }
+};
+
+// requirement: a small run of everything, short enough for compute-sanitizer
+TEST_F(GuestOnGpu, SmallRunOfEveryKindOfTask) {
+  runtime rt{{.devices = device_spec(1), .workers = 1}};
+  test_program const program{rt};
+  std::vector<std::uint32_t> host(1000, 4);
+  host_buffer<std::uint32_t> pinned{rt, 1000};
+  device_buffer<std::uint32_t> const one{rt, device_ordinal{0}, host},
+      two{rt, device_ordinal{0}, 1000};
+  ticket const copied = rt.submit(one.copy_to(two));
+  ticket const stepped = rt.submit(program.step.on({1}, {1})(two, 3u, 1u), {.after = {copied}});
+  ticket const fetched = rt.submit(two.copy_to(pinned), {.after = {stepped}});
+  int called = 0;
+  rt.submit([&](task_context&) { ++called; }, {.after = {fetched}}).wait();
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(pinned[0], 13u);
+  EXPECT_EQ(pinned[999], 4u);
+  rt.submit(one.fill(9)).wait();
+  rt.submit(one.copy_to(host)).wait();
+  EXPECT_EQ(host[500], 9u);
+}
+
+// requirement: the context of the application stays current, and the primary context is not made
+TEST_F(GuestOnGpu, LeavesTheApplicationsContextsAlone) {
+  CUdevice device{};
+  ASSERT_EQ(driver_in_use().device_get(&device, 0), CUDA_SUCCESS);
+  CUcontext mine{};
+  ASSERT_EQ(driver_in_use().ctx_create(&mine, 0, device), CUDA_SUCCESS);
+  {
+    runtime rt{{.devices = device_spec(1), .workers = 0}};
+    test_program const program{rt};
+    rt.submit(program.nothing.on({1}, {1})()).wait();
+    rt.submit([](task_context&) {}).wait();
+    EXPECT_EQ(current_context(), mine);
+  }
+  EXPECT_EQ(current_context(), mine);
+  if (driver_in_use().device_primary_ctx_get_state != nullptr) {
+    unsigned flags = 0;
+    int active = 1;
+    EXPECT_EQ(driver_in_use().device_primary_ctx_get_state(device, &flags, &active), CUDA_SUCCESS);
+    EXPECT_EQ(active, 0);
+  }
+  EXPECT_EQ(driver_in_use().ctx_destroy(mine), CUDA_SUCCESS);
+}
+
+// error guess: what a runtime took of the GPU's memory is there again when it has ended
+TEST_F(GuestOnGpu, RuntimesGiveTheirMemoryBack) {
+  auto const free_bytes = [] {
+    runtime rt{{.devices = device_spec(1)}};
+    test_program const program{rt};
+    { device_buffer<char> const some{rt, device_ordinal{0}, 256u << 20}; }
+    rt.wait_idle();
+    return rt.memory(device_ordinal{0}).free_bytes;
+  };
+  (void)free_bytes();
+  std::size_t const first = free_bytes();
+  std::size_t last = 0;
+  for (int i = 0; i < 4; ++i) { last = free_bytes(); }
+  constexpr std::size_t slack = 128u << 20;  // others may be at work on the machine
+  EXPECT_GT(last + slack, first);
+}
+
+}  // namespace
+}  // namespace flotilla::test

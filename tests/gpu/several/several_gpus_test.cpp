@@ -1,0 +1,76 @@
+// One runtime over several GPUs.
+
+#include <algorithm>
+#include <set>
+
+#include <flotilla/flotilla.hpp>
+
+#include <flotilla_kernels.hpp>
+
+#include "support/devices.hpp"
+#include "support/driver_in_use.hpp"
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class SeveralGpus : public guest_test, public ::testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    FLOTILLA_NEED_DEVICES(2);
+    guest_test::SetUp();
+    rt_.emplace(runtime_options{.devices = device_spec(2), .workers = GetParam()});
+  }
+  void TearDown() override {
+    rt_.reset();
+    guest_test::TearDown();
+  }
+  runtime& rt() { return *rt_; }
+
+ private:
+  std::optional<runtime> rt_;
+};
+INSTANTIATE_TEST_SUITE_P(workers, SeveralGpus, ::testing::Values(0, 1, 2));
+
+// requirement
+TEST_P(SeveralGpus, AreDifferentOnes) {
+  EXPECT_NE(rt().devices()[0].uuid, rt().devices()[1].uuid);
+  EXPECT_NE(rt().devices()[0].pci_id, rt().devices()[1].pci_id);
+}
+
+// requirement: one thread makes both compute, and a chain goes to and fro
+TEST_P(SeveralGpus, PassDataToAndFro) {
+  test_program const program{rt()};
+  constexpr std::size_t count = 1u << 20;
+  std::vector<std::uint32_t> host(count, 1);
+  device_buffer<std::uint32_t> const here{rt(), device_ordinal{0}, host},
+      there{rt(), device_ordinal{1}, count};
+  auto const increment = program.loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
+  ticket before = rt().submit(increment.over(count)(here, static_cast<std::uint32_t>(count)));
+  for (int i = 0; i < 10; ++i) {
+    ticket const sent = rt().submit(here.copy_to(there), {.after = {before}});
+    ticket const done = rt().submit(increment.over(count)(there, static_cast<std::uint32_t>(count)),
+                                    {.after = {sent}});
+    before = rt().submit(there.copy_to(here), {.after = {done}});
+  }
+  rt().submit(here.copy_to(host), {.after = {before}}).wait();
+  EXPECT_EQ(std::count(host.begin(), host.end(), 12u), static_cast<std::ptrdiff_t>(count));
+  EXPECT_EQ(current_context(), nullptr);
+}
+
+// requirement: tasks for any GPU go to both
+TEST_P(SeveralGpus, ShareTasksForAny) {
+  program const loaded = rt().load(flotilla_kernels);
+  auto const spin = loaded.kernel<unsigned long long>("spin");
+  for (int i = 0; i < 2000; ++i) { (void)rt().submit(spin.on({132 * 4}, {256})(20'000ull)); }
+  rt().wait_idle();
+  auto const zero = rt().counters(device_ordinal{0}).pulled,
+             one = rt().counters(device_ordinal{1}).pulled;
+  EXPECT_EQ(zero + one, 2000u);
+  EXPECT_GT(zero, 200u);
+  EXPECT_GT(one, 200u);
+}
+
+}  // namespace
+}  // namespace flotilla::test

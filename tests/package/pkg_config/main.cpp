@@ -1,0 +1,16 @@
+// What can be done without CMake: callables, and the program's own kernels by file.
+
+#include <atomic>
+#include <iostream>
+
+#include <flotilla/flotilla.hpp>
+
+int main() {
+  flotilla::runtime runtime;
+  std::atomic<int> ran{0};
+  for (flotilla::device const& device : runtime.devices()) {
+    runtime.submit([&ran](flotilla::task_context&) { ++ran; }, {.device = device}).wait();
+  }
+  std::cout << ran << " devices, flotilla " FLOTILLA_VERSION "\n";
+  return ran == static_cast<int>(runtime.devices().size()) && ran > 0 ? 0 : 1;
+}

@@ -1,0 +1,83 @@
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+
+void PrintTo(arrangement const& what, std::ostream* out) {
+  constexpr char const* left[] = {"all threads of oneTBB", "one thread of oneTBB",
+                                  "no thread of oneTBB"};
+  *out << what.devices << " devices, " << what.workers << " workers, "
+       << left[static_cast<int>(what.threads)];
+}
+
+std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info) {
+  return "devices" + std::to_string(info.param.devices) + "_workers" +
+         std::to_string(info.param.workers);
+}
+
+std::vector<arrangement> arrangements(tbb_threads threads) {
+  std::vector<arrangement> made;
+  for (int const devices : {1, 2, 4}) {
+    for (int const workers : {0, 1, 2, 8}) { made.push_back({devices, workers, threads}); }
+  }
+  return made;
+}
+
+contract_test::contract_test() = default;
+contract_test::~contract_test() = default;
+
+void contract_test::SetUp() {
+  FLOTILLA_NEED_DEVICES(device_count());
+  guest_test::SetUp();
+  constexpr int crowded_threads =
+      3;  // the workers that a machine of three cores has, and their host
+  switch (GetParam().threads) {
+    case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(all_threads); break;
+    case tbb_threads::one: parallelism_ = std::make_unique<parallelism>(1); break;
+    case tbb_threads::none:
+      parallelism_ = std::make_unique<parallelism>(crowded_threads);
+      crowd_ = std::make_unique<crowd>(crowded_threads);
+      break;
+  }
+}
+
+void contract_test::TearDown() {
+  stop();
+  crowd_.reset();
+  parallelism_.reset();
+  guest_test::TearDown();
+}
+
+runtime_options contract_test::options() const {
+  return {.devices = device_spec(device_count()), .workers = worker_count()};
+}
+
+runtime& contract_test::rt() {
+  std::lock_guard const lock{making_};  // some tests ask for it first in several threads at once
+  if (!rt_) { rt_.emplace(options()); }
+  return *rt_;
+}
+
+runtime& contract_test::start(runtime_options with) {
+  rt_.emplace(std::move(with));
+  return *rt_;
+}
+
+void contract_test::stop() {
+  program_.reset();
+  rt_.reset();
+}
+
+test_program& contract_test::program() {
+  runtime& loader = rt();
+  std::lock_guard const lock{making_};
+  if (!program_) { program_.emplace(loader); }
+  return *program_;
+}
+
+std::vector<device_ordinal> contract_test::ordinals() const {
+  std::vector<device_ordinal> all;
+  for (unsigned i = 0; i < static_cast<unsigned>(device_count()); ++i) { all.push_back({i}); }
+  return all;
+}
+
+}  // namespace flotilla::test

@@ -1,0 +1,101 @@
+// What tests launch. Most kernels write one value: what is tested is how they get where they run.
+
+struct words_512 {
+  unsigned word[128];
+};
+struct words_4088 {
+  unsigned word[1022];
+};
+struct words_4092 {
+  unsigned word[1023];
+};
+
+extern "C" __global__ void nothing() {}
+
+extern "C" __global__ void write_value(unsigned* where, unsigned value) { *where = value; }
+
+extern "C" __global__ void add_to(unsigned* where, unsigned amount) { atomicAdd(where, amount); }
+
+extern "C" __global__ void copy_value(unsigned* to, unsigned const* from) { *to = *from; }
+
+// Steps of different numbers do not commute: a chain of them shows its order.
+extern "C" __global__ void multiply_add(unsigned* where, unsigned factor, unsigned summand) {
+  *where = *where * factor + summand;
+}
+
+// words[0]: set when it runs. words[1]: it ends when the host has set that.
+extern "C" __global__ void hold_until(unsigned* words) {
+#ifdef __CUDACC__
+  *(unsigned volatile*)words = 1;
+  __threadfence_system();
+  while (*(unsigned volatile const*)(words + 1) == 0) { __nanosleep(1000); }
+#else
+  __atomic_store_n(words, 1u, __ATOMIC_RELEASE);
+  while (__atomic_load_n(words + 1, __ATOMIC_ACQUIRE) == 0) { __nanosleep(1000); }
+#endif
+}
+
+extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
+  unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) { values[i] += 1; }
+}
+
+// Counters of different tasks may share a word's cache line, never a word.
+extern "C" __global__ void count_id(unsigned* counters, unsigned id) { atomicAdd(counters + id, 1u); }
+
+// out: grid and block as the kernel sees them, and how many threads ran in all.
+extern "C" __global__ void report_shape(unsigned* out) {
+  if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+    out[0] = gridDim.x;
+    out[1] = gridDim.y;
+    out[2] = gridDim.z;
+    out[3] = blockDim.x;
+    out[4] = blockDim.y;
+    out[5] = blockDim.z;
+  }
+  atomicAdd(out + 6, 1u);
+}
+
+// Sums 1..blockDim.x through dynamic shared memory.
+extern "C" __global__ void sum_shared(unsigned* out) {
+  FLOTILLA_DYNAMIC_SHARED(unsigned, partial);
+  partial[threadIdx.x] = threadIdx.x + 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < blockDim.x; ++i) { sum += partial[i]; }
+    *out = sum;
+  }
+}
+
+extern "C" __global__ void sum_512(words_512 const values, unsigned* out) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 128; ++i) { sum += values.word[i] * (i + 1); }
+  *out = sum;
+}
+
+extern "C" __global__ void sum_4088(words_4088 const values, unsigned* out) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 1022; ++i) { sum += values.word[i] * (i + 1); }
+  *out = sum;
+}
+
+// 4100 bytes of arguments: more than a launch carries.
+extern "C" __global__ void sum_4092(words_4092 const values, unsigned* out) { *out = values.word[0]; }
+
+// Gaps between the parameters: each must arrive at its own offset.
+extern "C" __global__ void mixed_parameters(char a, double b, short c, unsigned long long d, float e,
+                                            double* out) {
+  out[0] = a;
+  out[1] = b;
+  out[2] = c;
+  out[3] = (double)d;
+  out[4] = e;
+}
+
+__device__ unsigned tally;
+__constant__ unsigned factor = 3;
+
+extern "C" __global__ void tally_up(unsigned* out) { *out = atomicAdd(&tally, factor) + factor; }
+
+extern "C" __global__ void trap_now() { __trap(); }

@@ -1,0 +1,64 @@
+#include "base/sharded_count.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+#include <vector>
+
+namespace flotilla::base {
+namespace {
+
+// requirement
+TEST(ShardedCount, WithoutReferencesCloseIsTheLast) {
+  sharded_count count;
+  EXPECT_TRUE(count.close());
+}
+
+// requirement: what is taken and dropped before leaves nothing behind
+TEST(ShardedCount, NobodyIsTheLastBeforeClose) {
+  sharded_count count;
+  for (std::uint32_t at = 0; at < 3 * sharded_count::shards; ++at) {
+    count.take(at);
+    EXPECT_FALSE(count.drop(at));
+  }
+  EXPECT_TRUE(count.close());
+}
+
+// requirement
+TEST(ShardedCount, TheLastDropAfterCloseSaysSo) {
+  sharded_count count;
+  for (std::uint32_t at : {0u, 0u, 1u, 7u, 33u}) { count.take(at); }
+  EXPECT_FALSE(count.close());
+  for (std::uint32_t at : {33u, 0u, 7u, 0u}) { EXPECT_FALSE(count.drop(at)); }
+  EXPECT_TRUE(count.drop(1));
+}
+
+// stress: whoever is last frees; a second last, or one too early, is a use after free
+TEST(ShardedCount, OfManyThreadsExactlyOneIsTheLast) {
+  constexpr std::uint32_t droppers = 3;
+  for (int round = 0; round < 300; ++round) {
+    auto* const count = new sharded_count;
+    for (std::uint32_t at = 0; at < droppers; ++at) {
+      for (int i = 0; i < 2; ++i) { count->take(at); }
+    }
+    std::atomic<int> lasts{0};
+    std::barrier together{droppers + 1};
+    std::vector<std::thread> threads;
+    for (std::uint32_t at = 0; at < droppers; ++at) {
+      threads.emplace_back([&, at] {
+        together.arrive_and_wait();
+        for (int i = 0; i < 2; ++i) {
+          if (count->drop(at)) { ++lasts, delete count; }
+        }
+      });
+    }
+    together.arrive_and_wait();
+    if (count->close()) { ++lasts, delete count; }
+    for (std::thread& each : threads) { each.join(); }
+    ASSERT_EQ(lasts, 1);
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::base

@@ -1,0 +1,105 @@
+#include "base/tbb_bridge.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <atomic>
+#include <thread>
+
+#include "support/tbb_calls.hpp"
+
+namespace flotilla::base {
+namespace {
+
+/// At least so many oneTBB threads, whatever the machine has.
+class TbbBridge : public ::testing::Test {
+ private:
+  tbb::global_control control_{tbb::global_control::max_allowed_parallelism, 4};
+};
+
+struct counted {
+  int plain = 0;  // written without an order of its own: the hand-over's is to do
+  std::atomic<int> runs{0};
+  posted_job job{&counted::run, this};
+
+  static void run(void* context) {
+    auto& self = *static_cast<counted*>(context);
+    EXPECT_EQ(self.plain, 7);
+    ++self.runs;
+    self.runs.notify_all();
+  }
+  void wait_for(int count) const {
+    for (int seen = runs; seen < count; seen = runs) { runs.wait(seen); }
+  }
+};
+
+// requirement
+TEST_F(TbbBridge, RunsAJobOncePerPost) {
+  counted job;
+  worker_arena arena{2};
+  job.plain = 7;
+  for (int i = 1; i <= 50; ++i) {
+    arena.post(job.job);
+    job.wait_for(i);
+  }
+  EXPECT_EQ(job.runs, 50);
+}
+
+// requirement
+TEST_F(TbbBridge, PostsFromManyThreads) {
+  counted job;
+  worker_arena arena{2};
+  job.plain = 7;
+  constexpr int threads = 3;
+  constexpr int posts = 40;
+  std::thread posting[threads];
+  for (std::thread& each : posting) {
+    each = std::thread{[&] {
+      for (int i = 0; i < posts; ++i) { arena.post(job.job); }
+    }};
+  }
+  for (std::thread& each : posting) { each.join(); }
+  job.wait_for(threads * posts);
+  EXPECT_EQ(job.runs, threads * posts);
+}
+
+// requirement: no place is kept for the caller's thread, so one worker is one thread
+TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
+  struct overlap {
+    std::atomic<int> inside{0}, most{0}, done{0};
+    posted_job job{[](void* context) {
+                     auto& self = *static_cast<overlap*>(context);
+                     int const now = ++self.inside;
+                     if (now > self.most) { self.most = now; }
+                     std::this_thread::yield();
+                     --self.inside;
+                     ++self.done;
+                     self.done.notify_all();
+                   },
+                   this};
+  } jobs;
+  worker_arena arena{1};
+  for (int i = 0; i < 50; ++i) { arena.post(jobs.job); }
+  for (int seen = jobs.done; seen < 50; seen = jobs.done) { jobs.done.wait(seen); }
+  EXPECT_EQ(jobs.most, 1);
+}
+
+// requirement: a wait of oneTBB inside takes no task from outside
+TEST_F(TbbBridge, IsolatedWaitsRunNothingFromOutside) {
+  static thread_local bool in_isolation = false;
+  std::atomic<int> taken{0};
+  test::tbb_parallel_for_in_arena(2, 64, [&](int) {
+    if (in_isolation) { ++taken; }
+    isolated(
+      [](void*) {
+        in_isolation = true;
+        test::tbb_parallel_for(64, [](int) { std::this_thread::yield(); });
+        in_isolation = false;
+      },
+      nullptr);
+  });
+  EXPECT_EQ(taken, 0);
+}
+
+}  // namespace
+}  // namespace flotilla::base

@@ -1,0 +1,82 @@
+#pragma once
+// The fixture of this layer: floating contexts of CPU devices, and proof that none is left behind.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "context/description.hpp"
+#include "context/floating_context.hpp"
+#include "cpu_driver/control.hpp"
+#include "driver/library.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::context {
+
+using test::HasSubstr;
+using test::thrown;
+
+class context_test : public ::testing::Test {
+ protected:
+  // Not in SetUp and TearDown: contexts may be members of what derives from this.
+  context_test() {
+    driver::cpu_control().ensure_devices(2);
+    EXPECT_EQ(depth(), 0u) << "an earlier test left a context on this thread";
+    EXPECT_EQ(driver::cpu_control().live_handles().contexts, 0u)
+        << "an earlier test leaked a context";
+  }
+  ~context_test() override {
+    driver::cpu_control().clear_injection();
+    EXPECT_EQ(depth(), 0u);
+    EXPECT_EQ(driver::cpu_control().live_handles().contexts, 0u);
+    EXPECT_EQ(live_contexts(), 0u);
+  }
+
+  static std::shared_ptr<driver::table const> api() { return driver::cpu_driver().api; }
+  static device cpu(int ordinal = 0) {
+    return describe_all(*api(), 2)[static_cast<std::size_t>(ordinal)];
+  }
+  static std::size_t depth() { return driver::cpu_control().stack_depth(); }
+  static CUcontext current() {
+    CUcontext top = nullptr;
+    EXPECT_EQ(api()->ctx_get_current(&top), CUDA_SUCCESS);
+    return top;
+  }
+  static void inject(char const* spec) {
+    char why[256] = "";
+    ASSERT_EQ(driver::cpu_control().inject(spec, why, sizeof why), 0) << why;
+  }
+};
+
+/// Contexts of the application's own on the calling thread's stack, which flotilla must leave
+/// alone.
+class foreign_contexts {
+ public:
+  explicit foreign_contexts(int count) {
+    for (int i = 0; i < count; ++i) {
+      CUcontext made = nullptr;
+      EXPECT_EQ(api().ctx_create(&made, 0, 0), CUDA_SUCCESS);
+      made_.push_back(made);
+    }
+  }
+  /// They must be on the stack as they were, the last made on top.
+  ~foreign_contexts() {
+    for (; !made_.empty(); made_.pop_back()) {
+      CUcontext popped = nullptr;
+      EXPECT_EQ(api().ctx_pop_current(&popped), CUDA_SUCCESS);
+      EXPECT_EQ(popped, made_.back());
+      EXPECT_EQ(api().ctx_destroy(made_.back()), CUDA_SUCCESS);
+    }
+  }
+  foreign_contexts(foreign_contexts const&) = delete;
+  foreign_contexts& operator=(foreign_contexts const&) = delete;
+  [[nodiscard]] CUcontext operator[](std::size_t i) const { return made_[i]; }
+
+ private:
+  static driver::table const& api() { return *driver::cpu_driver().api; }
+  std::vector<CUcontext> made_;
+};
+
+}  // namespace flotilla::context

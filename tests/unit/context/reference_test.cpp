@@ -1,0 +1,212 @@
+// Everything a driver says of a context and lets one change, typed.
+#include <flotilla/context_floating.hpp>
+
+#include "unit/context/context_test.hpp"
+
+namespace flotilla::context {
+namespace {
+
+class ContextRef : public context_test {
+ protected:
+  context_driver driver_ = context_driver::cpus(2);
+  device where_ = cpu(0);
+  flotilla::floating_context kept_{driver_, where_};
+  context_ref ref_ = kept_.ref();
+};
+
+// requirement
+TEST_F(ContextRef, TellsWhoseItIs) {
+  EXPECT_EQ(ref_.driver_ordinal(), 0);
+  EXPECT_EQ(ref_.api_version(), 3020u);
+  flotilla::floating_context const other{driver_, cpu(1)};
+  EXPECT_EQ(other.ref().driver_ordinal(), 1);
+  EXPECT_NE(other.ref().id(), ref_.id());
+  EXPECT_EQ(ref_.id(), ref_.id());
+  EXPECT_FALSE(ref_ == other.ref());
+  EXPECT_EQ(depth(), 0u);
+}
+
+// requirement: flags are changed later as well, each by itself
+TEST_F(ContextRef, ChangesFlags) {
+  EXPECT_EQ(ref_.flags(), context_flags{});
+  for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking, schedule::automatic}) {
+    ref_.set_flags({.schedule = how});
+    EXPECT_EQ(ref_.flags(), context_flags{.schedule = how});
+  }
+  for (context_flags const flags : {context_flags{.lmem_resize_to_max = true}, context_flags{.coredump = true},
+                                    context_flags{.coredump = true, .user_coredump = true},
+                                    context_flags{.schedule = schedule::spin, .sync_memops = true}}) {
+    ref_.set_flags(flags);
+    EXPECT_EQ(ref_.flags(), flags);
+  }
+  EXPECT_THAT(thrown<invalid_argument>([&] { ref_.set_flags({.user_coredump = true}); }),
+              HasSubstr("user_coredump"));
+  EXPECT_EQ(ref_.flags(), (context_flags{.schedule = schedule::spin, .sync_memops = true})) << "nothing was set";
+  ref_.set_flags({.schedule = schedule::yield, .map_host = true});
+  EXPECT_EQ(ref_.flags(), context_flags{.schedule = schedule::yield}) << "as on an H200: mapping stays as created";
+}
+
+// requirement: every limit, as granted
+TEST_F(ContextRef, SetsLimitsAndTellsWhatWasGranted) {
+  EXPECT_EQ(ref_.limit(context_limit::stack), 1024u);
+  EXPECT_EQ(ref_.set_limit(context_limit::stack, 5001), 5008u);
+  EXPECT_EQ(ref_.limit(context_limit::stack), 5008u);
+  EXPECT_EQ(ref_.set_limit(context_limit::printf_fifo, 1), 524288u);
+  EXPECT_EQ(ref_.set_limit(context_limit::malloc_heap, 1), 4194304u);
+  EXPECT_EQ(ref_.set_limit(context_limit::pending_launches, 4096), 4096u);
+  EXPECT_EQ(ref_.set_limit(context_limit::l2_fetch_granularity, 32), 32u);
+  EXPECT_EQ(ref_.set_limit(context_limit::persisting_l2, 1048576), 3932160u);
+  EXPECT_EQ(ref_.limit(context_limit::sync_depth), std::nullopt);
+  EXPECT_EQ(ref_.limit(context_limit::shared_memory), 232448u);
+  EXPECT_EQ(ref_.limit(context_limit::graphics), 0u);
+  EXPECT_EQ(ref_.limit(context_limit::graphics_fallback), std::nullopt);
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.set_limit(context_limit::sync_depth, 2); }),
+              HasSubstr("CUDA_ERROR_UNSUPPORTED_LIMIT"));
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.set_limit(context_limit::shared_memory, 2); }),
+              HasSubstr("CUDA_ERROR_NOT_PERMITTED"));
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.set_limit(context_limit::stack, 64u << 20); }),
+              test::AllOf(HasSubstr("67108864"), HasSubstr("device 0")));
+  EXPECT_EQ(depth(), 0u);
+}
+
+// requirement
+TEST_F(ContextRef, HasCacheBanksAndPriorities) {
+  using enum cache_preference;
+  for (cache_preference const each : {shared, l1, equal, none}) {
+    ref_.set_cache(each);
+    EXPECT_EQ(ref_.cache(), each);
+  }
+  EXPECT_EQ(ref_.set_bank_size(bank_size::eight), bank_size::four) << "as on GPUs of today";
+  EXPECT_EQ(ref_.bank_size(), bank_size::four);
+  EXPECT_EQ(ref_.stream_priorities().least, 0);
+  EXPECT_EQ(ref_.stream_priorities().greatest, -5);
+  ref_.reset_persisting_l2();
+  EXPECT_EQ(ref_.exec_affinity(), std::nullopt);
+  EXPECT_FALSE(driver_.can_limit_execution(where_));
+}
+
+// requirement: a context is synchronised by name, whatever is current
+TEST_F(ContextRef, IsSynchronisedByName) {
+  foreign_contexts const theirs{1};
+  inject("fail=cuCtxPushCurrent@1:CUDA_ERROR_UNKNOWN");
+  ref_.synchronize();  // needs no push
+  driver::cpu_control().clear_injection();
+  inject("fail=cuCtxSynchronize@1:CUDA_ERROR_LAUNCH_TIMEOUT");
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.synchronize(); }), HasSubstr("cuCtxSynchronize"));
+  EXPECT_EQ(current(), theirs[0]);
+}
+
+// requirement: older drivers have no such call
+TEST_F(ContextRef, IsSynchronisedByOlderDriversToo) {
+  auto older = std::make_shared<driver::table>(*api());
+  older->ctx_synchronize_v2 = nullptr;
+  older->ctx_get_id = nullptr;
+  context_ref const same{older, ref_.handle()};
+  same.synchronize();
+  inject("fail=cuCtxSynchronize@1:CUDA_ERROR_LAUNCH_TIMEOUT");
+  EXPECT_THAT(thrown<driver_error>([&] { same.synchronize(); }), HasSubstr("cuCtxSynchronize"));
+  EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(same.id()); }),
+              test::AllOf(HasSubstr("cuCtxGetId"), HasSubstr("NOT_SUPPORTED")));
+  EXPECT_EQ(depth(), 0u);
+}
+
+// requirement
+TEST_F(ContextRef, GivesPeersAccess) {
+  flotilla::floating_context const other{driver_, cpu(1)};
+  EXPECT_TRUE(driver_.can_access_peer(cpu(0), cpu(1)));
+  EXPECT_FALSE(driver_.can_access_peer(cpu(0), cpu(0)));
+  ref_.enable_peer(other.ref());
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.enable_peer(other.ref()); }), HasSubstr("PEER_ACCESS_ALREADY_ENABLED"));
+  ref_.disable_peer(other.ref());
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.disable_peer(other.ref()); }), HasSubstr("PEER_ACCESS_NOT_ENABLED"));
+}
+
+// requirement: usage counts go up and down, and never destroy
+TEST_F(ContextRef, IsAttachedToAndDetachedFrom) {
+  {
+    context_attachment const one{ref_};
+    context_attachment const two{ref_};
+    EXPECT_EQ(depth(), 0u);
+  }
+  EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count is left";
+}
+
+// error guess: the owner destroys before a library detaches, and the handle may be used again
+TEST_F(ContextRef, ThatWasDestroyedIsNotDetachedFrom) {
+  auto attached = std::make_unique<context_attachment>(ref_);
+  kept_.close();
+  flotilla::floating_context const next{driver_, where_};
+  attached.reset();
+  EXPECT_EQ(next.ref().driver_ordinal(), 0);
+}
+
+// requirement
+TEST_F(ContextRef, OfAHandleThatTheDriverDoesNotKnowIsRefused) {
+  CUcontext made = nullptr;
+  ASSERT_EQ(api()->ctx_create(&made, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver_.adopt(made).handle(), made);
+  ASSERT_EQ(api()->ctx_destroy(made), CUDA_SUCCESS);
+  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(driver_.adopt(made)); }), HasSubstr("unknown"));
+  EXPECT_THROW(static_cast<void>(driver_.adopt(nullptr)), invalid_argument);
+}
+
+class Primary : public context_test {
+ protected:
+  context_driver driver_ = context_driver::cpus(2);
+};
+
+// requirement
+TEST_F(Primary, IsHeldGivenUpAndLeftWithItsFlags) {
+  driver_.set_primary_flags(cpu(0), {.schedule = schedule::yield});
+  EXPECT_FALSE(driver_.primary(cpu(0)).active);
+  {
+    device_settings asked;
+    asked.context = context_source::primary();
+    asked.cache = cache_preference::l1;
+    flotilla::floating_context const held{driver_, cpu(0), asked};
+    EXPECT_TRUE(driver_.primary(cpu(0)).active);
+    EXPECT_EQ(held.effective_settings().schedule, schedule::yield) << "as whoever set it wanted it";
+    EXPECT_EQ(held.ref().cache(), cache_preference::l1);
+    EXPECT_THAT(thrown<context_in_use>([&] { driver_.reset_primary(cpu(0)); }), HasSubstr("device 0"));
+    EXPECT_TRUE(driver_.primary(cpu(0)).active);
+  }
+  EXPECT_FALSE(driver_.primary(cpu(0)).active);
+  EXPECT_EQ(driver_.primary(cpu(0)).flags.schedule, schedule::yield) << "for when it is made next";
+  driver_.set_primary_flags(cpu(0), {});
+}
+
+// requirement: as on an H200, whose driver refuses the flag for what it always does
+TEST_F(Primary, MayBeAskedToMapHostMemoryWhichItAlwaysDoes) {
+  for (bool const wish : {true, false}) {
+    device_settings asked;
+    asked.context = context_source::primary();
+    asked.map_host = wish;
+    flotilla::floating_context const held{driver_, cpu(0), asked, true};
+    EXPECT_EQ(held.effective_settings().map_host, true);
+  }
+}
+
+// requirement: an active one is somebody's: what was set is put back
+TEST_F(Primary, ThatWasActiveGetsItsSettingsBack) {
+  CUcontext theirs = nullptr;
+  ASSERT_EQ(api()->device_primary_ctx_retain(&theirs, 0), CUDA_SUCCESS);
+  {
+    device_settings asked;
+    asked.context = context_source::primary();
+    asked.schedule = schedule::spin;
+    asked.stack_bytes = 4096;
+    flotilla::floating_context const held{driver_, cpu(0), asked};
+    EXPECT_EQ(held.ref().handle(), theirs);
+    EXPECT_EQ(held.effective_settings().schedule, schedule::spin);
+    EXPECT_EQ(held.effective_settings().stack_bytes, 4096u);
+  }
+  EXPECT_TRUE(driver_.primary(cpu(0)).active);
+  context_ref const left{driver_.adopt(theirs)};
+  EXPECT_EQ(left.flags().schedule, schedule::automatic);
+  EXPECT_EQ(left.limit(context_limit::stack), 1024u);
+  driver_.reset_primary(cpu(0));
+  EXPECT_FALSE(driver_.primary(cpu(0)).active);
+}
+
+}  // namespace
+}  // namespace flotilla::context

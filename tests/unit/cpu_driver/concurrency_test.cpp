@@ -1,0 +1,142 @@
+// Many threads on one driver. Stress: made for ThreadSanitizer as much as for the checks below.
+#include "driver_test.hpp"
+
+#include <vector>
+
+namespace flotilla::cpu_driver {
+namespace {
+
+using ConcurrencyTest = ContextTest;
+
+template <class Body>
+void on_threads(int count, Body body) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&body, i] { body(i); });
+  }
+  for (std::thread& each : threads) { each.join(); }
+}
+
+TEST_F(ConcurrencyTest, ThreadsShareAContextAndAStream) {
+  int* const counter = shared<int>();
+  CUfunction const increment = function("increment");
+  CUstream const where = stream();
+  constexpr int threads = 4;
+  constexpr int launches = 500;
+  on_threads(threads, [&](int) {
+    void* arguments[] = {const_cast<int**>(&counter)};
+    for (int i = 0; i < launches; ++i) {
+      EXPECT_OK(cu::cuLaunchKernel(increment, 1, 1, 1, 1, 1, 1, 0, where, arguments, nullptr));
+    }
+  });
+  EXPECT_OK(cu::cuStreamSynchronize(where));
+  EXPECT_EQ(*counter, threads * launches);  // one stream: no two at once
+}
+
+TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
+  on_threads(4, [&](int thread) {
+    for (int i = 0; i < 20; ++i) {
+      CUcontext mine = nullptr;
+      ASSERT_OK(cu::cuCtxCreate_v2(&mine, 0, thread % 2));
+      CUstream where = nullptr;
+      CUevent done = nullptr;
+      CUmodule module = nullptr;
+      CUfunction store = nullptr;
+      CUdeviceptr memory = 0;
+      EXPECT_OK(cu::cuStreamCreate(&where, CU_STREAM_NON_BLOCKING));
+      EXPECT_OK(cu::cuEventCreate(&done, 0));
+      EXPECT_OK(cu::cuModuleLoadData(&module, test_cpu_driver_kernels.cpu));
+      EXPECT_OK(cu::cuModuleGetFunction(&store, module, "store"));
+      EXPECT_OK(cu::cuMemAllocAsync(&memory, 256, where));
+      void* arguments[] = {&memory, &i};
+      EXPECT_OK(cu::cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, where, arguments, nullptr));
+      EXPECT_OK(cu::cuEventRecord(done, where));
+      int got = -1;
+      EXPECT_OK(cu::cuMemcpyDtoHAsync(&got, memory, sizeof got, where));
+      EXPECT_EQ(got, i);
+      EXPECT_OK(cu::cuMemFreeAsync(memory, where));
+      EXPECT_OK(cu::cuEventDestroy(done));
+      EXPECT_OK(cu::cuStreamDestroy(where));
+      EXPECT_OK(cu::cuModuleUnload(module));
+      EXPECT_OK(cu::cuCtxDestroy(mine));
+    }
+  });
+}
+
+// Error guess: handles that another thread destroys meanwhile answer, and do not crash.
+TEST_F(ConcurrencyTest, DestroyedHandlesAnswerOnAllThreads) {
+  for (int round = 0; round < 20; ++round) {
+    CUstream const where = stream();
+    CUevent const done = event();
+    CUfunction const nothing = function("nothing");
+    std::atomic<bool> destroyed{false};
+    std::thread destroyer([&] {
+      EXPECT_OK(cu::cuStreamDestroy(where));
+      EXPECT_OK(cu::cuEventDestroy(done));
+      destroyed = true;
+    });
+    while (!destroyed) {
+      CUresult const launched =
+          cu::cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, where, nullptr, nullptr);
+      EXPECT_TRUE(launched == CUDA_SUCCESS || launched == CUDA_ERROR_INVALID_HANDLE);
+      CUresult const recorded = cu::cuEventRecord(done, where);
+      EXPECT_TRUE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_INVALID_HANDLE);
+    }
+    destroyer.join();
+    EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu::cuStreamQuery(where));
+  }
+}
+
+TEST_F(ConcurrencyTest, DevicesPassATokenRoundByEvents) {
+  control().ensure_devices(3);
+  constexpr int devices = 3;
+  constexpr int rounds = 50;
+  int* const token = shared<int>();
+  CUcontext contexts[devices];
+  CUstream streams[devices];
+  CUevent events[devices];
+  CUfunction functions[devices];
+  for (int d = 0; d < devices; ++d) {
+    CUmodule module = nullptr;
+    ASSERT_OK(cu::cuCtxCreate_v2(&contexts[d], 0, d));
+    ASSERT_OK(cu::cuStreamCreate(&streams[d], CU_STREAM_NON_BLOCKING));
+    ASSERT_OK(cu::cuEventCreate(&events[d], CU_EVENT_DISABLE_TIMING));
+    ASSERT_OK(cu::cuModuleLoadData(&module, test_cpu_driver_kernels.cpu));
+    ASSERT_OK(cu::cuModuleGetFunction(&functions[d], module, "increment"));
+    ASSERT_OK(cu::cuCtxPopCurrent(nullptr));
+  }
+  void* arguments[] = {const_cast<int**>(&token)};
+  for (int step = 0; step < rounds * devices; ++step) {
+    int const here = step % devices;
+    int const next = (step + 1) % devices;
+    EXPECT_OK(cu::cuLaunchKernel(functions[here], 1, 1, 1, 1, 1, 1, 0, streams[here], arguments,
+                                 nullptr));
+    EXPECT_OK(cu::cuEventRecord(events[here], streams[here]));
+    EXPECT_OK(cu::cuStreamWaitEvent(streams[next], events[here], 0));
+  }
+  for (CUstream const each : streams) { EXPECT_OK(cu::cuStreamSynchronize(each)); }
+  EXPECT_EQ(*token, rounds * devices);
+  for (CUcontext const each : contexts) { EXPECT_OK(cu::cuCtxDestroy(each)); }
+}
+
+TEST_F(ConcurrencyTest, AFaultReleasesEveryThreadThatWaits) {
+  auto* const word = shared<std::uint32_t>();
+  std::atomic<int> waiting{0};
+  std::thread fault([&] {
+    while (waiting < 3) { std::this_thread::yield(); }
+    EXPECT_OK(cu::cuCtxPushCurrent(context_));
+    EXPECT_OK(launch("trap", stream()));
+  });
+  on_threads(3, [&](int) {
+    EXPECT_OK(cu::cuCtxPushCurrent(context_));
+    CUstream where = nullptr;
+    EXPECT_OK(cu::cuStreamCreate(&where, CU_STREAM_NON_BLOCKING));
+    EXPECT_OK(cu::cuStreamWaitValue32(where, address_of(word), 1, CU_STREAM_WAIT_VALUE_EQ));
+    ++waiting;
+    EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuStreamSynchronize(where));
+  });
+  fault.join();
+}
+
+}  // namespace
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,130 @@
+// Primary contexts: who keeps one alive, what it is asked for, and its handle, which comes again.
+// Requirement: <cuda.h>, and docs/results/h200-conformance.txt.
+#include "driver_test.hpp"
+
+namespace flotilla::cpu_driver {
+namespace {
+
+TEST_F(DriverTest, PrimaryContextsLiveFromTheFirstRetainToTheLastRelease) {
+  unsigned flags = 9;
+  int active = 9;
+  EXPECT_OK(cu::cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC));
+  CUcontext one = nullptr;
+  CUcontext two = nullptr;
+  EXPECT_OK(cu::cuDevicePrimaryCtxRetain(&one, 0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRetain(&two, 0));
+  EXPECT_EQ(one, two);
+  EXPECT_EQ(current(), nullptr);
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxDestroy(one));
+  EXPECT_OK(cu::cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_BLOCKING_SYNC});
+  EXPECT_EQ(active, 1);
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_EQ(flags, 0u);
+  EXPECT_EQ(active, 0);
+}
+
+TEST_F(DriverTest, APrimaryContextMapsHostMemoryAndItsStateDoesNotSaySo) {
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuDevicePrimaryCtxSetFlags(0, CU_CTX_MAP_HOST));
+  EXPECT_OK(cu::cuDevicePrimaryCtxSetFlags(0, CU_CTX_LMEM_RESIZE_TO_MAX));
+  CUcontext primary = nullptr;
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 0));
+  ASSERT_OK(cu::cuCtxPushCurrent(primary));
+  unsigned flags = 0;
+  int active = 0;
+  EXPECT_OK(cu::cuCtxGetFlags(&flags));
+  EXPECT_EQ(flags, unsigned{CU_CTX_LMEM_RESIZE_TO_MAX | CU_CTX_MAP_HOST});
+  EXPECT_OK(cu::cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_EQ(flags, unsigned{CU_CTX_LMEM_RESIZE_TO_MAX});
+  EXPECT_OK(cu::cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_SPIN));
+  EXPECT_OK(cu::cuCtxGetFlags(&flags));
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN} | CU_CTX_MAP_HOST);
+  EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+}
+
+TEST_F(DriverTest, WhatIsCurrentComesToLifeWithTheNextPrimaryContext) {
+  CUcontext first = nullptr;
+  CUcontext second = nullptr;
+  CUcontext other_device = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&first, 0));
+  ASSERT_OK(cu::cuCtxPushCurrent(first));
+  CUevent event = nullptr;
+  ASSERT_OK(cu::cuEventCreate(&event, 0));
+  unsigned long long id = 0;
+  unsigned long long next_id = 0;
+  EXPECT_OK(cu::cuCtxGetId(nullptr, &id));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_EQ(current(), first);
+  EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu::cuMemAlloc(&memory, 4));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxPushCurrent(first));
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&other_device, 1));
+  EXPECT_NE(other_device, first);
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&second, 0));
+  EXPECT_EQ(first, second);
+  EXPECT_OK(cu::cuMemAlloc(&memory, 4));
+  // It is another context all the same.
+  EXPECT_OK(cu::cuCtxGetId(nullptr, &next_id));
+  EXPECT_NE(id, next_id);
+  EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu::cuEventQuery(event));
+  EXPECT_OK(cu::cuMemFree(memory));
+  EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
+}
+
+TEST_F(DriverTest, ALibraryIsLoadedAfreshIntoTheNextPrimaryContext) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  ASSERT_OK(cu::cuLibraryLoadData(&library, test_cpu_driver_kernels.cpu, nullptr, nullptr, 0,
+                                  nullptr, nullptr, 0));
+  ASSERT_OK(cu::cuLibraryGetKernel(&kernel, library, "nothing"));
+  CUfunction functions[2] = {};
+  for (CUfunction& each : functions) {
+    CUcontext primary = nullptr;
+    ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 0));
+    ASSERT_OK(cu::cuCtxPushCurrent(primary));
+    ASSERT_OK(cu::cuKernelGetFunction(&each, kernel));
+    EXPECT_OK(cu::cuLaunchKernel(each, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+    EXPECT_OK(cu::cuCtxSynchronize());
+    EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
+    EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  }
+  EXPECT_NE(functions[0], functions[1]);
+  EXPECT_OK(cu::cuLibraryUnload(library));
+}
+
+TEST_F(DriverTest, APeerThatEndedIsNoPeerWhenItsHandleComesAgain) {
+  CUcontext const a = floating(0);
+  CUcontext primary = nullptr;
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 1));
+  ASSERT_OK(cu::cuCtxPushCurrent(a));
+  EXPECT_OK(cu::cuCtxEnablePeerAccess(primary, 0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 1));
+  EXPECT_STATUS(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cu::cuCtxDisablePeerAccess(primary));
+  EXPECT_OK(cu::cuCtxEnablePeerAccess(primary, 0));
+  EXPECT_OK(cu::cuCtxDestroy(a));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
+}
+
+TEST_F(DriverTest, APrimaryContextIsDetachedFromAsOftenAsAttachedTo) {
+  CUcontext primary = nullptr;
+  CUcontext attached = nullptr;
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 0));
+  ASSERT_OK(cu::cuCtxPushCurrent(primary));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxDetach(primary));
+  EXPECT_OK(cu::cuCtxAttach(&attached, 0));
+  EXPECT_OK(cu::cuCtxDetach(primary));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxDetach(primary));
+  EXPECT_OK(cu::cuCtxSynchronize());
+  EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+}
+
+}  // namespace
+}  // namespace flotilla::cpu_driver

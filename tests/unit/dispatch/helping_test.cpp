@@ -1,0 +1,181 @@
+// Who waits gets what it waits for although no worker ever comes: whatever a worker does, a waiter
+// does.
+
+#include <flotilla/flotilla.hpp>
+
+#include <atomic>
+#include <thread>
+
+#include "dispatch/core.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+/// No workers; each test makes its runtime.
+class Helping : public guest_test {
+ protected:
+  static runtime_options options(int devices, std::size_t window = 16384) {
+    return {.devices = "cpu:" + std::to_string(devices), .workers = 0, .window = window};
+  }
+  /// Has a thread submit `count` callables that count, and end without waiting for them.
+  static void submit_and_leave(runtime& rt, int count, std::atomic<int>& ran,
+                               task_options const& with = {}) {
+    std::thread{[&] {
+      for (int i = 0; i < count; ++i) {
+        static_cast<void>(rt.submit([&ran](task_context&) { ++ran; }, with));
+      }
+    }}.join();
+  }
+};
+
+// regression: a window full of callables of a thread that has gone
+TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
+  runtime rt{options(1, 64)};
+  std::atomic<int> ran{0};
+  submit_and_leave(rt, 64, ran);
+  rt.submit([&](task_context&) { ++ran; }).wait();
+  rt.wait_idle();
+  EXPECT_EQ(ran, 65);
+}
+
+// regression: the room for tasks of any device taken by callables of a thread that has gone
+TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
+  runtime rt{options(2)};
+  std::atomic<int> ran{0};
+  submit_and_leave(rt, 64, ran);
+  rt.submit([&](task_context&) { ++ran; }).wait();
+  rt.wait_idle();
+  EXPECT_EQ(ran, 65);
+}
+
+// regression
+TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
+  std::atomic<int> ran{0};
+  {
+    runtime rt{options(2)};
+    submit_and_leave(rt, 10, ran, {.device = device_ordinal{1}});
+    rt.wait_idle();
+    EXPECT_EQ(ran, 10);
+    submit_and_leave(rt, 10, ran);
+  }
+  EXPECT_EQ(ran, 20);
+}
+
+// requirement: a try does not run what others submitted
+TEST_F(Helping, OfATrySubmitRunsNoCallables) {
+  runtime rt{options(1, 64)};
+  std::atomic<int> ran{0};
+  submit_and_leave(rt, 64, ran);
+  EXPECT_FALSE(rt.try_submit([&](task_context&) { ++ran; }).has_value());
+  EXPECT_EQ(ran, 0);
+  rt.wait_idle();
+  EXPECT_EQ(ran, 64);
+  EXPECT_TRUE(rt.try_submit([&](task_context&) { ++ran; }).has_value());
+  rt.wait_idle();
+}
+
+// regression: callables on all devices that each wait for a task of any device
+TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
+  runtime rt{options(2)};
+  int refused = 0;
+  int depth = 0;
+  std::vector<ticket> inner(8);
+  std::function<void(task_context&)> const nest = [&](task_context&) {
+    if (depth == 8) { return; }
+    ticket& mine = inner[static_cast<std::size_t>(depth++)];
+    mine = rt.submit(nest);
+    try {
+      mine.wait();
+    } catch (would_deadlock const&) {
+      ++refused;
+    }
+  };
+  rt.submit(nest).wait();
+  rt.wait_idle();
+  EXPECT_GE(refused, 1);
+  for (ticket const& each : inner) {
+    if (each.valid()) { EXPECT_NO_THROW(each.wait()); }
+  }
+}
+
+// regression: the same with a thread a device
+TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
+  runtime rt{options(2)};
+  std::atomic<int> inside{0}, refused{0};
+  auto const crossed = [&](unsigned other) {
+    return [&, other](task_context&) {
+      ++inside;
+      while (inside < 2) { std::this_thread::yield(); }
+      ticket const theirs = rt.submit([](task_context&) {}, {.device = device_ordinal{other}});
+      try {
+        theirs.wait();
+      } catch (would_deadlock const&) {
+        ++refused;
+      }
+    };
+  };
+  std::thread second{[&] { rt.submit(crossed(0), {.device = device_ordinal{1}}).wait(); }};
+  rt.submit(crossed(1), {.device = device_ordinal{0}}).wait();
+  second.join();
+  EXPECT_GE(refused, 1);
+  rt.wait_idle();
+}
+
+// regression: a context that cannot be made current any more neither runs tasks nor keeps anybody
+// waiting
+TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
+  std::vector<ticket> tickets;
+  CUcontext left = nullptr;
+  {
+    runtime rt{options(1)};
+    device_buffer<int> const there{rt, device_ordinal{0}, 1 << 20};
+    std::vector<int> host(1 << 20);
+    tickets.push_back(rt.submit(there.copy_from(host)));
+    for (int i = 0; i < 3; ++i) { tickets.push_back(rt.submit([](task_context&) {})); }
+    // Callables are run between pops of a guest's stack and of the scope: refuse as many as there
+    // may be.
+    dispatch::core& core = rt.core();
+    core.control(0, [&](dispatch::device_queue& queue) { left = queue.context.handle(); });
+    std::thread{
+        [&] {  // the thread's stack keeps what could not be popped, and goes with the thread
+          ::testing::internal::CaptureStderr();
+          inject("fail=cuCtxPopCurrent@1:CUDA_ERROR_INVALID_CONTEXT");
+          core.control(0, [](dispatch::device_queue&) {});
+          EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("retired"));
+          clear_injection();
+        }}
+        .join();
+    EXPECT_EQ(core.queue(0).gate.retired(), CUDA_ERROR_INVALID_CONTEXT);
+    tickets.push_back(rt.submit([](task_context&) {}));
+    for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error); }
+    rt.wait_idle();
+  }
+  for (ticket const& each : tickets) {
+    EXPECT_THROW(each.wait(), driver_error) << "as often as it is asked";
+  }
+}
+
+// regression: the destructor of a callable is user code like the callable
+TEST_F(Helping, MendsWhatTheDestructorOfACallableDoes) {
+  struct pops_at_the_end {
+    driver::table const* api;
+    explicit pops_at_the_end(driver::table const& of) : api{&of} {}
+    pops_at_the_end(pops_at_the_end&& other) noexcept : api{std::exchange(other.api, nullptr)} {}
+    ~pops_at_the_end() {
+      CUcontext popped = nullptr;
+      if (api != nullptr) { static_cast<void>(api->ctx_pop_current(&popped)); }
+    }
+    void operator()(task_context&) const {}
+  };
+  runtime rt{options(1)};
+  ticket const bad = rt.submit(pops_at_the_end{rt.core().api()});
+  EXPECT_THAT(thrown<error>([&] { bad.wait(); }), HasSubstr("popped"));
+  EXPECT_EQ(rt.core().queue(0).gate.retired(), CUDA_SUCCESS);
+  rt.submit([](task_context&) {}).wait();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,198 @@
+// Lanes and their counters, on a CPU device, without a runtime.
+
+#include "dispatch/lane.hpp"
+
+#include "context/lease.hpp"
+#include "dispatch/event_pool.hpp"
+#include "support/eventually.hpp"
+#include "unit/context/context_test.hpp"
+
+namespace flotilla::dispatch {
+namespace {
+
+using context::current_scope;
+using context::floating_context;
+using context::lease;
+using context::lease_gate;
+
+class Lane : public context::context_test {
+ protected:
+  floating_context context_{api(), cpu(), {}};
+  lease_gate gate_{context_};
+  lease held_{gate_.take()};
+  current_scope scope_{held_};
+  completion_page page_{context_, 3};
+  lane lane_{context_, page_, 1};
+
+  ~Lane() override {
+    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);  // the device may still write to the page
+    lane_.destroy();
+    page_.unregister();
+  }
+  /// A batch of `count` tasks that are nothing but addresses from `first` on.
+  CUresult give(slot_address first, std::uint32_t count) {
+    lane::batch& begun = lane_.begin();
+    for (std::uint32_t i = 0; i < count; ++i) { begun.tasks[begun.count++] = first + i; }
+    return lane_.finish();
+  }
+  /// The oldest batch, when it is done.
+  lane::batch* wait_for_one() {
+    lane::batch* done = nullptr;
+    EXPECT_TRUE(test::eventually([&] { return (done = lane_.done()) != nullptr; }));
+    return done;
+  }
+};
+
+// requirement
+TEST_F(Lane, GivesBatchesBackInTheirOrder) {
+  EXPECT_EQ(lane_.done(), nullptr);
+  for (std::uint32_t i = 0; i < 5; ++i) { ASSERT_EQ(give(10 * i, i + 1), CUDA_SUCCESS); }
+  EXPECT_EQ(lane_.in_flight(), 5u);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    lane::batch const* const done = wait_for_one();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->number, i + 1);
+    EXPECT_EQ(done->count, i + 1);
+    EXPECT_EQ(done->tasks[i], 11 * i);
+    lane_.drop();
+  }
+  EXPECT_EQ(lane_.in_flight(), 0u);
+  EXPECT_EQ(page_.number(1), 5u);
+  EXPECT_EQ(page_.number(0), 0u) << "another lane's";
+}
+
+// requirement
+TEST_F(Lane, KnowsTheNumberOfABatchFromItsBeginning) {
+  EXPECT_EQ(lane_.begin().number, 1u);
+  EXPECT_EQ(lane_.done(), nullptr) << "what is not finished is not done";
+  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
+  EXPECT_EQ(lane_.begin().number, 2u);
+  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
+}
+
+// requirement: what was begun and came to nothing leaves no gap
+TEST_F(Lane, TakesABatchBack) {
+  ASSERT_EQ(give(1, 1), CUDA_SUCCESS);
+  EXPECT_EQ(lane_.begin().number, 2u);
+  lane_.cancel();
+  EXPECT_EQ(lane_.in_flight(), 1u);
+  ASSERT_EQ(give(2, 1), CUDA_SUCCESS);
+  for (slot_address i = 1; i <= 2; ++i) {
+    lane::batch const* const done = wait_for_one();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->number, i);
+    EXPECT_EQ(done->tasks[0], i);
+    lane_.drop();
+  }
+}
+
+// requirement: so many that no launch blocks in the driver
+TEST_F(Lane, BoundsTheBatchesInFlight) {
+  std::size_t given = 0;
+  for (; lane_.room(); ++given) { ASSERT_EQ(give(0, 1), CUDA_SUCCESS); }
+  EXPECT_GE(given, 2u);
+  EXPECT_LE(given, 1024u);
+  // However often the ring goes round, nothing is lost.
+  for (std::size_t round = 0; round < 3 * given; ++round) {
+    lane::batch const* const done = wait_for_one();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->number, round + 1);
+    lane_.drop();
+    EXPECT_TRUE(lane_.room());
+    ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
+    EXPECT_FALSE(lane_.room());
+  }
+}
+
+// requirement: where the device cannot be told to write a number, the stream is asked
+TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
+  inject("fail=cuStreamWriteValue64@2:CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(give(1, 1), CUDA_SUCCESS);
+  EXPECT_EQ(give(2, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(give(3, 1), CUDA_SUCCESS);
+  for (slot_address i = 1; i <= 3; ++i) {
+    lane::batch const* const done = wait_for_one();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->tasks[0], i);
+    lane_.drop();
+  }
+  EXPECT_EQ(page_.number(1), 3u);
+}
+
+// requirement: and where it can never be written
+TEST_F(Lane, NeedsNoWritesAtAll) {
+  for (slot_address i = 1; i <= 4; ++i) {
+    inject("fail=cuStreamWriteValue64@1:CUDA_ERROR_NOT_SUPPORTED");
+    EXPECT_EQ(give(i, 1), CUDA_ERROR_NOT_SUPPORTED);
+  }
+  EXPECT_EQ(page_.number(1), 0u);
+  for (slot_address i = 1; i <= 4; ++i) {
+    lane::batch const* const done = wait_for_one();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->tasks[0], i);
+    lane_.drop();
+  }
+}
+
+// requirement: whoever waits may ask too, and a number never falls
+TEST_F(Lane, IsAskedByAnybody) {
+  inject("fail=cuStreamWriteValue64@1:CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(give(1, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_TRUE(test::eventually([&] {
+    lane_.ask();
+    return page_.number(1) == 1;
+  }));
+  page_.raise(1, 0);
+  EXPECT_EQ(page_.number(1), 1u);
+}
+
+// requirement: tickets look at numbers when the context is gone
+TEST_F(Lane, LeavesItsNumbersInThePage) {
+  ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
+  wait_for_one();
+  lane_.destroy();
+  page_.unregister();
+  EXPECT_EQ(page_.number(1), 1u);
+}
+
+// requirement: events are used again; creating one leaves the stack as it was
+TEST_F(Lane, TakesEventsFromAPool) {
+  event_pool events{context_, CU_EVENT_DISABLE_TIMING};
+  std::vector<CUevent> used;
+  std::size_t const before = depth();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(events.with([&](CUevent event) {
+                used.push_back(event);
+                return api()->event_record(event, lane_.stream());
+              }),
+              CUDA_SUCCESS);
+  }
+  EXPECT_EQ(used[1], used[0]);
+  EXPECT_EQ(used[2], used[0]);
+  EXPECT_EQ(events.with([&](CUevent) {
+              return events.with([&](CUevent inner) {
+                EXPECT_NE(inner, used[0]) << "in use just now";
+                return CUDA_SUCCESS;
+              });
+            }),
+            CUDA_SUCCESS);
+  EXPECT_EQ(depth(), before);
+  EXPECT_EQ(driver::cpu_control().live_handles().events, 2u);
+  events.destroy();
+  EXPECT_EQ(driver::cpu_control().live_handles().events, 0u);
+}
+
+// requirement
+TEST_F(Lane, HandsOnWhatTheDriverSaysOfAnEvent) {
+  event_pool events{context_, CU_EVENT_DISABLE_TIMING};
+  std::size_t const before = depth();
+  inject("fail=cuEventCreate@1:CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(events.with([](CUevent) { return CUDA_SUCCESS; }), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(depth(), before);
+  EXPECT_EQ(events.with([](CUevent) { return CUDA_ERROR_INVALID_HANDLE; }),
+            CUDA_ERROR_INVALID_HANDLE);
+  events.destroy();
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch

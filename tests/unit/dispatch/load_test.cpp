@@ -1,0 +1,39 @@
+// Loading that fails midway leaves nothing in the tables.
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class LoadingMidway : public guest_test {};
+
+// regression: parameters described before the failure stayed, and were taken for those of the next
+// kernel
+TEST_F(LoadingMidway, LeavesNothingBehind) {
+  runtime rt{{.devices = "cpu:2", .workers = 0}};
+  for (char const* const call :
+       {"cuLibraryLoadData", "cuLibraryGetKernelCount", "cuLibraryEnumerateKernels",
+        "cuKernelGetFunction", "cuFuncLoad", "cuKernelGetName", "cuKernelGetParamInfo"}) {
+    for (int nth = 1; nth <= 4; ++nth) {
+      inject("fail=" + std::string{call} + "@" + std::to_string(nth) + ":CUDA_ERROR_OUT_OF_MEMORY");
+      try {
+        static_cast<void>(rt.load(test_image()));
+        EXPECT_GT(nth, 1) << call << " is never called";
+      } catch (driver_error const& error) {
+        EXPECT_EQ(error.call(), call);
+        EXPECT_THAT(error.what(), HasSubstr(std::string{test_image().name}));
+      }
+      clear_injection();
+    }
+    // test_program asks for kernels by their types: offsets and sizes must be what they are.
+    test_program const good{rt};
+    EXPECT_EQ(good.loaded.kernel_names().size(), rt.load(test_image()).kernel_names().size());
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,194 @@
+#include "dispatch/slot_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace flotilla::dispatch {
+namespace {
+
+using cursor = slot_pool::cursor;
+
+// requirement
+TEST(SlotPool, HandsOutEachSlotOnceUntilTheWindowIsFull) {
+  slot_pool pool{3, 100};
+  cursor mine;
+  std::set<slot_address> taken;
+  for (int i = 0; i < 100; ++i) {
+    slot_address const got = pool.take(mine);
+    ASSERT_NE(got, no_slot);
+    EXPECT_EQ(got >> 16, 3u) << "the upper half names the pool";
+    EXPECT_LT(got & 0xffff, 100u);
+    EXPECT_TRUE(taken.insert(got).second) << "handed out twice";
+  }
+  EXPECT_EQ(pool.take(mine), no_slot);
+  EXPECT_FALSE(pool.any_free());
+  EXPECT_EQ(pool.used(), 100u);
+  pool.give_back(*taken.begin());
+  EXPECT_TRUE(pool.any_free());
+  EXPECT_EQ(pool.take(mine), *taken.begin());
+  EXPECT_EQ(pool.window(), 100u);
+}
+
+// requirement: the widest window there may be
+TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
+  slot_pool pool{0, 65000};
+  cursor mine;
+  for (std::size_t i = 0; i < 65000; ++i) { ASSERT_NE(pool.take(mine), no_slot) << i; }
+  EXPECT_EQ(pool.take(mine), no_slot);
+}
+
+// requirement: small use touches few pages
+TEST(SlotPool, TouchesLowSlotsFirst) {
+  slot_pool pool{0, 1000};
+  cursor mine;
+  EXPECT_EQ(pool.touched(), 0u);
+  for (int round = 0; round < 50; ++round) {
+    slot_address const a = pool.take(mine);
+    slot_address const b = pool.take(mine);
+    pool.give_back(a);
+    pool.give_back(b);
+  }
+  EXPECT_EQ(pool.touched(), slot_pool::block_slots);
+  EXPECT_EQ(pool.used(), 0u);
+  EXPECT_FALSE(pool.any_used());
+}
+
+// requirement: a window that is no whole number of blocks
+TEST(SlotPool, CountsOnlySlotsThatThereAre) {
+  slot_pool pool{0, 70};
+  cursor mine;
+  std::vector<slot_address> taken;
+  for (slot_address got = pool.take(mine); got != no_slot; got = pool.take(mine)) { taken.push_back(got); }
+  EXPECT_EQ(taken.size(), 70u);
+  EXPECT_EQ(pool.used(), 70u);
+  EXPECT_EQ(pool.touched(), 70u);
+  for (slot_address const each : taken) { pool.give_back(each); }
+  EXPECT_EQ(pool.used(), 0u);
+  EXPECT_FALSE(pool.any_used());
+}
+
+// requirement: what one thread holds back and does not use is there for others
+TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
+  slot_pool pool{0, 96};
+  cursor idle[3], busy;
+  std::set<slot_address> taken;
+  for (cursor& each : idle) { taken.insert(pool.take(each)); }
+  for (slot_address got = pool.take(busy); got != no_slot; got = pool.take(busy)) { EXPECT_TRUE(taken.insert(got).second); }
+  EXPECT_LT(taken.size(), 96u) << "three blocks are held";
+  for (slot_address got = pool.take_any(); got != no_slot; got = pool.take_any()) { EXPECT_TRUE(taken.insert(got).second); }
+  EXPECT_EQ(taken.size(), 96u);
+}
+
+// requirement: threads that work at once do not share a block while there are enough
+TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
+  slot_pool pool{0, 256};
+  cursor a, b;
+  std::uint32_t const block_of_a = pool.take(a) / slot_pool::block_slots;
+  std::uint32_t const block_of_b = pool.take(b) / slot_pool::block_slots;
+  EXPECT_NE(block_of_a, block_of_b);
+  EXPECT_EQ(pool.take(a) / slot_pool::block_slots, block_of_a);
+}
+
+// requirement: a block that was let go is offered again
+TEST(SlotPool, OffersWhatWasLetGo) {
+  slot_pool pool{0, 64};
+  cursor gone, stays;
+  static_cast<void>(pool.take(gone));
+  static_cast<void>(pool.take(stays));
+  std::uint32_t const block = gone.block;
+  pool.let_go(gone);
+  for (int i = 0; i < 31; ++i) { ASSERT_NE(pool.take(stays), no_slot); }
+  ASSERT_NE(pool.take(stays), no_slot);
+  EXPECT_EQ(stays.block, block);
+}
+
+// requirement: who waits for a slot looks at one word
+TEST(SlotPool, SaysThatSlotsCameBack) {
+  slot_pool pool{0, 64};
+  cursor mine;
+  slot_address const taken = pool.take(mine);
+  std::uint32_t const before = pool.returns();
+  pool.give_back(taken);
+  EXPECT_NE(pool.returns(), before);
+}
+
+// requirement: slots of one block come back in one step
+TEST(SlotPool, TakesRunsBack) {
+  slot_pool pool{2, 128};
+  cursor mine;
+  std::vector<slot_address> taken;
+  for (int i = 0; i < 100; ++i) { taken.push_back(pool.take(mine)); }
+  {
+    slot_returns back;
+    for (slot_address const each : taken) { back.add(pool, each); }
+  }
+  EXPECT_EQ(pool.used(), 0u);
+}
+
+// requirement
+TEST(SlotPool, GivesSlotsOfZeros) {
+  slot_pool pool{0, 64};
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(pool[i].generation.load(), 0u);
+    EXPECT_EQ(pool[i].end.load(), 0u);
+  }
+}
+
+// requirement
+TEST(SlotSide, KeepsAsMuchOfALabelAsFits) {
+  slot_side side;
+  side.set_label("a label");
+  EXPECT_STREQ(side.label.data(), "a label");
+  side.set_label(std::string(100, 'x'));
+  EXPECT_EQ(std::string{side.label.data()}, std::string(side.label.size() - 1, 'x'));
+  side.set_label("");
+  EXPECT_STREQ(side.label.data(), "");
+}
+
+// stress: a slot is nobody else's while one has it
+TEST(SlotPool, NeverGivesASlotToTwo) {
+  constexpr std::size_t window = 64;
+  constexpr int threads = 4;
+  slot_pool pool{1, window};
+  std::vector<int> owners(window);  // plain: whoever has the slot writes
+  std::atomic<int> clashes{0};
+  std::vector<std::thread> all;
+  for (int me = 1; me <= threads; ++me) {
+    all.emplace_back([&, me] {
+      std::vector<slot_address> mine;
+      cursor block;
+      for (int i = 0; i < 5000; ++i) {
+        slot_address const got = mine.size() < 40 ? pool.take(block) : mine.size() < 50 ? pool.take_any() : no_slot;
+        if (got != no_slot) {
+          int& owner = owners[got & 0xffff];
+          if (owner != 0) { ++clashes; }
+          owner = me;
+          mine.push_back(got);
+          if (i % 3 != 0) { continue; }
+        }
+        if (mine.empty()) { continue; }
+        owners[mine.back() & 0xffff] = 0;
+        pool.give_back(mine.back());
+        mine.pop_back();
+      }
+      for (slot_address const each : mine) {
+        owners[each & 0xffff] = 0;
+        pool.give_back(each);
+      }
+      pool.let_go(block);
+    });
+  }
+  for (std::thread& each : all) { each.join(); }
+  EXPECT_EQ(clashes, 0);
+  EXPECT_EQ(pool.used(), 0u);
+  for (std::size_t i = 0; i < window; ++i) {
+    EXPECT_NE(pool.take_any(), no_slot) << "a slot was lost";
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch

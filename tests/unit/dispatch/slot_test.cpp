@@ -1,0 +1,69 @@
+// The words of a slot: what they hold comes out as it went in.
+
+#include "dispatch/slot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+namespace flotilla::dispatch {
+namespace {
+
+// requirement
+TEST(EndMark, HoldsDeviceLaneAndNumber) {
+  for (unsigned const device : {0u, 1u, 63u, 255u}) {
+    for (unsigned const lane : {0u, 7u, 13u, 255u}) {
+      for (std::uint64_t const number :
+           {std::uint64_t{1}, std::uint64_t{0xffff'ffff}, (std::uint64_t{1} << 48) - 1}) {
+        end_mark const made = end_mark::of(device, lane, number);
+        EXPECT_TRUE(made.launched());
+        EXPECT_EQ(made.device(), device);
+        EXPECT_EQ(made.lane(), lane);
+        EXPECT_EQ(made.number(), number);
+      }
+    }
+  }
+  EXPECT_FALSE(end_mark{}.launched());
+}
+
+// requirement: a generation is odd while its task is open; the ticket's bit does not touch it
+TEST(GenerationWord, SaysWhetherTheTaskIsOpenAndItsTicketGone) {
+  for (std::uint64_t const generation :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 40}) {
+    generation_word const with_ticket{generation_word::of(generation)};
+    generation_word const without{generation_word::of(generation) | generation_word::detached_bit};
+    for (generation_word const each : {with_ticket, without}) {
+      EXPECT_EQ(each.generation(), generation);
+      EXPECT_EQ(each.open(), generation % 2 == 1);
+    }
+    EXPECT_FALSE(with_ticket.detached());
+    EXPECT_TRUE(without.detached());
+  }
+}
+
+// requirement
+TEST(SuccessorWord, HoldsGenerationAndHead) {
+  for (std::uint32_t const head : {std::uint32_t{0}, std::uint32_t{0x0040'ffff},
+                                   successor_word::none, successor_word::closed}) {
+    std::uint64_t const word = successor_word::of(7, head);
+    EXPECT_EQ(successor_word::generation(word), 7u);
+    EXPECT_EQ(successor_word::head(word), head);
+  }
+}
+
+// requirement: generations are cut to 32 bits, in the word and by whoever compares
+TEST(SuccessorWord, CutsTheGeneration) {
+  std::uint64_t const word = successor_word::of((std::uint64_t{5} << 32) + 9, successor_word::none);
+  EXPECT_EQ(successor_word::generation(word), 9u);
+}
+
+// requirement: slots lie in memory that is only zeroed, and may be shared between processes
+TEST(Slot, IsValidAsZeros) {
+  static_assert(sizeof(slot) == 256 && alignof(slot) == base::cache_line);
+  static_assert(std::is_trivially_destructible_v<slot>);
+  EXPECT_FALSE(generation_word{0}.open());
+  EXPECT_FALSE(end_mark{0}.launched());
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch

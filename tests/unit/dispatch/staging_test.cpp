@@ -1,0 +1,168 @@
+// Copies between devices and pageable memory: piece by piece, with the lease given up in between.
+
+#include "dispatch/staging.hpp"
+
+#include <flotilla/flotilla.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/hold.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using bytes = std::vector<std::uint8_t>;
+constexpr std::size_t piece = dispatch::staging::piece_bytes;
+constexpr std::size_t ring = piece * dispatch::staging::pieces;
+
+bytes pattern(std::size_t size, unsigned seed = 1) {
+  bytes made(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    made[i] = static_cast<std::uint8_t>((i * 31 + (i >> 8) * 17 + (i >> 16) + seed) % 251);
+  }
+  return made;
+}
+
+/// One CPU device and no workers: nothing moves but by this thread.
+class Staging : public guest_test {
+ protected:
+  static constexpr device_ordinal device{0};
+  void SetUp() override {
+    guest_test::SetUp();
+    rt_.emplace(runtime_options{.devices = "cpu:1", .workers = 0});
+  }
+  void TearDown() override {
+    clear_injection();
+    rt_.reset();
+    guest_test::TearDown();
+  }
+  runtime& rt() { return *rt_; }
+  [[nodiscard]] bool is_there(device_buffer<std::uint8_t> const& buffer, bytes const& expected) {
+    bytes back(expected.size());
+    rt().submit(buffer.copy_to(back)).wait();
+    return back == expected;
+  }
+
+ private:
+  std::optional<runtime> rt_;
+};
+
+// requirement: every size around a piece and around the ring
+TEST_F(Staging, CopiesEverySizeUpAndDown) {
+  for (std::size_t const size :
+       {std::size_t{1}, piece - 1, piece, piece + 1, ring - 1, ring, ring + 1, 3 * ring + 7}) {
+    bytes const up = pattern(size);
+    device_buffer<std::uint8_t> const there{rt(), device, size};
+    rt().submit(there.copy_from(up)).wait();
+    EXPECT_TRUE(is_there(there, up)) << size << " bytes";
+  }
+}
+
+// requirement: several copies in both directions share the ring
+TEST_F(Staging, CarriesSeveralCopiesAtOnce) {
+  constexpr unsigned copies = 5;
+  std::vector<bytes> up, down;
+  std::vector<device_buffer<std::uint8_t>> there;
+  std::vector<ticket> done;
+  for (unsigned i = 0; i < copies; ++i) {
+    up.push_back(pattern(2 * piece + 1000 * i, i));
+    down.emplace_back(up[i].size());
+    there.emplace_back(rt(), device, up[i].size());
+  }
+  for (unsigned i = 0; i < copies; ++i) {
+    ticket const sent = rt().submit(there[i].copy_from(up[i]));
+    done.push_back(rt().submit(there[i].copy_to(down[i]), {.after = {sent}}));
+  }
+  for (unsigned i = copies; i-- > 0;) { done[i].wait(); }
+  EXPECT_TRUE(down == up);
+}
+
+// requirement: a copy of many pieces does not keep the device from other work
+TEST_F(Staging, LetsOthersGoFirst) {
+  bytes const up = pattern(64 * piece);
+  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
+  ticket const big = rt().submit(there.copy_from(up));
+  rt().pump();
+  bool ran = false;
+  ticket const small = rt().submit([&](task_context&) { ran = true; });
+  rt().pump();
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(big.ready()) << "64 pieces were copied in two pumps";
+  EXPECT_TRUE(pumping(rt(), [&] { return small.ready(); }));
+  big.wait();
+  EXPECT_TRUE(is_there(there, up));
+}
+
+// regression: the host reads its memory when the task runs, which is when what it runs after is
+// done
+TEST_F(Staging, ReadsHostMemoryWhenPredecessorsAreDone) {
+  test_program program{rt()};
+  held_word held{rt()};
+  device_buffer<std::uint8_t> const first{rt(), device, pattern(1000)};
+  device_buffer<std::uint8_t> const second{rt(), device, 1000};
+  host_buffer<std::uint8_t> between{rt(), 1000};
+  std::fill(between.begin(), between.end(), std::uint8_t{0xee});
+  ticket const holds = rt().submit(held.launch_of(program));
+  ticket const down = rt().submit(first.copy_to(between), {.after = {holds}});
+  ticket const up = rt().submit(second.copy_from(between.span()), {.after = {down}});
+  ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
+  for (int i = 0; i < 20; ++i) { rt().pump(); }
+  held.release();
+  up.wait();
+  EXPECT_TRUE(is_there(second, pattern(1000)));
+}
+
+// requirement: the copy that fails says so, and no other
+TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
+  bytes const up = pattern(6 * piece);
+  bytes down(6 * piece);
+  device_buffer<std::uint8_t> const bad{rt(), device, up.size()}, good{rt(), device, up.size()};
+  inject("fail=cuMemcpyHtoDAsync@3:CUDA_ERROR_INVALID_VALUE");
+  ticket const failing = rt().submit(bad.copy_from(up), {.label = "third piece"});
+  ticket const other = rt().submit(good.copy_from(up));
+  EXPECT_THAT(
+      thrown<driver_error>([&] { failing.wait(); }),
+      AllOf(HasSubstr("cuMemcpyHtoDAsync"), HasSubstr("third piece"), HasSubstr("INVALID_VALUE")));
+  other.wait();
+  EXPECT_TRUE(is_there(good, up));
+  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+  ticket const back = rt().submit(good.copy_to(down));
+  EXPECT_THAT(thrown<driver_error>([&] { back.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
+  EXPECT_TRUE(is_there(good, up)) << "the ring is as good as before";
+}
+
+// requirement: with one pinned piece at least copies get through; with none they fail
+TEST_F(Staging, NeedsOnePieceOfPinnedMemory) {
+  bytes const up = pattern(3 * piece + 5);
+  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
+  inject("fail=cuMemHostAlloc@1:CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_THAT(thrown<driver_error>([&] { rt().submit(there.copy_from(up)).wait(); }),
+              HasSubstr("cuMemHostAlloc"));
+  // From the second on refused: the first has to do.
+  for (int call = 2; call <= 40; ++call) {
+    inject("fail=cuMemHostAlloc@" + std::to_string(call) + ":CUDA_ERROR_OUT_OF_MEMORY");
+  }
+  rt().submit(there.copy_from(up)).wait();
+  clear_injection();
+  EXPECT_TRUE(is_there(there, up));
+}
+
+// error guess: a number that the device cannot be told to write
+TEST_F(Staging, GetsThroughWhereNumbersCannotBeWritten) {
+  bytes const up = pattern(ring + 3);
+  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
+  for (int call = 1; call <= 20; ++call) {
+    inject("fail=cuStreamWriteValue64@" + std::to_string(call) + ":CUDA_ERROR_NOT_SUPPORTED");
+  }
+  rt().submit(there.copy_from(up)).wait();
+  EXPECT_TRUE(is_there(there, up));
+}
+
+}  // namespace
+}  // namespace flotilla::test

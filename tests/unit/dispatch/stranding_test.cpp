@@ -1,0 +1,96 @@
+// Tasks that nobody waits for: workers find each, although they leave as soon as there is nothing,
+// and although leases are taken and given back all the time by threads that drain nothing.
+
+#include <flotilla/flotilla.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "support/crowd.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class Stranding : public guest_test {
+ protected:
+  static constexpr int rounds = 400;
+  parallelism threads_{4};
+  static runtime_options options() {
+    return {.devices = "cpu:2", .workers = 2, .linger = std::chrono::microseconds{0}};
+  }
+};
+
+// regression: a lease that was taken for a moment, when somebody announced a task, was given back
+// without a second look
+TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
+  std::atomic<int> ran{0};
+  std::atomic<bool> over{false};
+  runtime rt{options()};
+  std::thread meddler{[&] {
+    for (unsigned i = 0; !over; ++i) {
+      device_ordinal const device{i % 2};
+      if (i % 3 == 0) {
+        static_cast<void>(rt.memory(device));
+      } else {
+        device_buffer<int> const allocated_and_freed{rt, device, 64};
+      }
+    }
+  }};
+  for (int i = 1; i <= rounds; ++i) {
+    task_options where;
+    if (i % 3 != 0) { where.device = device_ordinal{static_cast<unsigned>(i % 2)}; }
+    static_cast<void>(rt.submit([&](task_context&) { ++ran; }, where));
+    if (!eventually([&] { return ran == i; })) {
+      ADD_FAILURE() << "task " << i << " was stranded";
+      break;
+    }
+  }
+  over = true;
+  meddler.join();
+}
+
+// stress: the same where the last worker is always about to leave
+TEST_F(Stranding, NoTaskIsLeftByAWorkerThatLeaves) {
+  runtime rt{options()};
+  constexpr int submitters = 2;
+  std::vector<std::thread> all;
+  std::atomic<int> stranded{0};
+  for (int thread = 0; thread < submitters; ++thread) {
+    all.emplace_back([&, thread] {
+      std::atomic<int> ran{0};
+      for (int i = 1; i <= rounds && stranded == 0; ++i) {
+        task_options where;
+        if (thread == 0) { where.device = device_ordinal{static_cast<unsigned>(i % 2)}; }
+        static_cast<void>(rt.submit([&](task_context&) { ++ran; }, where));
+        if (!eventually([&] { return ran == i; })) { ++stranded; }
+      }
+      rt.wait_idle();  // `ran` must outlive the callables
+    });
+  }
+  for (std::thread& each : all) { each.join(); }
+  EXPECT_EQ(stranded, 0);
+}
+
+// stress: a task that is parked on another device's comes back and is found
+TEST_F(Stranding, NoTaskIsLeftParked) {
+  std::atomic<int> ran{0};
+  runtime rt{options()};
+  for (int i = 1; i <= rounds / 2; ++i) {
+    ticket const first = rt.submit([](task_context&) {}, {.device = device_ordinal{0}});
+    ticket const second =
+        rt.submit([&](task_context&) { ++ran; }, {.device = device_ordinal{1}, .after = {first}});
+    static_cast<void>(
+        rt.submit([&](task_context&) { ++ran; }, {.device = device_ordinal{0}, .after = {second}}));
+    if (!eventually([&] { return ran == 2 * i; })) {
+      ADD_FAILURE() << "chain " << i << " was stranded";
+      break;
+    }
+  }
+  rt.wait_idle();
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,35 @@
+// The pool beside an application that leaves it no thread of oneTBB's.
+
+#include <flotilla/flotilla.hpp>
+
+#include <gtest/gtest.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include "support/crowd.hpp"
+#include "support/guest_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class WorkerPool : public guest_test {};
+
+// regression: what a pool had handed to oneTBB, and oneTBB never began, was in nobody's hands once the
+// runtime was closed
+TEST_F(WorkerPool, LosesNothingThatOneTbbNeverBegan) {
+  parallelism const none_but_the_caller{1};
+  for (int i = 0; i < 8; ++i) {
+    runtime rt{{.devices = "cpu:1", .workers = 2}};
+    rt.submit([](task_context&) {}).wait();
+  }
+#if defined(__SANITIZE_ADDRESS__)
+  EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+#else
+  GTEST_SKIP() << "only a leak checker sees it: build with FLOTILLA_SANITIZE=address";
+#endif
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,47 @@
+// The CPU driver in the guise of a GPU's: a libcuda.so.1 without the mark of our drop-in, which
+// hands every call to it. So what is done with GPU drivers, good and bad, is tested where there is
+// none.
+//
+//   FLOTILLA_TEST_GUISE_INIT=status   cuInit answers that
+//   FLOTILLA_TEST_GUISE_HIDE=name     there is no such entry point
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+void* hidden_behind(char const* symbol) {
+  static void* const dropin = ::dlopen(FLOTILLA_TEST_DROPIN, RTLD_NOW | RTLD_LOCAL);
+  return dropin != nullptr ? ::dlsym(dropin, symbol) : nullptr;
+}
+
+bool is_named_by(char const* variable, char const* name) {
+  char const* const named = std::getenv(variable);
+  return named != nullptr && std::strcmp(named, name) == 0;
+}
+
+}  // namespace
+
+#undef cuGetProcAddress
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED CUresult cuInit(unsigned flags) {
+  if (char const* const answer = std::getenv("FLOTILLA_TEST_GUISE_INIT")) {
+    return static_cast<CUresult>(std::atoi(answer));
+  }
+  auto const behind = reinterpret_cast<CUresult (*)(unsigned)>(hidden_behind("cuInit"));
+  return behind != nullptr ? behind(flags) : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+}
+
+EXPORTED CUresult cuGetProcAddress_v2(char const* name, void** entry, int version, cuuint64_t flags,
+                                      CUdriverProcAddressQueryResult* found) {
+  *entry = nullptr;
+  if (is_named_by("FLOTILLA_TEST_GUISE_HIDE", name)) { return CUDA_ERROR_NOT_FOUND; }
+  using signature =
+      CUresult (*)(char const*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+  auto const behind = reinterpret_cast<signature>(hidden_behind("cuGetProcAddress_v2"));
+  return behind != nullptr ? behind(name, entry, version, flags, found) : CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,166 @@
+// Which driver a process has: each kind in a process of its own, since it is looked for once.
+
+#include <gtest/gtest.h>
+
+#include <flotilla/driver_report.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "cpu_driver/control.hpp"
+#include "driver/library.hpp"
+#include "support/child.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::driver {
+namespace {
+
+using test::AllOf;
+using test::HasSubstr;
+
+void use(char const* file) { setenv("FLOTILLA_LIBCUDA", file, 1); }
+
+/// What is the same whatever the process's libcuda is: devices on the CPU.
+void expect_cpu_devices() {
+  ASSERT_NE(cpu_driver().api, nullptr) << cpu_driver().text;
+  EXPECT_EQ(cpu_driver().api->kind, device_kind::cpu);
+  EXPECT_GE(cpu_driver().devices, 1);
+  cpu_control().ensure_devices(5);
+  int count = 0;
+  EXPECT_EQ(cpu_driver().api->device_get_count(&count), CUDA_SUCCESS);
+  EXPECT_GE(count, 5) << "the control is not that of the driver";
+}
+
+// requirement
+TEST(Library, ThatIsMissingIsNamed) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use("/no/such/libcuda.so.1");
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_EQ(gpu_driver().devices, 0);
+    EXPECT_THAT(gpu_driver().text,
+                AllOf(HasSubstr("no driver"), HasSubstr("/no/such/libcuda.so.1")));
+    EXPECT_THAT(cpu_driver().text, HasSubstr("built in"));
+    expect_cpu_devices();
+  });
+}
+
+// requirement
+TEST(Library, ThatIsNoLibraryIsNamed) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    std::filesystem::path const file =
+      std::filesystem::temp_directory_path() / ("no_library_" + std::to_string(getpid()));
+    std::ofstream{file} << "no library";
+    use(file.c_str());
+    EXPECT_THAT(gpu_driver().text, AllOf(HasSubstr("no driver"), HasSubstr(file.string())));
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    expect_cpu_devices();
+    std::filesystem::remove(file);
+  });
+}
+
+// error guess: some library that is not libcuda
+TEST(Library, WithoutCuInitIsSaidToBeNoDriver) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use("libdl.so.2");
+    EXPECT_THAT(gpu_driver().text,
+                AllOf(HasSubstr("no driver"), HasSubstr("libdl.so.2"), HasSubstr("cuInit")));
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    expect_cpu_devices();
+  });
+}
+
+// requirement: the toolkit's stub exports every name, and answers one error
+TEST(Library, ThatIsTheToolkitsStubIsToldApart) {
+  if (*FLOTILLA_TEST_STUB == '\0') { GTEST_SKIP() << "this toolkit has no stub of libcuda"; }
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_STUB);
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_THAT(gpu_driver().text, HasSubstr("stub"));
+    expect_cpu_devices();
+  });
+}
+
+// requirement: our own drop-in is no driver of GPUs, and serves the CPU devices in place of the
+// copy built in
+TEST(Library, ThatIsOurDropInServesCpuDevices) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_DROPIN);
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_THAT(gpu_driver().text, HasSubstr("CPU driver"));
+    EXPECT_THAT(cpu_driver().text, AllOf(HasSubstr("drop-in"), HasSubstr(FLOTILLA_TEST_DROPIN)));
+    EXPECT_NE(&cpu_control(), &cpu_driver::control()) << "the copy built in is another driver";
+    EXPECT_EQ(cpu_control().version, cpu_driver::flotilla_cpu_driver_control::current_version);
+    expect_cpu_devices();
+  });
+}
+
+// requirement: a driver is loaded through cuGetProcAddress, and said with its version
+TEST(Library, OfGpusIsSaidWithItsVersion) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_GUISE);
+    ASSERT_NE(gpu_driver().api, nullptr) << gpu_driver().text;
+    EXPECT_EQ(gpu_driver().api->kind, device_kind::gpu);
+    EXPECT_GE(gpu_driver().devices, 1);
+    EXPECT_THAT(gpu_driver().text, AllOf(HasSubstr("CUDA 1"), HasSubstr(FLOTILLA_TEST_GUISE)));
+    EXPECT_THAT(cpu_driver().text, HasSubstr("built in"));
+    expect_cpu_devices();
+  });
+}
+
+// requirement
+TEST(Library, WithoutARequiredEntryIsTooOld) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_GUISE);
+    setenv("FLOTILLA_TEST_GUISE_HIDE", "cuKernelGetParamInfo", 1);
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_THAT(gpu_driver().text,
+                AllOf(HasSubstr("no usable driver"), HasSubstr("cuKernelGetParamInfo"),
+                      HasSubstr(FLOTILLA_TEST_GUISE), HasSubstr("12.4")));
+  });
+}
+
+// requirement
+TEST(Library, WithoutADeviceSaysSo) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_GUISE);
+    setenv("FLOTILLA_TEST_GUISE_INIT", std::to_string(CUDA_ERROR_NO_DEVICE).c_str(), 1);
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_THAT(gpu_driver().text, AllOf(HasSubstr("no device"), HasSubstr(FLOTILLA_TEST_GUISE)));
+  });
+}
+
+// requirement
+TEST(Library, ThatDoesNotStartSaysWhatItAnswered) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_GUISE);
+    setenv("FLOTILLA_TEST_GUISE_INIT", std::to_string(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH).c_str(),
+           1);
+    EXPECT_EQ(gpu_driver().api, nullptr);
+    EXPECT_THAT(gpu_driver().text, HasSubstr("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"));
+  });
+}
+
+// requirement: the report says what `auto` would choose from
+TEST(Library, IsReported) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use(FLOTILLA_TEST_GUISE);
+    driver_report const seen = describe_drivers();
+    EXPECT_TRUE(seen.gpus);
+    ASSERT_FALSE(seen.devices.empty());
+    EXPECT_EQ(seen.devices[0].kind, device_kind::gpu);
+  });
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    use("/no/such/libcuda.so.1");
+    driver_report const seen = describe_drivers();
+    EXPECT_FALSE(seen.gpus);
+    EXPECT_THAT(seen.gpu_text, HasSubstr("/no/such/libcuda.so.1"));
+    EXPECT_THAT(seen.cpu_text, HasSubstr("built in"));
+    ASSERT_FALSE(seen.devices.empty());
+    EXPECT_EQ(seen.devices[0].kind, device_kind::cpu);
+  });
+}
+
+}  // namespace
+}  // namespace flotilla::driver

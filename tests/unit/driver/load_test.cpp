@@ -1,0 +1,85 @@
+// Filling the driver table: all or nothing.
+
+#include <gtest/gtest.h>
+
+#include <flotilla/error.hpp>
+
+#include <map>
+#include <string>
+
+#include "driver/table.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::driver {
+namespace {
+
+using test::HasSubstr;
+using test::thrown;
+
+struct entry {
+  bool required;
+  std::string name;
+  int version;
+  std::string symbol;
+};
+
+std::vector<entry> entries() {
+  enum { required = true, optional = false };
+  return {
+#define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) {need, #name, version, #symbol},
+#include "driver/entries.inc"
+#undef FLOTILLA_DRIVER_ENTRY
+  };
+}
+
+/// A resolver that has every entry but one; addresses tell which was asked for.
+class catalogue {
+ public:
+  explicit catalogue(std::string missing = {}) : missing_{std::move(missing)} {}
+  void* operator()(char const* name, int version, char const* symbol) {
+    asked_[symbol] = std::string{name} + " " + std::to_string(version);
+    return symbol == missing_ ? nullptr : const_cast<char*>(&*asked_.find(symbol)->first.data());
+  }
+  [[nodiscard]] std::map<std::string, std::string> const& asked() const { return asked_; }
+
+ private:
+  std::string missing_;
+  std::map<std::string, std::string> asked_;
+};
+
+// requirement: each entry is asked for by name and version, and by the symbol of that version
+TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
+  catalogue all;
+  table const made = load(std::ref(all), device_kind::gpu, "a test");
+  EXPECT_EQ(made.origin, "a test");
+  EXPECT_EQ(made.kind, device_kind::gpu);
+  for (entry const& each : entries()) {
+    EXPECT_EQ(all.asked().at(each.symbol), each.name + " " + std::to_string(each.version));
+  }
+#define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) \
+  EXPECT_STREQ(reinterpret_cast<char const*>(made.field), #symbol);
+#include "driver/entries.inc"
+#undef FLOTILLA_DRIVER_ENTRY
+}
+
+// requirement
+TEST(Load, ThatMissesARequiredEntryNamesIt) {
+  for (entry const& each : entries()) {
+    if (!each.required) { continue; }
+    EXPECT_THAT(
+        thrown<no_device>([&] {
+          static_cast<void>(load(catalogue{each.symbol}, device_kind::gpu, "libcuda of a test"));
+        }),
+        test::AllOf(HasSubstr(each.symbol), HasSubstr("libcuda of a test"), HasSubstr("12.4")));
+  }
+}
+
+// requirement
+TEST(Load, LeavesAMissingOptionalEntryEmpty) {
+  table const made = load(catalogue{"cuCtxCreate_v4"}, device_kind::gpu, "");
+  EXPECT_EQ(made.ctx_create_v4, nullptr);
+  EXPECT_NE(made.ctx_create, nullptr);
+}
+
+}  // namespace
+}  // namespace flotilla::driver

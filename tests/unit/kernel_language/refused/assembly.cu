@@ -1,0 +1,5 @@
+// expect: assembly.cu:4: error: inline assembly \(asm\)
+extern "C" __global__ void kernel(unsigned* out) {
+  *out = 0;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(*out));
+}

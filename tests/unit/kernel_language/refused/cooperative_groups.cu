@@ -1,0 +1,3 @@
+// expect: cooperative_groups.cu:2: error: cooperative groups \(cooperative_groups\)
+namespace cooperative_groups { struct thread_block; }
+extern "C" __global__ void kernel(cooperative_groups::thread_block*) {}

@@ -1,0 +1,5 @@
+// expect: extern_shared.cu:3: error: extern __shared__ .*FLOTILLA_DYNAMIC_SHARED
+extern "C" __global__ void kernel(float* out) {
+  extern __shared__ float memory[];
+  *out = memory[0];
+}

@@ -1,0 +1,6 @@
+// expect: launch.cu:5: error: launches in a kernel source \(<<<>>>\)
+extern "C" __global__ void child() {}
+extern "C" __global__ void parent() {
+  /* <<< in a comment, and "<<<" in a text, are nothing */ char const* text = "<<<"; (void)text;
+  child<<<1, 1>>>();
+}

@@ -1,0 +1,3 @@
+// expect: managed.cu:2: error: managed variables \(__managed__\)
+__managed__ int everywhere;
+extern "C" __global__ void kernel() { everywhere = 1; }

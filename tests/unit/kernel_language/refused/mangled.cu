@@ -1,0 +1,3 @@
+// expect: mangled.cu:3: error: kernel scale is not extern "C"
+extern "C" __global__ void fine() {}
+__global__ void scale(float* data) { *data *= 2; }

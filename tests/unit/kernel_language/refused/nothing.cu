@@ -1,0 +1,2 @@
+// expect: nothing.cu: error: no kernel
+__device__ int f() { return 1; }

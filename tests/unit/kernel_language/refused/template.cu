@@ -1,0 +1,3 @@
+// expect: template.cu:3: error: kernel scale is a template
+template <class T>
+__global__ void scale(T* data) { *data *= 2; }

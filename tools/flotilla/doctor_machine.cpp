@@ -1,0 +1,109 @@
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <flotilla/context_driver.hpp>
+#include <flotilla/driver_report.hpp>
+#include <flotilla/settings.hpp>
+
+#include "finding.hpp"
+
+namespace tool {
+namespace {
+
+namespace fs = std::filesystem;
+using grades = finding::grades;
+
+/// Whether some NVIDIA device sits on a bus, driver or not.
+bool nvidia_on_a_bus() {
+  std::error_code none;
+  for (auto const& each : fs::directory_iterator{"/sys/bus/pci/devices", none}) {
+    std::string vendor, kind;
+    std::ifstream{each.path() / "vendor"} >> vendor;
+    std::ifstream{each.path() / "class"} >> kind;
+    if (vendor == "0x10de" && kind.starts_with("0x03")) { return true; }  // a display or 3D controller
+  }
+  return false;
+}
+
+std::string from_environment(char const* name) {
+  char const* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+void examine_machine(findings& into) {
+  cpu_set_t may{};
+  unsigned const all = std::thread::hardware_concurrency();
+  int const mine = ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : static_cast<int>(all);
+  into.push_back({mine < 2 ? grades::warning : grades::ok, "processors",
+                  std::to_string(mine) + " of this process",
+                  mine < 2 ? "with one processor spinning waits starve the workers: schedule=yield or blocking" : ""});
+
+  rlimit lock{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &lock) == 0) {
+    bool const unlimited = lock.rlim_cur == RLIM_INFINITY;
+    bool const small = !unlimited && lock.rlim_cur < (64u << 20);
+    into.push_back({small ? grades::note : grades::ok, "locked memory",
+                    unlimited ? "no limit" : "at most " + std::to_string(lock.rlim_cur >> 10) + " KiB",
+                    small ? "some drivers and containers count pinned buffers against it: ulimit -l unlimited" : ""});
+  }
+
+  finding of_settings{grades::ok, "settings", "", ""};
+  std::string const file = from_environment("FLOTILLA_CONFIG");
+  std::string const text = from_environment("FLOTILLA_SETTINGS");
+  try {
+    static_cast<void>(flotilla::settings::from_environment());
+    of_settings.text = file.empty() && text.empty() ? "none in the environment"
+                                                    : (file.empty() ? "" : "file " + file + " ") +
+                                                        (text.empty() ? "" : "FLOTILLA_SETTINGS=" + text);
+  } catch (std::exception const& wrong) {
+    of_settings = {grades::broken, "settings", wrong.what(), "correct it: docs/settings.md has all names and values"};
+  }
+  into.push_back(std::move(of_settings));
+}
+
+bool examine_drivers(findings& into) {
+  flotilla::driver_report const drivers = flotilla::describe_drivers();
+  finding gpu{grades::ok, "GPU driver", drivers.gpu_text, ""};
+  if (!drivers.gpus) {
+    std::string const chosen = from_environment("FLOTILLA_LIBCUDA");
+    bool const stub = drivers.gpu_text.find("stub") != std::string::npos;
+    bool const silent = drivers.gpu_text.starts_with("no driver: ") && !stub;
+    if (stub) {
+      gpu.grade = grades::broken;
+      gpu.advice = "take the toolkit's stubs folder out of LD_LIBRARY_PATH and run paths; install the driver's package";
+    } else if (!chosen.empty()) {
+      gpu.grade = grades::broken;
+      gpu.advice = "FLOTILLA_LIBCUDA names " + chosen + ": correct it, or unset it";
+    } else if (nvidia_on_a_bus()) {
+      gpu.grade = grades::broken;
+      gpu.advice = "there is an NVIDIA device on a bus: install its driver, or let this container have it";
+    } else if (!silent) {
+      gpu.grade = grades::broken;
+      gpu.advice = "nvidia-smi says more; a kernel module and a library of different versions need a reboot";
+    } else {
+      gpu.grade = grades::note;
+      gpu.advice = "no NVIDIA device was found either: CPU devices serve";
+    }
+  }
+  into.push_back(std::move(gpu));
+  std::string module;
+  if (std::ifstream version{"/proc/driver/nvidia/version"}; std::getline(version, module)) {
+    into.push_back({grades::ok, "kernel module", module, ""});
+  }
+  into.push_back({grades::ok, "CPU driver", drivers.cpu_text, ""});
+  if (std::string const visible = from_environment("CUDA_VISIBLE_DEVICES"); !visible.empty()) {
+    into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible, "devices are counted among these"});
+  }
+  return drivers.gpus;
+}
+
+}  // namespace tool

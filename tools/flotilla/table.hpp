@@ -1,0 +1,23 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+/// Rows of text in columns as wide as their widest cell. The first row is the heading.
+class table {
+ public:
+  explicit table(std::vector<std::string> heading);
+
+  /// `row` has as many cells as the heading.
+  void add(std::vector<std::string> row);
+
+  friend std::ostream& operator<<(std::ostream& out, table const& shown);
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace tool
