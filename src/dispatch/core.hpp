@@ -136,6 +136,9 @@ class core {
   [[nodiscard]] task_state look(task_key key);
   /// Parks `task` until `on` moves on. @return false when it already has: look again.
   bool park(slot_address task, task_key on);
+  /// The task is staged on `on`, whose lease is held: what is parked on it there can follow it in its batch.
+  /// @param resumed  Where those are put.
+  void resume_successors(slot_address task, device_queue const& on, std::vector<slot_address>& resumed);
   /// The tasks are on a stream: `end` says where. Those parked on them go on.
   void launched(std::span<slot_address const> tasks, end_mark end);
   /// They have ended as they should; their slots are added to `back`.
@@ -243,6 +246,9 @@ class core {
   void refuse_deadlock(std::uint64_t mine);
   void idle(schedule how, std::optional<task_id> id, bool timed, unsigned round);
   void release_successors(slot_address task, std::uint64_t generation) noexcept;
+  /// Takes what is parked on the task and leaves its list as `leave`: empty or closed. `use(queue, address)` of each.
+  template <class Use>
+  void take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave, Use&& use) noexcept;
   bool wait_until_idle(std::uint64_t epoch);
   void shut_down() noexcept;
 

@@ -70,6 +70,8 @@ class device_queue {
   [[nodiscard]] bool needs_drain() const noexcept {
     return pending_.load(std::memory_order_seq_cst) || backlog_.load(std::memory_order_acquire);
   }
+  /// Whether who holds the lease should look again what there is to do, or let go of it. A hint.
+  [[nodiscard]] bool is_wanted() const noexcept { return pending_.load(std::memory_order_relaxed) || gate.wanted(); }
   /// Whether a task for any device could begin here now. A hint.
   [[nodiscard]] bool has_room() const noexcept {
     return any_open_.load(std::memory_order_relaxed) < any_target_.load(std::memory_order_relaxed);
@@ -126,7 +128,10 @@ class device_queue {
   bool fail_all(std::shared_ptr<failure const> const& why);
 
   // start.cpp: from "has the lease" to "is on a stream"
+  /// Starts the task, and those that can go on as it is staged.
   void start(slot_address address);
+  void start_one(slot_address address);
+  void start_resumed();
   void start_all(std::span<slot_address const> tasks);
   /// Fails the task or parks it where a predecessor says so; else fills `waits`. @return whether it may go on.
   /// @param follows  Where a predecessor that is staged is to be followed rather than launched: its lane.
@@ -186,6 +191,7 @@ class device_queue {
     std::deque<slot_address> works;  // callables that may run
     std::unordered_map<slot_address, std::shared_ptr<failure const>> outcomes;  // of callables that failed,
                                                                                // until their stream has passed
+    std::vector<slot_address> resumed;  // parked ones whose predecessor is staged: to be started before it goes
     std::vector<slot_address> taken;   // scratch
     std::vector<end_mark> waits;       // scratch
     std::array<launch_stage, launch_lanes> stages;

@@ -13,6 +13,16 @@ namespace flotilla::dispatch {
 namespace {
 // Enough to keep a device fed while a pass goes on, few enough that what comes next is not far behind.
 constexpr std::size_t batches_a_lane = 4;
+// What is to run behind a lane's last batch would only wait elsewhere. A stage takes up to seven batches.
+constexpr std::size_t batches_behind = lane::most_batches - 8;
+
+// The template for the first of `tasks` tasks. Where a few nodes that do nothing save launches, one that has them:
+// such a node costs a GPU what an empty kernel does, a launch costs this thread that of some ten nodes.
+std::uint32_t template_size(std::uint32_t tasks) noexcept {
+  std::uint32_t const above = std::bit_ceil(tasks);
+  auto const saved = static_cast<std::uint32_t>(std::popcount(tasks)) - 1;
+  return above - tasks <= 2 * saved ? above : std::bit_floor(tasks);
+}
 }  // namespace
 
 kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
@@ -48,7 +58,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
       stage(address, follows);
     } else {
       launch_staged(follows);
-      start(address);
+      start_one(address);
     }
     return;
   }
@@ -64,7 +74,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     }
     if (lane_number != no_lane) {
       launch_staged(lane_number);
-      if (driving_.lanes[lane_number]->in_flight() >= batches_a_lane) { lane_number = no_lane; }
+      if (driving_.lanes[lane_number]->in_flight() >= batches_behind) { lane_number = no_lane; }
     }
   } else if (launch_stage const& current = driving_.stages[driving_.filling]; current.count != 0) {
     if (!alone && !current.behind && current.width == shape.width &&
@@ -106,11 +116,15 @@ void device_queue::stage(slot_address address, unsigned lane_number) {
   of.staged.store(stage_mark::of(index, lane_number), std::memory_order_relaxed);  // only this thread reads it so
   into.tasks[into.count++] = address;
   driving_.staged |= std::uint64_t{1} << lane_number;
+  owner.resume_successors(address, *this, driving_.resumed);
   if (into.count >= into.most) { launch_staged(lane_number); }
 }
 
 void device_queue::launch_all_staged() {
-  while (driving_.staged != 0) { launch_staged(static_cast<unsigned>(std::countr_zero(driving_.staged))); }
+  while (driving_.staged != 0) {
+    launch_staged(static_cast<unsigned>(std::countr_zero(driving_.staged)));
+    start_resumed();
+  }
 }
 
 void device_queue::launch_staged(unsigned lane_number) {
@@ -124,7 +138,7 @@ void device_queue::launch_staged(unsigned lane_number) {
     left = left.subspan(launch_piece(*driving_.lanes[lane_number], left, gone, refused));
     if (!refused || !gone.ordered) { continue; }
     // What is left may have been behind what was refused: it is looked at anew.
-    for (slot_address const each : left) { start(each); }
+    for (slot_address const each : left) { start_one(each); }
     return;
   }
 }
@@ -151,7 +165,7 @@ CUDA_KERNEL_NODE_PARAMS const& device_queue::parameters_of(slot_address address)
 
 std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of,
                                        bool& refused) {
-  auto const size = std::bit_floor(static_cast<std::uint32_t>(tasks.size()));
+  std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
   graph_template* by = nullptr;
   try {
     by = &templates_.take(size, std::min(of.width, size), parameters_of(tasks[0]), on.counter());
@@ -165,18 +179,20 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   std::vector<refusal>& bad = driving_.refused;
   bad.clear();
   lane::batch& batch = on.begin();
-  std::uint32_t used = size;
+  std::uint32_t used = std::min(size, static_cast<std::uint32_t>(tasks.size()));
   bool whole = true;  // whether every node holds its task, or nothing
   for (std::uint32_t i = 0; i < size; ++i) {
-    CUresult const answer = i < used ? by->set(i, parameters_of(tasks[i])) : CUDA_ERROR_UNKNOWN;
-    if (answer == CUDA_SUCCESS) {
-      batch.tasks[batch.count++] = tasks[i];
-      continue;
+    if (i < used) {
+      CUresult const answer = by->set(i, parameters_of(tasks[i]));
+      if (answer == CUDA_SUCCESS) {
+        batch.tasks[batch.count++] = tasks[i];
+        continue;
+      }
+      bad.push_back({tasks[i], answer});
+      if (of.ordered) { used = i + 1; }  // what may be behind it does not go with it
     }
-    if (i < used) { bad.push_back({tasks[i], answer}); }
-    // It still holds an earlier task, which must not run again. What may be behind this one does not go with it.
+    // It still holds an earlier task, which must not run again.
     whole = by->disable(i) == CUDA_SUCCESS && whole;
-    if (of.ordered) { used = std::min(used, i + 1); }
   }
   CUresult const answer = whole ? by->launch(on.stream(), on.counter(), batch.number) : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS) {

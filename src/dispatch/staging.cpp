@@ -18,14 +18,31 @@ bool staging::progress() {
   return empty_pieces() || end_failed() || fill_piece();
 }
 
-/// Pieces whose copy is through become free; of a copy down, one at most is copied out.
+/// Copies until all is copied, or something else is to be done here: a step at least. @return how much.
+std::size_t staging::copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes) const noexcept {
+  std::size_t copied = 0;
+  do {
+    std::size_t const step = std::min(step_bytes, bytes - copied);
+    std::memcpy(to + copied, from + copied, step);
+    copied += step;
+  } while (copied < bytes && !queue_.is_wanted());
+  return copied;
+}
+
+/// Pieces whose copy is through become free; of a copy down, one at most is copied out, or a part of one.
 bool staging::empty_pieces() {
   for (piece& each : ring_) {
     if (!each.busy || queue_.page->number(each.lane) < each.number) { continue; }
-    each.busy = false;
     auto const of = std::find_if(copies_.begin(), copies_.end(), [&](copy const& c) { return c.task == each.task; });
-    if (each.to == nullptr || of == copies_.end() || of->why != nullptr) { continue; }
-    std::memcpy(std::exchange(each.to, nullptr), each.memory, each.bytes);
+    if (each.to == nullptr || of == copies_.end() || of->why != nullptr) {
+      each.busy = false;
+      continue;
+    }
+    std::size_t const from = each.copied_out;
+    each.copied_out += copy_while_unwanted(each.to + from, each.memory + from, each.bytes - from);
+    if (each.copied_out < each.bytes) { return true; }
+    each.busy = false;
+    each.to = nullptr;
     of->done += each.bytes;
     if (of->done == of->what.bytes) {
       slot_address const task = of->task;
@@ -56,10 +73,10 @@ bool staging::fill_piece() {
   piece* const through = free_piece();
   if (through == nullptr) { return false; }
   driver::table const& api = queue_.context.api();
-  std::size_t const bytes = std::min(piece_bytes, next->what.bytes - next->issued);
+  std::size_t bytes = std::min(piece_bytes, next->what.bytes - next->issued);
   CUresult answer = CUDA_SUCCESS;
   if (up) {
-    std::memcpy(through->memory, reinterpret_cast<void const*>(next->what.from + next->issued), bytes);
+    bytes = copy_while_unwanted(through->memory, reinterpret_cast<std::byte const*>(next->what.from + next->issued), bytes);
     answer = api.memcpy_htod_async(next->what.to + next->issued, through->memory, bytes, on.stream());
   } else {
     answer = api.memcpy_dtoh_async(through->memory, next->what.from + next->issued, bytes, on.stream());
@@ -73,6 +90,7 @@ bool staging::fill_piece() {
   through->lane = on.index();
   through->number = batch.number;
   through->bytes = bytes;
+  through->copied_out = 0;
   through->task = next->task;
   next->issued += bytes;
   if (up) {

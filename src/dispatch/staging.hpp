@@ -29,6 +29,8 @@ class staging {
  public:
   static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
   static constexpr std::size_t pieces = 4;
+  /// What the host copies before it looks whether somebody needs the device: some microseconds.
+  static constexpr std::size_t step_bytes = std::size_t{1} << 16;
 
   explicit staging(device_queue& queue) noexcept : queue_(queue) {}
 
@@ -61,8 +63,10 @@ class staging {
     slot_address task = no_slot;
     std::byte* to = nullptr;      // of a copy down: where its bytes are to be copied out to
     std::size_t bytes = 0;
+    std::size_t copied_out = 0;   // of those
   };
 
+  [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes) const noexcept;
   bool empty_pieces();
   bool fill_piece();
   [[nodiscard]] bool may_go_on(copy& what) const noexcept;

@@ -12,6 +12,20 @@
 namespace flotilla::dispatch {
 
 void device_queue::start(slot_address address) {
+  start_one(address);
+  start_resumed();
+}
+
+void device_queue::start_resumed() {
+  // Not where they are found: a chain of them, each parked on the one before, would go as deep as it is long.
+  while (!driving_.resumed.empty()) {
+    slot_address const next = driving_.resumed.back();
+    driving_.resumed.pop_back();
+    start_one(next);
+  }
+}
+
+void device_queue::start_one(slot_address address) {
   task_kind const kind = owner.at(address).kind;
   unsigned follows = no_lane;
   if (!resolve(address, driving_.waits, kind == task_kind::launch ? &follows : nullptr)) { return; }
@@ -36,6 +50,8 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
     while (true) {
       task_state const ahead = owner.look(key);
       if (ahead.state == task_state::states::open) {
+        // Nothing is launched any more, what is staged neither; every open task has the fault.
+        if (owner.is_poisoned()) { return false; }
         std::uint32_t const mark = owner.at(key.slot).staged.load(std::memory_order_relaxed);
         if (stage_mark::is_on(mark, index)) {
           // Ours to launch, and it will be before this pass ends. One such lane may be followed.

@@ -45,15 +45,15 @@ bool core::park(slot_address task, task_key on) {
   return false;
 }
 
-void core::release_successors(slot_address task, std::uint64_t generation) noexcept {
+template <class Use>
+void core::take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave, Use&& use) noexcept {
   // Only the list of this generation: a slot that was taken again has another one.
   std::atomic<std::uint64_t>& successors = at(task).successors;
   auto const cut = static_cast<std::uint32_t>(generation);
   std::uint64_t word = successors.load(std::memory_order_acquire);
   do {
     if (successor_word::generation(word) != cut || successor_word::head(word) == successor_word::closed) { return; }
-  } while (!successors.compare_exchange_weak(word, successor_word::of(cut, successor_word::closed),
-                                             std::memory_order_acq_rel));
+  } while (!successors.compare_exchange_weak(word, successor_word::of(cut, leave), std::memory_order_acq_rel));
   std::uint32_t next = successor_word::head(word);
   while (next != successor_word::none && next != successor_word::closed) {
     slot& parked = at(next);
@@ -61,10 +61,30 @@ void core::release_successors(slot_address task, std::uint64_t generation) noexc
     next = parked.next_parked.load(std::memory_order_relaxed);
     parked.parked_on.store(0, std::memory_order_relaxed);
     // The device that parked it: it has it, and nobody else may start it.
-    device_queue& queue = *devices_[parked.device.load(std::memory_order_relaxed) - 1];
-    queue.requeue(address);
-    wake(queue);
+    use(*devices_[parked.device.load(std::memory_order_relaxed) - 1], address);
   }
+}
+
+void core::release_successors(slot_address task, std::uint64_t generation) noexcept {
+  take_successors(task, generation, successor_word::closed, [this](device_queue& queue, slot_address parked) {
+    queue.requeue(parked);
+    wake(queue);
+  });
+}
+
+void core::resume_successors(slot_address task, device_queue const& on, std::vector<slot_address>& resumed) {
+  slot const& of = at(task);
+  if (successor_word::head(of.successors.load(std::memory_order_relaxed)) == successor_word::none) { return; }
+  std::uint64_t const generation = generation_word{of.generation.load(std::memory_order_relaxed)}.generation();
+  // Left open: those of other devices park here again, and are released as it is launched.
+  take_successors(task, generation, successor_word::none, [&](device_queue& queue, slot_address parked) {
+    if (&queue == &on) {
+      resumed.push_back(parked);
+    } else {
+      queue.requeue(parked);
+      wake(queue);
+    }
+  });
 }
 
 void core::launched(std::span<slot_address const> tasks, end_mark end) {

@@ -3,10 +3,12 @@
 #include <flotilla/flotilla.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
 #include "dispatch/lane.hpp"
+#include "support/child.hpp"
 #include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
 #include "support/guest_test.hpp"
@@ -148,6 +150,81 @@ TEST_F(Batches, WhatIsBehindARefusedTaskDoesNotRun) {
     EXPECT_TRUE(broken) << "rewrite " << nth;
     EXPECT_EQ(read(rt, value)[0], expected) << "rewrite " << nth;
   }
+}
+
+// requirement: a chain whose head had to wait is still one, and rides in batches
+TEST_F(Batches, HoldChainsThatWereParked) {
+  runtime rt{options()};
+  test_program const program{rt};
+  constexpr std::uint32_t links = 1000;
+  for (int i = 0; i < 20; ++i) {  // until the kernel's length is known
+    for (int k = 0; k < 100; ++k) { static_cast<void>(rt.submit(program.nothing.on({1}, {1})())); }
+    rt.wait_idle();
+  }
+  device_buffer<std::uint32_t> const value{rt, device_ordinal{0}, 1};
+  for (int i = 0; i < 20; ++i) { rt.submit(program.step.on({1}, {1})(value, 1u, 0u)).wait(); }
+  rt.submit(value.fill(1)).wait();
+  std::uint64_t const before = rt.counters(device_ordinal{0}).batches;
+  // A callable runs behind the launches of its pass: each link is parked on the one before.
+  ticket ahead = rt.submit([](task_context&) {}, {.device = device_ordinal{0}});
+  std::uint32_t expected = 1;
+  for (std::uint32_t i = 0; i < links; ++i) {
+    task_options how{.device = device_ordinal{0}};
+    how.after.add(ahead);
+    ahead = rt.submit(program.step.on({1}, {1})(value, 3u, i), how);
+    expected = expected * 3 + i;
+  }
+  ahead.wait();
+  EXPECT_LT(rt.counters(device_ordinal{0}).batches - before, links / 4);
+  EXPECT_EQ(read(rt, value)[0], expected);
+}
+
+// requirement: a template need not be full, and one that is not runs nothing twice
+TEST_F(Batches, OfEverySizeRunEachTaskOnce) {
+  runtime rt{options()};
+  program const loaded = rt.load(test_image());
+  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
+  device_buffer<std::uint32_t> const counters{rt, device_ordinal{0}, tasks};
+  for (int i = 0; i < 20; ++i) { static_cast<void>(run(rt, count, counters)); }  // batches have grown
+  for (unsigned size = 1; size <= 64; ++size) {
+    rt.submit(counters.fill(0)).wait();
+    for (unsigned i = 0; i < size; ++i) { static_cast<void>(rt.submit(count.on({1}, {1})(counters, i))); }
+    rt.wait_idle();
+    std::vector<std::uint32_t> expected(tasks, 0);
+    std::fill_n(expected.begin(), size, 1u);
+    ASSERT_EQ(read(rt, counters), expected) << size;
+  }
+}
+
+// requirement: a fault while launches are staged: what was to run behind them ends too, and nobody looks for ever for
+// launches that will not come
+TEST_F(Batches, AFaultEndsWhatIsBehindStagedLaunches) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options()};
+    test_program const program{rt};
+    host_buffer<std::uint32_t> words{rt, 2};
+    device_buffer<std::uint32_t> const value{rt, device_ordinal{0}, 1};
+    launch const nothing = program.nothing.on({1}, {1})();
+    for (int i = 0; i < 50; ++i) {  // its length is known: launches of it are staged
+      for (int k = 0; k < 10; ++k) { static_cast<void>(rt.submit(nothing)); }
+      rt.wait_idle();
+    }
+    // In one pass: two that go out alone on lanes of their own, one staged behind each, a launch that faults,
+    // and one behind both of those staged.
+    inject("fail=cuGraphLaunch@3:CUDA_ERROR_ILLEGAL_ADDRESS");
+    launch const held = program.hold.on({1}, {1})(words.data());
+    ticket const first = rt.submit(held);
+    ticket const second = rt.submit(held);
+    ticket const behind_first = rt.submit(nothing, {.after = {first}});
+    ticket const behind_second = rt.submit(nothing, {.after = {second}});
+    ticket const faulty = rt.submit(program.write.on({1}, {1})(value, 1u));
+    ticket const last = rt.submit(nothing, {.after = {behind_first, behind_second}});
+    EXPECT_THROW(last.wait(), poisoned);
+    EXPECT_THROW(faulty.wait(), poisoned);
+    clear_injection();
+    std::atomic_ref{words[1]} = 1u;
+  });
 }
 
 // requirement: numbers of lanes have 64 bits; half of them full is no event
