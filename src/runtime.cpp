@@ -96,7 +96,7 @@ runtime::memory_info runtime::memory(device_ordinal device) const {
 
 device_counters runtime::counters(device_ordinal device) const {
   core_->check_process();
-  return core_->queue(core_->checked(device)).counters();
+  return core_->counters(core_->checked(device));
 }
 
 std::vector<worker_counters> runtime::workers() const {

@@ -1,6 +1,7 @@
 #pragma once
 /// What a runtime did, in numbers. Each is exact after `wait_idle` with nobody at work, and never goes back. (A ticket
-/// can be done before its task has been counted: ends are collected in passing.)
+/// can be done before its task has been counted: ends are collected in passing. Asking collects those that nobody
+/// else is about to collect, so that who asks again and again sees every task counted.)
 
 #include <cstdint>
 

@@ -149,6 +149,7 @@ class FLOTILLA_EXPORT runtime {
   };
   [[nodiscard]] memory_info memory(device_ordinal device) const;
 
+  /// Cost: some loads; with ended tasks to collect, what ending those costs. Blocks on nothing, runs no callable.
   [[nodiscard]] device_counters counters(device_ordinal device) const;
   /// One entry for each worker that ever ran, in order of their first run.
   [[nodiscard]] std::vector<worker_counters> workers() const;

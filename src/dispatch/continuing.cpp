@@ -112,7 +112,7 @@ bool core::has_continuations() const noexcept { return continuations_->watching(
 bool core::collect_watched() {
   bool moved = false;
   for (auto const& each : devices_) {
-    if (each->has_batches() && !each->gate.held()) { moved = drain_if_free(*each, drainer{}) || moved; }
+    if (each->has_batches() && !each->gate.held()) { moved = collect_if_free(*each) || moved; }
   }
   return moved;
 }

@@ -179,12 +179,15 @@ class core {
   [[nodiscard]] std::string const& driver_text() const noexcept { return chosen_.text; }
   [[nodiscard]] driver::table const& api() const noexcept { return *chosen_.api; }
   [[nodiscard]] bool single_threaded() const noexcept { return workers_.most() == 0; }
+  [[nodiscard]] device_counters counters(unsigned device);
   [[nodiscard]] std::vector<worker_counters> worker_counts() const { return workers_.counters(); }
   void close() noexcept { closed_.store(true, std::memory_order_release); }
   [[nodiscard]] schedule resolved(schedule how) const noexcept;
   void wake(device_queue const& because) noexcept;
   /// Drains `queue` as a worker does, if its lease is free. @return whether anything moved.
   bool drain_if_free(device_queue& queue, drainer who, std::function<bool()> const& stop = {});
+  /// Ends tasks of `queue` that are done and that nobody has collected, if its lease is free. Starts nothing.
+  bool collect_if_free(device_queue& queue);
   /// Gives a lease back at its end, and then looks once more: who announced something meanwhile saw the lease held
   /// and woke nobody. Every lease of a runtime ends with one.
   struct second_look {

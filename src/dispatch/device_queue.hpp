@@ -99,6 +99,8 @@ class device_queue {
   /// Makes the context current and passes, a few times while there is progress, until `stop` or somebody
   /// else wants the lease. @return whether anything moved.
   bool drain(context::lease& held, drainer who, std::function<bool()> const& stop = {});
+  /// Ends the tasks of batches that are done. Needs no context. @return whether there were any.
+  bool retire();
   /// Frees all that needs the context, as the runtime ends.
   void destroy_resources() noexcept;
   /// After destroy_resources, the lease back.
@@ -117,7 +119,6 @@ class device_queue {
 
  private:
   bool pass(drainer who);
-  bool retire();
   bool take_requeued();
   bool take_inboxes();
   bool pull_any();

@@ -129,6 +129,20 @@ bool core::drain_if_free(device_queue& queue, drainer who, std::function<bool()>
   return queue.drain(*held, who, stop);
 }
 
+bool core::collect_if_free(device_queue& queue) {
+  std::optional<context::lease> held = queue.gate.try_take();
+  if (!held) { return false; }
+  second_look const after{*this, queue, held};
+  return queue.retire();
+}
+
+device_counters core::counters(unsigned device) {
+  // What ended after the last worker left has not been counted; who asks again and again would wait for ever.
+  device_queue& queue = *devices_[device];
+  if (queue.has_batches() && !queue.needs_drain() && !queue.gate.held()) { collect_if_free(queue); }
+  return queue.counters();
+}
+
 core::second_look::~second_look() {
   held.reset();
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in wake

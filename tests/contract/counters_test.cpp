@@ -72,6 +72,15 @@ TEST_P(Counters, OnePumpLaunchesManyTasksUnderOnePush) {
   EXPECT_EQ(sum[0], 1000u);
 }
 
+// requirement: who only looks at counters sees every task counted, also when all others have left
+TEST_P(Counters, AreBroughtUpToDateByWhoAsks) {
+  runtime rt{options()};
+  test_program const kernels{rt};
+  ticket const done = rt.submit(kernels.nothing.on({1}, {1})(), {.device = device_ordinal{0}});
+  EXPECT_TRUE(pumping(rt, [&] { return done.ready() || rt.counters(device_ordinal{0}).batches > 0; }));
+  EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).tasks == 1; }));
+}
+
 // requirement: the lease taken by another thread than last time is a migration
 TEST_P(Counters, CountMigrations) {
   rt().submit([](task_context&) {}, {.device = last()}).wait();

@@ -126,26 +126,69 @@ class flood {
   std::jthread thread_;
 };
 
-/// Whether most of some repetitions of `action` took less than the limit: a loaded machine may take
-/// this thread away now and then.
+/// A thread that answers at once, as soon as it gets a processor: what this machine takes to have
+/// another thread do anything at all. It yields while it waits for a question, as a worker does.
+class answering_thread {
+ public:
+  void ask() {
+    int const question = asked_.fetch_add(1) + 1;
+    asked_.notify_one();
+    while (answered_.load() != question) { std::this_thread::yield(); }
+  }
+  ~answering_thread() {
+    thread_.request_stop();
+    ask();
+  }
+
+ private:
+  std::atomic<int> asked_{0}, answered_{0};
+  std::jthread thread_{[this](std::stop_token stop) {
+    for (int seen = 0; !stop.stop_requested(); answered_ = seen) {
+      asked_.wait(seen);
+      seen = asked_.load();
+    }
+    answered_ = asked_.load();
+  }};
+};
+
+/// Whether most of some repetitions of `action` took less than the limit. Where a machine is so busy
+/// with other processes that its threads only get their turns in milliseconds, which the control
+/// between the repetitions shows, another time is waited for.
 template <class Action>
 void expect_served_in_time(char const* what, Action action) {
   using clock = std::chrono::steady_clock;
   constexpr auto limit = std::chrono::milliseconds{sanitized ? 100 : 5};
+  constexpr auto busy = limit / 10;
   constexpr int times = 21;
-  std::vector<clock::duration> took;
-  for (int i = 0; i < times; ++i) {
-    auto const begin = clock::now();
-    action();
-    took.push_back(clock::now() - begin);
-  }
-  std::sort(took.begin(), took.end());
   auto const in_us = [](clock::duration time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
   };
-  EXPECT_LT(took[times / 2], limit)
-      << what << ": the middle of " << times << " took " << in_us(took[times / 2])
-      << " us, the worst " << in_us(took.back());
+  auto const timed = [](std::vector<clock::duration>& into, auto&& run) {
+    auto const begin = clock::now();
+    run();
+    into.push_back(clock::now() - begin);
+  };
+  auto const patient_until = clock::now() + std::chrono::seconds{3};
+  while (true) {
+    std::vector<clock::duration> took, control;
+    {
+      answering_thread other;
+      for (int i = 0; i < times; ++i) {
+        timed(took, action);
+        timed(control, [&] { other.ask(); });
+      }
+    }
+    std::sort(took.begin(), took.end());
+    std::sort(control.begin(), control.end());
+    if (took[times / 2] < limit) { return; }
+    if (control[times / 2] > busy && clock::now() < patient_until) { continue; }
+    // Still busy: by how much a turn takes too long, flotilla takes some more.
+    EXPECT_LT(took[times / 2], std::max<clock::duration>(limit, 8 * control[times / 2]))
+        << what << ": the middle of " << times << " took " << in_us(took[times / 2])
+        << " us, the worst " << in_us(took.back()) << "; the answer of a plain thread "
+        << in_us(control[times / 2]) << " us";
+    return;
+  }
 }
 
 // requirement: one worker, a flood on one device: nobody else is kept waiting
