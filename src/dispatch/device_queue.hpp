@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <flotilla/settings.hpp>
 #include <flotilla/transfer.hpp>
 
+#include "base/ring_deque.hpp"
 #include "context/floating_context.hpp"
 #include "context/lease.hpp"
 #include "dispatch/batch_shape.hpp"
@@ -188,8 +188,8 @@ class device_queue {
     inbox_registry::view own_view;
     inbox_registry::view any_view;
     std::vector<std::unique_ptr<lane>> lanes;
-    std::deque<slot_address> ready;  // popped, and no room yet
-    std::deque<slot_address> works;  // callables that may run
+    base::ring_deque<slot_address> ready;  // popped, and no room yet
+    base::ring_deque<slot_address> works;  // callables that may run
     std::unordered_map<slot_address, std::shared_ptr<failure const>> outcomes;  // of callables that failed,
                                                                                // until their stream has passed
     std::vector<slot_address> resumed;  // parked ones whose predecessor is staged: to be started before it goes

@@ -164,8 +164,7 @@ bool device_queue::take_inboxes() {
   bool moved = false;
   // Those that found no room come first, or later ones would overtake them for ever.
   for (std::size_t left = driving_.ready.size(); left > 0 && driving_.in_flight < most_in_flight; --left) {
-    slot_address const next = driving_.ready.front();
-    driving_.ready.pop_front();
+    slot_address const next = driving_.ready.take_front();
     std::size_t const before = driving_.ready.size();
     start(next);
     if (driving_.ready.size() > before) { break; }  // still none
@@ -229,8 +228,7 @@ bool device_queue::pull_any() {
 bool device_queue::run_works(drainer who) {
   bool moved = false;
   for (std::size_t left = std::min<std::size_t>(driving_.works.size(), quantum); left > 0; --left) {
-    slot_address const next = driving_.works.front();
-    driving_.works.pop_front();
+    slot_address const next = driving_.works.take_front();
     slot const& of = owner.at(next);
     bool const may = who.helper == 0 || of.submitter == who.helper || of.wanted.load(std::memory_order_relaxed) != 0;
     if (!may || !resolve(next, driving_.waits, nullptr)) {

@@ -1,6 +1,6 @@
-// Every interleaving of parking on a task with its launch, its end, and the reuse of its slot:
-// whoever depends on it goes on, and by what it did, not by what the slot's next task does. Follows
-// core::look, park, launched and end step by step.
+// Every interleaving of parking on a task with its staging, its launch, its end, and the reuse of its
+// slot: whoever depends on it goes on, and by what it did, not by what the slot's next task does.
+// Follows core::look, park, resume_successors, launched and end step by step.
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,13 @@ enum class flaw : signed char {
   no_second_look, // who has parked does not look whether the task ahead has moved on meanwhile
   fails_late,     // the generation moves before the failure is in the table
   looks_once,     // look does not ask again whose mark it has read
+  keeps_staged,   // staging releases what is parked and leaves it in the list
 };
 
 enum class story : signed char { ends_well, runs_long, fails_unlaunched };
 
-/// Thread 0 has the lease of the device of the task ahead: launches and ends it, or fails it, and
-/// then submits and launches the next task in that slot. Threads 1 and 2 have tasks that run after
+/// Thread 0 has the lease of the device of the task ahead: stages, launches and ends it, or fails it,
+/// and then submits and launches the next task in that slot. Threads 1 and 2 have tasks that run after
 /// the one ahead.
 struct park_model {
   static constexpr int threads = 3;
@@ -39,7 +40,7 @@ struct park_model {
 
   enum places : signed char {
     // thread 0
-    set_mark, look_for_parked, close_launched, release_launched, put_failure, move_generation, close_ended,
+    take_staged, release_staged, set_mark, look_for_parked, close_launched, release_launched, put_failure, move_generation, close_ended,
     release_ended, reset_mark, reset_list, open_next, launch_next, finished,
     // threads 1 and 2
     look, read_mark, look_again, ask_failures, read_list, link, exchange, generation_moved, launched,
@@ -63,7 +64,7 @@ struct park_model {
 
   story what;
   flaw with;
-  std::array<places, threads> at{set_mark, look, look};
+  std::array<places, threads> at{take_staged, look, look};
   std::array<dependent, threads> of{};
   int generation = ahead;
   int end = 0;
@@ -92,6 +93,13 @@ struct park_model {
 
   bool drive(places& pc) {
     switch (pc) {
+      case take_staged:
+        // What comes later parks in the list that is left, and is released by the launch.
+        walk[0] = parked_on_it.head;
+        if (with != flaw::keeps_staged) { parked_on_it.head = none; }
+        pc = release_staged;
+        return true;
+      case release_staged: pc = released(0) ? set_mark : pc; return true;
       case set_mark: end = ahead, pc = look_for_parked; return true;
       case look_for_parked:
         pc = parked_on_it.head == none ? after_launch() : close_launched;
@@ -211,6 +219,7 @@ TEST(ParkModel, FlawsAreFound) {
             "a task is parked for ever");
   EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::fails_late}).wrong,
             "took a failed task for a good one");
+  EXPECT_EQ(explore(park_model{story::ends_well, flaw::keeps_staged}).wrong, "requeued twice");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::looks_once}).wrong,
             "went on by another task's mark");
 }

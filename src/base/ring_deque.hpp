@@ -1,0 +1,43 @@
+#pragma once
+// A double-ended queue that keeps its memory: std::deque allocates and frees a block every so many elements.
+
+#include <boost/circular_buffer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace flotilla::base {
+
+/// One thread at a time. Allocates only where it has never been as full before.
+template <class T>
+class ring_deque {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return ring_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return ring_.size(); }
+  [[nodiscard]] auto begin() const noexcept { return ring_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return ring_.end(); }
+  void push_back(T value) {
+    make_room();
+    ring_.push_back(value);
+  }
+  void push_front(T value) {
+    make_room();
+    ring_.push_front(value);
+  }
+  /// There must be one.
+  [[nodiscard]] T take_front() {
+    T const first = ring_.front();
+    ring_.pop_front();
+    return first;
+  }
+  void clear() noexcept { ring_.clear(); }
+
+ private:
+  void make_room() {
+    if (ring_.full()) { ring_.set_capacity(std::max<std::size_t>(64, 2 * ring_.capacity())); }
+  }
+
+  boost::circular_buffer<T> ring_;
+};
+
+}  // namespace flotilla::base
