@@ -1,5 +1,13 @@
 #include <flotilla/placement.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include <flotilla/error.hpp>
 #include <flotilla/runtime.hpp>
 
 namespace flotilla {
@@ -11,6 +19,37 @@ std::optional<device_ordinal> any_device::place(std::span<device const>, task_op
 std::optional<device_ordinal> round_robin::place(std::span<device const> devices, task_options const&) {
   // relaxed: only the turn is shared
   return device_ordinal{next_.fetch_add(1, std::memory_order_relaxed) % static_cast<unsigned>(devices.size())};
+}
+
+weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!std::isfinite(weights[i]) || weights[i] < 0) {
+      throw invalid_argument("the weight of device " + std::to_string(i) + ", " + std::to_string(weights[i]) +
+                             ", is no share: 0 or more is");
+    }
+  }
+  double const all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (!(all > 0) || !std::isfinite(all)) {
+    throw invalid_argument("weights of " + std::to_string(weights.size()) + " devices without a sum above 0 share nothing out");
+  }
+  // Each turn goes to the device that is furthest behind its share; what it got then counts against it.
+  constexpr std::size_t round = 1000;
+  std::vector<double> behind(weights.size(), 0);
+  while (turns_.size() < round) {
+    std::transform(behind.begin(), behind.end(), weights.begin(), behind.begin(), std::plus<>{});
+    auto const next = std::max_element(behind.begin(), behind.end());
+    *next -= all;
+    turns_.push_back(static_cast<unsigned>(next - behind.begin()));
+  }
+}
+
+std::optional<device_ordinal> weighted::place(std::span<device const> devices, task_options const&) {
+  if (devices.size() != devices_) {
+    throw invalid_argument("placement: " + std::to_string(devices_) + " weights for " + std::to_string(devices.size()) +
+                           " devices");
+  }
+  // relaxed: only the turn is shared
+  return device_ordinal{turns_[next_.fetch_add(1, std::memory_order_relaxed) % turns_.size()]};
 }
 
 }  // namespace flotilla

@@ -1,7 +1,9 @@
 // Where tasks run.
 
 #include <atomic>
+#include <limits>
 #include <map>
+#include <vector>
 #include <mutex>
 
 #include "support/contract_test.hpp"
@@ -78,6 +80,43 @@ TEST_P(Placement, RoundRobinGivesEveryDeviceTheSame) {
   std::map<unsigned, int> expected;
   for (device_ordinal const device : ordinals()) { expected[device.value] = 30; }
   EXPECT_EQ(where_run(30 * device_count()), expected);
+}
+
+// requirement
+TEST_P(Placement, WeightsAreShares) {
+  std::vector<double> weights;
+  std::map<unsigned, int> expected;
+  for (device_ordinal const device : ordinals()) {
+    weights.push_back(1.0 + device.value);
+    expected[device.value] = 10 * (1 + static_cast<int>(device.value));
+  }
+  auto with = options();
+  with.placement = std::make_shared<weighted>(weights);
+  start(with);
+  EXPECT_EQ(where_run(10 * device_count() * (device_count() + 1) / 2), expected);
+}
+
+// requirement: no tasks for a device of weight 0; the rest is shared out
+TEST_P(Placement, NoWeightIsNoShare) {
+  std::vector<double> weights(static_cast<std::size_t>(device_count()), 0);
+  weights.back() = 0.5;
+  auto with = options();
+  with.placement = std::make_shared<weighted>(weights);
+  start(with);
+  EXPECT_EQ(where_run(20), (std::map<unsigned, int>{{last().value, 20}}));
+}
+
+// error guess
+TEST_P(Placement, WeightsThatAreNoSharesAreRefused) {
+  auto const none = std::numeric_limits<double>::quiet_NaN();
+  for (std::vector<double> const& each : {std::vector<double>{}, {0, 0}, {1, -1}, {1, none}}) {
+    EXPECT_THROW(weighted{each}, invalid_argument);
+  }
+  EXPECT_THAT(thrown<invalid_argument>([] { weighted{{1, -3}}; }), HasSubstr("device 1"));
+  auto with = options();
+  with.placement = std::make_shared<weighted>(std::vector<double>(7, 1));
+  start(with);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit([](task_context&) {}); }), HasSubstr("7 weights"));
 }
 
 /// Sends tasks to the device that their label names, and says whether it was asked.

@@ -4,20 +4,34 @@
 namespace flotilla::test {
 namespace {
 
-__global__ void child(unsigned long long nanoseconds) {
+__device__ volatile int all_are_launched;
+
+/// The children are in one stream: while the first holds it, the others stay pending. No longer than 2 s,
+/// for a parent that ends has launched what it could.
+__global__ void hold_the_stream() {
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-  do { asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); } while (now - begin < nanoseconds);
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (all_are_launched == 0 && now - begin < 2000000000ull);
 }
 
+__global__ void child() {}
+
 __global__ void start_children(int children, int* failed, int* first_error) {
+  all_are_launched = 0;
   for (int i = 0; i < children; ++i) {
-    child<<<1, 1>>>(1000);
+    if (i == 0) {
+      hold_the_stream<<<1, 1>>>();
+    } else {
+      child<<<1, 1>>>();
+    }
     cudaError_t const answer = cudaGetLastError();
     if (answer == cudaSuccess) { continue; }
     if (*failed == 0) { *first_error = static_cast<int>(answer); }
     ++*failed;
   }
+  all_are_launched = 1;
 }
 
 }  // namespace

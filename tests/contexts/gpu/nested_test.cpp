@@ -9,15 +9,18 @@ class NestedLaunches : public runtime_test {
   struct outcome {
     int failed;
     cudaError_t first;
+    std::size_t granted;
   };
   /// In a context of its own whose limit is `pending`.
   outcome start(std::size_t pending, int children) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
     auto* const words = reinterpret_cast<int*>(pinned(2));
+    std::size_t granted = 0;
+    EXPECT_OK(cu().ctx_get_limit(&granted, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT));
     EXPECT_CUDART_OK(launch_children(children, words, words + 1, nullptr));
     EXPECT_CUDART_OK(cudaDeviceSynchronize());
-    outcome const seen{words[0], static_cast<cudaError_t>(words[1])};
+    outcome const seen{words[0], static_cast<cudaError_t>(words[1]), granted};
     destroy(made);
     return seen;
   }
@@ -29,11 +32,12 @@ TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).fail
 // C2.79: one that has no place fails, and the parent is told
 TEST_F(NestedLaunches, BeyondTheLimitFail) {
   outcome const seen = start(32, 20'000);
-  EXPECT_GT(seen.failed, 0);
+  EXPECT_GT(seen.failed, 0) << "limit: " << seen.granted;
   // The name of the error has changed with the second device runtime.
   EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
               seen.first == cudaErrorLaunchOutOfResources)
-      << cudaGetErrorName(seen.first);
+      << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;
+
 }
 
 // C2.81: room for more is taken from the device's memory
