@@ -232,7 +232,18 @@ bool core::wait_until_idle(std::uint64_t epoch) {
     if (help(drainer{}, std::nullopt, [] { return false; })) { waited.moved(); }
     if (run_continuations()) { waited.moved(); }  // a task that is open may need what one of them does
     if (waited.time_to_ask()) { ask_all(); }
-    idle(schedule_of_busy(resolved(schedule::automatic)), waited.round());
+    schedule const how = schedule_of_busy(resolved(schedule::automatic));
+    // All that is open is on streams, and nothing comes of its ends that only this thread may do: it can sleep on one.
+    if (how == schedule::blocking && !something_left() && !has_continuations()) {
+      std::uint64_t const now = generation_word{at(*open).generation.load(std::memory_order_acquire)}.generation();
+      task_id const first{this, *open, now};
+      // One that has ended is open until it is collected, by who has the lease: no end to sleep until.
+      if (!has_ended(first) && sleep_until_ended(first)) {
+        waited.moved();
+        continue;
+      }
+    }
+    idle(how, waited.round());
   }
   return false;
 }
