@@ -1,4 +1,5 @@
-// Question: what does a thread that waits cost, and how late does it know, by the device's schedule?
+// Question: what does a thread that waits cost, and how late does it know, by the device's
+//           schedule?
 // Control:  launches and cuStreamSynchronize in a context with the same flag.
 
 #include <exception>
@@ -14,8 +15,9 @@
 
 int main(int argc, char** argv) {
   using namespace flotilla;
-  CLI::App app{"Measures what waiting costs, by the schedule of the device: the first of FLOTILLA_DEVICES",
-               "bench_waiting"};
+  CLI::App app{
+      "Measures what waiting costs, by the schedule of the device: the first of FLOTILLA_DEVICES",
+      "bench_waiting"};
   std::string json;
   bool quick = false;
   app.add_option("--json", json, "write the report to this file, too");

@@ -72,9 +72,9 @@ row measure_flotilla(schedule how, lengths const& of) {
                              ": FLOTILLA_SETTINGS or FLOTILLA_CONFIG says another"};
   }
   auto const spinning = ships.kernels.kernel<unsigned long long>("spin").on({1}, {1});
-  return measure({.schedule = how, .who = "flotilla"}, of,
-                 [&] { ships.rt.submit(ships.null).wait(); },
-                 [&](unsigned long long ns) { ships.rt.submit(spinning(ns)).wait(); });
+  return measure(
+      {.schedule = how, .who = "flotilla"}, of, [&] { ships.rt.submit(ships.null).wait(); },
+      [&](unsigned long long ns) { ships.rt.submit(spinning(ns)).wait(); });
 }
 
 row measure_driver(schedule how, lengths const& of) {

@@ -16,7 +16,8 @@ namespace flotilla::bench {
 namespace {
 
 constexpr char const* not_comparable =
-    "CPU devices compute on the processors: shares while kernels run hold the kernels' own work, and latencies are no "
+    "CPU devices compute on the processors: shares while kernels run hold the kernels' own work, "
+    "and latencies are no "
     "GPU's";
 
 }  // namespace
@@ -37,8 +38,8 @@ void print_rows(std::ostream& out, report const& of) {
   out << "device: " << of.device << "\ndriver: " << of.driver
       << "\nprocessors: " << std::thread::hardware_concurrency() << "\n\n";
   char line[256];
-  std::snprintf(line, sizeof line, "%-10s %-9s %9s %9s %11s %11s %11s\n", "schedule", "who", "p50 us",
-                "p99 us", "% at 50 us", "% at 5 ms", "% idle");
+  std::snprintf(line, sizeof line, "%-10s %-9s %9s %9s %11s %11s %11s\n", "schedule", "who",
+                "p50 us", "p99 us", "% at 50 us", "% at 5 ms", "% idle");
   out << line;
   for (row const& each : of.rows) {
     std::snprintf(line, sizeof line, "%-10s %-9s %9.2f %9.2f %11.1f %11.1f %11.3f\n",
@@ -50,7 +51,9 @@ void print_rows(std::ostream& out, report const& of) {
   for (target const& each : targets_of(of)) {
     std::snprintf(line, sizeof line, "%s: %.3f %% of a processor, at most %.3g %%: %s\n",
                   each.what.c_str(), each.share * 100, each.most * 100,
-                  !each.judged ? "not comparable" : each.share <= each.most ? "met" : "NOT MET");
+                  !each.judged              ? "not comparable"
+                  : each.share <= each.most ? "met"
+                                            : "NOT MET");
     out << line;
   }
   if (!of.on_gpus) { out << "not comparable: " << not_comparable << '\n'; }

@@ -137,7 +137,9 @@ class FLOTILLA_EXPORT runtime {
   bool pump();
 
   /// Waits until every task submitted before has ended, helping; then runs the continuations that are due.
-  /// Errors stay with their tickets.
+  /// Errors stay with their tickets. In between it waits as the devices that have work are set (see `schedule`); where all
+  /// of them block, nothing is left to launch and no continuation is open, it sleeps until the driver says that a task
+  /// has ended. The destructor waits in the same way.
   /// @throws would_deadlock  inside a callable.
   void wait_idle();
 

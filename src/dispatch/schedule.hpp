@@ -11,7 +11,8 @@ namespace flotilla::dispatch {
 /// What `how` comes to: `automatic` by the driver's rule for CU_CTX_SCHED_AUTO, every other is itself.
 /// @param contexts    in the process, a count
 /// @param processors  of the machine, a count
-[[nodiscard]] constexpr schedule resolved(schedule how, device_kind kind, unsigned contexts, unsigned processors) noexcept {
+[[nodiscard]] constexpr schedule resolved(schedule how, device_kind kind, unsigned contexts,
+                                          unsigned processors) noexcept {
   if (how != schedule::automatic) { return how; }
   // A CPU device computes on the processors that a spinning thread would keep busy.
   if (kind == device_kind::cpu) { return schedule::yield; }
@@ -51,9 +52,9 @@ class schedules {
 /// it would be in the way of the thread that is asked for when there is work.
 [[nodiscard]] constexpr bool lingers(schedule of_worker) noexcept { return of_worker != schedule::blocking; }
 
-/// How long a thread sleeps that has only time to sleep on, for the `round`-th time (from 1) since something moved: twice
-/// as long each time, to half a millisecond. What has taken long already is not hurt by being seen a little late, and a
-/// thread that wakes costs some 10 us of a processor, however little it then does.
+/// How long a thread sleeps that has only time to sleep on, for the `round`-th time (from 1) since something moved:
+/// twice as long each time, to half a millisecond. What has taken long already is not hurt by being seen a little late,
+/// and a thread that wakes costs some 10 us of a processor, however little it then does.
 [[nodiscard]] constexpr std::chrono::microseconds nap(unsigned round) noexcept {
   return std::chrono::microseconds{round < 6 ? 10 << round : 500};
 }

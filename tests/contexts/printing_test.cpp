@@ -19,7 +19,8 @@ namespace {
 
 using Printing = contexts_test;
 
-/// This process's standard output, from now to its end: a file. For a child, which prints nothing of its own.
+/// This process's standard output, from now to its end: a file. For a child, which prints nothing of
+/// its own.
 class captured_output {
  public:
   captured_output() {
@@ -37,7 +38,9 @@ class captured_output {
   [[nodiscard]] unsigned lines(std::string const& begin) const {
     std::ifstream read{path_};
     unsigned found = 0;
-    for (std::string line; std::getline(read, line);) { found += line.starts_with(begin) ? 1u : 0u; }
+    for (std::string line; std::getline(read, line);) {
+      found += line.starts_with(begin) ? 1u : 0u;
+    }
     return found;
   }
 
@@ -45,16 +48,18 @@ class captured_output {
   char path_[32] = "/tmp/flotilla-printf-XXXXXX";
 };
 
-// C4.58: what tasks of every device have printed has appeared when `flush_printf` returns, and can be
-// asked for again
+// C4.58: what tasks of every device have printed has appeared when `flush_printf` returns, and can
+// be asked for again
 TEST_F(Printing, AppearsAtAFlush) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
     runtime rt{{.devices = device_spec(1), .workers = 1}};
-    auto const print_lines = rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
+    auto const print_lines =
+        rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
     for (unsigned round = 1; round <= 3; ++round) {
       for (device const& each : rt.devices()) {
-        rt.submit(print_lines.on({1}, {32})(each.ordinal.value, 10u), {.device = each.ordinal}).wait();
+        rt.submit(print_lines.on({1}, {32})(each.ordinal.value, 10u), {.device = each.ordinal})
+            .wait();
       }
       rt.flush_printf();
       for (device const& each : rt.devices()) {
@@ -71,7 +76,8 @@ TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
     runtime rt{{.devices = device_spec(1), .workers = 1}};
-    auto const print_lines = rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
+    auto const print_lines =
+        rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
     test_program const program{rt};
     held_word word{rt};
     ticket const held = rt.submit(word.launch_of(program));

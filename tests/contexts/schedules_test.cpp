@@ -1,5 +1,5 @@
-// A runtime's threads follow the schedules of its devices: whatever a thread waits for, and whoever has
-// nothing to do.
+// A runtime's threads follow the schedules of its devices: whatever a thread waits for, and whoever
+// has nothing to do.
 #include "contexts_test.hpp"
 
 #include <chrono>
@@ -27,7 +27,7 @@ runtime_options set_to(schedule how, int devices = 1) {
   return made;
 }
 
-/// What `wait` takes of a processor for each second that a kernel is held, until it was held for `gone` or has taken
+/// What `wait` takes of a processor while a kernel is held, until it was held for `gone` or has taken
 /// that much.
 double share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> const& wait,
                      std::chrono::milliseconds gone = 400ms) {
@@ -52,9 +52,13 @@ std::vector<way> all_ways() {
   return {{"wait", [](runtime&, ticket const& of) { of.wait(); }},
           {"wait_for", [](runtime&, ticket const& of) { EXPECT_TRUE(of.wait_for(patience)); }},
           {"wait_any",
-           [](runtime&, ticket const& of) { EXPECT_EQ(wait_any(std::span{&of, 1}), 0u); }},
+           [](runtime&, ticket const& of) {
+             EXPECT_EQ(wait_any(std::span{&of, 1}), 0u);
+           }},
           {"completion::wait",
-           [](runtime&, ticket const& of) { when_all(std::span{&of, 1}).wait(); }},
+           [](runtime&, ticket const& of) {
+             when_all(std::span{&of, 1}).wait();
+           }},
           {"wait_idle", [](runtime& rt, ticket const&) { rt.wait_idle(); }}};
 }
 
@@ -73,9 +77,8 @@ TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
     ticket const held = rt.submit(word.launch_of(program));
     EXPECT_TRUE(eventually([&] { return word.started(); }));
     // Until it has taken so much: however busy the machine is.
-    auto const taken =
-        taken_while_waiting([&] { each.wait(rt, held); }, [&] { word.release(); },
-                            [](auto so_far, auto) { return so_far >= 100ms; });
+    auto const taken = taken_while_waiting([&] { each.wait(rt, held); }, [&] { word.release(); },
+                                           [](auto so_far, auto) { return so_far >= 100ms; });
     EXPECT_GE(taken, 100ms) << each.name;
   }
 }
@@ -88,7 +91,8 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   ticket const held = rt.submit(word.launch_of(program));
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_FALSE(held.wait_for(20ms));
-  // The best of several, since a thread may be kept from its processor: 0.5 ms would be seen in each.
+  // The best of several, since a thread may be kept from its processor: 0.5 ms would be seen in
+  // each.
   auto best = std::chrono::nanoseconds::max();
   for (int i = 0; i < 50; ++i) {
     auto const until = std::chrono::steady_clock::now() + 4ms;
@@ -129,16 +133,19 @@ TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
     runtime rt{set_to(how)};
     test_program const program{rt};
     rt.submit(program.nothing.on({1}, {1})()).wait();
-    // Workers leave after their linger, and oneTBB's threads sleep a while later: not when, but that.
+    // Workers leave after their linger, and oneTBB's threads sleep a while later: not when, but
+    // that.
     double share = 1;
     EXPECT_TRUE(eventually([&] {
       share = share_taken_while([] { std::this_thread::sleep_for(300ms); });
       return share < 0.001;
-    })) << to_string(how) << ": " << share;
+    })) << to_string(how)
+        << ": " << share;
   }
 }
 
-// requirement: while a thread sleeps for a blocking device, no other thread of the process takes a processor in its place
+// requirement: while a thread sleeps for a blocking device, no other thread of the process takes a
+// processor in its place
 TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
   runtime rt{set_to(schedule::blocking)};
   auto const doze = rt.load(test_contexts_kernels).kernel<unsigned long long>("doze").on({1}, {1});
@@ -149,8 +156,7 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
   } const ways[] = {
       {"wait", [&] { rt.submit(doze(5'000'000ull)).wait(); }},
       {"wait_for", [&] { EXPECT_TRUE(rt.submit(doze(5'000'000ull)).wait_for(patience)); }},
-      {"then",
-       [&] { rt.submit(doze(5'000'000ull)).then([](std::exception_ptr) {}).wait(); }},
+      {"then", [&] { rt.submit(doze(5'000'000ull)).then([](std::exception_ptr) {}).wait(); }},
       {"wait_idle",
        [&] {
          static_cast<void>(rt.submit(doze(5'000'000ull)));
@@ -161,7 +167,8 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
     double const share = share_taken_while([&] {
       for (int i = 0; i < 60; ++i) { each.wait(); }
     });
-    // Some 5 %, or 10 where the thread has only time to sleep on; who spins or yields takes all of one.
+    // Some 5 %, or 10 where the thread has only time to sleep on; who spins or yields takes all of
+    // one.
     EXPECT_LT(share, 0.25) << each.name;
   }
 }

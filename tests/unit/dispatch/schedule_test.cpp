@@ -76,7 +76,8 @@ TEST(Schedule, OfTwoGroupsIsThatOfAllTheirDevices) {
   EXPECT_EQ(one.together(schedule::spin), schedule::yield);
 }
 
-// requirement: an idle worker spins where waiters spin, yields where they yield, and leaves where they sleep
+// requirement: an idle worker spins where waiters spin, yields where they yield, and leaves where
+// they sleep
 TEST(Schedule, OfAWorkerIsTheDevicesButForSpinningBesideCpuDevices) {
   for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking}) {
     EXPECT_EQ(of_worker(how, device_kind::gpu), how);
