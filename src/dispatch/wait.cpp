@@ -182,6 +182,7 @@ bool core::something_left() const noexcept {
 }
 
 schedule core::resolved(schedule how) const noexcept {
+  if (how != schedule::automatic) { return how; }
   static unsigned const processors = std::thread::hardware_concurrency();  // a system call, each time it is asked
   return dispatch::resolved(how, api().kind, context::live_contexts(), processors);
 }
