@@ -83,6 +83,7 @@ std::optional<ticket> runtime::try_submit(work&& what, task_options const& optio
 
 bool runtime::pump() { return core_->pump(); }
 void runtime::wait_idle() { core_->wait_idle(); }
+void runtime::flush_printf() { core_->flush_printf(); }
 void runtime::close() noexcept { core_->close(); }
 
 runtime::memory_info runtime::memory(device_ordinal device) const {

@@ -87,7 +87,8 @@ class FLOTILLA_EXPORT completion {
   [[nodiscard]] bool ready() const;
 
   /// Waits until it has come, and throws what went wrong, as often as it is asked. The caller helps: it
-  /// launches tasks, ends them, and runs callables given to `then`, whoever gave them.
+  /// launches tasks, ends them, and runs callables given to `then`, whoever gave them. In between it waits as the devices
+  /// that have work are set (see `schedule`).
   /// @throws would_deadlock  It has not come, and the caller is inside a callable or a continuation of this
   ///                         runtime, which must not wait for another. Use `then` or co_await there.
   /// @throws what the callable threw; of `when_all` the error of the task that was seen to fail first
@@ -126,7 +127,8 @@ class FLOTILLA_EXPORT completion {
 /// Cost     an allocation, and one more for each task.
 [[nodiscard]] FLOTILLA_EXPORT completion when_all(std::span<ticket const> tickets);
 
-/// Waits until one of the tasks has ended, well or badly, helping as ticket::wait does.
+/// Waits until one of the tasks has ended, well or badly, helping as ticket::wait does, and in between as the tasks'
+/// devices are set (see `schedule`).
 /// @return its index in `tickets`; of several that have ended, the lowest. Ask that ticket for its error.
 /// @throws invalid_argument  There is no ticket, or one names no task.
 /// @throws wrong_runtime     The tickets are of different runtimes.

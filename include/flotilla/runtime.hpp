@@ -55,7 +55,8 @@ struct runtime_options {
   int workers = automatic;
   /// Tasks submitted to one device and not ended, a count in [64, 65000]. Empty: as settings say, else 16384.
   std::optional<std::size_t> window{};
-  /// How long a worker looks for more work before it leaves.
+  /// How long a worker looks for more work before it leaves: spinning or yielding, as the devices' schedules say.
+  /// Where all of them block it leaves at once, whatever this is.
   std::chrono::microseconds linger{50};
   /// Over what the environment says (see settings.hpp).
   flotilla::settings settings{};
@@ -136,9 +137,23 @@ class FLOTILLA_EXPORT runtime {
   bool pump();
 
   /// Waits until every task submitted before has ended, helping; then runs the continuations that are due.
-  /// Errors stay with their tickets.
+  /// Errors stay with their tickets. In between it waits as the devices that have work are set (see `schedule`); where all
+  /// of them block, nothing is left to launch and no continuation is open, it sleeps until the driver says that a task
+  /// has ended. The destructor waits in the same way.
   /// @throws would_deadlock  inside a callable.
   void wait_idle();
+
+  /// Has what kernels printed (`printf` in device code) appear on this process's standard output: a driver keeps it in
+  /// a buffer of the context until it is waited for (`limits.printf_fifo`: when that is full, text is lost). Of every
+  /// task that has ended, on any device, it has appeared when this returns; of others it may have. A control operation.
+  /// @throws would_deadlock  inside a callable, whose own stream would be waited for.
+  /// @throws driver_error, poisoned  A device failed; what it printed is lost.
+  /// @throws used_after_fork
+  /// Threads  any, also inside a continuation.
+  /// Blocks   for each device in turn until all that has been launched there is done, with its lease: nothing new is
+  ///          launched there meanwhile, so a kernel in flight must not wait for a task to come.
+  /// Cost     a cuCtxSynchronize a device, which waits as the device's schedule says.
+  void flush_printf();
 
   /// Refuses new tasks from now on; those submitted still run and end. Does not wait.
   void close() noexcept;

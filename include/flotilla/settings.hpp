@@ -19,8 +19,24 @@
 
 namespace flotilla {
 
-/// How a thread waits for a device: the flag of the device's context, and what waits of tickets do.
-/// `automatic` spins, unless there are more contexts in the process than processors: then it yields.
+/// How threads wait for a device. It is the scheduling flag of the device's context, which the driver's own waits
+/// follow (cuCtxSynchronize, cuStreamSynchronize; an event that blocks has a flag of its own besides). Everything in a
+/// runtime that waits does the same, and so does every worker that looks out for work:
+/// * `spin`: looks again and again and keeps its processor. Seen soonest; takes all of a processor.
+/// * `yield`: offers its processor to others between two looks (sched_yield); after 2000 looks at which nothing had
+///   moved it sleeps 50 us in between.
+/// * `blocking`: sleeps. Until the driver says that the work is done, where the work is on a stream; else (not launched
+///   yet, a callable, a wait with a time limit, for the first of several, for a completion) it looks after 20, 40, 80,
+///   160, 320 and then every 500 us since something last moved. No worker lingers where all devices block.
+/// * `automatic`: the rule of CU_CTX_SCHED_AUTO: yield where there are more active contexts than processors, else spin.
+///   Contexts are this process's as flotilla knows them, of runtimes and `floating_context`s; processors those that
+///   this process may use. On CPU devices waits yield: these compute on the processors.
+///
+/// What waits for several devices (`wait_idle`, `wait_any`, completions, a task for any device that none has taken)
+/// spins where any of them spins, else yields where any yields, and sleeps only where all of them block. For `wait_idle`
+/// and completions the devices are those that have work. Workers never spin for CPU devices, and where nobody waits for
+/// them (a full device, tasks with continuations) they take automatic for yield. Whatever the schedule, a submit that
+/// waits for room in a large window sleeps between two looks, and a control operation until it has the lease.
 enum class schedule { automatic, spin, yield, blocking };
 
 /// Where shared memory and L1 cache share hardware, which one kernels prefer. A kernel's own wins.

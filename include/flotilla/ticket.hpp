@@ -59,14 +59,18 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// Waits until the task has ended, and throws what went wrong with it, as often as it is asked.
   /// The caller helps while it waits: it launches tasks that nobody has launched yet, and runs callables
   /// that it submitted itself or that stand between it and this task.
-  /// @param how  How to wait; by default as the task's device is set.
+  /// @param how  How to wait; by default as the task's device is set (see `schedule`). It is this thread's alone: workers
+  ///             go by the devices' schedules. `blocking` sleeps on an event that is recorded behind all that the task's
+  ///             stream has been given so far: in a stream that others keep full it wakes later than the task ended.
   /// @throws driver_error, dependency_failed, poisoned, or what the callable threw
   /// @throws would_deadlock  The calling thread is inside a callable, and only that thread could let this
   ///                         task go on. Nothing has changed; the task still runs, and ends, later.
   /// Threads  any, also inside a callable and inside an oneTBB task; no oneTBB task is run while waiting.
   void wait(std::optional<schedule> how = std::nullopt) const;
 
-  /// The same for a limited time; throws as `wait` does once the task has ended badly.
+  /// The same for a limited time; throws as `wait` does once the task has ended badly. Waits as the task's device is set;
+  /// the driver has no wait with an end, so with `blocking` it sleeps a time and looks, as `schedule` says, and not past
+  /// `when`: to be seen up to 0.5 ms late is the price of a time limit.
   /// @return whether the task has ended; false changes nothing.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>

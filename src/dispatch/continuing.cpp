@@ -119,22 +119,11 @@ bool core::collect_watched() {
 
 void core::idle_polling(unsigned round) {
   // Nobody waits: only a device that is set to spin is looked at without a pause.
-  schedule how = schedule::yield;
-  for (auto const& each : devices_) {
-    if (!each->has_batches()) { continue; }
-    schedule const own = *each->context.effective().schedule;
-    if (own == schedule::spin) { how = own; }
-    if (own == schedule::blocking && how == schedule::yield) { how = own; }
-  }
-  if (how == schedule::blocking) {
-    std::this_thread::sleep_for(std::chrono::microseconds{50});
-  } else {
-    idle(how, std::nullopt, true, round);
-  }
+  idle(of_worker(schedule_of_busy(schedule::yield), api().kind), round);
 }
 
 void core::end_continuations() noexcept {
-  while (true) {
+  for (unsigned round = 1;; ++round) {
     // A continuation that runs may have submitted a task just before the runtime closed: only what was seen to be at
     // rest before and after the wait is at rest.
     std::uint64_t const before = continuations_->uses();
@@ -142,9 +131,12 @@ void core::end_continuations() noexcept {
     wait_until_idle(unused.close_epoch());
     bool ran = false;
     while (run_continuations()) { ran = true; }
-    if (ran) { continue; }
+    if (ran) {
+      round = 0;
+      continue;
+    }
     if (rests && continuations_->uses() == before && continuations_->end()) { return; }
-    std::this_thread::sleep_for(std::chrono::microseconds{20});
+    std::this_thread::sleep_for(nap(round));  // one runs on another thread: user code, which can take any time
   }
 }
 
@@ -167,7 +159,7 @@ bool core::wait(completion_state const& of, std::optional<std::chrono::steady_cl
     if (helped) {
       waited.moved();
     } else {
-      idle(resolved(schedule::automatic), std::nullopt, true, waited.round());
+      idle(schedule_of_busy(resolved(schedule::automatic)), waited.round(), until);
     }
   }
   return true;
@@ -193,12 +185,11 @@ std::optional<std::size_t> core::wait_any(std::span<ticket const> of,
     if (callable_frame::innermost(*this) != nullptr) {
       throw would_deadlock("a wait for the first of several tasks inside a callable, which may be what they wait for");
     }
-    schedule how = schedule::automatic;
+    schedules how;
     bool open = false;
     for (ticket const& each : of) {
       slot& task = at(each.id().slot);
-      std::uint32_t const device = task.device.load(std::memory_order_relaxed);
-      if (how == schedule::automatic && device != 0) { how = *queue(device - 1).context.effective().schedule; }
+      how.add(schedule_of(task.device.load(std::memory_order_relaxed)));
       if (task.end.load(std::memory_order_acquire) != 0) { continue; }
       open = true;
       static_cast<void>(mark_wanted(each.id().slot));
@@ -211,7 +202,7 @@ std::optional<std::size_t> core::wait_any(std::span<ticket const> of,
     if (helped) {
       waited.moved();
     } else {
-      idle(resolved(how), std::nullopt, true, waited.round());
+      idle(how.together(resolved(schedule::automatic)), waited.round(), until);
     }
   }
   return first;

@@ -1,4 +1,6 @@
 // Control operations: what needs a context but is no task.
+#include <cstdio>
+
 #include <flotilla/error.hpp>
 
 #include "base/fork_guard.hpp"
@@ -32,6 +34,23 @@ void core::control(unsigned device, std::function<void(device_queue&)> const& op
   }
   second_look const after{*this, queue, held};
   run();
+}
+
+void core::flush_printf() {
+  check_process();
+  if (callable_frame::innermost(*this) != nullptr) {
+    throw would_deadlock("flush_printf inside a callable: it waits for all that its device is at, this callable's stream "
+                         "included");
+  }
+  for (unsigned i = 0; i < devices_.size(); ++i) {
+    if (is_poisoned()) { std::rethrow_exception(poison_->error); }
+    control(i, [&](device_queue& queue) {
+      CUresult const answer = queue.context.api().ctx_synchronize();
+      note(answer, queue);
+      driver::check(answer, "cuCtxSynchronize", queue.context.subject());
+    });
+  }
+  std::fflush(stdout);  // where the driver put it into the C library's buffer
 }
 
 std::uintptr_t core::allocate(unsigned device, std::size_t bytes) {

@@ -68,6 +68,7 @@ core::core(runtime_options options)
       context::request const& asked = requests_[each.ordinal.value];
       devices_.push_back(std::make_unique<device_queue>(*this, each.ordinal.value, chosen_.api, each, asked,
                                                         asked.settings.window.value_or(default_window)));
+      schedules_.add(*devices_.back()->context.effective().schedule);
     }
   } catch (...) {
     for (auto const& each : devices_) {

@@ -22,6 +22,7 @@
 #include "dispatch/failure.hpp"
 #include "dispatch/kernel_table.hpp"
 #include "dispatch/limbo.hpp"
+#include "dispatch/schedule.hpp"
 #include "dispatch/slot_pool.hpp"
 #include "dispatch/worker_pool.hpp"
 
@@ -111,6 +112,7 @@ class core {
   // ---- control.cpp ----
   /// Runs `operation` with the context of `device` current, as soon as this thread gets the lease.
   void control(unsigned device, std::function<void(device_queue&)> const& operation);
+  void flush_printf();
   [[nodiscard]] std::uintptr_t allocate(unsigned device, std::size_t bytes);
   [[nodiscard]] std::uintptr_t allocate_host(std::size_t bytes);
   void release(limbo::kinds kind, unsigned device, std::uintptr_t address) noexcept;
@@ -182,7 +184,17 @@ class core {
   [[nodiscard]] device_counters counters(unsigned device);
   [[nodiscard]] std::vector<worker_counters> worker_counts() const { return workers_.counters(); }
   void close() noexcept { closed_.store(true, std::memory_order_release); }
+  /// What it comes to just now: see schedule.hpp.
   [[nodiscard]] schedule resolved(schedule how) const noexcept;
+  /// Of all devices together, as a worker has it that looks out for work.
+  [[nodiscard]] schedule schedule_of_workers() const noexcept {
+    return of_worker(schedules_.together(resolved(schedule::automatic)), api().kind);
+  }
+  /// Of the devices that have work, together; of all where none has. `automatic`: what that comes to.
+  [[nodiscard]] schedule schedule_of_busy(schedule automatic) const noexcept;
+  /// Spins, yields or sleeps once. @param round  How often since something moved. @param until  Sleeps no longer.
+  void idle(schedule how, unsigned round,
+            std::optional<std::chrono::steady_clock::time_point> until = std::nullopt) const;
   void wake(device_queue const& because) noexcept;
   /// Drains `queue` as a worker does, if its lease is free. @return whether anything moved.
   bool drain_if_free(device_queue& queue, drainer who, std::function<bool()> const& stop = {});
@@ -247,7 +259,10 @@ class core {
   void check_deadlock_on_lease(unsigned device);
   [[nodiscard]] bool is_over(std::uint64_t what);
   void refuse_deadlock(std::uint64_t mine);
-  void idle(schedule how, std::optional<task_id> id, bool timed, unsigned round);
+  /// Of the device whose ordinal is one less; 0: not known yet.
+  [[nodiscard]] schedule schedule_of(std::uint32_t device) const noexcept;
+  /// Sleeps on the driver, where the task is one that can be slept on. @return whether it has ended.
+  [[nodiscard]] bool sleep_until_ended(task_id id);
   void release_successors(slot_address task, std::uint64_t generation) noexcept;
   /// Takes what is parked on the task and leaves its list as `leave`: empty or closed. `use(queue, address)` of each.
   template <class Use>
@@ -261,6 +276,7 @@ class core {
   context::choice chosen_;
   std::vector<context::request> requests_;
   std::vector<std::unique_ptr<device_queue>> devices_;
+  schedules schedules_;                 // of all devices, as granted: they never change
   slot_pool any_pool_;
   failure_table failures_;
   std::shared_ptr<continuations> const continuations_;  // completions may outlive this

@@ -136,13 +136,14 @@ slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
   // every slot that comes back takes the core, or half of it, from the one that brings them.
   std::chrono::nanoseconds const worth_sleeping = std::chrono::nanoseconds{4} * slots.window();
   bool const large = worth_sleeping > std::chrono::microseconds{20};
+  schedule const how = resolved(schedule_of(any ? 0 : where + 1));
   patience waited{*this};
   while (true) {
     check_usable();
     bool const helped = help(waited.who(), first, freed);
     if (helped) { waited.moved(); }
     // A look at one line until something has come back, rather than at every block: those who drain write there.
-    for (int i = 0; i < 8 && !freed(); ++i) {
+    for (int i = 0; i < 8 && how != schedule::blocking && !freed(); ++i) {
       for (int k = 0; k < 16; ++k) { pause(); }
     }
     bool const came = freed();
@@ -150,10 +151,10 @@ slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
     if (slot_address const got = came ? slots.take(mine.slots()) : slots.take_any(); got != no_slot) { return got; }
     if (waited.time_to_ask()) { ask_all(); }
     if (helped) { continue; }
-    if (large) {
+    if (large && how != schedule::blocking) {
       std::this_thread::sleep_for(worth_sleeping);
     } else if (!came) {
-      idle(schedule::yield, std::nullopt, true, waited.round());
+      idle(how, waited.round());
     }
   }
 }

@@ -101,9 +101,9 @@ bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clo
       waited.moved();
       continue;
     }
-    std::uint32_t const device = task.device.load(std::memory_order_relaxed);
-    schedule const own = device == 0 ? schedule::automatic : *queue(device - 1).context.effective().schedule;
-    idle(resolved(how.value_or(own)), id, until.has_value(), waited.round());
+    schedule const like = resolved(how.value_or(schedule_of(task.device.load(std::memory_order_relaxed))));
+    if (like == schedule::blocking && !until && sleep_until_ended(id)) { continue; }
+    idle(like, waited.round(), until);
   }
   if (auto const why = result(id)) { std::rethrow_exception(why->error); }
   return true;
@@ -162,33 +162,33 @@ bool core::help(drainer who, std::optional<unsigned> first, std::function<bool()
   return moved;
 }
 
-void core::idle(schedule how, std::optional<task_id> id, bool timed, unsigned round) {
+void core::idle(schedule how, unsigned round, std::optional<clock::time_point> until) const {
   if (how == schedule::spin) {
     for (int i = 0; i < 16; ++i) { base::pause(); }
     // A CPU device computes on some processor: a thread that never lets go of one may be what it waits for.
     if (api().kind == device_kind::cpu && round % 16 == 0) { std::this_thread::yield(); }
     return;
   }
-  if (how == schedule::yield) {
-    // Where nothing moves for long, yielding is spinning by another name.
-    if (round < 2000) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds{50});
-    }
+  // Where nothing moves for long, yielding is spinning by another name.
+  if (how == schedule::yield && round < 2000) {
+    std::this_thread::yield();
     return;
   }
+  std::chrono::nanoseconds sleep = how == schedule::yield ? std::chrono::microseconds{50} : nap(round);
+  if (until) { sleep = std::clamp<std::chrono::nanoseconds>(*until - clock::now(), std::chrono::nanoseconds{0}, sleep); }
+  std::this_thread::sleep_for(sleep);
+}
+
+bool core::sleep_until_ended(task_id id) {
   // In single-threaded mode nobody else moves what is left to do: only with nothing left may the thread sleep.
-  if (id && !timed && !(single_threaded() && something_left())) {
-    end_mark const end{at(id->slot).end.load(std::memory_order_acquire)};
-    if (end.launched() && !device_queue::is_work_lane(end.lane()) && !has_ended(*id)) {
-      device_queue& queue = *devices_[end.device()];
-      note(queue.sleep_until_done(end.lane()), queue);
-      return;
-    }
-  }
-  // Not launched yet, or not for ever: nothing to sleep on but time.
-  std::this_thread::sleep_for(std::chrono::microseconds{std::min(20u * round, 500u)});
+  if (single_threaded() && something_left()) { return false; }
+  end_mark const end{at(id.slot).end.load(std::memory_order_acquire)};
+  if (!end.launched() || device_queue::is_work_lane(end.lane())) { return false; }
+  if (has_ended(id)) { return true; }
+  device_queue& queue = *devices_[end.device()];
+  note(queue.sleep_until_done(end.lane()), queue);
+  // Not so where the driver refused, or the stream was not told to write the number: who asked again at once would spin.
+  return has_ended(id);
 }
 
 bool core::something_left() const noexcept {
@@ -197,10 +197,21 @@ bool core::something_left() const noexcept {
 
 schedule core::resolved(schedule how) const noexcept {
   if (how != schedule::automatic) { return how; }
-  // CPU devices compute on the processors that a spinning thread would keep busy.
-  if (api().kind == device_kind::cpu) { return schedule::yield; }
-  // The documented rule of CU_CTX_SCHED_AUTO.
-  return context::live_contexts() > std::thread::hardware_concurrency() ? schedule::yield : schedule::spin;
+  static unsigned const processors = std::thread::hardware_concurrency();  // a system call, each time it is asked
+  return dispatch::resolved(how, api().kind, context::live_contexts(), processors);
+}
+
+schedule core::schedule_of(std::uint32_t device) const noexcept {
+  // While any device may take the task, it is waited for as for all of them.
+  return device == 0 ? schedules_.together(resolved(schedule::automatic)) : *queue(device - 1).context.effective().schedule;
+}
+
+schedule core::schedule_of_busy(schedule automatic) const noexcept {
+  schedules busy;
+  for (auto const& each : devices_) {
+    if (each->has_batches() || each->needs_drain()) { busy.add(*each->context.effective().schedule); }
+  }
+  return (busy.empty() ? schedules_ : busy).together(automatic);
 }
 
 bool core::pump() {
@@ -236,7 +247,18 @@ bool core::wait_until_idle(std::uint64_t epoch) {
     if (help(drainer{}, std::nullopt, [] { return false; })) { waited.moved(); }
     if (run_continuations()) { waited.moved(); }  // a task that is open may need what one of them does
     if (waited.time_to_ask()) { ask_all(); }
-    idle(schedule::yield, std::nullopt, true, waited.round());
+    schedule const how = schedule_of_busy(resolved(schedule::automatic));
+    // All that is open is on streams, and nothing comes of its ends that only this thread may do: it can sleep on one.
+    if (how == schedule::blocking && !something_left() && !has_continuations()) {
+      std::uint64_t const now = generation_word{at(*open).generation.load(std::memory_order_acquire)}.generation();
+      task_id const first{this, *open, now};
+      // One that has ended is open until it is collected, by who has the lease: no end to sleep until.
+      if (!has_ended(first) && sleep_until_ended(first)) {
+        waited.moved();
+        continue;
+      }
+    }
+    idle(how, waited.round());
   }
   return false;
 }

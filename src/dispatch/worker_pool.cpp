@@ -126,6 +126,7 @@ void worker_pool::work(record& mine) {
   // it may run user code, which can take any time, and asks for another one.
   bool polling = false;
   unsigned round = 0;
+  schedule how = schedule::yield;  // to look out for work
   clock::time_point next_question = last_work + std::chrono::milliseconds{5};
   auto const stop_polling = [&] {
     if (!polling) { return; }
@@ -183,10 +184,16 @@ void worker_pool::work(record& mine) {
       continue;
     }
     if (waiting && !owner_.is_poisoned()) {
-      // Something is left that only time moves on: a lane that is full, a copy under way.
-      std::this_thread::yield();
-      if (clock::now() - last_work > std::chrono::milliseconds{1}) {
-        std::this_thread::sleep_for(std::chrono::microseconds{20});
+      // Something is left that only time moves on: a lane that is full, a copy under way. Nobody waits for this thread:
+      // automatic yields here, and who yields looks seldom once it has been at it for long.
+      schedule const like = of_worker(owner_.schedule_of_busy(schedule::yield), owner_.api().kind);
+      if (like != schedule::yield) {
+        owner_.idle(like, ++round);
+      } else {
+        std::this_thread::yield();
+        if (clock::now() - last_work > std::chrono::milliseconds{1}) {
+          std::this_thread::sleep_for(std::chrono::microseconds{20});
+        }
       }
       {
         std::lock_guard const lock{shared_->mutex};
@@ -201,10 +208,11 @@ void worker_pool::work(record& mine) {
       if (shared_->closed) { return; }
       continue;
     }
-    if (clock::now() - last_work < linger_) {
+    if (!looking_out) { how = owner_.schedule_of_workers(); }  // asked once, and not in every look
+    if (lingers(how) && clock::now() - last_work < linger_) {
       look_out(true);
-      // A CPU device computes on the processors that a spinning worker would keep busy.
-      if (owner_.api().kind == device_kind::cpu) {
+      // A look, and no more than a pause between two: 16 of them, as waiters make, would be seen in every lone task.
+      if (how == schedule::yield) {
         std::this_thread::yield();
       } else {
         base::pause();

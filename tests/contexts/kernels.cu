@@ -90,4 +90,11 @@ extern "C" __global__ void where_blocks_ran(unsigned* seen, unsigned count,
   while (flotilla_globaltimer() - begin < nanoseconds) {}
 }
 
+// Takes so long, and on a CPU device next to none of its processor: what a process takes meanwhile is
+// its host threads'.
+extern "C" __global__ void doze(unsigned long long nanoseconds) {
+  unsigned long long const begin = flotilla_globaltimer();
+  while (flotilla_globaltimer() - begin < nanoseconds) { __nanosleep(1000000); }
+}
+
 extern "C" __global__ void trap_now() { __trap(); }

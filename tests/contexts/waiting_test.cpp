@@ -1,14 +1,13 @@
 // What a thread does while it waits: spins, yields or sleeps; and what it waits for.
 #include "contexts_test.hpp"
 
-#include <pthread.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <atomic>
 #include <chrono>
 #include <optional>
 
+#include "processor_time.hpp"
 #include "support/eventually.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
@@ -18,38 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ContextWaiting = contexts_test;
-using clock = std::chrono::steady_clock;
-
-std::chrono::nanoseconds cpu_time_of(clockid_t which) {
-  timespec now{};
-  EXPECT_EQ(clock_gettime(which, &now), 0);
-  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
-}
-
-/// What a thread that waits takes of a processor until `enough` says so of (taken, gone by).
-template <class Wait, class Release, class Enough>
-std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
-  std::atomic<bool> begun{false}, released{false};
-  clockid_t of_waiter{};
-  std::chrono::nanoseconds taken{};
-  std::thread waiter{[&] {
-    EXPECT_EQ(pthread_getcpuclockid(pthread_self(), &of_waiter), 0);
-    auto const before = cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
-    begun = true;
-    wait();
-    taken = cpu_time_of(CLOCK_THREAD_CPUTIME_ID) - before;
-    EXPECT_TRUE(released) << "the wait ended before its task";
-  }};
-  EXPECT_TRUE(eventually([&] { return begun.load(); }));
-  auto const begin = clock::now();
-  auto const before = cpu_time_of(of_waiter);
-  EXPECT_TRUE(
-      eventually([&] { return enough(cpu_time_of(of_waiter) - before, clock::now() - begin); }));
-  released = true;
-  release();
-  waiter.join();
-  return taken;
-}
 
 constexpr auto much = 200ms;
 

@@ -1,0 +1,67 @@
+# Runs bench_waiting as briefly as it can, on a CPU device, and looks at what it says.
+#
+#   cmake -D PROGRAM=<bench_waiting> -D EXPECTED=report|refusal -D OUT=<file> -P check_waiting.cmake     FLOTILLA_DEVICES=cpu:1
+cmake_minimum_required(VERSION 3.25)
+
+execute_process(COMMAND "${PROGRAM}" --quick --json "${OUT}"
+  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+function(fail why)
+  message(FATAL_ERROR "bench_waiting: ${why}\nexit code ${exit_code}\n${said}\n${complained}")
+endfunction()
+if(EXPECTED STREQUAL "refusal")
+  if(NOT exit_code EQUAL 2 OR NOT complained MATCHES "refuses to report" OR NOT said STREQUAL "")
+    fail("a build that is not to be measured must say so and exit with 2")
+  endif()
+  return()
+endif()
+if(NOT exit_code EQUAL 0)
+  fail("it failed")
+endif()
+file(READ "${OUT}" report)
+
+# Each schedule has a row of flotilla's and one of its control.
+string(JSON count LENGTH "${report}" rows)
+if(NOT count EQUAL 8)
+  fail("${count} rows")
+endif()
+set(seen "")
+foreach(i RANGE 7)
+  foreach(key schedule who p50_us p99_us share_50us share_5ms share_idle)
+    string(JSON ${key} ERROR_VARIABLE missing GET "${report}" rows ${i} ${key})
+    if(missing)
+      fail("row ${i} has no ${key}")
+    endif()
+  endforeach()
+  list(APPEND seen "${schedule} ${who}")
+  if(NOT said MATCHES "\n${schedule} +${who} ")
+    fail("the table has no ${schedule}, ${who}")
+  endif()
+  if(NOT p50_us GREATER 0 OR p99_us LESS p50_us)
+    fail("${schedule}, ${who}: p50 ${p50_us}, p99 ${p99_us}")
+  endif()
+  if(who STREQUAL "flotilla" AND share_idle GREATER 0.001)
+    fail("an idle runtime with ${schedule} takes ${share_idle} of a processor")
+  endif()
+endforeach()
+foreach(schedule spin yield blocking automatic)
+  foreach(who flotilla driver)
+    if(NOT "${schedule} ${who}" IN_LIST seen)
+      fail("no row ${schedule}, ${who}")
+    endif()
+  endforeach()
+endforeach()
+
+# What cannot be compared is said, and not judged; what can is.
+string(JSON note GET "${report}" context note)
+string(JSON blocking TYPE "${report}" targets 0 met)
+string(JSON idle TYPE "${report}" targets 1 met)
+if(note STREQUAL "" OR NOT said MATCHES "\nnot comparable: CPU devices" OR NOT blocking STREQUAL "NULL"
+   OR NOT idle STREQUAL "BOOLEAN")
+  fail("shares on CPU devices: '${note}', ${blocking}, ${idle}")
+endif()
+
+execute_process(COMMAND "${PROGRAM}" --quick --json /nowhere/at/all.json
+  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(exit_code EQUAL 0 OR NOT complained MATCHES "/nowhere/at/all.json" OR NOT said STREQUAL "")
+  fail("--json /nowhere/at/all.json")
+endif()

@@ -1,0 +1,60 @@
+#pragma once
+// What threads take of the processors.
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/eventually.hpp"
+
+namespace flotilla::test {
+
+[[nodiscard]] inline std::chrono::nanoseconds cpu_time_of(clockid_t which) {
+  timespec now{};
+  EXPECT_EQ(clock_gettime(which, &now), 0);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+/// What a thread that waits takes of a processor until `enough` says so of (taken, gone by).
+template <class Wait, class Release, class Enough>
+std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
+  using clock = std::chrono::steady_clock;
+  std::atomic<bool> begun{false}, released{false};
+  clockid_t of_waiter{};
+  std::chrono::nanoseconds taken{};
+  std::thread waiter{[&] {
+    EXPECT_EQ(pthread_getcpuclockid(pthread_self(), &of_waiter), 0);
+    auto const before = cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
+    begun = true;
+    wait();
+    taken = cpu_time_of(CLOCK_THREAD_CPUTIME_ID) - before;
+    EXPECT_TRUE(released) << "the wait ended before its task";
+  }};
+  EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  auto const begin = clock::now();
+  auto const before = cpu_time_of(of_waiter);
+  EXPECT_TRUE(
+      eventually([&] { return enough(cpu_time_of(of_waiter) - before, clock::now() - begin); }));
+  released = true;
+  release();
+  waiter.join();
+  return taken;
+}
+
+/// What the whole process takes, as a part of one processor, while `what` runs.
+template <class What>
+[[nodiscard]] double share_taken_while(What what) {
+  auto const begin = std::chrono::steady_clock::now();
+  auto const before = cpu_time_of(CLOCK_PROCESS_CPUTIME_ID);
+  what();
+  auto const taken = cpu_time_of(CLOCK_PROCESS_CPUTIME_ID) - before;
+  return std::chrono::duration<double>(taken) /
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
+}
+
+}  // namespace flotilla::test
