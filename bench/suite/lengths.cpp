@@ -50,8 +50,9 @@ void add_flotilla(suite& to, int length_us, unsigned threads) {
               .what = "length",
               .backlog = tasks,
               .length_us = static_cast<double>(length_us)},
-             [=](figure&) {
+             [=](figure& at) {
                auto& ships = rig_for<fleet>({});
+               std::uint64_t const batches = ships.rt.counters(device_ordinal{0}).batches;
                launch const spin = ships.kernels.kernel<unsigned long long>("spin").on(
                    {1}, {threads})(static_cast<unsigned long long>(length_us) * 1000);
                auto const start = clock::now();
@@ -59,7 +60,11 @@ void add_flotilla(suite& to, int length_us, unsigned threads) {
                  static_cast<void>(ships.rt.submit(spin));
                }
                ships.rt.wait_idle();
-               return ns_each(start, tasks);
+               double const each = ns_each(start, tasks);
+               auto const launched = ships.rt.counters(device_ordinal{0}).batches - batches;
+               at.note = std::to_string(tasks / static_cast<std::int64_t>(std::max<std::uint64_t>(1, launched))) +
+                         " tasks a batch";
+               return each;
              });
 }
 

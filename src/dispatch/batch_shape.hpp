@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 
 namespace flotilla::dispatch {
 
@@ -16,23 +15,33 @@ struct batch_shape {
   std::uint32_t lanes = 8;  // to spread batches over
 };
 
-/// How long one kernel takes on one device, as seen from batches: each an upper bound, for a batch also waits for its
-/// turn, and for somebody to see its end. So the shortest of the last batches is believed.
+/// How long one kernel takes on one device, by what batches of it took there (see pace_probe).
 class kernel_pace {
  public:
-  void note(std::chrono::nanoseconds took, std::uint32_t depth) noexcept {
-    float const sample = static_cast<float>(took.count()) / static_cast<float>(std::max(depth, 1u));
-    shortest_ = std::min(shortest_, std::max(sample, 1.0F));
-    float const believed = std::min(shortest_, shortest_before_);
-    if (++seen_ == window) {
-      shortest_before_ = shortest_;
-      shortest_ = std::numeric_limits<float>::max();
-      seen_ = 0;
-    }
-    if (believed != nanoseconds_) {
-      nanoseconds_ = believed;
-      shape_ = shape_for(believed);
-    }
+  /// @param depth   how many tasks followed one another in the batch
+  /// @param chains  how many stood side by side on the device
+  void note(std::chrono::nanoseconds took, std::uint32_t depth, std::uint32_t chains) noexcept {
+    float const sample =
+        std::max(static_cast<float>(took.count()) - around_batch, 1.0F) / static_cast<float>(std::max(depth, 1u));
+    bool const known = nanoseconds_ != 0;
+    // Where the device's front end was what the chains waited for, their kernels may be of any length up to that: only
+    // news of shorter ones is news.
+    bool const says_little = static_cast<float>(chains) * front_end > 0.8F * sample;
+    if (known && says_little && sample >= nanoseconds_) { return ask_again_in(2 * interval_); }
+    // The shorter of two: a batch may have had to wait for something else on the device.
+    float const believed = known ? std::min(sample, last_) : sample;
+    bool const moved = known && (sample > 1.5F * nanoseconds_ || sample < nanoseconds_ / 1.5F);
+    last_ = sample;
+    nanoseconds_ = believed;
+    shape_ = shape_for(believed);
+    ask_again_in(moved ? 1 : 2 * interval_);
+  }
+
+  /// Asked once a batch: whether this one should be measured.
+  [[nodiscard]] bool due() noexcept {
+    if (until_due_ <= 1) { return true; }
+    --until_due_;
+    return false;
   }
 
   /// Launches of a kernel that nobody has seen run go out alone.
@@ -56,12 +65,17 @@ class kernel_pace {
   }
 
  private:
-  static constexpr std::uint32_t window = 4;  // batches; few, for a kernel's length may follow its arguments
+  // What a batch takes besides its kernels, and what the front end takes for one of them, on an H200.
+  static constexpr float around_batch = 4000;
+  static constexpr float front_end = 200;
+  static constexpr std::uint32_t most_interval = 16;  // batches; to measure one costs the host 2 us
+
+  void ask_again_in(std::uint32_t batches) noexcept { until_due_ = interval_ = std::min(batches, most_interval); }
 
   float nanoseconds_ = 0;  // 0: never seen
-  float shortest_ = std::numeric_limits<float>::max();
-  float shortest_before_ = std::numeric_limits<float>::max();
-  std::uint32_t seen_ = 0;
+  float last_ = 0;
+  std::uint32_t interval_ = 1;
+  std::uint32_t until_due_ = 1;
   batch_shape shape_;
 };
 

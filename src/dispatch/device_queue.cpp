@@ -12,7 +12,7 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     : owner(owner_core), index(number), info(where), context(std::move(api), where, asked), gate(context),
       pool(number, window), lanes_(std::min(asked.settings.lanes.value_or(launch_lanes), launch_lanes)),
       events_(context, CU_EVENT_DISABLE_TIMING),
-      blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this), templates_(context) {
+      blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this), templates_(context), probe_(context) {
   context::lease held = gate.take();
   context::current_scope const scope{held};
   try {
@@ -33,6 +33,7 @@ device_queue::~device_queue() = default;
 void device_queue::destroy_resources() noexcept {
   staging_.destroy();
   templates_.destroy();
+  probe_.destroy();
   events_.destroy();
   blocking_events_.destroy();
   for (auto const& each : driving_.lanes) { each->destroy(); }

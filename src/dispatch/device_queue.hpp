@@ -26,6 +26,7 @@
 #include "dispatch/inbox.hpp"
 #include "dispatch/lane.hpp"
 #include "dispatch/launch_stage.hpp"
+#include "dispatch/pace_probe.hpp"
 #include "dispatch/slot_pool.hpp"
 #include "dispatch/staging.hpp"
 
@@ -208,6 +209,7 @@ class device_queue {
   } driving_;
   staging staging_;
   template_pool templates_;
+  pace_probe probe_;
 
   // Written by the holder, read by anybody.
   std::atomic<std::uint64_t> tasks_{0}, failed_{0}, batches_{0}, callables_{0}, pulled_{0};

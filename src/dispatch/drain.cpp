@@ -60,6 +60,11 @@ bool device_queue::pass(drainer who) {
     return false;
   }
   bool moved = retire();
+  if (auto const seen = probe_.result()) {
+    // A CPU device has kernels wait for each other where a GPU runs them side by side.
+    bool const in_turn = info.kind == device_kind::cpu;
+    pace_of(seen->kernel).note(in_turn ? seen->took / seen->chains : seen->took, seen->depth, in_turn ? 1 : seen->chains);
+  }
   moved = take_requeued() || moved;
   moved = take_inboxes() || moved;
   moved = pull_any() || moved;
@@ -98,7 +103,6 @@ bool device_queue::retire() {
   slot_returns back;
   for (std::uint64_t left = driving_.busy; left != 0; left &= left - 1) {
     lane& each = *driving_.lanes[static_cast<unsigned>(std::countr_zero(left))];
-    bool first = true;
     while (lane::batch* const done = each.done()) {
       auto const now = std::chrono::steady_clock::now();
       // What the batch took itself: from its start, or from when the one before it was out of the way.
@@ -118,9 +122,6 @@ bool device_queue::retire() {
       }
       if (each.index() < launch_lanes) {
         driving_.in_flight -= done->count;
-        // Of several that are found done at once only the first says how long it took: the others ended unseen.
-        if (first && done->kernel != lane::no_kernel) { pace_of(done->kernel).note(took, done->depth); }
-        first = false;
         if (done->by != nullptr) { templates_.give_back(*done->by); }
       }
       if (any != 0) {

@@ -46,8 +46,6 @@ lane::batch& lane::begin() {
   begun_ = true;
   made.number = last_number_ + 1;
   made.by = nullptr;
-  made.kernel = no_kernel;
-  made.depth = 1;
   made.count = 0;
   made.begun = std::chrono::steady_clock::now();
   return made;

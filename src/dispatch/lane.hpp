@@ -69,13 +69,9 @@ class lane {
     std::uint64_t number = 0;
     std::chrono::steady_clock::time_point begun;
     graph_template* by = nullptr;      // what carries it; null: it went plainly
-    std::uint32_t kernel = no_kernel;  // of all its tasks, where they are launches of one kernel
-    std::uint32_t depth = 1;           // how many tasks follow one another in it
     std::uint32_t count = 0;
     std::array<slot_address, most_tasks> tasks;
   };
-  static constexpr std::uint32_t no_kernel = 0xffff'ffff;
-
   /// With the context current. @throws driver_error
   lane(context::floating_context const& context, completion_page& page, unsigned index);
   lane(lane const&) = delete;

@@ -11,11 +11,13 @@ namespace flotilla::dispatch {
 
 /// What one lane is to be given next. Only the holder of the device's lease; empty between two passes.
 struct launch_stage {
+  static constexpr std::uint32_t no_kernel = 0xffff'ffff;
+
   std::array<slot_address, lane::most_tasks> tasks;
   std::uint32_t count = 0;
   std::uint32_t most = 1;      // tasks
   std::uint32_t width = 1;     // chains side by side; 1 where one of the tasks is to run behind another
-  std::uint32_t kernel = lane::no_kernel;  // of all its tasks
+  std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one
   bool behind = false;         // the lane was told to wait for something: only what waits for it too comes in
   bool ordered = false;        // a task here runs behind another one here
 };

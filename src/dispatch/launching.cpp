@@ -112,7 +112,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
 void device_queue::stage(slot_address address, unsigned lane_number) {
   launch_stage& into = driving_.stages[lane_number];
   slot& of = owner.at(address);
-  if (of.kernel != into.kernel) { into.kernel = lane::no_kernel; }
+  if (of.kernel != into.kernel) { into.kernel = launch_stage::no_kernel; }
   of.staged.store(stage_mark::of(index, lane_number), std::memory_order_relaxed);  // only this thread reads it so
   into.tasks[into.count++] = address;
   driving_.staged |= std::uint64_t{1} << lane_number;
@@ -194,11 +194,16 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     // It still holds an earlier task, which must not run again.
     whole = by->disable(i) == CUDA_SUCCESS && whole;
   }
+  std::uint32_t const depth = (size + by->width() - 1) / by->width();
+  bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due() && probe_.begin(on.stream());
   CUresult const answer = whole ? by->launch(on.stream(), on.counter(), batch.number) : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS) {
+    if (measured) {
+      std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
+      auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), {}});
+    }
     batch.by = by;
-    batch.kernel = of.kernel;
-    batch.depth = (size + by->width() - 1) / by->width();
     on.finish_itself();
     launched_batch(on, batch);
   } else {
@@ -238,7 +243,6 @@ void device_queue::launch_plain(slot_address address, lane& on) {
     return;
   }
   lane::batch& batch = on.begin();
-  batch.kernel = of.kernel;
   batch.tasks[batch.count++] = address;
   owner.note(on.finish(), *this);
   launched_batch(on, batch);

@@ -49,17 +49,58 @@ TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   }
 }
 
-// requirement: one slow look does not make a kernel slow, many do
-TEST(KernelPace, BelievesTheShortestOfTheLast) {
+/// A batch of 64 one behind the other, all alone on the device, of kernels of that length.
+void see(kernel_pace& pace, std::int64_t length_ns) { pace.note(nanoseconds{4000 + 64 * length_ns}, 64, 1); }
+
+// requirement: the first measurement counts, a single kernel's too, less what is around it
+TEST(KernelPace, BelievesTheFirst) {
   kernel_pace pace;
-  for (int i = 0; i < 100; ++i) { pace.note(nanoseconds{64'000}, 64); }
+  pace.note(nanoseconds{4000 + 20'000}, 1, 1);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 20'000);
+  kernel_pace empty;
+  empty.note(nanoseconds{2500}, 1, 1);
+  EXPECT_EQ(empty.shape().most, 64u);
+}
+
+// requirement: one slow batch does not make a kernel slow, two do; a shorter one is believed at once
+TEST(KernelPace, BelievesTheShorterOfTwo) {
+  kernel_pace pace;
+  for (int i = 0; i < 10; ++i) { see(pace, 1000); }
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 1000);
-  pace.note(nanoseconds{640'000}, 64);
+  see(pace, 10'000);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 1000);
-  for (int i = 0; i < 100; ++i) { pace.note(nanoseconds{640'000}, 64); }
+  see(pace, 10'000);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 10'000);
-  pace.note(nanoseconds{32'000}, 64);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 500) << "a shorter one is believed at once";
+  see(pace, 500);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 500);
+}
+
+// requirement: chains that wait for the front end of a GPU do not make their kernels long
+TEST(KernelPace, IsNotTakenInByManyChains) {
+  kernel_pace pace;
+  see(pace, 600);
+  for (int i = 0; i < 10; ++i) { pace.note(nanoseconds{4000 + 64 * 1100}, 64, 6); }
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
+  for (int i = 0; i < 10; ++i) { pace.note(nanoseconds{4000 + 64 * 5500}, 64, 32); }
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
+  for (int i = 0; i < 2; ++i) { pace.note(nanoseconds{4000 + 8 * 100'000}, 8, 128); }
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 100'000) << "that is more than any front end";
+}
+
+// requirement: measured often while it is news, seldom afterwards, and soon again when it changes
+TEST(KernelPace, IsMeasuredSeldomWhereNothingChanges) {
+  kernel_pace pace;
+  auto const batches_until_due = [&] {
+    int batches = 1;
+    for (; !pace.due(); ++batches) {}
+    return batches;
+  };
+  EXPECT_EQ(batches_until_due(), 1);
+  for (int i = 0; i < 10; ++i) { see(pace, 1000); }
+  EXPECT_EQ(batches_until_due(), 16);
+  EXPECT_TRUE(pace.due()) << "until it has been measured";
+  see(pace, 5000);
+  EXPECT_EQ(batches_until_due(), 1);
 }
 
 }  // namespace
