@@ -72,14 +72,13 @@ TEST_F(RuntimeSchedules, EveryWaitForABlockingDeviceSleeps) {
 TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
   runtime rt{set_to(schedule::spin)};
   for (way const& each : all_ways()) {
-    test_program const program{rt};
-    held_word word{rt};
-    ticket const held = rt.submit(word.launch_of(program));
-    EXPECT_TRUE(eventually([&] { return word.started(); }));
-    // Until it has taken so much: however busy the machine is.
-    auto const taken = taken_while_waiting([&] { each.wait(rt, held); }, [&] { word.release(); },
-                                           [](auto so_far, auto) { return so_far >= 100ms; });
-    EXPECT_GE(taken, 100ms) << each.name;
+    // Once is enough, since others may want the processor; who yields and then naps never gets there.
+    double share = 0;
+    EXPECT_TRUE(eventually([&] {
+      share = share_of_wait(rt, each.wait, 50ms);
+      return share > 0.5;
+    })) << each.name
+        << ": " << share;
   }
 }
 
