@@ -27,8 +27,9 @@ class device_queue;
 /// Only the holder of the device's lease, its context current.
 class staging {
  public:
-  static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-  static constexpr std::size_t pieces = 4;
+  /// Small: what the device writes to host memory for others waits behind a piece that is on its way there.
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+  static constexpr std::size_t pieces = 8;
   /// What the host copies before it looks whether somebody needs the device: some microseconds.
   static constexpr std::size_t step_bytes = std::size_t{1} << 16;
 
