@@ -60,7 +60,7 @@ bool device_queue::pass(drainer who) {
     return false;
   }
   bool moved = retire();
-  if (auto const seen = probe_.result()) {
+  if (auto const seen = probe_.result(*page)) {
     // A CPU device has kernels wait for each other where a GPU runs them side by side.
     bool const in_turn = info.kind == device_kind::cpu;
     pace_of(seen->kernel).note(in_turn ? seen->took / seen->chains : seen->took, seen->depth, in_turn ? 1 : seen->chains);

@@ -201,7 +201,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     if (measured) {
       std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
-      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), {}});
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number});
     }
     batch.by = by;
     on.finish_itself();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "context/floating_context.hpp"
+#include "dispatch/lane.hpp"
 
 namespace flotilla::dispatch {
 
@@ -22,7 +23,9 @@ class pace_probe {
     std::uint32_t kernel;
     std::uint32_t depth;   // how many tasks followed one another
     std::uint32_t chains;  // side by side on the device as it began, its own included
-    std::chrono::nanoseconds took;
+    unsigned lane;         // its place in the completion page
+    std::uint64_t number;
+    std::chrono::nanoseconds took{};
   };
 
   explicit pace_probe(context::floating_context const& context) noexcept : context_(context) {}
@@ -38,9 +41,9 @@ class pace_probe {
     of_ = of;
   }
 
-  /// The batch that was measured, once it is done.
-  [[nodiscard]] std::optional<sample> result() noexcept {
-    if (!open_) { return std::nullopt; }
+  /// The batch that was measured, once it is done. Cost: a load; the driver is asked when there is something to hear.
+  [[nodiscard]] std::optional<sample> result(completion_page const& page) noexcept {
+    if (!open_ || page.number(of_.lane) < of_.number) { return std::nullopt; }
     driver::table const& api = context_.api();
     CUresult answer = api.event_query(last_);
     if (answer == CUDA_ERROR_NOT_READY) { return std::nullopt; }
