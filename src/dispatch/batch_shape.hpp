@@ -27,13 +27,18 @@ class kernel_pace {
     // Where the device's front end was what the chains waited for, their kernels may be of any length up to that: only
     // news of shorter ones is news.
     bool const says_little = static_cast<float>(chains) * front_end > 0.8F * sample;
-    if (known && says_little && sample >= nanoseconds_) { return ask_again_in(2 * interval_); }
+    if (known && says_little && sample >= nanoseconds_) {
+      // In many chains a short kernel looks as one that is worth them: now and then fewer are tried, and tell.
+      if (shape_.width == 1 || ++doubtful_ < most_doubtful) { return ask_again_in(2 * interval_); }
+      doubtful_ = 0;
+      believe(short_enough);
+      return ask_again_in(1);
+    }
     // The shorter of two: a batch may have had to wait for something else on the device.
     float const believed = known ? std::min(sample, last_) : sample;
     bool const moved = known && (sample > 1.5F * nanoseconds_ || sample < nanoseconds_ / 1.5F);
+    believe(believed);
     last_ = sample;
-    nanoseconds_ = believed;
-    shape_ = shape_for(believed);
     ask_again_in(moved ? 1 : 2 * interval_);
   }
 
@@ -55,7 +60,7 @@ class kernel_pace {
     constexpr float seen_late = 60'000;
     // As good as empty: what counts is how few launches carry them. Six chains of 64 keep the front end of a GPU
     // busy (185 ns a task; four 236, eight 183); more only make each batch longer.
-    if (nanoseconds < 1300) { return {.most = 64, .width = 1, .lanes = 6}; }
+    if (nanoseconds < as_good_as_empty) { return {.most = 64, .width = 1, .lanes = 6}; }
     auto const depth = static_cast<std::uint32_t>(std::clamp(seen_late / nanoseconds, 1.0F, 64.0F));
     batch_shape made;
     made.width = nanoseconds < 1900 ? 1 : 4;
@@ -65,15 +70,23 @@ class kernel_pace {
   }
 
  private:
+  static constexpr float as_good_as_empty = 1300;
+  static constexpr float short_enough = 1000;
+  static constexpr std::uint32_t most_doubtful = 8;  // measurements in a row
   // What a batch takes besides its kernels, and what the front end takes for one of them, on an H200.
   static constexpr float around_batch = 4000;
   static constexpr float front_end = 200;
   static constexpr std::uint32_t most_interval = 16;  // batches; to measure one costs the host 2 us
 
+  void believe(float nanoseconds) noexcept {
+    nanoseconds_ = last_ = nanoseconds;
+    shape_ = shape_for(nanoseconds);
+  }
   void ask_again_in(std::uint32_t batches) noexcept { until_due_ = interval_ = std::min(batches, most_interval); }
 
   float nanoseconds_ = 0;  // 0: never seen
   float last_ = 0;
+  std::uint32_t doubtful_ = 0;
   std::uint32_t interval_ = 1;
   std::uint32_t until_due_ = 1;
   batch_shape shape_;

@@ -196,12 +196,14 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   }
   std::uint32_t const depth = (size + by->width() - 1) / by->width();
   bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due() && probe_.begin(on.stream());
+  auto const begun = measured ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   CUresult const answer = whole ? by->launch(on.stream(), on.counter(), batch.number) : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS) {
     if (measured) {
       std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
-      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number});
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number,
+                               std::chrono::steady_clock::now() - begun});
     }
     batch.by = by;
     on.finish_itself();

@@ -25,7 +25,8 @@ class pace_probe {
     std::uint32_t chains;  // side by side on the device as it began, its own included
     unsigned lane;         // its place in the completion page
     std::uint64_t number;
-    std::chrono::nanoseconds took{};
+    std::chrono::nanoseconds launching;  // what the host was at it, the device waiting perhaps
+    std::chrono::nanoseconds took{};     // less that
   };
 
   explicit pace_probe(context::floating_context const& context) noexcept : context_(context) {}
@@ -51,7 +52,7 @@ class pace_probe {
     float milliseconds = 0;
     if (answer == CUDA_SUCCESS) { answer = api.event_elapsed_time(&milliseconds, first_, last_); }
     if (answer != CUDA_SUCCESS) { return std::nullopt; }  // a fault: others hear of it
-    of_.took = std::chrono::nanoseconds{static_cast<std::int64_t>(milliseconds * 1e6F)};
+    of_.took = std::chrono::nanoseconds{static_cast<std::int64_t>(milliseconds * 1e6F)} - of_.launching;
     return of_;
   }
 

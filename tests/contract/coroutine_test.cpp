@@ -65,7 +65,7 @@ TEST_P(Coroutine, HundredsGoOnSideBySide) {
   EXPECT_EQ(there.read(), 500u);
 }
 
-fire_and_forget await_all_kinds(runtime& rt, launch const& what, std::vector<int>& steps,
+fire_and_forget await_all_kinds(runtime& rt, launch what, std::vector<int>& steps,
                                 std::atomic<bool>& done) {
   ticket const ended = rt.submit([](task_context&) {});
   steps.push_back(1);

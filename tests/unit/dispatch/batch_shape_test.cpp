@@ -87,6 +87,22 @@ TEST(KernelPace, IsNotTakenInByManyChains) {
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 100'000) << "that is more than any front end";
 }
 
+// requirement: nor does a first look that was wrong keep a short kernel in the shape of a long one
+TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
+  kernel_pace pace;
+  pace.note(nanoseconds{4000 + 5000}, 1, 1);
+  ASSERT_EQ(pace.shape().width, 4u);
+  for (int i = 0; i < 8; ++i) { pace.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
+  EXPECT_EQ(pace.shape().width, 1u) << "to see how long it takes where little else is in its way";
+  see(pace, 600);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
+  kernel_pace long_one;
+  long_one.note(nanoseconds{4000 + 5000}, 1, 1);
+  for (int i = 0; i < 8; ++i) { long_one.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
+  for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 64 * 5500}, 64, 6); }
+  EXPECT_EQ(long_one.shape().width, 4u) << "that was worth them";
+}
+
 // requirement: measured often while it is news, seldom afterwards, and soon again when it changes
 TEST(KernelPace, IsMeasuredSeldomWhereNothingChanges) {
   kernel_pace pace;
