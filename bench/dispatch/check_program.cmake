@@ -2,36 +2,11 @@
 #
 #   cmake -D PROGRAM=<bench_dispatch> -D EXPECTED=report|refusal -D BUILD_TYPE=<config> -D OUT=<file>
 #         -P check_program.cmake
-cmake_minimum_required(VERSION 3.25)
+include("${CMAKE_CURRENT_LIST_DIR}/../parts/run_bench.cmake")
 
 # Every kind of row, with few and with several producers; some need more devices than there are.
-set(rows "-producers:(2|8|16)/")
-execute_process(
-  COMMAND "${PROGRAM}" "--benchmark_filter=${rows}" --benchmark_min_time=0.001 --benchmark_repetitions=1
-          "--benchmark_out=${OUT}" --benchmark_out_format=json
-  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
-
-function(fail why)
-  message(FATAL_ERROR "bench_dispatch: ${why}\nexit code ${exit_code}\n${said}\n${complained}")
-endfunction()
-
-if(EXPECTED STREQUAL "refusal")
-  if(NOT exit_code EQUAL 2)
-    fail("a build that is not to be measured must exit with 2")
-  endif()
-  if(NOT complained MATCHES "refuses to report")
-    fail("it does not say that it refuses")
-  endif()
-  if(NOT said STREQUAL "")
-    fail("it reports all the same")
-  endif()
-  return()
-endif()
-
-if(NOT exit_code EQUAL 0)
-  fail("it failed")
-endif()
-file(READ "${OUT}" report)
+run_bench("${PROGRAM}" "--benchmark_filter=-producers:(2|8|16)/" --benchmark_min_time=0.001 --benchmark_repetitions=1
+          "--benchmark_out=${OUT}" --benchmark_out_format=json)
 
 function(context_of key result)
   string(JSON value ERROR_VARIABLE missing GET "${report}" context ${key})

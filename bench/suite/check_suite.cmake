@@ -1,23 +1,9 @@
 # Runs the suite as briefly as it can, on CPU devices, and looks at what it says.
 #
 #   cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal -D OUT=<file> -P check_suite.cmake      FLOTILLA_DEVICES=cpu:2
-cmake_minimum_required(VERSION 3.25)
+include("${CMAKE_CURRENT_LIST_DIR}/../parts/run_bench.cmake")
 
-execute_process(COMMAND ${PROGRAM} --quick --json "${OUT}"
-  RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
-function(fail why)
-  message(FATAL_ERROR "${PROGRAM}: ${why}\nexit code ${exit_code}\n${said}\n${complained}")
-endfunction()
-if(EXPECTED STREQUAL "refusal")
-  if(NOT exit_code EQUAL 2 OR NOT complained MATCHES "refuses to report" OR NOT said STREQUAL "")
-    fail("a build that is not to be measured must say so and exit with 2")
-  endif()
-  return()
-endif()
-if(NOT exit_code EQUAL 0)
-  fail("it failed")
-endif()
-file(READ "${OUT}" report)
+run_bench(${PROGRAM} --quick --json "${OUT}")
 foreach(key flotilla devices driver cpu flags command)
   string(JSON ignored ERROR_VARIABLE missing GET "${report}" context ${key})
   if(missing)
