@@ -24,9 +24,10 @@ CUresult fill_there(char const* entry, CUstream where, fill_request wanted) noex
   return with_stream(entry, where, [&](stream& found) { return fill_in(found, wanted); });
 }
 
-bool are_contexts(CUcontext one, CUcontext other) noexcept {
+/// None named is well: the address says whose memory it is, as two H200s have it.
+bool are_contexts_or_none(CUcontext one, CUcontext other) noexcept {
   place found;
-  return find_place(one, found) && find_place(other, found);
+  return (one == nullptr || find_place(one, found)) && (other == nullptr || find_place(other, found));
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ FLOTILLA_CPU_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size
 FLOTILLA_CPU_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                                        CUcontext from_context, size_t bytes) {
   return with_place(__func__, [&](place& here) {
-    if (!are_contexts(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (!are_contexts_or_none(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
     return copy_now(here.streams(), copy_end::device(to), copy_end::device(from), bytes);
   });
 }
@@ -78,7 +79,7 @@ FLOTILLA_CPU_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
 FLOTILLA_CPU_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                                             CUcontext from_context, size_t bytes, CUstream where) {
   return with_stream(__func__, where, [&](stream& found) {
-    if (!are_contexts(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (!are_contexts_or_none(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
     return copy_in(found, copy_end::device(to), copy_end::device(from), bytes);
   });
 }
