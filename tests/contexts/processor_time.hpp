@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <cstdint>
 #include <thread>
 
 #include "support/eventually.hpp"
@@ -18,6 +20,14 @@ namespace flotilla::test {
   timespec now{};
   EXPECT_EQ(clock_gettime(which, &now), 0);
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+/// How long the calling thread was ready to run while others had the processors, by the system's own
+/// account; nothing where it keeps none.
+[[nodiscard]] inline std::chrono::nanoseconds kept_from_processors() {
+  std::int64_t ran = 0, kept = 0;
+  std::ifstream{"/proc/thread-self/schedstat"} >> ran >> kept;
+  return std::chrono::nanoseconds{kept};
 }
 
 /// What a thread that waits takes of a processor until `enough` says so of (taken, gone by).
