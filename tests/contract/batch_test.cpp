@@ -175,7 +175,9 @@ TEST_F(Batches, HoldChainsThatWereParked) {
     expected = expected * 3 + i;
   }
   ahead.wait();
-  EXPECT_LT(rt.counters(device_ordinal{0}).batches - before, links / 4);
+  // Released one by one they are as many batches as links. How deep a batch is else follows from how long the kernel
+  // takes, and so from how busy the machine is.
+  EXPECT_LT(rt.counters(device_ordinal{0}).batches - before, links * 3 / 4);
   EXPECT_EQ(read(rt, value)[0], expected);
 }
 
