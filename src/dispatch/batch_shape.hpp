@@ -28,9 +28,11 @@ class kernel_pace {
     // news of shorter ones is news.
     bool const says_little = static_cast<float>(chains) * front_end > 0.8F * sample;
     if (known && says_little && sample >= nanoseconds_) {
-      // In many chains a short kernel looks as one that is worth them: now and then fewer are tried, and tell.
-      if (shape_.width == 1 || ++doubtful_ < most_doubtful) { return ask_again_in(2 * interval_); }
+      // In many chains a short kernel looks as one that is worth them. Fewer are tried, and tell; each time after twice
+      // as long, for with a kernel that is worth them that time is lost.
+      if (shape_.width == 1 || nanoseconds_ > surely_long || ++doubtful_ < patience_) { return ask_again_in(2 * interval_); }
       doubtful_ = 0;
+      patience_ = std::min(2 * patience_, most_patience);
       believe(short_enough);
       return ask_again_in(1);
     }
@@ -64,7 +66,7 @@ class kernel_pace {
     auto const depth = static_cast<std::uint32_t>(std::clamp(seen_late / nanoseconds, 1.0F, 64.0F));
     batch_shape made;
     made.width = nanoseconds < 1900 ? 1 : 4;
-    made.lanes = nanoseconds < 8000 ? 8 : 32;
+    made.lanes = nanoseconds < surely_long ? 8 : 32;
     made.most = std::bit_floor(std::min(depth * made.width, 64u));
     return made;
   }
@@ -72,7 +74,8 @@ class kernel_pace {
  private:
   static constexpr float as_good_as_empty = 1300;
   static constexpr float short_enough = 1000;
-  static constexpr std::uint32_t most_doubtful = 8;  // measurements in a row
+  static constexpr float surely_long = 8000;  // no first look is that wrong
+  static constexpr std::uint32_t most_patience = 1 << 20;
   // What a batch takes besides its kernels, and what the front end takes for one of them, on an H200.
   static constexpr float around_batch = 4000;
   static constexpr float front_end = 200;
@@ -86,7 +89,8 @@ class kernel_pace {
 
   float nanoseconds_ = 0;  // 0: never seen
   float last_ = 0;
-  std::uint32_t doubtful_ = 0;
+  std::uint32_t doubtful_ = 0;  // measurements that said little, since fewer chains were tried
+  std::uint32_t patience_ = 8;
   std::uint32_t interval_ = 1;
   std::uint32_t until_due_ = 1;
   batch_shape shape_;

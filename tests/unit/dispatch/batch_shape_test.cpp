@@ -101,6 +101,12 @@ TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
   for (int i = 0; i < 8; ++i) { long_one.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
   for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 64 * 5500}, 64, 6); }
   EXPECT_EQ(long_one.shape().width, 4u) << "that was worth them";
+  for (int i = 0; i < 15; ++i) { long_one.note(nanoseconds{4000 + 16 * 6500}, 16, 32); }
+  EXPECT_EQ(long_one.shape().width, 4u) << "and is not doubted again so soon";
+  kernel_pace twenty;
+  twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
+  for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
+  EXPECT_EQ(twenty.shape().width, 4u);
 }
 
 // requirement: measured often while it is news, seldom afterwards, and soon again when it changes
