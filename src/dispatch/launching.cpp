@@ -216,7 +216,10 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     for (slot_address const each : singly) { launch_plain(each, on); }
   }
   refused = !bad.empty();
-  for (refusal const& each : std::vector<refusal>{bad}) { fail(each.task, each.status, "cuGraphExecKernelNodeSetParams"); }
+  for (refusal const& each : std::vector<refusal>{bad}) {
+    // Named as what was asked for; which call carries a launch depends on what else goes with it.
+    fail(each.task, each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)");
+  }
   return used;
 }
 

@@ -168,7 +168,7 @@ void expect_served_in_time(char const* what, Action action) {
     run();
     into.push_back(clock::now() - begin);
   };
-  auto const patient_until = clock::now() + std::chrono::seconds{3};
+  auto const patient_until = clock::now() + std::chrono::seconds{5};
   while (true) {
     std::vector<clock::duration> took, control;
     {
@@ -182,8 +182,7 @@ void expect_served_in_time(char const* what, Action action) {
     std::sort(control.begin(), control.end());
     if (took[times / 2] < limit) { return; }
     if (control[times / 2] > busy && clock::now() < patient_until) { continue; }
-    // Still busy: by how much a turn takes too long, flotilla takes some more.
-    EXPECT_LT(took[times / 2], std::max<clock::duration>(limit, 8 * control[times / 2]))
+    EXPECT_LT(took[times / 2], limit)
         << what << ": the middle of " << times << " took " << in_us(took[times / 2])
         << " us, the worst " << in_us(took.back()) << "; the answer of a plain thread "
         << in_us(control[times / 2]) << " us";
