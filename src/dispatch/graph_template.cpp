@@ -7,19 +7,6 @@
 
 namespace flotilla::dispatch {
 
-namespace {
-
-CUstreamBatchMemOpParams write_of(CUdeviceptr counter, std::uint64_t number) noexcept {
-  CUstreamBatchMemOpParams made{};
-  made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  made.writeValue.address = counter;
-  made.writeValue.value64 = number;
-  made.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return made;
-}
-
-}  // namespace
-
 graph_template::graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width,
                                CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter)
     : context_(context), width_(width), nodes_(size) {
@@ -40,13 +27,7 @@ void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr count
     driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, first ? nullptr : &nodes_[i - width_], first ? 0 : 1, &any),
                   "cuGraphAddKernelNode", subject);
   }
-  CUstreamBatchMemOpParams write = write_of(counter, 0);
-  CUDA_BATCH_MEM_OP_NODE_PARAMS asked{};
-  asked.ctx = context_.handle();
-  asked.count = 1;
-  asked.paramArray = &write;
-  driver::check(api.graph_add_batch_mem_op_node(&write_, graph_, &nodes_[nodes_.size() - width_], width_, &asked),
-                "cuGraphAddBatchMemOpNode", subject);
+  end_.add(context_, graph_, {&nodes_[nodes_.size() - width_], width_}, counter);
   driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
 }
 
@@ -77,12 +58,7 @@ CUresult graph_template::disable(std::uint32_t i) noexcept {
 }
 
 CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t number) noexcept {
-  CUstreamBatchMemOpParams write = write_of(counter, number);
-  CUDA_BATCH_MEM_OP_NODE_PARAMS asked{};
-  asked.ctx = context_.handle();
-  asked.count = 1;
-  asked.paramArray = &write;
-  CUresult const answer = context_.api().graph_exec_batch_mem_op_node_set_params(exec_, write_, &asked);
+  CUresult const answer = end_.set(context_, exec_, counter, number);
   return answer != CUDA_SUCCESS ? answer : context_.api().graph_launch(exec_, stream);
 }
 

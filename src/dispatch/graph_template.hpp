@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "context/floating_context.hpp"
+#include "dispatch/end_node.hpp"
 
 namespace flotilla::dispatch {
 
@@ -45,7 +46,7 @@ class graph_template {
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> nodes_;
-  CUgraphNode write_ = nullptr;
+  end_node end_;
 };
 
 /// The templates of one device that are not in flight, by size and width; made as they are needed. A template belongs

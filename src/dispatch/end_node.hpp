@@ -1,0 +1,28 @@
+#pragma once
+// The last node of a graph of ours: it writes a lane's number to the completion page.
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <span>
+
+#include "context/floating_context.hpp"
+
+namespace flotilla::dispatch {
+
+/// Only the holder of the device's lease, with the context current.
+class end_node {
+ public:
+  /// Adds it to `graph`, behind `behind`.
+  /// @throws driver_error
+  void add(context::floating_context const& context, CUgraph graph, std::span<CUgraphNode const> behind,
+           CUdeviceptr counter);
+  /// From the next launch of `exec` on it writes `number` to `counter`. One that is in flight keeps what it had.
+  [[nodiscard]] CUresult set(context::floating_context const& context, CUgraphExec exec, CUdeviceptr counter,
+                             std::uint64_t number) const noexcept;
+
+ private:
+  CUgraphNode node_ = nullptr;
+};
+
+}  // namespace flotilla::dispatch
