@@ -31,10 +31,11 @@ void add_flotilla(suite& to, int producers, int devices) {
               .producers = producers,
               .devices = devices,
               .backlog = tasks},
-             [=](figure&) {
+             [=](figure& at) {
                need_devices(devices);
                auto& ships = rig_for<fleet>(
                    {.devices = devices, .workers = workers_for(devices), .producers = producers});
+               device_counters const before = ships.counters();
                auto const start = clock::now();
                ships.producers.run([&](int) {
                  for (std::int64_t i = 0; i < tasks / producers; ++i) {
@@ -42,7 +43,12 @@ void add_flotilla(suite& to, int producers, int devices) {
                  }
                });
                ships.rt.wait_idle();
-               return ns_each(start, tasks);
+               double const each = ns_each(start, tasks);
+               device_counters const after = ships.counters();
+               auto const batches = std::max<std::uint64_t>(1, after.batches - before.batches);
+               at.note = std::to_string(static_cast<std::uint64_t>(tasks) / batches) + " tasks a batch, " +
+                         std::to_string(after.migrations - before.migrations) + " migrations";
+               return each;
              });
 }
 

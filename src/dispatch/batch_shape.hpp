@@ -11,6 +11,7 @@ namespace flotilla::dispatch {
 
 struct batch_shape {
   std::uint32_t most = 1;   // tasks of a batch, a power of two
+  std::uint32_t most_when_full = 1;  // once the device has as many at once as these lanes and chains can be
   std::uint32_t width = 1;  // chains side by side in it
   std::uint32_t lanes = 8;  // to spread batches over
 };
@@ -26,11 +27,12 @@ class kernel_pace {
     bool const known = nanoseconds_ != 0;
     // Where the device's front end was what the chains waited for, their kernels may be of any length up to that: only
     // news of shorter ones is news.
-    bool const says_little = static_cast<float>(chains) * front_end > 0.8F * sample;
+    float const at_front_end = static_cast<float>(chains) * (shape_.width == 1 ? front_end : front_end_of_many);
+    bool const says_little = at_front_end > 0.8F * sample;
     if (known && says_little && sample >= nanoseconds_) {
       // In many chains a short kernel looks as one that is worth them. Fewer are tried, and tell; each time after twice
       // as long, for with a kernel that is worth them that time is lost.
-      if (shape_.width == 1 || nanoseconds_ > surely_long || ++doubtful_ < patience_) { return ask_again_in(2 * interval_); }
+      if (shape_.lanes <= few_lanes || nanoseconds_ > surely_long || ++doubtful_ < patience_) { return ask_again_in(2 * interval_); }
       doubtful_ = 0;
       patience_ = std::min(2 * patience_, most_patience);
       believe(short_enough);
@@ -44,6 +46,16 @@ class kernel_pace {
     ask_again_in(moved ? 1 : 2 * interval_);
   }
 
+  /// A batch that has not ended `since` it was launched. Where that is far longer than it should take, its kernel has
+  /// become a longer one: what comes next need not wait behind batches as deep as this one until it is done.
+  void note_open(std::chrono::nanoseconds since, std::uint32_t depth) noexcept {
+    float const at_least = static_cast<float>(since.count()) / static_cast<float>(std::max(depth, 1u));
+    if (nanoseconds_ == 0 || static_cast<float>(since.count()) < around_batch + overdue * nanoseconds_ * static_cast<float>(depth)) { return; }
+    if (at_least < overdue * front_end) { return; }
+    believe(at_least);
+    ask_again_in(1);
+  }
+
   /// Asked once a batch: whether this one should be measured.
   [[nodiscard]] bool due() noexcept {
     if (until_due_ <= 1) { return true; }
@@ -54,31 +66,39 @@ class kernel_pace {
   /// Launches of a kernel that nobody has seen run go out alone.
   [[nodiscard]] batch_shape const& shape() const noexcept { return shape_; }
   [[nodiscard]] float nanoseconds() const noexcept { return nanoseconds_; }
+  /// Whether one of them may take long: then nothing short should have to wait for it.
+  [[nodiscard]] bool lasting() const noexcept { return nanoseconds_ == 0 || nanoseconds_ >= surely_long; }
 
-  /// Short kernels form one chain, which costs the front end of a GPU least; longer ones several, and more lanes, so
-  /// that more of them run at once. A batch says only at its end that its tasks are done: it is no deeper than
-  /// lets the first of them wait some 50 us to be seen. Measured on an H200: docs/performance.md.
+  /// Short kernels form one chain, which costs host and front end least; longer ones several, and more lanes, so that
+  /// more of them run at once. A batch says only at its end that its tasks are done: it is no deeper than lets the
+  /// first of them wait some 50 us to be seen, or as long as it took itself. Kernels from some microseconds on follow
+  /// one another only where the device is full. Measured on an H200: docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
     // As good as empty: what counts is how few launches carry them. Six chains of 64 keep the front end of a GPU
     // busy (185 ns a task; four 236, eight 183); more only make each batch longer.
-    if (nanoseconds < as_good_as_empty) { return {.most = 64, .width = 1, .lanes = 6}; }
-    auto const depth = static_cast<std::uint32_t>(std::clamp(seen_late / nanoseconds, 1.0F, 64.0F));
+    if (nanoseconds < as_good_as_empty) { return {.most = 64, .most_when_full = 64, .width = 1, .lanes = 6}; }
+    auto const depth = static_cast<std::uint32_t>(std::clamp(seen_late / nanoseconds, 2.0F, 64.0F));
     batch_shape made;
-    made.width = nanoseconds < 1900 ? 1 : 4;
-    made.lanes = nanoseconds < surely_long ? 8 : 32;
-    made.most = std::bit_floor(std::min(depth * made.width, 64u));
+    made.width = nanoseconds < one_chain ? 1 : 4;
+    made.lanes = nanoseconds < 1900 ? few_lanes : made.width != 1 && nanoseconds < surely_long ? 16 : 32;
+    made.most_when_full = std::bit_floor(std::min(depth * made.width, 64u));
+    made.most = nanoseconds < surely_long ? made.most_when_full : made.width;
     return made;
   }
 
  private:
   static constexpr float as_good_as_empty = 1300;
   static constexpr float short_enough = 1000;
+  static constexpr std::uint32_t few_lanes = 8;
+  static constexpr float one_chain = 3500;  // up to here 32 of them at once are enough
   static constexpr float surely_long = 8000;  // no first look is that wrong
   static constexpr std::uint32_t most_patience = 1 << 20;
   // What a batch takes besides its kernels, and what the front end takes for one of them, on an H200.
   static constexpr float around_batch = 4000;
   static constexpr float front_end = 200;
+  static constexpr float front_end_of_many = 380;  // where there are several chains in a batch
+  static constexpr float overdue = 10;  // times what was expected: others are ahead of it, at most some batches
   static constexpr std::uint32_t most_interval = 16;  // batches; to measure one costs the host 2 us
 
   void believe(float nanoseconds) noexcept {

@@ -22,6 +22,7 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     }
     driver::check(context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
                   context.subject());
+    if (info.kind == device_kind::gpu) { marker_.create(context); }
   } catch (...) {
     destroy_resources();
     throw;
@@ -33,6 +34,7 @@ device_queue::~device_queue() = default;
 void device_queue::destroy_resources() noexcept {
   staging_.destroy();
   templates_.destroy();
+  marker_.destroy(context);
   probe_.destroy();
   events_.destroy();
   blocking_events_.destroy();

@@ -20,6 +20,7 @@
 #include "context/floating_context.hpp"
 #include "context/lease.hpp"
 #include "dispatch/batch_shape.hpp"
+#include "dispatch/end_marker.hpp"
 #include "dispatch/event_pool.hpp"
 #include "dispatch/failure.hpp"
 #include "dispatch/graph_template.hpp"
@@ -120,6 +121,7 @@ class device_queue {
 
  private:
   bool pass(drainer who);
+  void look_at_pace();
   bool take_requeued();
   bool take_inboxes();
   bool pull_any();
@@ -156,8 +158,16 @@ class device_queue {
   void launch_plain(slot_address address, lane& on);
   void launched_batch(lane& on, lane::batch const& batch);
   [[nodiscard]] kernel_pace& pace_of(std::uint32_t kernel);
-  /// Of the first `lanes` the one with the least in flight; no_lane: none has room.
-  [[nodiscard]] unsigned emptiest_lane(unsigned lanes) const noexcept;
+  /// How many tasks of that shape go out together just now: where more are at hand than could run side by side, some
+  /// have to run behind others.
+  [[nodiscard]] std::uint32_t most_of(batch_shape const& shape) const noexcept {
+    std::size_t const at_hand = driving_.in_flight + driving_.waiting;
+    return at_hand < std::size_t{shape.lanes} * shape.width ? shape.most : shape.most_when_full;
+  }
+  /// What is to write the number of such a batch: see end_node.
+  [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
+  /// Of the lanes for that shape the one with the least in flight; no_lane: none has room.
+  [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape) const noexcept;
   /// The launch as a node; valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
 
@@ -201,6 +211,8 @@ class device_queue {
     std::uint64_t busy = 0;            // lanes with batches in flight
     unsigned filling = 0;              // the lane whose stage takes what waits for nothing
     std::size_t in_flight = 0;         // launches given to lanes and not ended
+    std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
+    std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::vector<kernel_pace> paces;    // by kernel
     CUDA_KERNEL_NODE_PARAMS parameters{};  // scratch
     std::vector<void*> pointers;           // scratch
@@ -209,6 +221,7 @@ class device_queue {
   } driving_;
   staging staging_;
   template_pool templates_;
+  end_marker marker_;
   pace_probe probe_;
 
   // Written by the holder, read by anybody.

@@ -15,6 +15,7 @@ constexpr std::size_t quantum = 64;             // slots from one inbox in a pas
 constexpr auto drain_at_most = std::chrono::microseconds{100};  // then other devices are looked at
 constexpr std::size_t ahead = 8;  // slots that are fetched before they are read: they lie in another core's cache
 constexpr std::uint32_t most_any = 256;
+constexpr int few_looks = 8;
 using std::chrono::microseconds;
 }  // namespace
 
@@ -60,14 +61,12 @@ bool device_queue::pass(drainer who) {
     return false;
   }
   bool moved = retire();
-  if (auto const seen = probe_.result(*page)) {
-    // A CPU device has kernels wait for each other where a GPU runs them side by side.
-    bool const in_turn = info.kind == device_kind::cpu;
-    pace_of(seen->kernel).note(in_turn ? seen->took / seen->chains : seen->took, seen->depth, in_turn ? 1 : seen->chains);
-  }
+  look_at_pace();
   moved = take_requeued() || moved;
   moved = take_inboxes() || moved;
   moved = pull_any() || moved;
+  // A thread that is submitting a few adds to what is staged faster than a launch is made: one launch carries them then.
+  for (int i = 0; i < few_looks && driving_.staged != 0 && take_inboxes(); ++i) {}
   launch_all_staged();
   moved = run_works(who) || moved;
   moved = staging_.progress() || moved;
@@ -82,6 +81,16 @@ bool device_queue::pass(drainer who) {
   backlog_.store(left_over(), std::memory_order_release);
   has_batches_.store(driving_.busy != 0, std::memory_order_release);
   return moved;
+}
+
+void device_queue::look_at_pace() {
+  // A CPU device has kernels wait for each other where a GPU runs them side by side.
+  bool const in_turn = info.kind == device_kind::cpu;
+  if (auto const seen = probe_.result(*page)) {
+    pace_of(seen->kernel).note(in_turn ? seen->took / seen->chains : seen->took, seen->depth, in_turn ? 1 : seen->chains);
+  } else if (auto const open = in_turn ? std::nullopt : probe_.still_open(*page)) {
+    pace_of(open->kernel).note_open(open->took, open->depth);
+  }
 }
 
 bool device_queue::room() const noexcept {
@@ -122,6 +131,7 @@ bool device_queue::retire() {
       }
       if (each.index() < launch_lanes) {
         driving_.in_flight -= done->count;
+        if (done->lasting) { --driving_.lasting; }
         if (done->by != nullptr) { templates_.give_back(*done->by); }
       }
       if (any != 0) {
@@ -173,6 +183,8 @@ bool device_queue::take_inboxes() {
   }
   inboxes.refresh(driving_.own_view);
   auto& boxes = driving_.own_view.boxes;
+  driving_.waiting = driving_.ready.size();
+  for (auto const& box : boxes) { driving_.waiting += box->size(); }
   bool orphans = false;
   for (std::size_t i = 0; i < boxes.size() && room(); ++i) {
     inbox& box = *boxes[(driving_.own_view.next + i) % boxes.size()];

@@ -14,15 +14,18 @@ namespace flotilla::dispatch {
 class end_node {
  public:
   /// Adds it to `graph`, behind `behind`.
+  /// @param marker  The kernel that writes, see end_marker; null: a memory operation of the driver's, which is seen
+  ///                sooner and keeps others waiting.
   /// @throws driver_error
   void add(context::floating_context const& context, CUgraph graph, std::span<CUgraphNode const> behind,
-           CUdeviceptr counter);
+           CUdeviceptr counter, CUfunction marker);
   /// From the next launch of `exec` on it writes `number` to `counter`. One that is in flight keeps what it had.
   [[nodiscard]] CUresult set(context::floating_context const& context, CUgraphExec exec, CUdeviceptr counter,
                              std::uint64_t number) const noexcept;
 
  private:
   CUgraphNode node_ = nullptr;
+  CUfunction marker_ = nullptr;
 };
 
 }  // namespace flotilla::dispatch

@@ -8,17 +8,17 @@
 namespace flotilla::dispatch {
 
 graph_template::graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width,
-                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter)
-    : context_(context), width_(width), nodes_(size) {
+                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker)
+    : context_(context), width_(width), marked_(marker != nullptr), nodes_(size) {
   try {
-    build(any, counter);
+    build(any, counter, marker);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter) {
+void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
   driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
@@ -27,7 +27,7 @@ void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr count
     driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, first ? nullptr : &nodes_[i - width_], first ? 0 : 1, &any),
                   "cuGraphAddKernelNode", subject);
   }
-  end_.add(context_, graph_, {&nodes_[nodes_.size() - width_], width_}, counter);
+  end_.add(context_, graph_, {&nodes_[nodes_.size() - width_], width_}, counter, marker);
   driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
 }
 
@@ -71,15 +71,16 @@ bool template_pool::usable() const noexcept {
          api.graph_launch != nullptr;
 }
 
-std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width) noexcept {
-  return free_[static_cast<std::size_t>(std::countr_zero(size))][static_cast<std::size_t>(std::countr_zero(width))];
+std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width, bool marked) noexcept {
+  auto& of_size = free_[static_cast<std::size_t>(std::countr_zero(size))];
+  return of_size[static_cast<std::size_t>(std::countr_zero(width))][marked ? 1 : 0];
 }
 
 graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, CUDA_KERNEL_NODE_PARAMS const& any,
-                                    CUdeviceptr counter) {
-  std::vector<graph_template*>& free = free_of(size, width);
+                                    CUdeviceptr counter, CUfunction marker) {
+  std::vector<graph_template*>& free = free_of(size, width, marker != nullptr);
   if (free.empty()) {
-    all_.push_back(std::make_unique<graph_template>(context_, size, width, any, counter));
+    all_.push_back(std::make_unique<graph_template>(context_, size, width, any, counter, marker));
     free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }
@@ -88,12 +89,12 @@ graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, CUD
   return got;
 }
 
-void template_pool::give_back(graph_template& done) noexcept { free_of(done.size(), done.width()).push_back(&done); }
+void template_pool::give_back(graph_template& done) noexcept { 
+  free_of(done.size(), done.width(), done.marked()).push_back(&done);
+}
 
 void template_pool::destroy() noexcept {
-  for (auto& by_width : free_) {
-    for (auto& each : by_width) { each.clear(); }
-  }
+  free_ = {};
   all_.clear();
 }
 

@@ -26,7 +26,8 @@ class inbox {
   void push(slot_address address) noexcept { queue_.push(address); }
   /// The consumer only. @return how many were taken, at most `most`.
   std::size_t pop(slot_address* into, std::size_t most) noexcept { return queue_.pop(into, most); }
-  [[nodiscard]] bool empty() const noexcept { return queue_.read_available() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return queue_.read_available(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   [[nodiscard]] bool try_claim() noexcept {
     return !claimed_.load(std::memory_order_relaxed) &&

@@ -47,6 +47,7 @@ lane::batch& lane::begin() {
   made.number = last_number_ + 1;
   made.by = nullptr;
   made.count = 0;
+  made.lasting = false;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }

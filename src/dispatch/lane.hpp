@@ -70,6 +70,7 @@ class lane {
     std::chrono::steady_clock::time_point begun;
     graph_template* by = nullptr;      // what carries it; null: it went plainly
     std::uint32_t count = 0;
+    bool lasting = false;              // of kernels that are not short, or that nobody has seen run
     std::array<slot_address, most_tasks> tasks;
   };
   /// With the context current. @throws driver_error

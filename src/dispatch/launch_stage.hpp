@@ -20,6 +20,7 @@ struct launch_stage {
   std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one
   bool behind = false;         // the lane was told to wait for something: only what waits for it too comes in
   bool ordered = false;        // a task here runs behind another one here
+  bool lasting = false;        // one of its kernels is not short, or nobody has seen it run
 };
 
 }  // namespace flotilla::dispatch

@@ -13,6 +13,8 @@ namespace flotilla::dispatch {
 namespace {
 // Enough to keep a device fed while a pass goes on, few enough that what comes next is not far behind.
 constexpr std::size_t batches_a_lane = 4;
+constexpr std::size_t deep_batches_a_lane = 2;
+constexpr std::uint32_t deep = 32;  // tasks behind one another: some 20 us at least
 // What is to run behind a lane's last batch would only wait elsewhere. A stage takes up to seven batches.
 constexpr std::size_t batches_behind = lane::most_batches - 8;
 
@@ -23,19 +25,29 @@ std::uint32_t template_size(std::uint32_t tasks) noexcept {
   auto const saved = static_cast<std::uint32_t>(std::popcount(tasks)) - 1;
   return above - tasks <= 2 * saved ? above : std::bit_floor(tasks);
 }
+// Up to here a batch is somebody's few tasks, and what counts is when they are seen to end.
+constexpr std::uint32_t few = 8;
 }  // namespace
+
+CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
+  // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long.
+  bool const soonest = size <= few && !of.lasting && driving_.lasting == 0;
+  return soonest ? nullptr : marker_.function();
+}
 
 kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
   if (kernel >= driving_.paces.size()) { driving_.paces.resize(owner.table.kernels.size()); }
   return driving_.paces[kernel];
 }
 
-unsigned device_queue::emptiest_lane(unsigned lanes) const noexcept {
+unsigned device_queue::emptiest_lane(batch_shape const& shape) const noexcept {
+  unsigned const lanes = std::min<unsigned>(shape.lanes, lanes_);
+  std::size_t const most = shape.most >= deep * shape.width ? deep_batches_a_lane : batches_a_lane;
   unsigned best = no_lane;
   for (unsigned i = 1; i <= lanes; ++i) {  // the next in turn where they are even
     unsigned const candidate = (driving_.filling + i) % lanes;
     std::size_t const busy = driving_.lanes[candidate]->in_flight();
-    if (busy >= batches_a_lane || driving_.stages[candidate].count != 0) { continue; }
+    if (busy >= most || driving_.stages[candidate].count != 0) { continue; }
     if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }
     if (busy == 0) { break; }
   }
@@ -50,7 +62,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   if (follows != no_lane) {
     // Behind a task that is staged, in its batch, order costs nothing. One chain, and no longer than is well.
     launch_stage& with = driving_.stages[follows];
-    std::uint32_t const most = std::min(with.most / with.width, shape.most / shape.width);
+    std::uint32_t const most = std::min(with.most / with.width, shape.most_when_full / shape.width);
     if (!alone && waits.empty() && with.count < most) {
       with.most = most;
       with.width = 1;
@@ -78,14 +90,14 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     }
   } else if (launch_stage const& current = driving_.stages[driving_.filling]; current.count != 0) {
     if (!alone && !current.behind && current.width == shape.width &&
-        current.count < std::min(current.most, shape.most)) {
-      driving_.stages[driving_.filling].most = std::min(current.most, shape.most);
+        current.count < std::min(current.most, most_of(shape))) {
+      driving_.stages[driving_.filling].most = std::min(current.most, most_of(shape));
       stage(address, driving_.filling);
       return;
     }
     launch_staged(driving_.filling);
   }
-  if (lane_number == no_lane) { lane_number = emptiest_lane(std::min<unsigned>(shape.lanes, lanes_)); }
+  if (lane_number == no_lane) { lane_number = emptiest_lane(shape); }
   if (lane_number == no_lane) {
     driving_.ready.push_back(address);
     return;
@@ -100,11 +112,12 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     return;
   }
   launch_stage& fresh = driving_.stages[lane_number];
-  fresh.most = shape.most;
+  fresh.most = most_of(shape);
   fresh.width = shape.width;
   fresh.kernel = of.kernel;
   fresh.behind = !waits.empty();
   fresh.ordered = false;
+  fresh.lasting = false;
   if (!fresh.behind) { driving_.filling = lane_number; }
   stage(address, lane_number);
 }
@@ -113,6 +126,7 @@ void device_queue::stage(slot_address address, unsigned lane_number) {
   launch_stage& into = driving_.stages[lane_number];
   slot& of = owner.at(address);
   if (of.kernel != into.kernel) { into.kernel = launch_stage::no_kernel; }
+  into.lasting = into.lasting || pace_of(of.kernel).lasting();
   of.staged.store(stage_mark::of(index, lane_number), std::memory_order_relaxed);  // only this thread reads it so
   into.tasks[into.count++] = address;
   driving_.staged |= std::uint64_t{1} << lane_number;
@@ -168,7 +182,8 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
   graph_template* by = nullptr;
   try {
-    by = &templates_.take(size, std::min(of.width, size), parameters_of(tasks[0]), on.counter());
+    by = &templates_.take(size, std::min(of.width, size), parameters_of(tasks[0]), on.counter(),
+                          marker_for(of, size));
   } catch (driver_error const& why) {
     owner.note(static_cast<CUresult>(why.status()), *this);
     // Perhaps this launch is to blame, perhaps there is no memory for templates: alone it gets an answer of its own.
@@ -202,10 +217,11 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     if (measured) {
       std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
-      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number,
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number, begun,
                                std::chrono::steady_clock::now() - begun});
     }
     batch.by = by;
+    batch.lasting = of.lasting;
     on.finish_itself();
     launched_batch(on, batch);
   } else {
@@ -255,6 +271,7 @@ void device_queue::launch_plain(slot_address address, lane& on) {
 
 void device_queue::launched_batch(lane& on, lane::batch const& batch) {
   driving_.in_flight += batch.count;
+  if (batch.lasting) { ++driving_.lasting; }
   driving_.busy |= std::uint64_t{1} << on.index();
   bump(batches_);
   // After this nobody may touch the slots but to end them.

@@ -25,6 +25,7 @@ class pace_probe {
     std::uint32_t chains;  // side by side on the device as it began, its own included
     unsigned lane;         // its place in the completion page
     std::uint64_t number;
+    std::chrono::steady_clock::time_point begun;  // to launch it
     std::chrono::nanoseconds launching;  // what the host was at it, the device waiting perhaps
     std::chrono::nanoseconds took{};     // less that
   };
@@ -54,6 +55,14 @@ class pace_probe {
     if (answer != CUDA_SUCCESS) { return std::nullopt; }  // a fault: others hear of it
     of_.took = std::chrono::nanoseconds{static_cast<std::int64_t>(milliseconds * 1e6F)} - of_.launching;
     return of_;
+  }
+
+  /// The batch that is being measured, with the time since it was launched.
+  [[nodiscard]] std::optional<sample> still_open(completion_page const& page) const noexcept {
+    if (!open_ || page.number(of_.lane) >= of_.number) { return std::nullopt; }
+    sample made = of_;
+    made.took = std::chrono::steady_clock::now() - of_.begun;
+    return made;
   }
 
   void destroy() noexcept {

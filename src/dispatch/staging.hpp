@@ -31,7 +31,7 @@ class staging {
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
   static constexpr std::size_t pieces = 8;
   /// What the host copies before it looks whether somebody needs the device: some microseconds.
-  static constexpr std::size_t step_bytes = std::size_t{1} << 16;
+  static constexpr std::size_t step_bytes = std::size_t{1} << 13;
 
   explicit staging(device_queue& queue) noexcept : queue_(queue) {}
 

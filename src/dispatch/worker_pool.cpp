@@ -31,10 +31,13 @@ struct worker_pool::shared {
 };
 
 struct worker_pool::post {
-  explicit post(worker_pool& asking) : with(asking.shared_), pool(&asking) {}
+  void ask(worker_pool& asking) {
+    with = asking.shared_;
+    pool = &asking;
+  }
   base::posted_job job{&worker_pool::run, this};
   std::shared_ptr<shared> with;
-  worker_pool* pool;
+  worker_pool* pool = nullptr;
   std::list<post>::iterator at{};  // where `posts` keeps it
 };
 
@@ -50,20 +53,27 @@ struct worker_pool::posts {
 
   base::posted_job& add(worker_pool& asking) {
     std::lock_guard const lock{mutex};
-    post& made = waiting.emplace_back(asking);
+    if (done.empty()) { done.emplace_back(); }
+    waiting.splice(waiting.end(), done, done.begin());
+    post& made = waiting.back();
+    made.ask(asking);
     made.at = std::prev(waiting.end());
     return made.job;
   }
 
-  std::list<post> take(post& begun) {
-    std::list<post> taken;
+  struct taken {
+    std::shared_ptr<shared> with;
+    worker_pool* pool;
+  };
+  taken take(post& begun) {
     std::lock_guard const lock{mutex};
-    taken.splice(taken.begin(), waiting, begun.at);
-    return taken;
+    done.splice(done.begin(), waiting, begun.at);
+    return {std::move(begun.with), begun.pool};
   }
 
   std::mutex mutex;
   std::list<post> waiting;
+  std::list<post> done;  // to be used again: asking for a worker allocates only oneTBB's task
 };
 
 worker_pool::worker_pool(core& owner, int most, std::chrono::microseconds linger)
@@ -88,8 +98,7 @@ void worker_pool::wake_to_poll() noexcept {
 }
 
 void worker_pool::run(void* context) {
-  std::list<post> const taken = posts::all().take(*static_cast<post*>(context));
-  post const& self = taken.front();
+  posts::taken const self = posts::all().take(*static_cast<post*>(context));
   shared& with = *self.with;
   {
     std::lock_guard const lock{with.mutex};

@@ -26,6 +26,8 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
   EXPECT_LT(shape_for(5000).lanes, shape_for(50'000).lanes);
   EXPECT_EQ(shape_for(1e6F).most, 4u) << "side by side, none behind another";
+  EXPECT_EQ(shape_for(20'000).most, 4u);
+  EXPECT_EQ(shape_for(1e6F).most_when_full, 8u) << "where they would wait anyway: a launch costs as much as some ten nodes";
 }
 
 // requirement: templates exist in these sizes and widths, and lanes in this number
@@ -33,6 +35,9 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
   for (float length = 1; length < 1e9F; length *= 1.3F) {
     batch_shape const shape = shape_for(length);
     EXPECT_TRUE(std::has_single_bit(shape.most)) << length;
+    EXPECT_TRUE(std::has_single_bit(shape.most_when_full)) << length;
+    EXPECT_GE(shape.most_when_full, shape.most);
+    EXPECT_LE(shape.most_when_full, template_pool::most_size);
     EXPECT_LE(shape.most, template_pool::most_size);
     EXPECT_LE(shape.width, template_pool::most_width);
     EXPECT_LE(shape.width, shape.most);
@@ -46,6 +51,8 @@ TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
     batch_shape const shape = shape_for(length);
     float const behind = static_cast<float>(shape.most / shape.width - 1) * length;
     EXPECT_LE(behind, 60'000.0F) << length;
+    float const behind_when_full = static_cast<float>(shape.most_when_full / shape.width - 1) * length;
+    EXPECT_LE(behind_when_full, std::max(60'000.0F, length)) << length;
   }
 }
 
@@ -107,6 +114,21 @@ TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
   twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
   for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
   EXPECT_EQ(twenty.shape().width, 4u);
+}
+
+// requirement: a kernel that has become long is known to be before its first deep batch is done
+TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
+  kernel_pace pace;
+  see(pace, 600);
+  see(pace, 600);
+  pace.note_open(nanoseconds{300'000}, 64);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "others may be ahead of it";
+  pace.note_open(nanoseconds{640'000}, 64);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 10'000);
+  EXPECT_EQ(pace.shape().width, 4u);
+  kernel_pace unknown;
+  unknown.note_open(nanoseconds{640'000}, 1);
+  EXPECT_EQ(unknown.shape().most, 1u) << "nothing was expected of it";
 }
 
 // requirement: measured often while it is news, seldom afterwards, and soon again when it changes
