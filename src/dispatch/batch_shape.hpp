@@ -13,7 +13,10 @@ struct batch_shape {
   std::uint32_t most = 1;   // tasks of a batch, a power of two
   std::uint32_t most_when_full = 1;  // once the device has as many at once as these lanes and chains can be
   std::uint32_t width = 1;  // chains side by side in it
+  std::uint32_t run = 1;    // of how many behind one another the end is seen together: see graph_template
   std::uint32_t lanes = 8;  // to spread batches over
+  std::uint32_t batches = 4;  // a lane has at most in flight when it gets another: enough to be fed while a pass goes
+                              // on, few enough that what comes next is not far behind
 };
 
 /// How long one kernel takes on one device, by what batches of it took there (see pace_probe).
@@ -40,7 +43,8 @@ class kernel_pace {
     }
     // The shorter of two: a batch may have had to wait for something else on the device.
     float const believed = known ? std::min(sample, last_) : sample;
-    bool const moved = known && (sample > 1.5F * nanoseconds_ || sample < nanoseconds_ / 1.5F);
+    auto const weighed = [](float length) { return std::max(length, short_enough); };  // below all is the same
+    bool const moved = known && (weighed(sample) > 1.5F * weighed(nanoseconds_) || weighed(sample) < weighed(nanoseconds_) / 1.5F);
     believe(believed);
     last_ = sample;
     ask_again_in(moved ? 1 : 2 * interval_);
@@ -50,8 +54,8 @@ class kernel_pace {
   /// become a longer one: what comes next need not wait behind batches as deep as this one until it is done.
   void note_open(std::chrono::nanoseconds since, std::uint32_t depth) noexcept {
     float const at_least = static_cast<float>(since.count()) / static_cast<float>(std::max(depth, 1u));
-    if (nanoseconds_ == 0 || static_cast<float>(since.count()) < around_batch + overdue * nanoseconds_ * static_cast<float>(depth)) { return; }
-    if (at_least < overdue * front_end) { return; }
+    float const expected = around_batch + std::max(nanoseconds_, as_good_as_empty) * static_cast<float>(depth);
+    if (nanoseconds_ == 0 || static_cast<float>(since.count()) < overdue * expected) { return; }
     believe(at_least);
     ask_again_in(1);
   }
@@ -70,22 +74,32 @@ class kernel_pace {
   [[nodiscard]] bool lasting() const noexcept { return nanoseconds_ == 0 || nanoseconds_ >= surely_long; }
 
   /// Short kernels form one chain, which costs host and front end least; longer ones several, and more lanes, so that
-  /// more of them run at once. A batch says only at its end that its tasks are done: it is no deeper than lets the
-  /// first of them wait some 50 us to be seen, or as long as it took itself. Kernels from some microseconds on follow
-  /// one another only where the device is full. Measured on an H200: docs/performance.md.
+  /// more of them run at once. Marks on the way let the first of a batch be seen some 50 us after their end, or as
+  /// long after it as they took themselves. Kernels from some microseconds on follow one another only where the device
+  /// is full. Measured on an H200: docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
+    constexpr float lasts = 400'000;  // a batch: what comes next has to wait for it
     // As good as empty: what counts is how few launches carry them. Six chains of 64 keep the front end of a GPU
     // busy (185 ns a task; four 236, eight 183); more only make each batch longer.
-    if (nanoseconds < as_good_as_empty) { return {.most = 64, .most_when_full = 64, .width = 1, .lanes = 6}; }
-    auto const depth = static_cast<std::uint32_t>(std::clamp(seen_late / nanoseconds, 2.0F, 64.0F));
+    if (nanoseconds < as_good_as_empty) {
+      return {.most = 64, .most_when_full = 64, .width = 1, .run = 64, .lanes = 6, .batches = 2};
+    }
+    auto const rows = [nanoseconds](float time) {
+      return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time / nanoseconds, 2.0F, 64.0F)));
+    };
     batch_shape made;
     made.width = nanoseconds < one_chain ? 1 : 4;
+    made.run = rows(seen_late);
+    made.most_when_full = std::min(rows(lasts) * made.width, 64u);
+    made.most = nanoseconds < surely_long ? std::min(made.run * made.width, 64u) : made.width;
     made.lanes = nanoseconds < 1900 ? few_lanes : made.width != 1 && nanoseconds < surely_long ? 16 : 32;
-    made.most_when_full = std::bit_floor(std::min(depth * made.width, 64u));
-    made.most = nanoseconds < surely_long ? made.most_when_full : made.width;
+    made.batches = std::max(4u, 2 * made.most_when_full / (made.run * made.width));
     return made;
   }
+
+  /// What a mark on the way adds.
+  static constexpr std::chrono::nanoseconds a_mark{1500};
 
  private:
   static constexpr float as_good_as_empty = 1300;

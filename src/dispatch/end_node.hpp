@@ -1,5 +1,5 @@
 #pragma once
-// The last node of a graph of ours: it writes a lane's number to the completion page.
+// A node of a graph of ours that writes a lane's number to the completion page: the graph's last, and marks on the way.
 
 #include <cuda.h>
 
@@ -22,6 +22,7 @@ class end_node {
   /// From the next launch of `exec` on it writes `number` to `counter`. One that is in flight keeps what it had.
   [[nodiscard]] CUresult set(context::floating_context const& context, CUgraphExec exec, CUdeviceptr counter,
                              std::uint64_t number) const noexcept;
+  [[nodiscard]] CUgraphNode node() const noexcept { return node_; }
 
  private:
   CUgraphNode node_ = nullptr;

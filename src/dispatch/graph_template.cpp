@@ -1,5 +1,6 @@
 #include "dispatch/graph_template.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -8,8 +9,9 @@
 namespace flotilla::dispatch {
 
 graph_template::graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width,
-                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker)
-    : context_(context), width_(width), marked_(marker != nullptr), nodes_(size) {
+                               std::uint32_t run, CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter,
+                               CUfunction marker)
+    : context_(context), width_(width), run_(run), marked_(marker != nullptr), nodes_(size) {
   try {
     build(any, counter, marker);
   } catch (...) {
@@ -22,12 +24,19 @@ void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr count
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
   driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    bool const first = i < width_;
-    driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, first ? nullptr : &nodes_[i - width_], first ? 0 : 1, &any),
-                  "cuGraphAddKernelNode", subject);
+  std::uint32_t const rows = size() / width_;
+  CUgraphNode last_mark = nullptr;  // what the next row stands behind, where it is not the row before
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t i = row * width_; i < (row + 1) * width_; ++i) {
+      CUgraphNode const behind = last_mark != nullptr ? last_mark : row != 0 ? nodes_[i - width_] : nullptr;
+      driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &behind, behind != nullptr ? 1 : 0, &any),
+                    "cuGraphAddKernelNode", subject);
+    }
+    last_mark = nullptr;
+    if ((row + 1) % run_ != 0 && row + 1 != rows) { continue; }
+    marks_.emplace_back().add(context_, graph_, {&nodes_[row * width_], width_}, counter, marker);
+    last_mark = marks_.back().node();
   }
-  end_.add(context_, graph_, {&nodes_[nodes_.size() - width_], width_}, counter, marker);
   driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
 }
 
@@ -57,9 +66,12 @@ CUresult graph_template::disable(std::uint32_t i) noexcept {
   return answer;
 }
 
-CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t number) noexcept {
-  CUresult const answer = end_.set(context_, exec_, counter, number);
-  return answer != CUDA_SUCCESS ? answer : context_.api().graph_launch(exec_, stream);
+CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept {
+  for (std::uint32_t i = 0; i < marks(); ++i) {
+    CUresult const answer = marks_[i].set(context_, exec_, counter, first + i);
+    if (answer != CUDA_SUCCESS) { return answer; }
+  }
+  return context_.api().graph_launch(exec_, stream);
 }
 
 bool template_pool::usable() const noexcept {
@@ -71,16 +83,18 @@ bool template_pool::usable() const noexcept {
          api.graph_launch != nullptr;
 }
 
-std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width, bool marked) noexcept {
-  auto& of_size = free_[static_cast<std::size_t>(std::countr_zero(size))];
-  return of_size[static_cast<std::size_t>(std::countr_zero(width))][marked ? 1 : 0];
+std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width, std::uint32_t run,
+                                                     bool marked) noexcept {
+  auto const log = [](std::uint32_t of) { return static_cast<std::size_t>(std::countr_zero(of)); };
+  return free_[log(size)][log(width)][log(run)][marked ? 1 : 0];
 }
 
-graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, CUDA_KERNEL_NODE_PARAMS const& any,
-                                    CUdeviceptr counter, CUfunction marker) {
-  std::vector<graph_template*>& free = free_of(size, width, marker != nullptr);
+graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, std::uint32_t run,
+                                    CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
+  run = std::min(run, size / width);
+  std::vector<graph_template*>& free = free_of(size, width, run, marker != nullptr);
   if (free.empty()) {
-    all_.push_back(std::make_unique<graph_template>(context_, size, width, any, counter, marker));
+    all_.push_back(std::make_unique<graph_template>(context_, size, width, run, any, counter, marker));
     free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }
@@ -89,8 +103,8 @@ graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, CUD
   return got;
 }
 
-void template_pool::give_back(graph_template& done) noexcept { 
-  free_of(done.size(), done.width(), done.marked()).push_back(&done);
+void template_pool::give_back(graph_template& done) noexcept {
+  free_of(done.size(), done.width(), done.run(), done.marked()).push_back(&done);
 }
 
 void template_pool::destroy() noexcept {

@@ -43,8 +43,7 @@ void lane::destroy() noexcept {
 lane::batch& lane::begin() {
   batch& made = ring_[(first_ + open_) % ring_.size()];
   ++open_;
-  begun_ = true;
-  made.number = last_number_ + 1;
+  made.number = last_number_ + ++begun_;
   made.by = nullptr;
   made.count = 0;
   made.lasting = false;
@@ -53,13 +52,11 @@ lane::batch& lane::begin() {
 }
 
 void lane::cancel() noexcept {
-  begun_ = false;
-  --open_;
+  open_ -= std::exchange(begun_, 0);
 }
 
 void lane::finish_itself() noexcept {
-  begun_ = false;
-  ++last_number_;
+  last_number_ += std::exchange(begun_, 0);
 }
 
 CUresult lane::finish() {
@@ -71,7 +68,7 @@ CUresult lane::finish() {
 }
 
 lane::batch* lane::done() noexcept {
-  if (open_ == 0 || (open_ == 1 && begun_)) { return nullptr; }
+  if (open_ == begun_) { return nullptr; }
   batch& first = ring_[first_];
   if (page_.number(index_) >= first.number) { return &first; }
   ask();

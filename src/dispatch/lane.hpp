@@ -59,16 +59,17 @@ class graph_template;
 
 /// A stream, and the batches that are in flight on it. Only the holder of the device's lease calls what is not
 /// const. A batch is begun, its work is put into the stream, and then it is finished: either the stream
-/// is told to write the batch's number, or what was put there ends with that write already.
+/// is told to write the batch's number, or what was put there ends with that write already. What writes several numbers
+/// on its way is as many batches, begun and finished together.
 class lane {
  public:
   static constexpr std::uint32_t most_tasks = 64;  // of a batch
-  static constexpr std::size_t most_batches = 32;  // in flight
+  static constexpr std::size_t most_batches = 48;  // in flight
 
   struct batch {
     std::uint64_t number = 0;
     std::chrono::steady_clock::time_point begun;
-    graph_template* by = nullptr;      // what carries it; null: it went plainly
+    graph_template* by = nullptr;      // what carries it, when this is the last of that; null: it went plainly
     std::uint32_t count = 0;
     bool lasting = false;              // of kernels that are not short, or that nobody has seen run
     std::array<slot_address, most_tasks> tasks;
@@ -87,12 +88,12 @@ class lane {
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
   /// A new batch; its number is already what it will be. There must be room.
   [[nodiscard]] batch& begin();
-  /// Takes back the batch that was begun last, and is not finished: nothing of it is in the stream.
+  /// Takes back what was begun and is not finished: nothing of it is in the stream.
   void cancel() noexcept;
   /// The batch is in the stream: its number will be seen when all before it in the stream is done.
   /// @return the driver's answer; other than CUDA_SUCCESS, the number comes by asking the stream.
   CUresult finish();
-  /// The same where the batch writes its number itself.
+  /// The same where what was begun writes its numbers itself.
   void finish_itself() noexcept;
   [[nodiscard]] CUdeviceptr counter() const noexcept { return page_.device_address(index_); }
 
@@ -112,7 +113,7 @@ class lane {
   CUstream stream_ = nullptr;
   std::uint64_t last_number_;
   std::atomic<std::uint64_t> asked_number_{0};  // finished without a write: to be asked for
-  bool begun_ = false;                          // the youngest batch is not finished yet
+  std::size_t begun_ = 0;                       // the youngest batches, not finished yet
   std::size_t first_ = 0;
   std::size_t open_ = 0;  // batches in the ring, an unfinished one included
   std::vector<batch> ring_;

@@ -17,6 +17,7 @@ struct launch_stage {
   std::uint32_t count = 0;
   std::uint32_t most = 1;      // tasks
   std::uint32_t width = 1;     // chains side by side; 1 where one of the tasks is to run behind another
+  std::uint32_t run = 1;       // of how many behind one another the end is seen together
   std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one
   bool behind = false;         // the lane was told to wait for something: only what waits for it too comes in
   bool ordered = false;        // a task here runs behind another one here

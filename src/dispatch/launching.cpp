@@ -11,12 +11,9 @@
 namespace flotilla::dispatch {
 
 namespace {
-// Enough to keep a device fed while a pass goes on, few enough that what comes next is not far behind.
-constexpr std::size_t batches_a_lane = 4;
-constexpr std::size_t deep_batches_a_lane = 2;
-constexpr std::uint32_t deep = 32;  // tasks behind one another: some 20 us at least
-// What is to run behind a lane's last batch would only wait elsewhere. A stage takes up to seven batches.
-constexpr std::size_t batches_behind = lane::most_batches - 8;
+// What is to run behind a lane's last batch would only wait elsewhere. A stage takes up to six templates, and these have
+// up to sixteen batches.
+constexpr std::size_t batches_behind = lane::most_batches - 22;
 
 // The template for the first of `tasks` tasks. Where a few nodes that do nothing save launches, one that has them:
 // such a node costs a GPU what an empty kernel does, a launch costs this thread that of some ten nodes.
@@ -42,12 +39,11 @@ kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
 
 unsigned device_queue::emptiest_lane(batch_shape const& shape) const noexcept {
   unsigned const lanes = std::min<unsigned>(shape.lanes, lanes_);
-  std::size_t const most = shape.most >= deep * shape.width ? deep_batches_a_lane : batches_a_lane;
   unsigned best = no_lane;
   for (unsigned i = 1; i <= lanes; ++i) {  // the next in turn where they are even
     unsigned const candidate = (driving_.filling + i) % lanes;
     std::size_t const busy = driving_.lanes[candidate]->in_flight();
-    if (busy >= most || driving_.stages[candidate].count != 0) { continue; }
+    if (busy >= shape.batches || driving_.stages[candidate].count != 0) { continue; }
     if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }
     if (busy == 0) { break; }
   }
@@ -66,6 +62,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     if (!alone && waits.empty() && with.count < most) {
       with.most = most;
       with.width = 1;
+      with.run = std::min(with.run, shape.run);
       with.ordered = true;
       stage(address, follows);
     } else {
@@ -91,7 +88,9 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   } else if (launch_stage const& current = driving_.stages[driving_.filling]; current.count != 0) {
     if (!alone && !current.behind && current.width == shape.width &&
         current.count < std::min(current.most, most_of(shape))) {
-      driving_.stages[driving_.filling].most = std::min(current.most, most_of(shape));
+      launch_stage& with = driving_.stages[driving_.filling];
+      with.most = std::min(current.most, most_of(shape));
+      with.run = std::min(current.run, shape.run);
       stage(address, driving_.filling);
       return;
     }
@@ -114,6 +113,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   launch_stage& fresh = driving_.stages[lane_number];
   fresh.most = most_of(shape);
   fresh.width = shape.width;
+  fresh.run = shape.run;
   fresh.kernel = of.kernel;
   fresh.behind = !waits.empty();
   fresh.ordered = false;
@@ -182,7 +182,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
   graph_template* by = nullptr;
   try {
-    by = &templates_.take(size, std::min(of.width, size), parameters_of(tasks[0]), on.counter(),
+    by = &templates_.take(size, std::min(of.width, size), of.run, parameters_of(tasks[0]), on.counter(),
                           marker_for(of, size));
   } catch (driver_error const& why) {
     owner.note(static_cast<CUresult>(why.status()), *this);
@@ -193,14 +193,16 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   }
   std::vector<refusal>& bad = driving_.refused;
   bad.clear();
-  lane::batch& batch = on.begin();
+  std::array<lane::batch*, template_pool::most_marks> parts;
+  for (std::uint32_t i = 0; i < by->marks(); ++i) { parts[i] = &on.begin(); }
   std::uint32_t used = std::min(size, static_cast<std::uint32_t>(tasks.size()));
   bool whole = true;  // whether every node holds its task, or nothing
   for (std::uint32_t i = 0; i < size; ++i) {
     if (i < used) {
       CUresult const answer = by->set(i, parameters_of(tasks[i]));
       if (answer == CUDA_SUCCESS) {
-        batch.tasks[batch.count++] = tasks[i];
+        lane::batch& part = *parts[by->mark_of(i)];
+        part.tasks[part.count++] = tasks[i];
         continue;
       }
       bad.push_back({tasks[i], answer});
@@ -212,20 +214,27 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   std::uint32_t const depth = (size + by->width() - 1) / by->width();
   bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due() && probe_.begin(on.stream());
   auto const begun = measured ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-  CUresult const answer = whole ? by->launch(on.stream(), on.counter(), batch.number) : CUDA_ERROR_UNKNOWN;
+  std::span<lane::batch* const> const all{parts.data(), by->marks()};
+  CUresult const answer = whole ? by->launch(on.stream(), on.counter(), all.front()->number) : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS) {
     if (measured) {
       std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
-      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), on.index(), batch.number, begun,
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), by->marks(), on.index(), all.back()->number, begun,
                                std::chrono::steady_clock::now() - begun});
     }
-    batch.by = by;
-    batch.lasting = of.lasting;
+    all.back()->by = by;
     on.finish_itself();
-    launched_batch(on, batch);
+    bump(batches_);
+    for (lane::batch* const part : all) {
+      part->lasting = of.lasting;
+      launched_batch(on, *part);
+    }
   } else {
-    std::vector<slot_address> const singly{batch.tasks.begin(), batch.tasks.begin() + batch.count};
+    std::vector<slot_address> singly;
+    for (lane::batch const* const part : all) {
+      singly.insert(singly.end(), part->tasks.begin(), part->tasks.begin() + part->count);
+    }
     on.cancel();
     if (whole) { templates_.give_back(*by); }  // one that may hold earlier tasks is never used again
     if (whole) { owner.note(answer, *this); }
@@ -266,6 +275,7 @@ void device_queue::launch_plain(slot_address address, lane& on) {
   lane::batch& batch = on.begin();
   batch.tasks[batch.count++] = address;
   owner.note(on.finish(), *this);
+  bump(batches_);
   launched_batch(on, batch);
 }
 
@@ -273,7 +283,6 @@ void device_queue::launched_batch(lane& on, lane::batch const& batch) {
   driving_.in_flight += batch.count;
   if (batch.lasting) { ++driving_.lasting; }
   driving_.busy |= std::uint64_t{1} << on.index();
-  bump(batches_);
   // After this nobody may touch the slots but to end them.
   owner.launched({batch.tasks.data(), batch.count}, end_mark::of(index, on.index(), batch.number));
 }

@@ -23,6 +23,7 @@ class pace_probe {
     std::uint32_t kernel;
     std::uint32_t depth;   // how many tasks followed one another
     std::uint32_t chains;  // side by side on the device as it began, its own included
+    std::uint32_t marks;   // numbers it writes on its way
     unsigned lane;         // its place in the completion page
     std::uint64_t number;
     std::chrono::steady_clock::time_point begun;  // to launch it

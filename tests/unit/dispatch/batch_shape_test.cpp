@@ -28,6 +28,8 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(1e6F).most, 4u) << "side by side, none behind another";
   EXPECT_EQ(shape_for(20'000).most, 4u);
   EXPECT_EQ(shape_for(1e6F).most_when_full, 8u) << "where they would wait anyway: a launch costs as much as some ten nodes";
+  EXPECT_EQ(shape_for(20'000).most_when_full, 64u);
+  EXPECT_EQ(shape_for(20'000).run, 2u) << "and the first of them are not seen the later";
 }
 
 // requirement: templates exist in these sizes and widths, and lanes in this number
@@ -45,14 +47,26 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
   }
 }
 
-// requirement: from a microsecond on, the first of a batch is seen 60 us after its end at the latest, or soon after it
+// requirement: from a microsecond on, the first of a batch is seen 60 us after its end at the latest, or as long after
+// it as it took itself
 TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   for (float length = 1300; length < 1e7F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
-    float const behind = static_cast<float>(shape.most / shape.width - 1) * length;
-    EXPECT_LE(behind, 60'000.0F) << length;
-    float const behind_when_full = static_cast<float>(shape.most_when_full / shape.width - 1) * length;
-    EXPECT_LE(behind_when_full, std::max(60'000.0F, length)) << length;
+    std::uint32_t const together = std::min(shape.run, shape.most / shape.width);
+    EXPECT_LE(static_cast<float>(together - 1) * length, 60'000.0F) << length;
+    std::uint32_t const together_when_full = std::min(shape.run, shape.most_when_full / shape.width);
+    EXPECT_LE(static_cast<float>(together_when_full - 1) * length, std::max(60'000.0F, length)) << length;
+  }
+}
+
+// requirement: a lane has room for what a stage may become, and templates for its marks
+TEST(BatchShape, FitsIntoALane) {
+  for (float length = 1; length < 1e9F; length *= 1.1F) {
+    batch_shape const shape = shape_for(length);
+    std::uint32_t const marks = std::max(1u, shape.most_when_full / shape.width / shape.run);
+    EXPECT_LE(marks, template_pool::most_marks) << length;
+    EXPECT_LE(shape.batches - 1 + marks, lane::most_batches) << length;
+    EXPECT_TRUE(std::has_single_bit(shape.run)) << length;
   }
 }
 
@@ -121,10 +135,12 @@ TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
   kernel_pace pace;
   see(pace, 600);
   see(pace, 600);
-  pace.note_open(nanoseconds{300'000}, 64);
+  pace.note_open(nanoseconds{600'000}, 64);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "others may be ahead of it";
-  pace.note_open(nanoseconds{640'000}, 64);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 10'000);
+  pace.note_open(nanoseconds{40'000}, 1);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "a lone task that is looked at too soon";
+  pace.note_open(nanoseconds{960'000}, 64);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 15'000);
   EXPECT_EQ(pace.shape().width, 4u);
   kernel_pace unknown;
   unknown.note_open(nanoseconds{640'000}, 1);
