@@ -149,6 +149,8 @@ class device_queue {
   void launched(slot_address address, lane& on, lane::batch& in);
 
   // launching.cpp
+  /// Whether the task is one more of what is being gathered: most are, in a flood.
+  [[nodiscard]] bool joins_filling(slot const& of) const noexcept;
   void start_launch(slot_address address, std::vector<end_mark> const& waits, unsigned follows);
   void stage(slot_address address, unsigned lane_number);
   void launch_staged(unsigned lane_number);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t quantum = 64;             // slots from one inbox in a pass: no thread starves another
 
 constexpr auto drain_at_most = std::chrono::microseconds{100};  // then other devices are looked at
-constexpr std::size_t ahead = 8;  // slots that are fetched before they are read: they lie in another core's cache
+constexpr std::size_t ahead = 16;  // slots that are fetched before they are read: they lie in another core's cache
 constexpr std::uint32_t most_any = 256;
 constexpr int few_looks = 8;
 using std::chrono::microseconds;

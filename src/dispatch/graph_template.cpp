@@ -74,14 +74,20 @@ CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint6
   return context_.api().graph_launch(exec_, stream);
 }
 
-bool template_pool::usable() const noexcept {
-  driver::table const& api = context_.api();
+namespace {
+
+bool has_all(driver::table const& api) noexcept {
   return api.graph_create != nullptr && api.graph_destroy != nullptr && api.graph_add_kernel_node != nullptr &&
          api.graph_add_batch_mem_op_node != nullptr && api.graph_instantiate_with_flags != nullptr &&
          api.graph_exec_destroy != nullptr && api.graph_exec_kernel_node_set_params != nullptr &&
          api.graph_exec_batch_mem_op_node_set_params != nullptr && api.graph_node_set_enabled != nullptr &&
          api.graph_launch != nullptr;
 }
+
+}  // namespace
+
+template_pool::template_pool(context::floating_context const& context) noexcept
+    : context_(context), usable_(has_all(context.api())) {}
 
 std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width, std::uint32_t run,
                                                      bool marked) noexcept {

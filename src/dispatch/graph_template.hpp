@@ -67,9 +67,9 @@ class template_pool {
   static constexpr std::uint32_t most_width = 4;
   static constexpr std::uint32_t most_marks = 16;
 
-  explicit template_pool(context::floating_context const& context) noexcept : context_(context) {}
+  explicit template_pool(context::floating_context const& context) noexcept;
   /// Whether this driver has all that templates need.
-  [[nodiscard]] bool usable() const noexcept;
+  [[nodiscard]] bool usable() const noexcept { return usable_; }
   /// A template of `size`, in chains of `width`, no more than that, and with marks behind every `run` rows.
   /// @param marker  What writes its number: see end_node. One and the same, where there is one.
   /// @throws driver_error  A new one was needed, and could not be made of `any`.
@@ -86,6 +86,7 @@ class template_pool {
                                                       bool marked) noexcept;
 
   context::floating_context const& context_;
+  bool const usable_;
   std::vector<std::unique_ptr<graph_template>> all_;
   std::array<std::array<std::array<std::array<std::vector<graph_template*>, 2>, 7>, 3>, 7> free_;
 };

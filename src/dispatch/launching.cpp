@@ -50,6 +50,12 @@ unsigned device_queue::emptiest_lane(batch_shape const& shape) const noexcept {
   return best;
 }
 
+bool device_queue::joins_filling(slot const& of) const noexcept {
+  launch_stage const& current = driving_.stages[driving_.filling];
+  return of.kind == task_kind::launch && of.dependencies == 0 && of.batch && current.count != 0 && !current.behind &&
+         !current.ordered && of.kernel == current.kernel && driving_.in_flight < most_in_flight;
+}
+
 void device_queue::start_launch(slot_address address, std::vector<end_mark> const& waits,
                                 unsigned follows) {
   slot& of = owner.at(address);
@@ -125,8 +131,10 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
 void device_queue::stage(slot_address address, unsigned lane_number) {
   launch_stage& into = driving_.stages[lane_number];
   slot& of = owner.at(address);
-  if (of.kernel != into.kernel) { into.kernel = launch_stage::no_kernel; }
-  into.lasting = into.lasting || pace_of(of.kernel).lasting();
+  if (into.count == 0 || of.kernel != into.kernel) {
+    into.lasting = into.lasting || pace_of(of.kernel).lasting();
+    if (of.kernel != into.kernel) { into.kernel = launch_stage::no_kernel; }
+  }
   of.staged.store(stage_mark::of(index, lane_number), std::memory_order_relaxed);  // only this thread reads it so
   into.tasks[into.count++] = address;
   driving_.staged |= std::uint64_t{1} << lane_number;

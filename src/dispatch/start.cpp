@@ -26,6 +26,7 @@ void device_queue::start_resumed() {
 }
 
 void device_queue::start_one(slot_address address) {
+  if (joins_filling(owner.at(address))) { return stage(address, driving_.filling); }
   task_kind const kind = owner.at(address).kind;
   unsigned follows = no_lane;
   if (!resolve(address, driving_.waits, kind == task_kind::launch ? &follows : nullptr)) { return; }

@@ -35,6 +35,16 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
+// As the kernel that ends batches on GPUs.
+extern "C" __global__ void write_number(unsigned long long* where, unsigned long long number) {
+#ifdef __CUDACC__
+  __threadfence_system();
+  *(unsigned long long volatile*)where = number;
+#else
+  __atomic_store_n(where, number, __ATOMIC_RELEASE);
+#endif
+}
+
 extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) { values[i] += 1; }

@@ -1,0 +1,152 @@
+// Templates on a CPU device, without a runtime: rows, and marks on the way.
+
+#include "dispatch/graph_template.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "context/lease.hpp"
+#include "dispatch/lane.hpp"
+#include "support/eventually.hpp"
+#include "support/kernels.hpp"
+#include "unit/context/context_test.hpp"
+
+namespace flotilla::dispatch {
+namespace {
+
+using context::current_scope;
+using context::floating_context;
+using context::lease;
+using context::lease_gate;
+
+/// With the driver's operation as the marks, and with a kernel.
+class GraphTemplate : public context::context_test, public ::testing::WithParamInterface<bool> {
+ protected:
+  GraphTemplate() {
+    EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
+    add_ = function("add_to");
+    hold_ = function("hold_until");
+    marker_ = GetParam() ? function("write_number") : nullptr;
+  }
+  ~GraphTemplate() override {
+    go_on();
+    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);  // the device may still write to the page
+    pool_.destroy();
+    lane_.destroy();
+    page_.unregister();
+    EXPECT_EQ(api()->module_unload(module_), CUDA_SUCCESS);
+  }
+
+  CUfunction function(char const* name) {
+    CUfunction found = nullptr;
+    EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
+    return found;
+  }
+  /// A node that adds to a sum; and one that stays until it may go on.
+  CUDA_KERNEL_NODE_PARAMS const& adding(std::uint32_t amount) {
+    amount_ = amount;
+    return node(add_, add_arguments_.data());
+  }
+  CUDA_KERNEL_NODE_PARAMS const& holding() { return node(hold_, hold_arguments_.data()); }
+  void go_on() { std::atomic_ref{words_[1]}.store(1, std::memory_order_release); }
+  [[nodiscard]] std::uint32_t sum() { return std::atomic_ref{sum_}.load(std::memory_order_acquire); }
+  [[nodiscard]] bool reaches(std::uint64_t number) {
+    return test::eventually([&] { return page_.number(1) >= number; });
+  }
+  graph_template& take(std::uint32_t size, std::uint32_t width, std::uint32_t run) {
+    return pool_.take(size, width, run, adding(0), lane_.counter(), marker_);
+  }
+
+  floating_context context_{api(), cpu(), {}};
+  lease_gate gate_{context_};
+  lease held_{gate_.take()};
+  current_scope scope_{held_};
+  completion_page page_{context_, 3};
+  lane lane_{context_, page_, 1};
+  template_pool pool_{context_};
+  CUfunction marker_ = nullptr;
+
+ private:
+  CUDA_KERNEL_NODE_PARAMS const& node(CUfunction what, void** arguments) {
+    node_ = {};
+    node_.func = what;
+    node_.gridDimX = node_.gridDimY = node_.gridDimZ = 1;
+    node_.blockDimX = node_.blockDimY = node_.blockDimZ = 1;
+    node_.kernelParams = arguments;
+    return node_;
+  }
+  CUmodule module_ = nullptr;
+  CUfunction add_ = nullptr;
+  CUfunction hold_ = nullptr;
+  std::uint32_t sum_ = 0;
+  std::uint32_t amount_ = 0;
+  std::array<std::uint32_t, 2> words_{};
+  std::uint32_t* sum_address_ = &sum_;
+  std::uint32_t* words_address_ = words_.data();
+  std::array<void*, 2> add_arguments_{&sum_address_, &amount_};
+  std::array<void*, 1> hold_arguments_{&words_address_};
+  CUDA_KERNEL_NODE_PARAMS node_{};
+};
+
+// requirement: what lies before a mark is seen to be done while what lies behind it is not
+TEST_P(GraphTemplate, WritesANumberBehindEveryRun) {
+  graph_template& four_rows = take(8, 2, 2);
+  ASSERT_EQ(four_rows.marks(), 2u);
+  EXPECT_EQ(four_rows.mark_of(3), 0u);
+  EXPECT_EQ(four_rows.mark_of(4), 1u);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    ASSERT_EQ(four_rows.set(i, i == 4 ? holding() : adding(i < 4 ? 1 : 100)), CUDA_SUCCESS);
+  }
+  ASSERT_EQ(four_rows.launch(lane_.stream(), lane_.counter(), 7), CUDA_SUCCESS);
+  ASSERT_TRUE(reaches(7));
+  EXPECT_EQ(sum() % 100, 4u);
+  EXPECT_EQ(page_.number(1), 7u);
+  go_on();
+  ASSERT_TRUE(reaches(8));
+  EXPECT_EQ(sum(), 304u);
+}
+
+// requirement: one mark where the rows are no more than a run
+TEST_P(GraphTemplate, EndsWithANumber) {
+  graph_template& chain = take(16, 1, 64);
+  ASSERT_EQ(chain.marks(), 1u);
+  for (std::uint32_t i = 0; i < 16; ++i) { ASSERT_EQ(chain.set(i, adding(1)), CUDA_SUCCESS); }
+  ASSERT_EQ(chain.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
+  ASSERT_TRUE(reaches(1));
+  EXPECT_EQ(sum(), 16u);
+}
+
+// requirement: every launch has its own numbers and its own nodes, and one that is disabled does nothing
+TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
+  graph_template& chain = take(4, 1, 1);
+  ASSERT_EQ(chain.marks(), 4u);
+  std::uint32_t expected = 0;
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      bool const out = (round + i) % 3 == 0;
+      ASSERT_EQ(out ? chain.disable(i) : chain.set(i, adding(round + i)), CUDA_SUCCESS);
+      expected += out ? 0 : round + i;
+    }
+    ASSERT_EQ(chain.launch(lane_.stream(), lane_.counter(), 4 * round + 1), CUDA_SUCCESS);
+  }
+  ASSERT_TRUE(reaches(200));
+  EXPECT_EQ(sum(), expected);
+}
+
+// requirement: one of the same shape is used again, one of another is not
+TEST_P(GraphTemplate, IsTakenByItsShape) {
+  graph_template& first = take(8, 2, 2);
+  pool_.give_back(first);
+  EXPECT_NE(&take(8, 2, 4), &first);
+  EXPECT_NE(&take(8, 4, 2), &first);
+  EXPECT_EQ(&take(8, 2, 2), &first);
+  EXPECT_EQ(pool_.made(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Marks, GraphTemplate, ::testing::Bool(),
+                         [](auto const& of) { return of.param ? "a_kernel" : "an_operation"; });
+
+}  // namespace
+}  // namespace flotilla::dispatch
