@@ -263,6 +263,9 @@ class core {
   [[nodiscard]] schedule schedule_of(std::uint32_t device) const noexcept;
   /// Sleeps on the driver, where the task is one that can be slept on. @return whether it has ended.
   [[nodiscard]] bool sleep_until_ended(task_id id);
+  /// A parked task takes none of its device's room for tasks for any: what it waits for may still have to be pulled.
+  void leave_room(slot_address task) noexcept;
+  void take_room(slot_address task) noexcept;
   void release_successors(slot_address task, std::uint64_t generation) noexcept;
   /// Takes what is parked on the task and leaves its list as `leave`: empty or closed. `use(queue, address)` of each.
   template <class Use>

@@ -186,7 +186,7 @@ class device_queue {
   std::atomic<bool> backlog_{false};
   std::atomic<bool> has_batches_{false};
   std::atomic<int> troubled_{0};              // questions in a row that ask_streams got no good answer to
-  std::atomic<std::uint32_t> any_open_{0};    // pulled and not ended
+  std::atomic<std::uint32_t> any_open_{0};    // pulled, and neither parked nor ended
   std::atomic<std::uint32_t> any_target_{4};  // how many may be
   std::mutex requeued_mutex_;
   std::vector<slot_address> requeued_;

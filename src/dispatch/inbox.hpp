@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/given_memory.hpp"
 #include "dispatch/slot_pool.hpp"
 
 namespace flotilla::dispatch {
@@ -19,6 +20,12 @@ namespace flotilla::dispatch {
 class inbox {
  public:
   explicit inbox(std::size_t capacity) : queue_(capacity) {}
+  /// For an inbox in shared memory, its ring with it: `ring_words(capacity)` words, in the same mapping. Another process
+  /// uses it where it finds it; one of them ends it.
+  inbox(std::size_t capacity, slot_address* ring) : queue_(capacity, ring_memory{ring}) {}
+  [[nodiscard]] static constexpr std::size_t ring_words(std::size_t capacity) noexcept {
+    return capacity + 1;  // a full ring is told from an empty one
+  }
 
   /// Where the owning thread gets its slots from; the consumer's, once the inbox is orphaned.
   [[nodiscard]] slot_pool::cursor& slots() noexcept { return slots_; }
@@ -42,7 +49,8 @@ class inbox {
   }
 
  private:
-  boost::lockfree::spsc_queue<slot_address> queue_;
+  using ring_memory = base::given_memory<slot_address>;
+  boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
   slot_pool::cursor slots_;
   std::atomic<bool> claimed_{false};
   std::atomic<bool> orphaned_{false};

@@ -4,36 +4,66 @@
 
 #include <bit>
 #include <new>
+#include <utility>
 
 namespace flotilla::dispatch {
 
 namespace {
+
 constexpr std::uint32_t word_bits = 64;
+
+[[nodiscard]] std::size_t blocks_in(std::size_t window) noexcept {
+  return (window + slot_pool::block_slots - 1) / slot_pool::block_slots;
 }
 
-slot_pool::slot_pool(unsigned number, std::size_t window)
-    : base_(number << 16), window_(window),
-      blocks_(static_cast<std::uint32_t>((window + block_slots - 1) / block_slots)), sides_(new slot_side[window]) {
-  std::size_t const offer_words = (blocks_ + word_bits - 1) / word_bits;
-  std::size_t const line = base::cache_line;
-  std::size_t const offer_bytes = (offer_words * sizeof(std::uint64_t) + line - 1) / line * line;
-  bytes_ = offer_bytes + blocks_ * sizeof(block_word) + window * sizeof(slot);
-  void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/// Whole lines.
+[[nodiscard]] std::size_t offer_bytes(std::size_t blocks) noexcept {
+  std::size_t const bits_a_line = base::cache_line * 8;
+  return (blocks + bits_a_line - 1) / bits_a_line * base::cache_line;
+}
+
+}  // namespace
+
+std::size_t slot_pool::bytes(std::size_t window) noexcept {
+  std::size_t const blocks = blocks_in(window);
+  return sizeof(head) + offer_bytes(blocks) + blocks * sizeof(block_word) + window * sizeof(slot);
+}
+
+void slot_pool::unmap::operator()(std::byte* memory) const noexcept {
+  if (bytes != 0) { ::munmap(memory, bytes); }
+}
+
+slot_pool::block_of_memory slot_pool::mapped(std::size_t bytes) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) { throw std::bad_alloc(); }
-  auto* const bytes = static_cast<std::byte*>(memory);
-  not_offered_ = reinterpret_cast<std::atomic<std::uint64_t>*>(bytes);
-  words_ = reinterpret_cast<block_word*>(bytes + offer_bytes);
-  slots_ = reinterpret_cast<slot*>(bytes + offer_bytes + blocks_ * sizeof(block_word));
-  // Slots and blocks past the window are taken for ever.
+  return {static_cast<std::byte*>(memory), unmap{bytes}};
+}
+
+slot_pool::slot_pool(unsigned number, std::size_t window) : slot_pool(number, window, mapped(bytes(window))) {}
+
+slot_pool::slot_pool(unsigned number, std::size_t window, void* memory)
+    : slot_pool(number, window, block_of_memory{static_cast<std::byte*>(memory), unmap{0}}) {}
+
+slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory)
+    : base_(number << 16), window_(window), blocks_(static_cast<std::uint32_t>(blocks_in(window))),
+      memory_(std::move(memory)), sides_(new slot_side[window]) {
+  std::byte* next = memory_.get();
+  auto const lay = [&next]<class T>(T*& at, std::size_t bytes) {
+    at = reinterpret_cast<T*>(next);
+    next += bytes;
+  };
+  lay(head_, sizeof(head));
+  lay(not_offered_, offer_bytes(blocks_));
+  lay(words_, blocks_ * sizeof(block_word));
+  lay(slots_, window * sizeof(slot));
+  // Slots and blocks past the window are taken for ever. Set, not stored: another process may be at work here.
   if (std::uint32_t const rest = static_cast<std::uint32_t>(window % block_slots); rest != 0) {
-    words_[blocks_ - 1].word.store(full & ~((std::uint32_t{1} << rest) - 1), std::memory_order_relaxed);
+    words_[blocks_ - 1].word.fetch_or(full & ~((std::uint32_t{1} << rest) - 1), std::memory_order_relaxed);
   }
   if (std::uint32_t const rest = blocks_ % word_bits; rest != 0) {
-    not_offered_[offer_words - 1].store(~((std::uint64_t{1} << rest) - 1), std::memory_order_relaxed);
+    not_offered_[blocks_ / word_bits].fetch_or(~((std::uint64_t{1} << rest) - 1), std::memory_order_relaxed);
   }
 }
-
-slot_pool::~slot_pool() { ::munmap(not_offered_, bytes_); }
 
 slot_address slot_pool::take_from(std::uint32_t block) noexcept {
   std::atomic<std::uint64_t>& word = words_[block].word;
@@ -68,16 +98,16 @@ slot_address slot_pool::take(cursor& mine) noexcept {
     if (block == no_block) { return no_slot; }
     words_[block].word.fetch_or(held, std::memory_order_relaxed);
     mine.block = block;
-    std::uint32_t seen = touched_.load(std::memory_order_relaxed);
-    while (seen <= block && !touched_.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+    std::uint32_t seen = head_->touched.load(std::memory_order_relaxed);
+    while (seen <= block && !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
   }
 }
 
 slot_address slot_pool::take_any() noexcept {
   for (std::uint32_t block = 0; block < blocks_; ++block) {
     if (slot_address const got = take_from(block); got != no_slot) {
-      std::uint32_t seen = touched_.load(std::memory_order_relaxed);
-      while (seen <= block && !touched_.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+      std::uint32_t seen = head_->touched.load(std::memory_order_relaxed);
+      while (seen <= block && !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
       return got;
     }
   }
@@ -118,7 +148,7 @@ void slot_pool::let_go(cursor& of) noexcept {
 
 std::size_t slot_pool::used() const noexcept {
   std::size_t sum = 0;
-  std::uint32_t const blocks = touched_.load(std::memory_order_acquire);
+  std::uint32_t const blocks = head_->touched.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     sum += static_cast<std::size_t>(
       std::popcount(static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire))));
@@ -127,7 +157,7 @@ std::size_t slot_pool::used() const noexcept {
 }
 
 bool slot_pool::any_used() const noexcept {
-  std::uint32_t const blocks = touched_.load(std::memory_order_acquire);
+  std::uint32_t const blocks = head_->touched.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     auto const taken = static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire));
     std::uint32_t const past = std::size_t{i + 1} * block_slots <= window_

@@ -45,7 +45,8 @@ template <class T>
 /// (tests/unit/dispatch/slot_pool_model_test.cpp). `held` may be lost where two threads got the same block,
 /// which costs an offer too many and nothing else.
 ///
-/// Words and slots lie in one mapping and hold no addresses; zeros are a pool with nothing taken.
+/// All that processes share lies in one piece of memory and holds no addresses; zeros are a pool with nothing taken. What
+/// lies beside the slots (`side`) is each process's own.
 class slot_pool {
  public:
   static constexpr std::uint32_t block_slots = 32;
@@ -54,8 +55,12 @@ class slot_pool {
   /// The block that a thread works off; its own, and given to `let_go` when it is no longer used.
   struct cursor { std::uint32_t block = no_block; };
 
+  /// In memory of its own.
   slot_pool(unsigned number, std::size_t window);
-  ~slot_pool();
+  /// In memory that somebody else gives: `bytes(window)` bytes on a cache line, zeros at first. Any number of
+  /// processes may have a pool of the same number and window on it at once, wherever each has it mapped.
+  /// Lifetime  the memory must outlive the pool.
+  slot_pool(unsigned number, std::size_t window, void* memory);
   slot_pool(slot_pool const&) = delete;
   slot_pool& operator=(slot_pool const&) = delete;
 
@@ -65,7 +70,7 @@ class slot_pool {
   /// A free slot, whoever holds its block, or no_slot: the window is full. Any thread. Reads every block.
   [[nodiscard]] slot_address take_any() noexcept;
   /// Changes whenever slots come back: what a thread looks at that waits for one.
-  [[nodiscard]] std::uint32_t returns() const noexcept { return returns_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint32_t returns() const noexcept { return head_->returns.load(std::memory_order_acquire); }
   /// After the slot's generation has moved. Any thread.
   void give_back(slot_address address) noexcept {
     give_back((address & 0xffff) / block_slots, bit_of(address));
@@ -73,7 +78,7 @@ class slot_pool {
   }
   /// The same for slots of one block, a bit each; `say_returned` once all are.
   void give_back(std::uint32_t block, std::uint32_t slots) noexcept;
-  void say_returned() noexcept { returns_.fetch_add(1, std::memory_order_release); }  // pairs with returns
+  void say_returned() noexcept { head_->returns.fetch_add(1, std::memory_order_release); }  // pairs with returns
   void let_go(cursor& of) noexcept;
   [[nodiscard]] static std::uint32_t bit_of(slot_address address) noexcept {
     return std::uint32_t{1} << (address % block_slots);
@@ -88,14 +93,29 @@ class slot_pool {
   [[nodiscard]] bool any_free() const noexcept;
   /// Every slot with this index or a greater one has never been used.
   [[nodiscard]] std::uint32_t touched() const noexcept {
-    return std::min(touched_.load(std::memory_order_acquire) * block_slots, static_cast<std::uint32_t>(window_));
+    return std::min(head_->touched.load(std::memory_order_acquire) * block_slots, static_cast<std::uint32_t>(window_));
   }
+  /// How much memory a pool takes.
+  [[nodiscard]] static std::size_t bytes(std::size_t window) noexcept;
 
  private:
   static constexpr std::uint64_t held = std::uint64_t{1} << 32;
   static constexpr std::uint32_t full = 0xffff'ffff;
+  // The memory begins with the head; what has a bit or a word for each block follows, and the slots.
+  struct head {
+    alignas(base::cache_line) std::atomic<std::uint32_t> touched;  // blocks
+    alignas(base::cache_line) std::atomic<std::uint32_t> returns;
+  };
   struct alignas(base::cache_line) block_word { std::atomic<std::uint64_t> word; };
+  /// Unmaps what is ours: a length of 0 is memory that was given.
+  struct unmap {
+    std::size_t bytes;
+    void operator()(std::byte* memory) const noexcept;
+  };
+  using block_of_memory = std::unique_ptr<std::byte, unmap>;
 
+  slot_pool(unsigned number, std::size_t window, block_of_memory memory);
+  [[nodiscard]] static block_of_memory mapped(std::size_t bytes);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
   [[nodiscard]] std::uint32_t pick() noexcept;
   void offer(std::uint32_t block) noexcept;
@@ -103,14 +123,12 @@ class slot_pool {
   std::uint32_t base_;
   std::size_t window_;
   std::uint32_t blocks_;
-  std::size_t bytes_;
-  // One mapping: given pages only where it is touched.
+  block_of_memory memory_;  // given pages only where it is touched
+  head* head_;
   std::atomic<std::uint64_t>* not_offered_;
   block_word* words_;
   slot* slots_;
   std::unique_ptr<slot_side[]> sides_;
-  alignas(base::cache_line) std::atomic<std::uint32_t> touched_{0};  // blocks
-  alignas(base::cache_line) std::atomic<std::uint32_t> returns_{0};
 };
 
 /// Gives slots back in runs of one block, and says so once to those who wait.

@@ -23,7 +23,18 @@ task_state core::look(task_key key) {
   return {states::ended};
 }
 
+void core::leave_room(slot_address task) noexcept {
+  if (!is_any(task)) { return; }
+  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void core::take_room(slot_address task) noexcept {
+  if (!is_any(task)) { return; }
+  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool core::park(slot_address task, task_key on) {
+  leave_room(task);  // first: once it is in the list, others may let it go on
   slot& waiting = at(task);
   slot& ahead = at(on.slot);
   std::uint64_t word = ahead.successors.load(std::memory_order_acquire);
@@ -42,6 +53,7 @@ bool core::park(slot_address task, task_key on) {
     }
   }
   waiting.parked_on.store(0, std::memory_order_relaxed);
+  take_room(task);
   return false;
 }
 
@@ -60,6 +72,7 @@ void core::take_successors(slot_address task, std::uint64_t generation, std::uin
     std::uint32_t const address = next;
     next = parked.next_parked.load(std::memory_order_relaxed);
     parked.parked_on.store(0, std::memory_order_relaxed);
+    take_room(address);
     // The device that parked it: it has it, and nobody else may start it.
     use(*devices_[parked.device.load(std::memory_order_relaxed) - 1], address);
   }

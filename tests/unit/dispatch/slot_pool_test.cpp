@@ -149,6 +149,26 @@ TEST(SlotSide, KeepsAsMuchOfALabelAsFits) {
   EXPECT_STREQ(side.label.data(), "");
 }
 
+// requirement: a second pool on the same memory finds what the first has done, and changes nothing
+TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
+  constexpr std::size_t window = 70;
+  struct alignas(base::cache_line) line { std::byte bytes[base::cache_line]; };
+  std::vector<line> memory((slot_pool::bytes(window) + sizeof(line) - 1) / sizeof(line));
+  slot_pool first{5, window, memory.data()};
+  cursor mine;
+  std::set<slot_address> taken;
+  for (int i = 0; i < 68; ++i) { taken.insert(first.take(mine)); }
+  slot_pool second{5, window, memory.data()};
+  EXPECT_EQ(second.used(), 68u);
+  EXPECT_EQ(second.touched(), 70u);
+  for (slot_address got = second.take_any(); got != no_slot; got = second.take_any()) { taken.insert(got); }
+  EXPECT_EQ(taken.size(), window);
+  std::uint32_t const before = first.returns();
+  second.give_back(*taken.begin());
+  EXPECT_NE(first.returns(), before);
+  EXPECT_EQ(first.take_any(), *taken.begin());
+}
+
 // stress: a slot is nobody else's while one has it
 TEST(SlotPool, NeverGivesASlotToTwo) {
   constexpr std::size_t window = 64;

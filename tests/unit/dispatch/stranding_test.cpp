@@ -4,6 +4,7 @@
 #include <flotilla/flotilla.hpp>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -90,6 +91,25 @@ TEST_F(Stranding, NoTaskIsLeftParked) {
     }
   }
   rt.wait_idle();
+}
+
+// regression: a device's room for tasks for any was taken up by parked ones, so that the one that all
+// were parked on was never pulled
+TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
+  constexpr int more_than_room = 1500;
+  runtime rt{{.devices = "cpu:2", .workers = 0}};
+  std::atomic<int> ran{0};
+  auto const count = [&](task_context&) { ++ran; };
+  static_cast<void>(rt.submit(count));  // this thread's inbox is the first
+  rt.wait_idle();
+  ticket last;
+  std::thread{[&] {
+    for (int i = 0; i < 2 * more_than_room; ++i) { static_cast<void>(rt.submit(count)); }
+    last = rt.submit(count);
+  }}.join();
+  for (int i = 0; i < more_than_room; ++i) { static_cast<void>(rt.submit(count, {.after = {last}})); }
+  EXPECT_TRUE(pumping(rt, [&] { return ran == 3 * more_than_room + 2; })) << ran << " ran";
+  if (HasFailure()) { std::_Exit(1); }  // the runtime would wait for ever
 }
 
 }  // namespace

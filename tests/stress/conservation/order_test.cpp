@@ -1,0 +1,85 @@
+// Conservation with order: 16 threads submit to four devices, each task behind up to four others, wherever
+// those run. FLOTILLA_TEST_TASKS says how many tasks; the release is tested with ten million.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <flotilla/flotilla.hpp>
+#include <test_conservation_kernels.hpp>
+
+#include "producer.hpp"
+#include "support/devices.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/scale.hpp"
+
+namespace flotilla::test {
+namespace {
+
+std::size_t tasks_wanted() {
+  char const* const text = std::getenv("FLOTILLA_TEST_TASKS");
+  if (text == nullptr || *text == '\0') { return scaled(200'000, 10'000); }
+  std::size_t const tasks = std::stoul(text);
+  if (tasks == 0) { throw std::runtime_error{"FLOTILLA_TEST_TASKS must be above 0"}; }
+  return tasks;
+}
+
+device_counters all_counters(runtime const& rt) {
+  device_counters sum;
+  for (device const& each : rt.devices()) {
+    device_counters const of = rt.counters(each);
+    sum.tasks += of.tasks;
+    sum.failed += of.failed;
+  }
+  return sum;
+}
+
+class OrderedConservation : public guest_test {};
+
+// requirement, stress
+TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
+  FLOTILLA_NEED_DEVICES(1);
+  constexpr unsigned producers = 16;
+  int const devices = std::min(4, devices_there());
+  std::size_t const tasks = tasks_wanted();
+  runtime rt{{.devices = device_spec(devices)}};
+  cells counted{rt, tasks};
+  host_buffer<std::uint32_t> violations{rt, 1};
+  violations[0] = 0;
+  run all{.rt = rt,
+          .kernel = rt.load(test_conservation_kernels)
+                      .kernel<std::uint32_t*, cells_ahead, std::uint32_t*>("run_once"),
+          .counted = counted,
+          .violations = violations.data()};
+  std::uint64_t const before = all_counters(rt).tasks;
+  auto const begun = std::chrono::steady_clock::now();
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned i = 0; i < producers; ++i) {
+      crew.emplace_back([&, i] {
+        producer{all, i + 1}.produce(tasks * i / producers, tasks * (i + 1) / producers);
+      });
+    }
+  }
+  rt.wait_idle();
+  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  device_counters const counters = all_counters(rt);
+
+  EXPECT_TRUE(pumping(rt, [&] { return all.continued == all.attached; })) << "a continuation was lost, or had an error";
+  std::size_t const wrong = counted.wrong();
+  EXPECT_EQ(wrong, 0u) << "tasks that ran not exactly once";
+  EXPECT_EQ(violations[0], 0u) << "tasks that ran before one they are behind";
+  EXPECT_EQ(counters.tasks - before, tasks);
+  EXPECT_EQ(counters.failed, 0u);
+  EXPECT_EQ(all.failed, 0u);
+  EXPECT_GT(all.checked, tasks / 4) << "hardly anything was looked at";
+  std::printf("conservation: %zu tasks, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders checked\n",
+              tasks, devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong, all.checked.load());
+}
+
+}  // namespace
+}  // namespace flotilla::test
