@@ -33,6 +33,7 @@ device_queue::~device_queue() = default;
 void device_queue::destroy_resources() noexcept {
   staging_.destroy();
   templates_.destroy();
+  owner.parts.destroy_all_of(index);
   probe_.destroy();
   events_.destroy();
   blocking_events_.destroy();
