@@ -62,8 +62,11 @@ void recorder::set(recorded_task which, launch const& what) {
   std::lock_guard const lock{replaying_};
   recording_plan::place const place = places_[task];
   part& of = parts_[place.part];
-  if (of.changes == change_lists::none) { of.changes = of.built->lists.take(); }
-  of.built->lists.at(of.changes).put(place.node, what);
+  if (of.changes == change_lists::none) {
+    of.changes = of.built->lists.take();
+    of.changing = &of.built->lists.at(of.changes);
+  }
+  of.changing->put(place.node, what);
 }
 
 void recorder::finish() {

@@ -37,6 +37,7 @@ class recorder {
     std::vector<std::uint32_t> parts_ahead{};
     task_id previous{};                       // of the last replay
     std::uint32_t changes = change_lists::none;  // since then
+    change_list* changing = nullptr;             // that list
   };
   [[nodiscard]] std::uint32_t checked(recorded_task which, char const* where) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
