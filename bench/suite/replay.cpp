@@ -8,6 +8,7 @@
 #include <flotilla/flotilla.hpp>
 #include <flotilla_kernels.hpp>
 
+#include "allocations.hpp"
 #include "machine.hpp"
 #include "plain_chains.hpp"
 #include "suite.hpp"
@@ -22,6 +23,7 @@ constexpr int nodes = 1000;
 class replayed final : public rig {
  public:
   struct shape {
+    int workers = 1;
     bool operator==(shape const&) const = default;
   };
   explicit replayed(shape const& wanted) : made_as{wanted} {
@@ -48,14 +50,14 @@ class replayed final : public rig {
     return store_.on({1}, {32})(reinterpret_cast<int*>(words_.address()) + where, value);
   }
 
-  runtime rt_{{.devices = first_devices(1), .workers = 1}};
+  runtime rt_{{.devices = first_devices(1), .workers = made_as.workers}};
   kernel<int*, int> store_{rt_.load(flotilla_kernels).kernel<int*, int>("store")};
   device_buffer<int> words_{rt_, device_ordinal{0}, nodes};
   recording steps_{rt_};
   std::vector<recorded_task> tasks_;
 };
 
-std::string const control = "relaunched graph of 1000 nodes";
+constexpr char const* control = "relaunched graph of 1000 nodes";
 
 void add_replays(suite& to, std::string const& name, bool changed) {
   std::int64_t const replays = std::max<std::int64_t>(2, to.amount().flood / nodes);
@@ -81,6 +83,19 @@ void add_replay(suite& to) {
     chains.relaunch(launches);
     return ns_each(start, launches * nodes);
   });
+  std::string const allocations = "flotilla, allocations of replays";
+  to.measure(
+      allocations, {.who = "flotilla", .what = "allocations", .backlog = nodes},
+      [](figure&) {
+        // One at a time, by one thread: how many lists of changes there are, and how often a worker is asked for, which
+        // allocates, follows from how many replays are under way.
+        auto& recorded = rig_for<replayed>({.workers = 0});
+        for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
+        count_allocations();
+        for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
+        return static_cast<double>(counted_allocations()) / (10.0 * nodes);
+      },
+      "allocations");
   to.compare({.id = "replay", .subject = as_it_is, .control = control, .controls = {control}, .most_ratio = 1.1});
   to.compare({.id = "replay",
               .subject = changed,
@@ -88,6 +103,7 @@ void add_replay(suite& to) {
               .controls = {control},
               .most_ratio = 1.1,
               .most = 110});
+  to.compare({.id = "allocations", .subject = allocations, .control = "none", .most = 0, .for_gpus = false});
 }
 
 }  // namespace flotilla::bench

@@ -135,7 +135,7 @@ std::string recorded_part::describe() const {
     seen.push_back(kernel);
     names += seen.size() > most_named ? " and others" : (names.empty() ? "'" : ", '") + table_.kernels[kernel].name + "'";
   }
-  return "a replay of " + std::to_string(nodes_.size()) + " recorded tasks" +
+  return "a replay of " + std::to_string(nodes_.size()) + (nodes_.size() == 1 ? " recorded task" : " recorded tasks") +
          (names.empty() ? "" : std::string{seen.size() == 1 ? ", kernel " : ", kernels "} + names);
 }
 

@@ -42,9 +42,13 @@ recorded_task recorder::add(launch const& what, recorded_options const& options)
   }
   task_to_plan made{.device = options.device.value_or(what.device().value_or(device_ordinal{0})).value};
   for (recorded_task const each : options.after) { made.after.push_back(checked(each, "in `after`")); }
-  launches_.reserve(launches_.size() + 1);  // so that what follows adds to both or to none
-  tasks_.push_back(std::move(made));
   launches_.push_back(what);
+  try {
+    tasks_.push_back(std::move(made));
+  } catch (...) {
+    launches_.pop_back();
+    throw;
+  }
   recorded_task added;
   added.recording_ = id_;
   added.index_ = static_cast<std::uint32_t>(tasks_.size() - 1);
