@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "allocations.hpp"
 #include "fleet.hpp"
 #include "suite.hpp"
 
@@ -42,6 +43,16 @@ void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::fr
 
 namespace flotilla::bench {
 
+void count_allocations() noexcept {
+  counted = 0;
+  counting = true;
+}
+
+std::int64_t counted_allocations() noexcept {
+  counting = false;
+  return counted;
+}
+
 void add_allocations(suite& to) {
   std::int64_t const tasks = to.amount().flood;
   to.measure(
@@ -55,11 +66,9 @@ void add_allocations(suite& to) {
           ships.rt.wait_idle();
         };
         flood();  // with this very rig: its queues have grown to what they need
-        counted = 0;
-        counting = true;
+        count_allocations();
         flood();
-        counting = false;
-        return static_cast<double>(counted.load()) / static_cast<double>(tasks);
+        return static_cast<double>(counted_allocations()) / static_cast<double>(tasks);
       },
       "allocations");
   to.compare({.id = "allocations",

@@ -39,7 +39,7 @@ foreach(i RANGE ${last})
   endif()
 endforeach()
 foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu submit lone_spin eight
-           length_1us length_2us length_5us length_20us length_100us full_1ms chain pingpong migrate
+           length_1us length_2us length_5us length_20us length_100us full_1ms chain replay pingpong migrate
            lateness allocations balance copy_beside cpu_empty_1p)
   if(NOT id IN_LIST seen)
     fail("no row ${id}")

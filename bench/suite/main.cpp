@@ -22,6 +22,7 @@ void add_all(bench::suite& to) {
   bench::add_submits(to);
   bench::add_lone_tasks(to);
   bench::add_chain(to);
+  bench::add_replay(to);
   bench::add_allocations(to);
   bench::add_lateness(to);
   bench::add_migration(to);

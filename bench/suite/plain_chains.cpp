@@ -41,12 +41,14 @@ void plain_chains::make() {
       api_->kind == device_kind::gpu ? flotilla_kernels.gpu : flotilla_kernels.cpu;
   check(api_->library_load_data(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
         "cuLibraryLoadData", subject);
-  for (auto const& [name, into] : {std::pair{"null_kernel", &null_}, std::pair{"spin", &spin_}}) {
+  for (auto const& [name, into] : {std::pair{"null_kernel", &null_}, std::pair{"spin", &spin_},
+                                  std::pair{"store", &store_}}) {
     CUkernel kernel = nullptr;
     check(api_->library_get_kernel(&kernel, library_, name), "cuLibraryGetKernel", subject);
     check(api_->kernel_get_function(into, kernel), "cuKernelGetFunction", subject);
     check(api_->func_load(*into), "cuFuncLoad", subject);
   }
+  check(api_->mem_alloc(&words_, sizeof(int) * static_cast<std::size_t>(made_as.nodes)), "cuMemAlloc", subject);
   lanes_.resize(static_cast<std::size_t>(made_as.streams));
   for (lane& each : lanes_) {
     check(api_->stream_create(&each.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", subject);
@@ -59,12 +61,16 @@ void plain_chains::make_graph(graph& into) const {
   check(api_->graph_create(&into.described, 0), "cuGraphCreate", subject);
   auto const width = static_cast<std::size_t>(made_as.width);
   into.nodes.resize(static_cast<std::size_t>(made_as.nodes));
-  CUDA_KERNEL_NODE_PARAMS const empty = one_block(null_, 32, nullptr);
+  CUdeviceptr where = words_;
+  int value = 0;
+  void* arguments[] = {&where, &value};
+  CUDA_KERNEL_NODE_PARAMS const held = made_as.stores ? one_block(store_, 32, arguments) : one_block(null_, 32, nullptr);
   for (std::size_t i = 0; i < into.nodes.size(); ++i) {
     bool const first = i < width;
+    where = words_ + i * sizeof(int);
     check(api_->graph_add_kernel_node(&into.nodes[i], into.described,
                                       first ? nullptr : &into.nodes[i - width], first ? 0 : 1,
-                                      &empty),
+                                      &held),
           "cuGraphAddKernelNode", subject);
   }
   check(api_->graph_instantiate_with_flags(&into.runs, into.described, 0),

@@ -20,12 +20,13 @@ class plain_chains final : public rig {
     int width = 1;   // chains of a graph
     int streams = 8;
     int graphs = 4;  // of a stream: one can be rewritten while another runs
+    bool stores = false;  // its kernels write a word each; else they are empty
     bool operator==(shape const&) const = default;
   };
   explicit plain_chains(shape const& wanted);
   ~plain_chains() override;
 
-  /// Launches `batches` graphs of empty kernels, one stream after the other, and waits for all.
+  /// Launches `batches` graphs as they are, one stream after the other, and waits for all.
   void relaunch(std::int64_t batches);
   /// The same, every node rewritten before to spin for so long.
   void rewrite(std::int64_t batches, unsigned threads, unsigned long long nanoseconds);
@@ -53,6 +54,8 @@ class plain_chains final : public rig {
   CUlibrary library_ = nullptr;
   CUfunction null_ = nullptr;
   CUfunction spin_ = nullptr;
+  CUfunction store_ = nullptr;
+  CUdeviceptr words_ = 0;  // one for each node
   std::vector<lane> lanes_;
 };
 

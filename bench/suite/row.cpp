@@ -74,12 +74,18 @@ row_result evaluate(row const& asked, std::vector<figure> const& figures, bool o
   if (result.control_value && *result.control_value > 0) {
     result.ratio = *result.value / *result.control_value;
   }
+  if (asked.most_ratio && asked.most) {
+    // Without its control the looser of both is not known.
+    result.target_is_ratio = false;
+    result.target.reset();
+    if (result.control_value) { result.target = std::max(*asked.most_ratio * *result.control_value, *asked.most); }
+  }
   if (asked.for_gpus && !on_gpus) {
     result.judged = false;
-  } else if (asked.most_ratio && result.ratio) {
-    result.met = *result.ratio <= *asked.most_ratio;
-  } else if (asked.most) {
-    result.met = *result.value <= *asked.most;
+  } else if (result.target && !result.target_is_ratio) {
+    result.met = *result.value <= *result.target;
+  } else if (result.target && result.ratio) {
+    result.met = *result.ratio <= *result.target;
   }
   return result;
 }

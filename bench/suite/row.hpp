@@ -20,7 +20,7 @@ struct row {
   std::vector<std::string> controls{};  // names of figures: the lowest is the control
   std::optional<double> constant_ns{};  // the control where it is no figure
   std::optional<double> most_ratio{};   // to the control
-  std::optional<double> most{};         // of the figure itself, in its unit
+  std::optional<double> most{};         // of the figure itself, in its unit; with a ratio too, the looser of both
   bool for_gpus = true;                 // elsewhere the figures are shown and not judged
 };
 

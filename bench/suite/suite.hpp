@@ -76,6 +76,7 @@ void add_submits(suite& to);
 void add_lone_tasks(suite& to);
 void add_lengths(suite& to);
 void add_chain(suite& to);
+void add_replay(suite& to);
 void add_pingpong(suite& to);
 void add_migration(suite& to);
 void add_lateness(suite& to);

@@ -18,6 +18,7 @@
 #include <flotilla/launch.hpp>
 #include <flotilla/placement.hpp>
 #include <flotilla/program.hpp>
+#include <flotilla/recording.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings.hpp>
 #include <flotilla/settings_report.hpp>

@@ -22,6 +22,7 @@
 #include "dispatch/failure.hpp"
 #include "dispatch/kernel_table.hpp"
 #include "dispatch/limbo.hpp"
+#include "dispatch/recorded_part.hpp"
 #include "dispatch/schedule.hpp"
 #include "dispatch/slot_pool.hpp"
 #include "dispatch/worker_pool.hpp"
@@ -41,11 +42,12 @@ struct task_state {
   std::shared_ptr<failure const> why{};    // of failed
 };
 
-/// What is to be submitted: exactly one of the three.
+/// What is to be submitted: exactly one of these.
 struct request {
   launch const* launched = nullptr;
   transfer const* transferred = nullptr;
   work* worked = nullptr;
+  replayed_part const* replayed = nullptr;
 };
 
 /// A callable that is running on this thread, for those who must not wait inside one.
@@ -69,6 +71,17 @@ class core {
   ///              is returned through memory is read back at once, in another width, and that stalls.
   /// @return false only where `may_wait` is false and the window is full.
   bool submit(request const& what, task_options const& options, bool may_wait, ticket& made);
+  /// For what is submitted in steps: slots are taken, filled, opened, and published. What is opened must be published.
+  /// One slot of each of these devices, all or none; waits where a window is full, with none in hand.
+  void take_slots(std::span<unsigned const> devices, std::span<slot_address> slots);
+  void give_back(std::span<slot_address const> slots) noexcept;
+  void fill(slot_address address, request const& what, task_options const& options);
+  /// What the task will be once it is open.
+  [[nodiscard]] task_id id_when_open(slot_address address) noexcept;
+  void open(slot_address address, unsigned place, ticket& handed) noexcept;
+  void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place)); }
+  void check_launch(launch const& asked, std::optional<device_ordinal> device) const;
+  void check_after(dependency_list const& after, std::size_t most = 0xffff) const;
 
   // ---- wait.cpp ----
   [[nodiscard]] bool ready(ticket const& of);
@@ -214,6 +227,7 @@ class core {
 
   kernel_table table;
   limbo unused;
+  recorded_parts parts;
   inbox_registry any_inboxes;
 
  private:
@@ -228,7 +242,8 @@ class core {
   void check_request(request const& what, task_options const& options) const;
   /// @return no_slot only where `may_wait` is false.
   [[nodiscard]] slot_address take_slot(unsigned place, inbox& mine, bool may_wait);
-  void fill(slot_address address, request const& what, task_options const& options);
+  /// The calling thread's.
+  [[nodiscard]] inbox& inbox_to(unsigned place);
   void publish(slot_address address, unsigned place, inbox& into);
   [[nodiscard]] bool has_ended(task_id id) noexcept;
   void watch(task_id id, std::shared_ptr<completion_state> const& of);

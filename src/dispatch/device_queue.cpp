@@ -34,6 +34,7 @@ device_queue::~device_queue() = default;
 void device_queue::destroy_resources() noexcept {
   staging_.destroy();
   templates_.destroy();
+  owner.parts.destroy_all_of(index);
   marker_.destroy(context);
   probe_.destroy();
   events_.destroy();

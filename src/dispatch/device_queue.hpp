@@ -28,6 +28,7 @@
 #include "dispatch/lane.hpp"
 #include "dispatch/launch_stage.hpp"
 #include "dispatch/pace_probe.hpp"
+#include "dispatch/recorded_part.hpp"
 #include "dispatch/slot_pool.hpp"
 #include "dispatch/staging.hpp"
 
@@ -51,6 +52,8 @@ class device_queue {
   static constexpr unsigned all_lanes = down_lane + 1;
   static constexpr unsigned no_lane = all_lanes;
   static_assert(all_lanes <= 64, "sets of lanes are words");
+  // Batches that a stage may become: up to six templates, with up to sixteen marks together.
+  static constexpr std::size_t most_of_a_stage = 22;
   // Launches in flight.
   static constexpr std::size_t most_in_flight = 4096;
 
@@ -103,6 +106,8 @@ class device_queue {
   bool drain(context::lease& held, drainer who, std::function<bool()> const& stop = {});
   /// Ends the tasks of batches that are done. Needs no context. @return whether there were any.
   bool retire();
+  /// Makes recorded tasks a graph. With the context current. @throws driver_error
+  [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan, std::span<launch const* const> launches);
   /// Frees all that needs the context, as the runtime ends.
   void destroy_resources() noexcept;
   /// After destroy_resources, the lease back.
@@ -172,6 +177,9 @@ class device_queue {
   [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape) const noexcept;
   /// The launch as a node; valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
+
+  // replaying.cpp
+  void start_recorded(slot_address address, std::vector<end_mark> const& waits);
 
   void fail(slot_address address, CUresult status, char const* call);
   [[nodiscard]] std::string describe(slot_address address) const;

@@ -274,6 +274,10 @@ void device_queue::free_unused() {
       case limbo::kinds::host_memory:
         owner.note(context.api().mem_free_host(reinterpret_cast<void*>(item->address)), *this);
         break;
+      case limbo::kinds::recorded:
+        // Here and not with the last reference to it, which may be a thread's without the context.
+        owner.parts.take(static_cast<std::uint32_t>(item->address))->destroy();
+        break;
     }
   }
 }

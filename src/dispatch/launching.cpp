@@ -11,9 +11,8 @@
 namespace flotilla::dispatch {
 
 namespace {
-// What is to run behind a lane's last batch would only wait elsewhere. A stage takes up to six templates, and these have
-// up to sixteen batches.
-constexpr std::size_t batches_behind = lane::most_batches - 22;
+// What is to run behind a lane's last batch would only wait elsewhere.
+constexpr std::size_t batches_behind = lane::most_batches - device_queue::most_of_a_stage;
 
 // The template for the first of `tasks` tasks. Where a few nodes that do nothing save launches, one that has them:
 // such a node costs a GPU what an empty kernel does, a launch costs this thread that of some ten nodes.

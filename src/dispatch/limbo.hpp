@@ -16,12 +16,12 @@ namespace flotilla::dispatch {
 /// later cannot use it: it was given up before. So buffers and kept errors cost a task one load.
 class limbo {
  public:
-  enum class kinds : std::uint8_t { device_memory, host_memory, failure };
+  enum class kinds : std::uint8_t { device_memory, host_memory, failure, recorded };
   struct item {
     std::uint64_t epoch = 0;
     kinds kind = kinds::failure;
     unsigned device = 0;           // whose lease is needed to free it
-    std::uint64_t address = 0;     // of memory; of a failure: its slot
+    std::uint64_t address = 0;     // of memory; of a failure: its slot; of a recorded part: its index
     std::uint64_t generation = 0;  // of a failure
   };
 

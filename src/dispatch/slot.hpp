@@ -11,7 +11,7 @@
 
 namespace flotilla::dispatch {
 
-enum class task_kind : std::uint8_t { launch, transfer, work };
+enum class task_kind : std::uint8_t { launch, transfer, work, recorded };
 
 /// Where a slot is: the pool in the upper half, the place in it in the lower.
 using slot_address = std::uint32_t;
@@ -95,7 +95,7 @@ struct alignas(base::cache_line) slot {
   std::array<std::uint32_t, inline_dependencies> after_slot;
   std::array<std::uint32_t, inline_dependencies> after_generation;  // cut: a count of 2^32 does not come round
 
-  alignas(16) std::byte bytes[inline_bytes];  // arguments, a transfer, or a work object
+  alignas(16) std::byte bytes[inline_bytes];  // arguments, a transfer, a work object, or a replayed_part
 };
 static_assert(sizeof(slot) == 256);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -1,6 +1,7 @@
 // From "this device has the task" to "it is on a stream".
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <flotilla/error.hpp>
 #include <flotilla/work.hpp>
@@ -34,12 +35,14 @@ void device_queue::start_one(slot_address address) {
     case task_kind::launch: start_launch(address, driving_.waits, follows); break;
     case task_kind::transfer: start_transfer(address, driving_.waits); break;
     case task_kind::work: driving_.works.push_back(address); break;  // run when the launches are out
+    case task_kind::recorded: start_recorded(address, driving_.waits); break;
   }
 }
 
 bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, unsigned* follows) {
   waits.clear();
-  slot const& of = owner.at(address);
+  slot& of = owner.at(address);
+  std::uint32_t const order_only = of.kind == task_kind::recorded ? held_in<replayed_part>(of).order_only : 0;
   for (std::size_t i = 0; i < of.dependencies; ++i) {
     task_key key;
     if (i < slot::inline_dependencies) {
@@ -67,6 +70,7 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
         if (owner.park(address, key)) { return false; }
         continue;  // it has moved on between the look and the parking
       }
+      if (ahead.state == task_state::states::failed && i < order_only) { break; }
       if (ahead.state == task_state::states::failed) {
         // The first cause, however long the chain: what failed by its own dependency says it already.
         std::string text = ahead.why->text;
@@ -180,14 +184,27 @@ void device_queue::drop_task(slot_address address, std::shared_ptr<failure const
     of.holds_work = false;
     std::destroy_at(&held_in<work>(of));
   }
+  if (of.kind == task_kind::recorded) {
+    // What it was to change, later replays are to find changed.
+    replayed_part& what = held_in<replayed_part>(of);
+    owner.parts.get(what.part)->owe(std::exchange(what.changes, change_lists::none));
+  }
   owner.end(address, std::move(why));
 }
 
 std::string device_queue::describe(slot_address address) const {
-  slot const& of = owner.at(address);
-  std::string text = of.kind == task_kind::launch ? "kernel '" + owner.table.kernels[of.kernel].name + "'"
-                     : of.kind == task_kind::work ? "a callable"
-                                                  : "a copy or fill";
+  slot& of = owner.at(address);
+  std::string text;
+  switch (of.kind) {
+    case task_kind::launch: text = "kernel '" + owner.table.kernels[of.kernel].name + "'"; break;
+    case task_kind::transfer: text = "a copy or fill"; break;
+    case task_kind::work: text = "a callable"; break;
+    case task_kind::recorded: {
+      // Who looks for suspects may see a task that has just ended, and then its part may be gone.
+      auto const part = owner.parts.get(held_in<replayed_part>(of).part);
+      text = part == nullptr ? "a replay" : part->describe();
+    }
+  }
   if (of.labelled) { text += std::string{", label '"} + owner.side(address).label.data() + "'"; }
   return text + ", " + context.subject();
 }

@@ -1,4 +1,5 @@
 // Submit: choose a device, take a slot, fill it, push its index, make sure that somebody drains.
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -21,28 +22,32 @@ std::string words(extent const& of) {
 
 }  // namespace
 
+void core::check_launch(launch const& asked, std::optional<device_ordinal> device) const {
+  if (asked.owner() != this) { throw wrong_runtime("the launch was made by a kernel of another runtime"); }
+  kernel_entry const& kernel = table.kernels[asked.kernel_index()];
+  auto const empty = [](extent const& each) { return each.x == 0 || each.y == 0 || each.z == 0; };
+  if (empty(asked.grid()) || empty(asked.block())) {
+    throw invalid_argument("kernel '" + kernel.name + "': a grid of " + words(asked.grid()) + " blocks of " +
+                           words(asked.block()) + " threads is empty");
+  }
+  if (asked.block().x > 0xffff || asked.block().y > 0xffff || asked.block().z > 0xffff) {
+    throw invalid_argument("kernel '" + kernel.name + "': no device has blocks of " + words(asked.block()) + " threads");
+  }
+  if (asked.argument_bytes() > launch::most_bytes || asked.argument_bytes() != kernel.argument_bytes) {
+    throw invalid_argument("kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) +
+                           " bytes of arguments, not " + std::to_string(asked.argument_bytes()));
+  }
+  if (device) { static_cast<void>(checked(*device)); }
+  if (device && asked.device() && *device != *asked.device()) {
+    throw invalid_argument("kernel '" + kernel.name + "': a buffer of device " +
+                           std::to_string(asked.device()->value) + " cannot be used on device " +
+                           std::to_string(device->value));
+  }
+}
+
 void core::check_request(request const& what, task_options const& options) const {
   if (what.launched != nullptr) {
-    launch const& asked = *what.launched;
-    if (asked.owner() != this) { throw wrong_runtime("the launch was made by a kernel of another runtime"); }
-    kernel_entry const& kernel = table.kernels[asked.kernel_index()];
-    auto const empty = [](extent const& each) { return each.x == 0 || each.y == 0 || each.z == 0; };
-    if (empty(asked.grid()) || empty(asked.block())) {
-      throw invalid_argument("kernel '" + kernel.name + "': a grid of " + words(asked.grid()) + " blocks of " +
-                             words(asked.block()) + " threads is empty");
-    }
-    if (asked.block().x > 0xffff || asked.block().y > 0xffff || asked.block().z > 0xffff) {
-      throw invalid_argument("kernel '" + kernel.name + "': no device has blocks of " + words(asked.block()) + " threads");
-    }
-    if (asked.argument_bytes() > launch::most_bytes || asked.argument_bytes() != kernel.argument_bytes) {
-      throw invalid_argument("kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) +
-                             " bytes of arguments, not " + std::to_string(asked.argument_bytes()));
-    }
-    if (options.device && asked.device() && *options.device != *asked.device()) {
-      throw invalid_argument("kernel '" + kernel.name + "': a buffer of device " +
-                             std::to_string(asked.device()->value) + " cannot be used on device " +
-                             std::to_string(options.device->value));
-    }
+    check_launch(*what.launched, options.device);
   } else if (what.transferred != nullptr) {
     transfer const& asked = *what.transferred;
     if (asked.owner == nullptr) { throw invalid_argument("the copy or fill is of an empty buffer"); }
@@ -56,13 +61,17 @@ void core::check_request(request const& what, task_options const& options) const
                            (options.label.empty() ? "" : ": label '" + std::string{options.label} + "'"));
   }
   if (options.device) { static_cast<void>(checked(*options.device)); }
-  for (std::size_t i = 0; i < options.after.size(); ++i) {
-    task_id const ahead = options.after[i];
+  check_after(options.after);
+}
+
+void core::check_after(dependency_list const& after, std::size_t most) const {
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    task_id const ahead = after[i];
     if (ahead.runtime == nullptr) { throw invalid_argument("a ticket in `after` names no task"); }
     if (ahead.runtime != this) { throw wrong_runtime("a ticket in `after` is of another runtime"); }
   }
-  if (options.after.size() > 0xffff) {
-    throw invalid_argument(std::to_string(options.after.size()) + " tickets in `after`: 65535 at most");
+  if (after.size() > most) {
+    throw invalid_argument(std::to_string(after.size()) + " tickets in `after`: " + std::to_string(most) + " at most");
   }
 }
 
@@ -81,10 +90,7 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
   check_request(what, options);
   unsigned const where = place(what, options);
   // What may throw comes first: once the slot is open, the task must be drained.
-  bool const any = where == devices_.size();
-  inbox& into = thread_inboxes::get(id_, where, static_cast<unsigned>(devices_.size()) + 1,
-                                    any ? any_inboxes : devices_[where]->inboxes,
-                                    any ? any_pool_.window() : devices_[where]->pool.window());
+  inbox& into = inbox_to(where);
   slot_address const address = take_slot(where, into, may_wait);
   if (address == no_slot) { return false; }
   try {
@@ -93,6 +99,25 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
     pool(address).give_back(address);
     throw;
   }
+  open(address, where, handed);
+  publish(address, where, into);
+  return true;
+}
+
+inbox& core::inbox_to(unsigned where) {
+  bool const any = where == devices_.size();
+  return thread_inboxes::get(id_, where, static_cast<unsigned>(devices_.size()) + 1,
+                             any ? any_inboxes : devices_[where]->inboxes,
+                             any ? any_pool_.window() : devices_[where]->pool.window());
+}
+
+task_id core::id_when_open(slot_address address) noexcept {
+  generation_word const word{at(address).generation.load(std::memory_order_relaxed)};
+  return {this, address, word.generation() + 1};
+}
+
+void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
+  bool const any = where == devices_.size();
   slot& made = at(address);
   made.device.store(any ? 0 : where + 1, std::memory_order_relaxed);
   std::uint64_t const generation =
@@ -108,8 +133,33 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
   handed.id_.generation = generation;
   handed.shard_ = shard;
   handed.device_ = any ? 0 : where + 1;
-  publish(address, where, into);
-  return true;
+}
+
+void core::take_slots(std::span<unsigned const> devices, std::span<slot_address> slots) {
+  std::optional<std::size_t> scarce;  // the one that there was none for
+  while (true) {
+    std::fill(slots.begin(), slots.end(), no_slot);
+    try {
+      // Nothing is waited for with slots in hand: another thread may have those that are missing, and want these.
+      if (scarce) { slots[*scarce] = take_slot(devices[*scarce], inbox_to(devices[*scarce]), true); }
+      scarce.reset();
+      for (std::size_t i = 0; i < slots.size() && !scarce; ++i) {
+        if (slots[i] == no_slot) { slots[i] = take_slot(devices[i], inbox_to(devices[i]), false); }
+        if (slots[i] == no_slot) { scarce = i; }
+      }
+    } catch (...) {
+      give_back(slots);
+      throw;
+    }
+    if (!scarce) { return; }
+    give_back(slots);
+  }
+}
+
+void core::give_back(std::span<slot_address const> slots) noexcept {
+  for (slot_address const each : slots) {
+    if (each != no_slot) { pool(each).give_back(each); }
+  }
 }
 
 slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
@@ -207,6 +257,9 @@ void core::fill(slot_address address, request const& what, task_options const& o
     made.kind = task_kind::transfer;
     static_assert(sizeof(transfer) <= slot::inline_bytes);
     ::new (static_cast<void*>(made.bytes)) transfer(*what.transferred);
+  } else if (what.replayed != nullptr) {
+    made.kind = task_kind::recorded;
+    ::new (static_cast<void*>(made.bytes)) replayed_part(*what.replayed);
   } else {
     made.kind = task_kind::work;
     static_assert(sizeof(work) <= slot::inline_bytes);

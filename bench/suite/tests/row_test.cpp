@@ -50,6 +50,30 @@ TEST(BenchRow, TheLowestControlCounts) {
   EXPECT_EQ(evaluate(asks_for(0.49), figures, true).met, false);
 }
 
+TEST(BenchRow, OfARatioAndACostTheLooserCounts) {
+  std::vector<figure> const figures{with("subject", {105}), with("a", {200}), with("b", {100})};
+  row asked = asks_for(1.0);
+  asked.most = 110;
+  row_result const by_cost = evaluate(asked, figures, true);
+  EXPECT_EQ(by_cost.target, 110);
+  EXPECT_FALSE(by_cost.target_is_ratio);
+  EXPECT_EQ(by_cost.met, true);
+  asked.most = 50;
+  EXPECT_EQ(evaluate(asked, figures, true).target, 100);
+  EXPECT_EQ(evaluate(asked, figures, true).met, false);
+  asked.most_ratio = 1.1;
+  EXPECT_EQ(evaluate(asked, figures, true).met, true);
+  EXPECT_FALSE(evaluate(asked, figures, false).met.has_value()) << "one for GPUs";
+}
+
+TEST(BenchRow, OfARatioAndACostNeitherIsKnownWithoutTheControl) {
+  std::vector<figure> const figures{with("subject", {1}), with("a", {}), with("b", {})};
+  row asked = asks_for(1.0);
+  asked.most = 110;
+  EXPECT_FALSE(evaluate(asked, figures, true).target.has_value());
+  EXPECT_FALSE(evaluate(asked, figures, true).met.has_value());
+}
+
 TEST(BenchRow, AMissingControlIsNoRatioAndSaysSo) {
   std::vector<figure> figures{with("subject", {50}), with("a", {200}), with("b", {})};
   figures[2].why_not = "not here: needs 4 devices, there is 1";

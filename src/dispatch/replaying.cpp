@@ -1,0 +1,60 @@
+// Recorded tasks: from "build them" to a graph, and from "this replay may go" to "it is on a stream".
+#include <flotilla/error.hpp>
+
+#include "dispatch/core.hpp"
+#include "dispatch/device_queue.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan, std::span<launch const* const> launches) {
+  lane const& any = *driving_.lanes.front();
+  auto made = std::make_shared<recorded_part>(
+    context, recorded_part::making{plan, launches, owner.table, any.counter(), marker_.function()});
+  // So that the first replay need not. A device that has no room for it now says so when it is launched.
+  owner.note(made->upload(any.stream()), *this);
+  return made;
+}
+
+void device_queue::start_recorded(slot_address address, std::vector<end_mark> const& waits) {
+  unsigned lane_number = no_lane;
+  if (driving_.in_flight < most_in_flight) {
+    // Behind a predecessor, in its lane, order costs nothing. What is staged there is to have room as well.
+    for (end_mark const& each : waits) {
+      bool const here = each.device() == index && each.lane() < launch_lanes;
+      if (here && driving_.lanes[each.lane()]->room(1 + most_of_a_stage)) { lane_number = each.lane(); }
+    }
+    if (lane_number == no_lane) { lane_number = emptiest_lane({.lanes = lanes_}); }
+  }
+  if (lane_number == no_lane) {
+    driving_.ready.push_back(address);
+    return;
+  }
+  lane& on = *driving_.lanes[lane_number];
+  if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
+    fail(address, answer, "cuStreamWaitEvent");
+    return;
+  }
+  replayed_part& what = held_in<replayed_part>(owner.at(address));
+  auto const part = owner.parts.get(what.part);
+  if (auto const refused = part->rewrite(what.changes); refused.status != CUDA_SUCCESS) {
+    owner.note(refused.status, *this);
+    if (is_sticky(driver::status_of(refused.status))) { return; }  // as in `fail`
+    drop_task(address, failure_of(std::make_exception_ptr(driver_error(
+                         driver::status_of(refused.status), "cuGraphExecKernelNodeSetParams",
+                         "kernel '" + owner.table.kernels[refused.kernel].name + "' in " + describe(address)))));
+    return;
+  }
+  if (what.changes != change_lists::none) { part->lists.give_back(std::exchange(what.changes, change_lists::none)); }
+  lane::batch& batch = on.begin();
+  if (CUresult const answer = part->enqueue(on.stream(), on.counter(), batch.number); answer != CUDA_SUCCESS) {
+    on.cancel();
+    fail(address, answer, "cuGraphLaunch");
+    return;
+  }
+  batch.tasks[batch.count++] = address;
+  on.finish_itself();
+  launched_batch(on, batch);
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,78 @@
+#include "dispatch/change_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace flotilla::dispatch {
+namespace {
+
+launch launch_with(std::uint32_t kernel, std::vector<std::uint32_t> const& arguments) {
+  static int owner = 0;  // never looked at
+  launch made{*reinterpret_cast<core*>(&owner), kernel, {1}, {1}, 0};
+  for (std::uint32_t const each : arguments) { made.append(&each, sizeof each, alignof(std::uint32_t)); }
+  return made;
+}
+
+std::vector<std::uint32_t> arguments_of(change_list const& from, std::size_t i) {
+  auto const& change = from.changes()[i];
+  std::vector<std::uint32_t> made(change.bytes / sizeof(std::uint32_t));
+  if (!made.empty()) { std::memcpy(made.data(), from.arguments(change), change.bytes); }
+  return made;
+}
+
+// requirement: of each node the latest counts, however large it is
+TEST(ChangeList, HoldsTheLatestOfEachNode) {
+  change_list list{3};
+  list.put(2, launch_with(7, {1, 2}));
+  list.put(0, launch_with(8, {3}));
+  list.put(2, launch_with(9, {4}));           // fits where the first was
+  list.put(0, launch_with(8, {5, 6, 7, 8}));  // does not
+  ASSERT_EQ(list.changes().size(), 2u);
+  EXPECT_EQ(list.changes()[0].node, 2u);
+  EXPECT_EQ(list.changes()[0].kernel, 9u);
+  EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{4}));
+  EXPECT_EQ(list.changes()[1].node, 0u);
+  EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
+}
+
+// requirement: what is owed takes over what came later, and keeps the rest
+TEST(ChangeList, TakesOverALaterOne) {
+  change_list owed{3}, later{3};
+  owed.put(0, launch_with(1, {1}));
+  owed.put(1, launch_with(1, {2}));
+  later.put(1, launch_with(2, {20}));
+  later.put(2, launch_with(2, {30}));
+  owed.put_all(later);
+  ASSERT_EQ(owed.changes().size(), 3u);
+  EXPECT_EQ(arguments_of(owed, 0), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(arguments_of(owed, 1), (std::vector<std::uint32_t>{20}));
+  EXPECT_EQ(arguments_of(owed, 2), (std::vector<std::uint32_t>{30}));
+}
+
+// requirement
+TEST(ChangeList, IsEmptyOnceCleared) {
+  change_list list{2};
+  list.put(1, launch_with(1, {}));
+  EXPECT_FALSE(list.empty());
+  list.clear();
+  EXPECT_TRUE(list.empty());
+  list.put(1, launch_with(2, {5}));
+  ASSERT_EQ(list.changes().size(), 1u) << "it was there no more";
+  EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{5}));
+}
+
+// requirement: a list that was given back is used again, empty
+TEST(ChangeLists, AreUsedAgain) {
+  change_lists lists{1};
+  std::uint32_t const first = lists.take();
+  std::uint32_t const second = lists.take();
+  EXPECT_NE(first, second);
+  lists.at(first).put(0, launch_with(1, {1}));
+  lists.give_back(first);
+  EXPECT_EQ(lists.take(), first);
+  EXPECT_TRUE(lists.at(first).empty());
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch
