@@ -26,7 +26,8 @@ class cells {
   }
   [[nodiscard]] unsigned devices() const { return static_cast<unsigned>(of_device_.size()); }
   [[nodiscard]] std::uint32_t* at(cell_place place, std::size_t task) const {
-    auto* const first = place == devices() ? pinned_.data() : static_cast<std::uint32_t*>(of_device_[place]);
+    auto* const first =
+        place == devices() ? pinned_.data() : static_cast<std::uint32_t*>(of_device_[place]);
     return first + task;
   }
   /// Whether kernels on device `from` can read what lies at `place`. `devices()` stands for any device.
@@ -35,9 +36,11 @@ class cells {
   }
   /// A copy that sets a cell of a device as a run would.
   [[nodiscard]] transfer set(unsigned device, std::size_t task, std::uint32_t const& one) const {
-    return {.owner = of_device_[device].owner(), .kind = transfer::kinds::host_to_device,
+    return {.owner = of_device_[device].owner(),
+            .kind = transfer::kinds::host_to_device,
             .to = of_device_[device].address() + task * sizeof one,
-            .from = reinterpret_cast<std::uintptr_t>(&one), .bytes = sizeof one,
+            .from = reinterpret_cast<std::uintptr_t>(&one),
+            .bytes = sizeof one,
             .device = device_ordinal{device}};
   }
   /// How many tasks ran not exactly once. When nothing runs any more.
@@ -47,7 +50,8 @@ class cells {
       rt_.submit(each.copy_to(std::span{seen})).wait();
       for (std::size_t i = 0; i < sums.size(); ++i) { sums[i] += seen[i]; }
     }
-    return static_cast<std::size_t>(std::ranges::count_if(sums, [](std::uint32_t sum) { return sum != 1; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(sums, [](std::uint32_t sum) { return sum != 1; }));
   }
 
  private:

@@ -52,7 +52,7 @@ TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   violations[0] = 0;
   run all{.rt = rt,
           .kernel = rt.load(test_conservation_kernels)
-                      .kernel<std::uint32_t*, cells_ahead, std::uint32_t*>("run_once"),
+                        .kernel<std::uint32_t*, cells_ahead, std::uint32_t*>("run_once"),
           .counted = counted,
           .violations = violations.data()};
   std::uint64_t const before = all_counters(rt).tasks;
@@ -66,10 +66,12 @@ TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
     }
   }
   rt.wait_idle();
-  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  double const seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   device_counters const counters = all_counters(rt);
 
-  EXPECT_TRUE(pumping(rt, [&] { return all.continued == all.attached; })) << "a continuation was lost, or had an error";
+  EXPECT_TRUE(pumping(rt, [&] { return all.continued == all.attached; }))
+      << "a continuation was lost, or had an error";
   std::size_t const wrong = counted.wrong();
   EXPECT_EQ(wrong, 0u) << "tasks that ran not exactly once";
   EXPECT_EQ(violations[0], 0u) << "tasks that ran before one they are behind";
@@ -77,8 +79,11 @@ TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   EXPECT_EQ(counters.failed, 0u);
   EXPECT_EQ(all.failed, 0u);
   EXPECT_GT(all.checked, tasks / 4) << "hardly anything was looked at";
-  std::printf("conservation: %zu tasks, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders checked\n",
-              tasks, devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong, all.checked.load());
+  std::printf(
+      "conservation: %zu tasks, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders "
+      "checked\n",
+      tasks, devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong,
+      all.checked.load());
 }
 
 }  // namespace

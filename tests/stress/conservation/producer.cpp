@@ -41,10 +41,12 @@ ticket producer::submit(std::size_t id, unsigned where, cell_place place) {
     return run_.rt.submit([cell](task_context&) { ++std::atomic_ref{*cell}; }, made.how);
   }
   made.how.batch = dice_() % 16 != 0;
-  ticket task = run_.rt.submit(run_.kernel.on({1}, {1})(cell, made.ahead, run_.violations), made.how);
+  ticket task =
+      run_.rt.submit(run_.kernel.on({1}, {1})(cell, made.ahead, run_.violations), made.how);
   if (id % 1000 == 500) {
     ++run_.attached;
-    static_cast<void>(task.then([&of = run_](std::exception_ptr why) { of.continued += why == nullptr; }));
+    static_cast<void>(
+        task.then([&of = run_](std::exception_ptr why) { of.continued += why == nullptr; }));
   }
   return task;
 }
@@ -69,9 +71,7 @@ void producer::put_behind(choice& made, unsigned where, bool is_kernel) {
 void producer::wait(ticket const& task) {
   try {
     task.wait();
-  } catch (...) {
-    ++run_.failed;
-  }
+  } catch (...) { ++run_.failed; }
 }
 
 }  // namespace flotilla::test

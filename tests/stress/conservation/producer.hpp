@@ -27,10 +27,10 @@ struct remembered {
 /// Some of the last tasks of all producers.
 class common_tasks {
  public:
-  void put(std::size_t id, remembered task) {
+  void put(unsigned which, remembered task) {
     auto made = std::make_shared<remembered const>(std::move(task));
     std::lock_guard const lock{mutex_};
-    last_[id % last_.size()].swap(made);
+    last_[which % last_.size()].swap(made);
   }  // what was there goes when the lock is gone
   /// One of them, or null.
   [[nodiscard]] std::shared_ptr<remembered const> get(unsigned which) {
@@ -66,7 +66,8 @@ class producer {
   struct choice {
     task_options how;
     cells_ahead ahead;
-    std::array<std::shared_ptr<remembered const>, 4> kept;  // a task_id is good while its ticket lives
+    // A task_id is good while its ticket lives.
+    std::array<std::shared_ptr<remembered const>, 4> kept;
   };
   [[nodiscard]] ticket submit(std::size_t id, unsigned where, cell_place place);
   void put_behind(choice& made, unsigned where, bool is_kernel);

@@ -39,7 +39,9 @@ struct shared_head {
 class view {
  public:
   view(int file, std::size_t tasks)
-      : bytes_(bytes(tasks)), memory_(map(file, bytes_)), pool(pool_number, window, memory_ + pool_at()) {}
+      : bytes_(bytes(tasks)),
+        memory_(map(file, bytes_)),
+        pool(pool_number, window, memory_ + pool_at()) {}
   ~view() { ::munmap(memory_, bytes_); }
   view(view const&) = delete;
   view& operator=(view const&) = delete;
@@ -49,11 +51,17 @@ class view {
   }
   /// In one process, once.
   void make_inboxes() {
-    for (unsigned i = 0; i < producers; ++i) { ::new (head().boxes[i]) inbox{window, head().rings[i]}; }
+    for (unsigned i = 0; i < producers; ++i) {
+      ::new (head().boxes[i]) inbox{window, head().rings[i]};
+    }
   }
   [[nodiscard]] void const* address() const { return memory_; }
-  [[nodiscard]] shared_head& head() { return *std::launder(reinterpret_cast<shared_head*>(memory_)); }
-  [[nodiscard]] inbox& box(unsigned i) { return *std::launder(reinterpret_cast<inbox*>(head().boxes[i])); }
+  [[nodiscard]] shared_head& head() {
+    return *std::launder(reinterpret_cast<shared_head*>(memory_));
+  }
+  [[nodiscard]] inbox& box(unsigned i) {
+    return *std::launder(reinterpret_cast<inbox*>(head().boxes[i]));
+  }
   [[nodiscard]] slot& at(slot_address of) { return pool[of & 0xffff]; }
   /// Plain, as a kernel's memory is: that it can be read once the task has ended is the numbers' doing.
   [[nodiscard]] std::uint64_t* results() {
@@ -117,7 +125,8 @@ inline void fill(slot& made, std::uint64_t id) {
 
 /// What the task computes: of everything that `fill` wrote.
 [[nodiscard]] inline std::uint64_t result_of(slot const& of) {
-  std::uint64_t sum = of.kernel + 3u * of.grid[0] + 5u * of.block[0] + static_cast<unsigned>(of.kind);
+  std::uint64_t sum =
+      of.kernel + 3u * of.grid[0] + 5u * of.block[0] + static_cast<unsigned>(of.kind);
   for (std::size_t at = 0; at < of.argument_bytes; at += sizeof(std::uint64_t)) {
     std::uint64_t word;
     std::memcpy(&word, of.bytes + at, sizeof word);

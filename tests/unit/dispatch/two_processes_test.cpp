@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <deque>
 #include <optional>
 #include <span>
@@ -48,7 +49,9 @@ class drainer {
     end_mark const end = end_mark::of(0, lane, ++last_[lane]);
     for (slot_address const each : tasks) {
       slot& task = of_.at(each);
-      if (!generation_word{task.generation.load(std::memory_order_acquire)}.open()) { ++of_.head().reused; }
+      if (!generation_word{task.generation.load(std::memory_order_acquire)}.open()) {
+        ++of_.head().reused;
+      }
       for (unsigned i = 0; i < task.dependencies; ++i) {
         if (!is_launched(task.after_slot[i], task.after_generation[i])) { ++of_.head().unordered; }
       }
@@ -58,7 +61,8 @@ class drainer {
       slot const& task = of_.at(each);
       of_.results()[id_of(task)] += result_of(task);
     }
-    of_.head().done[lane].number.store(end.number(), std::memory_order_release);  // pairs with has_ended
+    // release: pairs with the acquire in has_ended
+    of_.head().done[lane].number.store(end.number(), std::memory_order_release);
     batches_.emplace_back(tasks.begin(), tasks.end());
   }
 
@@ -75,8 +79,8 @@ class drainer {
     for (slot_address const each : batches_.front()) {
       slot& task = of_.at(each);
       generation_word const open{task.generation.load(std::memory_order_relaxed)};
-      generation_word const before{
-        task.generation.exchange(generation_word::of(open.generation() + 1), std::memory_order_acq_rel)};
+      generation_word const before{task.generation.exchange(
+          generation_word::of(open.generation() + 1), std::memory_order_acq_rel)};
       if (!before.open()) { ++of_.head().reused; }
       if (before.detached()) { ++of_.head().detached; }
       back.add(of_.pool, each);
@@ -124,14 +128,15 @@ class producer {
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
     fill(made, id);
-    made.dependencies = static_cast<std::uint16_t>(std::min(before, id % (slot::inline_dependencies + 1)));
+    made.dependencies =
+        static_cast<std::uint16_t>(std::min(before, id % (slot::inline_dependencies + 1)));
     for (unsigned i = 0; i < made.dependencies; ++i) {
       held const& ahead = tickets_[(id - 1 - i) % tickets_.size()];
       made.after_slot[i] = ahead.slot;
       made.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
     }
     std::uint64_t const generation =
-      generation_word{made.generation.load(std::memory_order_relaxed)}.generation() + 1;
+        generation_word{made.generation.load(std::memory_order_relaxed)}.generation() + 1;
     made.end.store(0, std::memory_order_relaxed);
     made.generation.store(generation_word::of(generation), std::memory_order_release);
     ticket = {address, generation, id};
@@ -173,12 +178,14 @@ class producer {
   bool has_ended(held const& ticket) {
     slot& of = of_.at(ticket.slot);
     auto const gone = [&] {
-      return generation_word{of.generation.load(std::memory_order_acquire)}.generation() != ticket.generation;
+      return generation_word{of.generation.load(std::memory_order_acquire)}.generation() !=
+             ticket.generation;
     };
     if (gone()) { return true; }
     end_mark const end{of.end.load(std::memory_order_acquire)};
     if (!end.launched()) { return gone(); }
-    return of_.head().done[end.lane()].number.load(std::memory_order_acquire) >= end.number() || gone();
+    return of_.head().done[end.lane()].number.load(std::memory_order_acquire) >= end.number() ||
+           gone();
   }
 
   view& of_;
@@ -237,9 +244,12 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   EXPECT_EQ(lost_or_twice, 0u) << "of " << tasks << " tasks";
   EXPECT_EQ(here->head().unordered, 0u);
   EXPECT_EQ(here->head().reused, 0u);
-  EXPECT_EQ(here->head().detached, dropped_open) << "an end and the drop of its ticket did not see each other";
+  EXPECT_EQ(here->head().detached, dropped_open)
+      << "an end and the drop of its ticket did not see each other";
   EXPECT_EQ(here->pool.used(), 0u);
-  for (std::size_t i = 0; i < window; ++i) { EXPECT_NE(here->pool.take_any(), no_slot) << "a slot was lost"; }
+  for (std::size_t i = 0; i < window; ++i) {
+    EXPECT_NE(here->pool.take_any(), no_slot) << "a slot was lost";
+  }
 }
 
 }  // namespace
