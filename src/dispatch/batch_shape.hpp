@@ -52,10 +52,12 @@ class kernel_pace {
 
   /// A batch that has not ended `since` it was launched. Where that is far longer than it should take, its kernel has
   /// become a longer one: what comes next need not wait behind batches as deep as this one until it is done.
-  void note_open(std::chrono::nanoseconds since, std::uint32_t depth) noexcept {
-    float const at_least = static_cast<float>(since.count()) / static_cast<float>(std::max(depth, 1u));
+  /// @param behind  How many batches were in its lane before it.
+  void note_open(std::chrono::nanoseconds since, std::uint32_t depth, std::size_t behind) noexcept {
+    float const at_least = static_cast<float>(since.count()) / static_cast<float>(std::max(depth, 1u) * (behind + 1));
     float const expected = around_batch + std::max(nanoseconds_, as_good_as_empty) * static_cast<float>(depth);
-    if (nanoseconds_ == 0 || static_cast<float>(since.count()) < overdue * expected) { return; }
+    float const late = overdue * static_cast<float>(behind + 1);
+    if (nanoseconds_ == 0 || static_cast<float>(since.count()) < late * expected) { return; }
     believe(at_least);
     ask_again_in(1);
   }
@@ -112,7 +114,7 @@ class kernel_pace {
   static constexpr float around_batch = 4000;
   static constexpr float front_end = 200;
   static constexpr float front_end_of_many = 380;  // where there are several chains in a batch
-  static constexpr float overdue = 10;  // times what was expected: others are ahead of it, at most some batches
+  static constexpr float overdue = 10;  // times what was expected
   static constexpr std::uint32_t most_interval = 16;  // batches; to measure one costs the host 2 us
 
   void believe(float nanoseconds) noexcept {

@@ -77,6 +77,11 @@ class device_queue {
   }
   /// Whether who holds the lease should look again what there is to do, or let go of it. A hint.
   [[nodiscard]] bool is_wanted() const noexcept { return pending_.load(std::memory_order_relaxed) || gate.wanted(); }
+  /// The thread that submits a task is about to wait for it, and to launch it: see lone_habit. Before `announce`. Until
+  /// somebody passes. A hint: who waits for that does so for a moment only.
+  void expect_waiter() noexcept { waiter_expected_.store(true, std::memory_order_relaxed); }
+  void expect_no_waiter() noexcept { waiter_expected_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool expects_waiter() const noexcept { return waiter_expected_.load(std::memory_order_relaxed); }
   /// Whether a task for any device could begin here now. A hint.
   [[nodiscard]] bool has_room() const noexcept {
     return any_open_.load(std::memory_order_relaxed) < any_target_.load(std::memory_order_relaxed);
@@ -191,6 +196,7 @@ class device_queue {
 
   unsigned const lanes_;
   std::atomic<bool> pending_{false};
+  std::atomic<bool> waiter_expected_{false};
   std::atomic<bool> backlog_{false};
   std::atomic<bool> has_batches_{false};
   std::atomic<int> troubled_{0};              // questions in a row that ask_streams got no good answer to

@@ -14,7 +14,7 @@ constexpr std::size_t quantum = 64;             // slots from one inbox in a pas
 
 constexpr auto drain_at_most = std::chrono::microseconds{100};  // then other devices are looked at
 constexpr std::size_t ahead = 16;  // slots that are fetched before they are read: they lie in another core's cache
-constexpr std::uint32_t most_any = 256;
+constexpr std::uint32_t most_any = 1024;  // as short tasks as there are keep a device busy for 0.2 ms
 constexpr int few_looks = 8;
 using std::chrono::microseconds;
 }  // namespace
@@ -56,6 +56,7 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
 bool device_queue::pass(drainer who) {
   pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
+  if (expects_waiter()) { expect_no_waiter(); }
   if (owner.is_poisoned()) {
     backlog_.store(false, std::memory_order_release);
     return false;
@@ -90,7 +91,7 @@ void device_queue::look_at_pace() {
     auto const took = seen->took - (seen->marks - 1) * kernel_pace::a_mark;
     pace_of(seen->kernel).note(in_turn ? took / seen->chains : took, seen->depth, in_turn ? 1 : seen->chains);
   } else if (auto const open = in_turn ? std::nullopt : probe_.still_open(*page)) {
-    pace_of(open->kernel).note_open(open->took, open->depth);
+    pace_of(open->kernel).note_open(open->took, open->depth, open->behind);
   }
 }
 

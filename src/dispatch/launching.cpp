@@ -227,7 +227,8 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     if (measured) {
       std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
-      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), by->marks(), on.index(), all.back()->number, begun,
+      probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), by->marks(), on.index(), all.back()->number,
+                               on.in_flight() - all.size(), begun,
                                std::chrono::steady_clock::now() - begun});
     }
     all.back()->by = by;

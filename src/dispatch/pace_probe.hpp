@@ -26,6 +26,7 @@ class pace_probe {
     std::uint32_t marks;   // numbers it writes on its way
     unsigned lane;         // its place in the completion page
     std::uint64_t number;
+    std::size_t behind;    // how many batches were in its lane before
     std::chrono::steady_clock::time_point begun;  // to launch it
     std::chrono::nanoseconds launching;  // what the host was at it, the device waiting perhaps
     std::chrono::nanoseconds took{};     // less that

@@ -8,6 +8,7 @@
 
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
+#include "dispatch/lone_habit.hpp"
 
 namespace flotilla::dispatch {
 
@@ -100,6 +101,8 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
     throw;
   }
   open(address, where, handed);
+  bool const waits_next = lone_habit::of_this_thread().submitted(id_, address, handed.id_.generation);
+  if (waits_next && where != devices_.size() && !single_threaded()) { devices_[where]->expect_waiter(); }
   publish(address, where, into);
   return true;
 }

@@ -7,6 +7,7 @@
 #include "base/fork_guard.hpp"
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
+#include "dispatch/lone_habit.hpp"
 
 namespace flotilla::dispatch {
 
@@ -78,8 +79,9 @@ bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clo
   patience waited{*this};
   auto const ended = [&] { return has_ended(id); };
   // A worker that looks out for work has the device's state, and the driver's, in its cache: to take the lease from
-  // it costs more than to let it launch. It has some microseconds.
-  for (int i = 0; i < 64 && workers_.looks_out() && at(id.slot).end.load(std::memory_order_acquire) == 0 && !ended(); ++i) {
+  // it costs more than to let it launch. It has some microseconds, unless it leaves such tasks to this thread.
+  bool const mine = lone_habit::of_this_thread().waits(id_, id.slot, id.generation);
+  for (int i = 0; i < 64 && !mine && workers_.looks_out() && at(id.slot).end.load(std::memory_order_acquire) == 0 && !ended(); ++i) {
     base::pause();
   }
   while (!ended()) {

@@ -12,6 +12,10 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+constexpr int courtesy = 32;  // looks, a microsecond or two
+}
+
 struct worker_pool::record {
   std::uint64_t thread = 0;
   std::atomic<std::uint64_t> drains{0};   // written by that thread
@@ -157,6 +161,13 @@ void worker_pool::work(record& mine) {
     for (unsigned i = 0; i < devices; ++i) {
       device_queue& queue = owner_.queue((next + i) % devices);
       if (!queue.needs_drain() && !owner_.any_waits()) { continue; }
+      if (queue.expects_waiter()) {
+        // The thread that submitted is quicker, if it does wait. Seen to, by it or below: work all the same.
+        for (int k = 0; k < courtesy && queue.expects_waiter(); ++k) { base::pause(); }
+        queue.expect_no_waiter();
+        last_work = clock::now();
+        if (!queue.needs_drain() && !owner_.any_waits()) { continue; }
+      }
       waiting = true;
       look_out(false);
       stop_polling();

@@ -135,15 +135,17 @@ TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
   kernel_pace pace;
   see(pace, 600);
   see(pace, 600);
-  pace.note_open(nanoseconds{600'000}, 64);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "others may be ahead of it";
-  pace.note_open(nanoseconds{40'000}, 1);
+  pace.note_open(nanoseconds{600'000}, 64, 0);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "not so late yet";
+  pace.note_open(nanoseconds{2'000'000}, 64, 24);
+  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "others are ahead of it";
+  pace.note_open(nanoseconds{40'000}, 1, 0);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "a lone task that is looked at too soon";
-  pace.note_open(nanoseconds{960'000}, 64);
+  pace.note_open(nanoseconds{960'000}, 64, 0);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 15'000);
   EXPECT_EQ(pace.shape().width, 4u);
   kernel_pace unknown;
-  unknown.note_open(nanoseconds{640'000}, 1);
+  unknown.note_open(nanoseconds{640'000}, 1, 0);
   EXPECT_EQ(unknown.shape().most, 1u) << "nothing was expected of it";
 }
 
