@@ -130,7 +130,7 @@ class device_queue {
   std::atomic<std::uint64_t> holder_waits_for{0};
 
  private:
-  bool pass(drainer who);
+  bool pass(drainer who, std::function<bool()> const& stop);
   void look_at_pace();
   bool take_requeued();
   bool take_inboxes();

@@ -12,7 +12,10 @@ namespace flotilla::dispatch {
 namespace {
 constexpr std::size_t quantum = 64;             // slots from one inbox in a pass: no thread starves another
 
-constexpr auto drain_at_most = std::chrono::microseconds{100};  // then other devices are looked at
+// Then other devices are looked at, where one has work, and continuations. Else it goes on: to take over costs a thread
+// some 40 us, until it has the lines of slots and templates.
+constexpr auto drain_at_most = std::chrono::microseconds{100};
+constexpr auto drain_alone_at_most = std::chrono::microseconds{1000};
 constexpr std::size_t ahead = 16;  // slots that are fetched before they are read: they lie in another core's cache
 constexpr std::uint32_t most_any = 1024;  // as short tasks as there are keep a device busy for 0.2 ms
 constexpr int few_looks = 8;
@@ -40,10 +43,12 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
   bool moved = false;
   try {
     context::current_scope const scope{held};
-    auto const until = std::chrono::steady_clock::now() + drain_at_most;
-    while (pass(who)) {
+    auto const begun = std::chrono::steady_clock::now();
+    while (pass(who, stop)) {
       moved = true;
-      if (held.wanted() || (stop && stop()) || std::chrono::steady_clock::now() > until) { break; }
+      auto const since = std::chrono::steady_clock::now() - begun;
+      bool const enough = since > drain_alone_at_most || (since > drain_at_most && owner.something_else(*this));
+      if (held.wanted() || (stop && stop()) || enough) { break; }
     }
   } catch (driver_error const& why) {
     // The context cannot be made current: what waits here can never run.
@@ -53,7 +58,7 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
   return moved;
 }
 
-bool device_queue::pass(drainer who) {
+bool device_queue::pass(drainer who, std::function<bool()> const& stop) {
   pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
   if (expects_waiter()) { expect_no_waiter(); }
@@ -70,7 +75,7 @@ bool device_queue::pass(drainer who) {
   for (int i = 0; i < few_looks && driving_.staged != 0 && take_inboxes(); ++i) {}
   launch_all_staged();
   moved = run_works(who) || moved;
-  moved = staging_.progress() || moved;
+  moved = staging_.progress(stop) || moved;
   if (!owner.unused.empty()) {
     // Finding the oldest open task reads all slots in use: not in every pass.
     auto const now = std::chrono::steady_clock::now();

@@ -12,25 +12,26 @@
 
 namespace flotilla::dispatch {
 
-bool staging::progress() {
+bool staging::progress(std::function<bool()> const& stop) {
   if (copies_.empty()) { return false; }
   // Emptying comes first: it makes room.
-  return empty_pieces() || end_failed() || fill_piece();
+  return empty_pieces(stop) || end_failed() || fill_piece(stop);
 }
 
 /// Copies until all is copied, or something else is to be done here: a step at least. @return how much.
-std::size_t staging::copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes) const noexcept {
+std::size_t staging::copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes,
+                                         std::function<bool()> const& stop) const {
   std::size_t copied = 0;
   do {
     std::size_t const step = std::min(step_bytes, bytes - copied);
     std::memcpy(to + copied, from + copied, step);
     copied += step;
-  } while (copied < bytes && !queue_.is_wanted());
+  } while (copied < bytes && !queue_.is_wanted() && !(stop && stop()));
   return copied;
 }
 
 /// Pieces whose copy is through become free; of a copy down, one at most is copied out, or a part of one.
-bool staging::empty_pieces() {
+bool staging::empty_pieces(std::function<bool()> const& stop) {
   for (piece& each : ring_) {
     if (!each.busy || queue_.page->number(each.lane) < each.number) { continue; }
     auto const of = std::find_if(copies_.begin(), copies_.end(), [&](copy const& c) { return c.task == each.task; });
@@ -39,7 +40,7 @@ bool staging::empty_pieces() {
       continue;
     }
     std::size_t const from = each.copied_out;
-    each.copied_out += copy_while_unwanted(each.to + from, each.memory + from, each.bytes - from);
+    each.copied_out += copy_while_unwanted(each.to + from, each.memory + from, each.bytes - from, stop);
     if (each.copied_out < each.bytes) { return true; }
     each.busy = false;
     each.to = nullptr;
@@ -62,7 +63,7 @@ bool staging::may_go_on(copy& what) const noexcept {
   return what.behind.empty();
 }
 
-bool staging::fill_piece() {
+bool staging::fill_piece(std::function<bool()> const& stop) {
   auto const next = std::find_if(copies_.begin(), copies_.end(), [this](copy& c) {
     return c.why == nullptr && c.issued < c.what.bytes && may_go_on(c);
   });
@@ -76,7 +77,7 @@ bool staging::fill_piece() {
   std::size_t bytes = std::min(piece_bytes, next->what.bytes - next->issued);
   CUresult answer = CUDA_SUCCESS;
   if (up) {
-    bytes = copy_while_unwanted(through->memory, reinterpret_cast<std::byte const*>(next->what.from + next->issued), bytes);
+    bytes = copy_while_unwanted(through->memory, reinterpret_cast<std::byte const*>(next->what.from + next->issued), bytes, stop);
     answer = api.memcpy_htod_async(next->what.to + next->issued, through->memory, bytes, on.stream());
   } else {
     answer = api.memcpy_dtoh_async(through->memory, next->what.from + next->issued, bytes, on.stream());

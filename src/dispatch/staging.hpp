@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -40,8 +41,9 @@ class staging {
   void add(slot_address task, transfer const& what, std::vector<end_mark> behind = {}) {
     copies_.push_back({task, what, 0, 0, nullptr, std::move(behind)});
   }
-  /// Moves each copy on by what can be done now, at most one piece copied by the host. @return whether any was.
-  bool progress();
+  /// Moves each copy on by what can be done now, at most one piece copied by the host: less once `stop` says so, which
+  /// is asked where there is one. @return whether any was.
+  bool progress(std::function<bool()> const& stop);
   /// Every copy fails. What is under way goes on, and then they end.
   void fail_all(std::shared_ptr<failure const> const& why);
   [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
@@ -67,9 +69,10 @@ class staging {
     std::size_t copied_out = 0;   // of those
   };
 
-  [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes) const noexcept;
-  bool empty_pieces();
-  bool fill_piece();
+  [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes,
+                                                std::function<bool()> const& stop) const;
+  bool empty_pieces(std::function<bool()> const& stop);
+  bool fill_piece(std::function<bool()> const& stop);
   [[nodiscard]] bool may_go_on(copy& what) const noexcept;
   piece* free_piece();
   void fail(copy& what, CUresult status, char const* call);

@@ -193,6 +193,12 @@ bool core::sleep_until_ended(task_id id) {
   return has_ended(id);
 }
 
+bool core::something_else(device_queue const& queue) const noexcept {
+  return continuations_due() || std::any_of(devices_.begin(), devices_.end(), [&](auto const& each) {
+           return each.get() != &queue && each->needs_drain();
+         });
+}
+
 bool core::something_left() const noexcept {
   return any_waits() || std::any_of(devices_.begin(), devices_.end(), [](auto const& each) { return each->needs_drain(); });
 }
