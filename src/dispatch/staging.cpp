@@ -138,7 +138,7 @@ void staging::fail_all(std::shared_ptr<failure const> const& why) {
   for (copy& each : copies_) {
     if (each.why == nullptr) { each.why = why; }
   }
-  while (empty_pieces() || end_failed()) {}
+  while (empty_pieces({}) || end_failed()) {}
 }
 
 bool staging::end_failed() {
