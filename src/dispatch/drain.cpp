@@ -47,7 +47,8 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
     while (pass(who, stop)) {
       moved = true;
       auto const since = std::chrono::steady_clock::now() - begun;
-      bool const enough = since > drain_alone_at_most || (since > drain_at_most && owner.something_else(*this));
+      bool const more_to_do = !staging_.empty() || owner.something_else(*this);
+      bool const enough = since > (more_to_do ? drain_at_most : drain_alone_at_most);
       if (held.wanted() || (stop && stop()) || enough) { break; }
     }
   } catch (driver_error const& why) {
