@@ -167,7 +167,10 @@ class device_queue {
   void launch_all_staged();
   /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
   std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
+  /// The lane waits for what it has to wait for.
   void launch_plain(slot_address address, lane& on);
+  /// The same for one of those that were to go together: what it runs behind may have been refused since.
+  void launch_anew(slot_address address, lane& on);
   void launched_batch(lane& on, lane::batch const& batch);
   [[nodiscard]] kernel_pace& pace_of(std::uint32_t kernel);
   /// How many tasks of that shape go out together just now: where more are at hand than could run side by side, some
