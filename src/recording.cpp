@@ -18,9 +18,13 @@ dispatch::recorder& recording::recorder() const {
 }
 
 recorded_task recording::add(launch const& what, recorded_options const& options) { return recorder().add(what, options); }
+recorded_task recording::add(transfer const& what, recorded_options const& options) {
+  return recorder().add(what, options);
+}
 void recording::finish() { recorder().finish(); }
 ticket recording::replay(replay_options const& options) { return recorder().replay(options); }
 void recording::set(recorded_task which, launch const& what) { recorder().set(which, what); }
+void recording::set(recorded_task which, transfer const& what) { recorder().set(which, what); }
 std::size_t recording::size() const noexcept { return recorder_ == nullptr ? 0 : recorder_->size(); }
 
 }  // namespace flotilla

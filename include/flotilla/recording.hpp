@@ -12,6 +12,7 @@
 #include <flotilla/export.hpp>
 #include <flotilla/launch.hpp>
 #include <flotilla/ticket.hpp>
+#include <flotilla/transfer.hpp>
 
 namespace flotilla {
 
@@ -44,14 +45,15 @@ struct replay_options {
   std::string_view label{};  ///< for messages; copied
 };
 
-/// Launches with dependencies, described once and submitted as often as wanted, each time with the same arguments or
+/// Launches, copies and fills with dependencies, described once and submitted as often as wanted, each time with the same arguments or
 /// with others. They become one CUDA graph a device, and one more each time that the work comes back to a device from
 /// another. A replay costs a task a graph to submit, and what the driver takes to launch graphs that it has.
 ///
 /// Order     Tasks run as `after` says. Where more than 64 could begin at once, or are behind one task, they run as 64
 ///           chains, in the order in which they were added: order that was not asked for, so recorded tasks must not
 ///           wait for each other. Replays of one recording run one after another, in the order of the calls.
-/// What      Launches only. Copies, fills and callables are submitted beside it, with `after`.
+/// What      Launches; fills, copies within one device, and copies from and to pinned memory (host_buffer). What else there
+///           is goes beside it, with `after`: copies of pageable memory, copies between devices, callables.
 /// Threads   `replay` and, once it is finished, `set`: any, at any time, also inside a callable. All else as a std::vector.
 /// Lifetime  Must end before its runtime does. What the arguments name must stay while replays use it. Destroying it
 ///           never waits and loses nothing: what it has of the driver is freed behind its last replay.
@@ -63,15 +65,17 @@ class FLOTILLA_EXPORT recording {
   recording& operator=(recording&& other) noexcept;
   ~recording();
 
-  /// Adds a launch; its arguments are copied. Nothing runs.
+  /// Adds a launch, its arguments copied; or a copy or fill, which runs on its buffer's device. Nothing runs now.
   /// @return What names it in `after` and `set`.
   /// @throws invalid_argument  Zero grid, arguments that do not fit the kernel, a buffer of another device than the one
-  ///                           named, a task in `after` that is of another recording; or the recording is finished.
+  ///                           named, a copy of pageable memory, between devices or of nothing; a task in `after` that
+  ///                           is of another recording; or the recording is finished.
   /// @throws unknown_device    There is no such device.
-  /// @throws wrong_runtime     The launch was made by a kernel of another runtime.
+  /// @throws wrong_runtime     The launch was made by a kernel of another runtime, or a buffer belongs to one.
   ///         Whatever is thrown, nothing was added.
   /// Blocks  never. Cost: no driver call.
   recorded_task add(launch const& what, recorded_options const& options = {});
+  recorded_task add(transfer const& what, recorded_options const& options = {});
 
   /// Makes the graphs now; else the first replay does. Nothing can be added afterwards. Does nothing the second time.
   /// A control operation of each device.
@@ -101,13 +105,15 @@ class FLOTILLA_EXPORT recording {
   ///         a launch a graph. Nothing is allocated in the steady state, but for more than two tickets in `after`.
   ticket replay(replay_options const& options = {});
 
-  /// Has the task launch `what` from the next replay on: the same kernel with other arguments, or another one. Replays
-  /// submitted before keep what they had.
-  /// @throws invalid_argument  `which` is of another recording; or as `add`: the task keeps its device.
-  /// @throws wrong_runtime     The launch was made by a kernel of another runtime.
+  /// Has the task do `what` from the next replay on: the same kernel with other arguments, or another one; a copy or fill of
+  /// other memory or of another size. Replays submitted before keep what they had.
+  /// @throws invalid_argument  `which` is of another recording, or of another kind: a launch stays one, so does a fill, and
+  ///                           a copy keeps its direction; or as `add`: the task keeps its device.
+  /// @throws wrong_runtime     As `add`.
   ///         Whatever is thrown, the task is as it was.
   /// Blocks  never. Cost: no driver call; what a device says of it the replay's ticket says.
   void set(recorded_task which, launch const& what);
+  void set(recorded_task which, transfer const& what);
 
   /// How many tasks were added.
   [[nodiscard]] std::size_t size() const noexcept;

@@ -60,6 +60,25 @@ FLOTILLA_CPU_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* made, CUgraph to
   });
 }
 
+FLOTILLA_CPU_API CUresult cuGraphAddMemcpyNode(CUgraphNode* made, CUgraph to,
+                                               CUgraphNode const* after, std::size_t count,
+                                               CUDA_MEMCPY3D const* wanted, CUcontext context) {
+  return add_node(__func__, made, to, after, count, [&](node_work& work) {
+    return wanted != nullptr ? set_copy(work.emplace<copy_work>(), *wanted, context)
+                             : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphAddMemsetNode(CUgraphNode* made, CUgraph to,
+                                               CUgraphNode const* after, std::size_t count,
+                                               CUDA_MEMSET_NODE_PARAMS const* wanted,
+                                               CUcontext context) {
+  return add_node(__func__, made, to, after, count, [&](node_work& work) {
+    return wanted != nullptr ? set_fill(work.emplace<fill_work>(), *wanted, context)
+                             : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
 FLOTILLA_CPU_API CUresult cuGraphAddEmptyNode(CUgraphNode* made, CUgraph to,
                                               CUgraphNode const* after, std::size_t count) {
   return add_node(__func__, made, to, after, count, [](node_work&) { return CUDA_SUCCESS; });

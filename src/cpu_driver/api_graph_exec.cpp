@@ -92,6 +92,26 @@ FLOTILLA_CPU_API CUresult cuGraphExecBatchMemOpNodeSetParams(
   });
 }
 
+FLOTILLA_CPU_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec handle, CUgraphNode which,
+                                                         CUDA_MEMCPY3D const* wanted,
+                                                         CUcontext context) {
+  return with_exec(__func__, handle, [&](auto const& found) {
+    if (wanted == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return found->template rewrite<copy_work>(
+        which, [&](copy_work& work) { return set_copy(work, *wanted, context); });
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec handle, CUgraphNode which,
+                                                         CUDA_MEMSET_NODE_PARAMS const* wanted,
+                                                         CUcontext context) {
+  return with_exec(__func__, handle, [&](auto const& found) {
+    if (wanted == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return found->template rewrite<fill_work>(
+        which, [&](fill_work& work) { return set_fill(work, *wanted, context); });
+  });
+}
+
 FLOTILLA_CPU_API CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec handle, CUgraphNode which,
                                                              CUevent what) {
   return set_event<record_work>(__func__, handle, which, what);

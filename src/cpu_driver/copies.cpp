@@ -41,9 +41,17 @@ fill_memory operation_of(fill_request const& wanted) noexcept {
 
 }  // namespace
 
+CUresult check_copy(copy_end to, copy_end from, std::size_t bytes) {
+  return allowed(to, bytes) && allowed(from, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult check_fill(fill_request const& wanted) {
+  return allowed(wanted) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t bytes) {
   if (bytes == 0) { return CUDA_SUCCESS; }
-  if (!allowed(to, bytes) || !allowed(from, bytes)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (CUresult const status = check_copy(to, from, bytes)) { return status; }
   if (here.legacy_idle()) {
     // Nothing to wait for: not worth a trip through the device's thread.
     if (CUresult const status = fault::status()) { return status; }
@@ -59,7 +67,7 @@ CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t by
 
 CUresult copy_in(stream& where, copy_end to, copy_end from, std::size_t bytes) {
   if (bytes == 0) { return CUDA_SUCCESS; }
-  if (!allowed(to, bytes) || !allowed(from, bytes)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (CUresult const status = check_copy(to, from, bytes)) { return status; }
   bool const to_pageable = pageable(to);
   copy_bytes copy{as_pointer(to.address), as_pointer(from.address), bytes, {}};
   if (pageable(from) && !to_pageable) {
@@ -74,7 +82,7 @@ CUresult copy_in(stream& where, copy_end to, copy_end from, std::size_t bytes) {
 
 CUresult fill_now(stream_group& here, fill_request const& wanted) {
   if (wanted.elements == 0) { return CUDA_SUCCESS; }
-  if (!allowed(wanted)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (CUresult const status = check_fill(wanted)) { return status; }
   if (here.legacy_idle()) {
     if (CUresult const status = fault::status()) { return status; }
     perform_fill(operation_of(wanted));
@@ -87,7 +95,7 @@ CUresult fill_now(stream_group& here, fill_request const& wanted) {
 
 CUresult fill_in(stream& where, fill_request const& wanted) {
   if (wanted.elements == 0) { return CUDA_SUCCESS; }
-  if (!allowed(wanted)) { return CUDA_ERROR_INVALID_VALUE; }
+  if (CUresult const status = check_fill(wanted)) { return status; }
   where.enqueue(operation_of(wanted));
   return CUDA_SUCCESS;
 }

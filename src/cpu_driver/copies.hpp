@@ -26,6 +26,9 @@ struct copy_end {
   static copy_end either(CUdeviceptr address) noexcept { return {kind::either, address}; }
 };
 
+/// Whether these bytes may be copied: CUDA_SUCCESS, or why not.
+[[nodiscard]] CUresult check_copy(copy_end to, copy_end from, std::size_t bytes);
+
 /// Copies behind what the NULL stream of `here` waits for, and returns when done.
 [[nodiscard]] CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t bytes);
 
@@ -39,6 +42,9 @@ struct fill_request {
   std::uint8_t width;  // bytes an element: 1, 2 or 4; the address must be a multiple
   std::size_t elements;
 };
+
+/// Whether this may be filled: CUDA_SUCCESS, or why not.
+[[nodiscard]] CUresult check_fill(fill_request const& wanted);
 
 /// Fills behind what the NULL stream of `here` waits for, and returns when done: a GPU's driver
 /// may return earlier, but what another context reads next is there with either.

@@ -1,5 +1,6 @@
 #include "cpu_driver/graph_run.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "cpu_driver/device.hpp"
@@ -59,6 +60,10 @@ bool graph_run::perform(node_work& todo) noexcept {
     std::exchange(record->made, nullptr)->happen();
   } else if (auto* const call = std::get_if<call_host>(&todo)) {
     perform_call(*call);
+  } else if (auto* const copy = std::get_if<copy_work>(&todo)) {
+    std::memmove(copy->to, copy->from, copy->bytes);
+  } else if (auto* const fill = std::get_if<fill_work>(&todo)) {
+    perform_fill(fill->what);
   }
   return true;
 }

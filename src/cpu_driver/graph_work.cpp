@@ -128,6 +128,8 @@ CUgraphNodeType type_of(node_work const& work) noexcept {
     CUgraphNodeType operator()(record_work const&) const { return CU_GRAPH_NODE_TYPE_EVENT_RECORD; }
     CUgraphNodeType operator()(wait_work const&) const { return CU_GRAPH_NODE_TYPE_WAIT_EVENT; }
     CUgraphNodeType operator()(call_host const&) const { return CU_GRAPH_NODE_TYPE_HOST; }
+    CUgraphNodeType operator()(copy_work const&) const { return CU_GRAPH_NODE_TYPE_MEMCPY; }
+    CUgraphNodeType operator()(fill_work const&) const { return CU_GRAPH_NODE_TYPE_MEMSET; }
   };
   return std::visit(namer{}, work);
 }

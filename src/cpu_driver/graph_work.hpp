@@ -75,10 +75,20 @@ struct wait_work {
   std::shared_ptr<occurrence> awaited;  // of one launch; null when there is nothing to wait for
 };
 
+struct copy_work {
+  void* to = nullptr;
+  void const* from = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct fill_work {
+  fill_memory what{};
+};
+
 struct empty_work {};
 
 using node_work =
-    std::variant<empty_work, kernel_work, memory_ops_work, record_work, wait_work, call_host>;
+    std::variant<empty_work, kernel_work, memory_ops_work, record_work, wait_work, call_host, copy_work, fill_work>;
 
 [[nodiscard]] CUgraphNodeType type_of(node_work const& work) noexcept;
 
@@ -94,6 +104,11 @@ using node_work =
 /// The same for a node of an executable graph: number and kinds of operations and the context stay.
 [[nodiscard]] CUresult rewrite_memory_ops(memory_ops_work& work,
                                           CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted);
+
+/// Checks and takes over a copy or a fill of one row; CUDA_ERROR_NOT_SUPPORTED for arrays and for
+/// more rows. Unless CUDA_SUCCESS `work` is as it was. `context` must be one.
+[[nodiscard]] CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext context);
+[[nodiscard]] CUresult set_fill(fill_work& work, CUDA_MEMSET_NODE_PARAMS const& wanted, CUcontext context);
 
 /// Whether the operation waits for a value, and for which.
 [[nodiscard]] bool is_wait(CUstreamBatchMemOpParams const& operation) noexcept;

@@ -6,19 +6,28 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <flotilla/launch.hpp>
+#include <flotilla/transfer.hpp>
 
 namespace flotilla::dispatch {
 
-/// Launches by node, the latest of each, with their arguments. What it once had room for it does not allocate again.
+/// What a recorded task does.
+using recorded_action = std::variant<launch, transfer>;
+
+/// Actions by node, the latest of each, with their arguments. What it once had room for it does not allocate again.
 class change_list {
  public:
+  static constexpr std::uint32_t no_kernel = 0xffff'ffff;
   struct change {
-    std::uint32_t node, kernel, shared_bytes;
-    extent grid, block;
-    std::uint32_t at, bytes;  // of the arguments
+    std::uint32_t node = 0;
+    std::uint32_t kernel = no_kernel;  // of a launch; no_kernel: the arguments are a transfer
+    std::uint32_t shared_bytes = 0;
+    extent grid{}, block{};
+    std::uint32_t at = 0, bytes = 0;   // of the arguments
   };
   explicit change_list(std::size_t nodes) : place_(nodes, 0) {}
 
@@ -26,6 +35,10 @@ class change_list {
     put({node, what.kernel_index(), what.dynamic_shared_bytes(), what.grid(), what.block(), 0,
          static_cast<std::uint32_t>(what.argument_bytes())},
         static_cast<std::byte const*>(what.arguments()));
+  }
+  void put(std::uint32_t node, transfer const& what) {
+    static_assert(std::is_trivially_copyable_v<transfer>);
+    put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
   void put_all(change_list const& later) {
     for (change const& each : later.changes_) { put(each, later.arguments(each)); }

@@ -81,6 +81,7 @@ class core {
   void open(slot_address address, unsigned place, ticket& handed) noexcept;
   void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place)); }
   void check_launch(launch const& asked, std::optional<device_ordinal> device) const;
+  void check_transfer(transfer const& asked, std::optional<device_ordinal> device) const;
   void check_after(dependency_list const& after, std::size_t most = 0xffff) const;
 
   // ---- wait.cpp ----

@@ -112,7 +112,8 @@ class device_queue {
   /// Ends the tasks of batches that are done. Needs no context. @return whether there were any.
   bool retire();
   /// Makes recorded tasks a graph. With the context current. @throws driver_error
-  [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan, std::span<launch const* const> launches);
+  [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
+                                                     std::span<recorded_action const> actions);
   /// Frees all that needs the context, as the runtime ends.
   void destroy_resources() noexcept;
   /// After destroy_resources, the lease back.

@@ -1,6 +1,7 @@
 #include "dispatch/recorded_part.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <flotilla/error.hpp>
@@ -31,6 +32,23 @@ CUDA_KERNEL_NODE_PARAMS parameters_of(change_list::change const& what, std::byte
   return made;
 }
 
+CUDA_MEMCPY3D parameters_of(transfer const& what) {
+  CUDA_MEMCPY3D made{};
+  made.srcMemoryType = made.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  made.srcDevice = what.from;
+  made.dstDevice = what.to;
+  if (what.kind == transfer::kinds::host_to_device) {
+    made.srcMemoryType = CU_MEMORYTYPE_HOST;
+    made.srcHost = reinterpret_cast<void const*>(what.from);
+  } else if (what.kind == transfer::kinds::device_to_host) {
+    made.dstMemoryType = CU_MEMORYTYPE_HOST;
+    made.dstHost = reinterpret_cast<void*>(what.to);
+  }
+  made.WidthInBytes = what.bytes;
+  made.Height = made.Depth = 1;
+  return made;
+}
+
 }  // namespace
 
 recorded_part::recorded_part(context::floating_context const& context, making const& from)
@@ -48,22 +66,23 @@ recorded_part::recorded_part(context::floating_context const& context, making co
 void recorded_part::build(making const& from) {
   driver::table const& api = context_.api();
   if (api.graph_create == nullptr || api.graph_add_kernel_node == nullptr || api.graph_instantiate_with_params == nullptr ||
-      api.graph_exec_kernel_node_set_params == nullptr || api.graph_launch == nullptr) {
+      api.graph_exec_kernel_node_set_params == nullptr || api.graph_launch == nullptr ||
+      api.graph_add_memcpy_node == nullptr || api.graph_add_memset_node == nullptr ||
+      api.graph_exec_memcpy_node_set_params == nullptr || api.graph_exec_memset_node_set_params == nullptr) {
     driver::check(CUDA_ERROR_NOT_SUPPORTED, "cuGraphCreate", context_.subject());
   }
   driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", context_.subject());
   std::vector<CUgraphNode> ahead;
+  change_list one{nodes_.size()};
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     ahead.clear();
     for (std::uint32_t const each : from.plan.after[i]) { ahead.push_back(nodes_[each]); }
-    launch const& what = *from.launches[from.plan.tasks[i]];
-    kernels_[i].store(what.kernel_index(), std::memory_order_relaxed);
-    change_list::change const held{i, what.kernel_index(), what.dynamic_shared_bytes(), what.grid(), what.block(), 0, 0};
-    CUDA_KERNEL_NODE_PARAMS const parameters =
-      parameters_of(held, static_cast<std::byte const*>(what.arguments()), table_.kernels[what.kernel_index()], device_,
-                    pointers_);
-    driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, ahead.data(), ahead.size(), &parameters),
-                  "cuGraphAddKernelNode", [&] { return subject(from, i); });
+    std::visit([&](auto const& what) { one.put(i, what); }, from.actions[from.plan.tasks[i]]);
+    change_list::change const& what = one.changes().front();
+    kernels_[i].store(what.kernel, std::memory_order_relaxed);
+    outcome const came = put(what, one.arguments(what), ahead);
+    driver::check(came.status, came.call, [&] { return subject(from, i); });
+    one.clear();
   }
   ahead.clear();
   for (std::uint32_t const each : from.plan.leaves) { ahead.push_back(nodes_[each]); }
@@ -78,9 +97,52 @@ void recorded_part::build(making const& from) {
   });
 }
 
+recorded_part::outcome recorded_part::put(change_list::change const& what, std::byte const* arguments,
+                                          std::span<CUgraphNode const> ahead) {
+  driver::table const& api = context_.api();
+  if (what.kernel == change_list::no_kernel) {
+    transfer copied;
+    std::memcpy(&copied, arguments, sizeof copied);
+    return put_transfer(what.node, copied, ahead);
+  }
+  CUDA_KERNEL_NODE_PARAMS const parameters =
+    parameters_of(what, arguments, table_.kernels[what.kernel], device_, pointers_);
+  if (exec_ != nullptr) {
+    return {api.graph_exec_kernel_node_set_params(exec_, nodes_[what.node], &parameters), "cuGraphExecKernelNodeSetParams"};
+  }
+  return {api.graph_add_kernel_node(&nodes_[what.node], graph_, ahead.data(), ahead.size(), &parameters),
+          "cuGraphAddKernelNode"};
+}
+
+recorded_part::outcome recorded_part::put_transfer(std::uint32_t node, transfer const& what,
+                                                   std::span<CUgraphNode const> ahead) {
+  driver::table const& api = context_.api();
+  CUcontext const in = context_.handle();
+  if (what.kind == transfer::kinds::fill) {
+    CUDA_MEMSET_NODE_PARAMS const parameters{.dst = what.to, .pitch = 0, .value = what.fill_value,
+                                             .elementSize = what.fill_width, .width = what.bytes / what.fill_width,
+                                             .height = 1};
+    if (exec_ != nullptr) {
+      return {api.graph_exec_memset_node_set_params(exec_, nodes_[node], &parameters, in), "cuGraphExecMemsetNodeSetParams"};
+    }
+    return {api.graph_add_memset_node(&nodes_[node], graph_, ahead.data(), ahead.size(), &parameters, in),
+            "cuGraphAddMemsetNode"};
+  }
+  CUDA_MEMCPY3D const parameters = parameters_of(what);
+  if (exec_ != nullptr) {
+    return {api.graph_exec_memcpy_node_set_params(exec_, nodes_[node], &parameters, in), "cuGraphExecMemcpyNodeSetParams"};
+  }
+  return {api.graph_add_memcpy_node(&nodes_[node], graph_, ahead.data(), ahead.size(), &parameters, in),
+          "cuGraphAddMemcpyNode"};
+}
+
+std::string recorded_part::words(std::uint32_t kernel) const {
+  return kernel == change_list::no_kernel ? "a copy or fill" : "kernel '" + table_.kernels[kernel].name + "'";
+}
+
 std::string recorded_part::subject(making const& from, std::uint32_t node) const {
-  return "kernel '" + table_.kernels[kernels_[node].load(std::memory_order_relaxed)].name + "', task " +
-         std::to_string(from.plan.tasks[node]) + " of a recording, " + context_.subject();
+  return words(kernels_[node].load(std::memory_order_relaxed)) + ", task " + std::to_string(from.plan.tasks[node]) +
+         " of a recording, " + context_.subject();
 }
 
 void recorded_part::destroy() noexcept {
@@ -100,10 +162,8 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
 
 recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
   for (change_list::change const& each : changes.changes()) {
-    CUDA_KERNEL_NODE_PARAMS const parameters =
-      parameters_of(each, changes.arguments(each), table_.kernels[each.kernel], device_, pointers_);
-    CUresult const answer = context_.api().graph_exec_kernel_node_set_params(exec_, nodes_[each.node], &parameters);
-    if (answer != CUDA_SUCCESS) { return {answer, each.kernel}; }
+    outcome const came = put(each, changes.arguments(each), {});
+    if (came.status != CUDA_SUCCESS) { return {came.status, came.call, each.kernel}; }
     kernels_[each.node].store(each.kernel, std::memory_order_relaxed);
   }
   return {};
@@ -131,7 +191,7 @@ std::string recorded_part::describe() const {
   std::string names;
   for (std::size_t i = 0; i < nodes_.size() && seen.size() <= most_named; ++i) {
     std::uint32_t const kernel = kernels_[i].load(std::memory_order_relaxed);
-    if (std::find(seen.begin(), seen.end(), kernel) != seen.end()) { continue; }
+    if (kernel == change_list::no_kernel || std::find(seen.begin(), seen.end(), kernel) != seen.end()) { continue; }
     seen.push_back(kernel);
     names += seen.size() > most_named ? " and others" : (names.empty() ? "'" : ", '") + table_.kernels[kernel].name + "'";
   }

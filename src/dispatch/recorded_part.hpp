@@ -31,7 +31,7 @@ class recorded_part {
  public:
   struct making {
     planned_part const& plan;
-    std::span<launch const* const> launches;  // by task
+    std::span<recorded_action const> actions;  // by task
     kernel_table const& table;
     CUdeviceptr counter;  // any of the device's: each launch names its own
     CUfunction marker;    // what writes the number behind it: see end_node
@@ -46,7 +46,8 @@ class recorded_part {
 
   struct refusal {
     CUresult status = CUDA_SUCCESS;
-    std::uint32_t kernel = 0;
+    char const* call = "";
+    std::uint32_t kernel = 0;  // or no_kernel
   };
   /// Has the nodes hold what a replay has changed, and what is owed. On refusal some may hold it: the list is still the
   /// caller's, to be owed.
@@ -59,11 +60,16 @@ class recorded_part {
 
   // Any thread.
   [[nodiscard]] std::string describe() const;
+  [[nodiscard]] std::string words(std::uint32_t kernel) const;
   [[nodiscard]] unsigned device() const noexcept { return device_; }
   change_lists lists;
 
  private:
   void build(making const& from);
+  /// Adds a node, or where the graph is instantiated rewrites it. `ahead` counts only where it is added.
+  struct outcome { CUresult status; char const* call; };
+  [[nodiscard]] outcome put(change_list::change const& what, std::byte const* arguments, std::span<CUgraphNode const> ahead);
+  [[nodiscard]] outcome put_transfer(std::uint32_t node, transfer const& what, std::span<CUgraphNode const> ahead);
   [[nodiscard]] refusal rewrite(change_list const& changes);
   [[nodiscard]] std::string subject(making const& from, std::uint32_t node) const;
 
@@ -73,7 +79,7 @@ class recorded_part {
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> nodes_;
-  std::unique_ptr<std::atomic<std::uint32_t>[]> kernels_;  // of the nodes, for messages
+  std::unique_ptr<std::atomic<std::uint32_t>[]> kernels_;  // of the nodes, or no_kernel; for messages
   end_node end_;
   change_list owed_;
   std::vector<void*> pointers_;  // scratch

@@ -33,20 +33,41 @@ std::uint32_t recorder::checked(recorded_task which, char const* where) const {
   return which.index_;
 }
 
-recorded_task recorder::add(launch const& what, recorded_options const& options) {
-  core_.check_process();
-  core_.check_launch(what, options.device);
-  if (finished_.load(std::memory_order_acquire)) {
-    throw invalid_argument("the recording is finished: kernel '" + core_.table.kernels[what.kernel_index()].name +
-                           "' cannot be added");
+unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
+  core_.check_launch(what, device);
+  return device.value_or(what.device().value_or(device_ordinal{0})).value;
+}
+
+unsigned recorder::check(transfer const& what, std::optional<device_ordinal> device) const {
+  core_.check_transfer(what, device);
+  bool const host_side = what.kind == transfer::kinds::host_to_device || what.kind == transfer::kinds::device_to_host;
+  if (host_side && !what.pinned) {
+    throw invalid_argument("a copy from or to pageable memory cannot be recorded: it goes through pieces of pinned memory");
   }
-  task_to_plan made{.device = options.device.value_or(what.device().value_or(device_ordinal{0})).value};
+  if (what.kind == transfer::kinds::device_to_device && what.device != what.from_device) {
+    throw invalid_argument("a copy from device " + std::to_string(what.from_device.value) + " to device " +
+                           std::to_string(what.device.value) + " cannot be recorded: a graph is of one device");
+  }
+  if (what.bytes == 0) { throw invalid_argument("a copy or fill of nothing cannot be recorded"); }
+  return what.device.value;
+}
+
+recorded_task recorder::add(recorded_action what, recorded_options const& options) {
+  core_.check_process();
+  task_to_plan made{.device = std::visit([&](auto const& action) { return check(action, options.device); }, what)};
+  if (finished_.load(std::memory_order_acquire)) {
+    auto const* const asked = std::get_if<launch>(&what);
+    throw invalid_argument(
+      "the recording is finished: " +
+      (asked == nullptr ? "a copy or fill" : "kernel '" + core_.table.kernels[asked->kernel_index()].name + "'") +
+      " cannot be added");
+  }
   for (recorded_task const each : options.after) { made.after.push_back(checked(each, "in `after`")); }
-  launches_.push_back(what);
+  actions_.push_back(std::move(what));
   try {
     tasks_.push_back(std::move(made));
   } catch (...) {
-    launches_.pop_back();
+    actions_.pop_back();
     throw;
   }
   recorded_task added;
@@ -55,12 +76,20 @@ recorded_task recorder::add(launch const& what, recorded_options const& options)
   return added;
 }
 
-void recorder::set(recorded_task which, launch const& what) {
+template <class Action>
+void recorder::set(recorded_task which, Action const& what) {
   core_.check_process();
   std::uint32_t const task = checked(which, "to be set");
-  core_.check_launch(what, device_ordinal{tasks_[task].device});
+  static_cast<void>(check(what, device_ordinal{tasks_[task].device}));
+  auto* const held = std::get_if<Action>(&actions_[task]);
+  bool same = held != nullptr;
+  if constexpr (std::is_same_v<Action, transfer>) { same = same && held->kind == what.kind; }
+  if (!same) {
+    throw invalid_argument("task " + std::to_string(task) + " of the recording stays of its kind: a launch, a fill, or a "
+                           "copy from, to or within its device");
+  }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
-    launches_[task] = what;
+    *held = what;
     return;
   }
   std::lock_guard const lock{replaying_};
@@ -72,6 +101,9 @@ void recorder::set(recorded_task which, launch const& what) {
   }
   of.changing->put(place.node, what);
 }
+
+template void recorder::set(recorded_task which, launch const& what);
+template void recorder::set(recorded_task which, transfer const& what);
 
 void recorder::finish() {
   if (finished_.load(std::memory_order_acquire)) { return; }  // pairs with the release below
@@ -92,7 +124,6 @@ void recorder::finish() {
   parts_ = build(plan);
   places_ = std::move(plan.places);
   devices_ = std::move(devices);
-  launches_ = {};
   finished_.store(true, std::memory_order_release);
 }
 
@@ -108,14 +139,12 @@ void recorder::check_windows(recording_plan const& plan) const {
 }
 
 std::vector<recorder::part> recorder::build(recording_plan const& plan) {
-  std::vector<launch const*> launches;
-  for (launch const& each : launches_) { launches.push_back(&each); }
   std::vector<part> made;
   made.reserve(plan.parts.size());
   try {
     for (planned_part const& each : plan.parts) {
       part one{.device = each.device, .parts_ahead = each.parts_ahead};
-      core_.control(each.device, [&](device_queue& queue) { one.built = queue.build(each, launches); });
+      core_.control(each.device, [&](device_queue& queue) { one.built = queue.build(each, actions_); });
       one.index = core_.parts.add(one.built);
       made.push_back(std::move(one));
     }

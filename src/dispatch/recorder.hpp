@@ -23,8 +23,9 @@ class recorder {
   recorder(recorder const&) = delete;
   recorder& operator=(recorder const&) = delete;
 
-  recorded_task add(launch const& what, recorded_options const& options);
-  void set(recorded_task which, launch const& what);
+  recorded_task add(recorded_action what, recorded_options const& options);
+  template <class Action>
+  void set(recorded_task which, Action const& what);
   void finish();
   ticket replay(replay_options const& options);
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
@@ -40,6 +41,9 @@ class recorder {
     change_list* changing = nullptr;             // that list
   };
   [[nodiscard]] std::uint32_t checked(recorded_task which, char const* where) const;
+  /// @return the device that it is for.
+  unsigned check(launch const& what, std::optional<device_ordinal> device) const;
+  unsigned check(transfer const& what, std::optional<device_ordinal> device) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
   void check_windows(recording_plan const& plan) const;
   void give_up(std::vector<part> const& parts) noexcept;
@@ -48,7 +52,8 @@ class recorder {
   core& core_;
   std::uint64_t const id_;  // of this process's recordings
   std::vector<task_to_plan> tasks_;
-  std::vector<launch> launches_;  // of the tasks, until it is finished
+  /// Of the tasks, until it is finished. Then only what kind they are of counts: a node stays of its kind.
+  std::vector<recorded_action> actions_;
   std::vector<recording_plan::place> places_;
   std::mutex building_;              // held while devices are waited for
   std::atomic<bool> finished_{false};

@@ -7,10 +7,11 @@
 
 namespace flotilla::dispatch {
 
-std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan, std::span<launch const* const> launches) {
+std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan,
+                                                   std::span<recorded_action const> actions) {
   lane const& any = *driving_.lanes.front();
   auto made = std::make_shared<recorded_part>(
-    context, recorded_part::making{plan, launches, owner.table, any.counter(), marker_.function()});
+    context, recorded_part::making{plan, actions, owner.table, any.counter(), marker_.function()});
   // So that the first replay need not. A device that has no room for it now says so when it is launched.
   owner.note(made->upload(any.stream()), *this);
   return made;
@@ -41,8 +42,8 @@ void device_queue::start_recorded(slot_address address, std::vector<end_mark> co
     owner.note(refused.status, *this);
     if (is_sticky(driver::status_of(refused.status))) { return; }  // as in `fail`
     drop_task(address, failure_of(std::make_exception_ptr(driver_error(
-                         driver::status_of(refused.status), "cuGraphExecKernelNodeSetParams",
-                         "kernel '" + owner.table.kernels[refused.kernel].name + "' in " + describe(address)))));
+                         driver::status_of(refused.status), refused.call,
+                         part->words(refused.kernel) + " in " + describe(address)))));
     return;
   }
   if (what.changes != change_lists::none) { part->lists.give_back(std::exchange(what.changes, change_lists::none)); }

@@ -46,17 +46,20 @@ void core::check_launch(launch const& asked, std::optional<device_ordinal> devic
   }
 }
 
+void core::check_transfer(transfer const& asked, std::optional<device_ordinal> device) const {
+  if (asked.owner == nullptr) { throw invalid_argument("the copy or fill is of an empty buffer"); }
+  if (asked.owner != this) { throw wrong_runtime("the copy or fill is of a buffer of another runtime"); }
+  if (device && *device != asked.device) {
+    throw invalid_argument("a copy or fill of a buffer of device " + std::to_string(asked.device.value) +
+                           " cannot run on device " + std::to_string(device->value));
+  }
+}
+
 void core::check_request(request const& what, task_options const& options) const {
   if (what.launched != nullptr) {
     check_launch(*what.launched, options.device);
   } else if (what.transferred != nullptr) {
-    transfer const& asked = *what.transferred;
-    if (asked.owner == nullptr) { throw invalid_argument("the copy or fill is of an empty buffer"); }
-    if (asked.owner != this) { throw wrong_runtime("the copy or fill is of a buffer of another runtime"); }
-    if (options.device && *options.device != asked.device) {
-      throw invalid_argument("a copy or fill of a buffer of device " + std::to_string(asked.device.value) +
-                             " cannot run on device " + std::to_string(options.device->value));
-    }
+    check_transfer(*what.transferred, options.device);
   } else if (what.worked == nullptr || !*what.worked) {
     throw invalid_argument("the callable is null" +
                            (options.label.empty() ? "" : ": label '" + std::string{options.label} + "'"));

@@ -141,6 +141,35 @@ TEST_F(RecordingFaults, ANodeThatCannotBeMadeIsNamed) {
   EXPECT_EQ(in.read(), all_of(1));
 }
 
+// requirement: copies and fills as well
+TEST_F(RecordingFaults, ARefusedCopyFailsOneReplay) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  for (std::string const kind : {"Memcpy", "Memset"}) {
+    runtime rt{{.devices = "cpu:1", .workers = 0}};
+    device_buffer<std::uint32_t> const there{rt, device_ordinal{0}, 1};
+    host_buffer<std::uint32_t> const out{rt, 1};
+    out[0] = 0;
+    recording steps{rt};
+    auto const fill = steps.add(there.fill(1));
+    auto const down = steps.add(there.copy_to(out), {.after = {fill}});
+    inject("fail=cuGraphAdd" + kind + "Node@1:CUDA_ERROR_OUT_OF_MEMORY");
+    EXPECT_THAT(thrown<driver_error>([&] { steps.finish(); }),
+                AllOf(HasSubstr("cuGraphAdd" + kind + "Node"), HasSubstr("a copy or fill, task ")));
+    clear_injection();
+    steps.finish();
+    steps.set(fill, there.fill(2));
+    steps.set(down, there.copy_to(out));
+    inject("fail=cuGraphExec" + kind + "NodeSetParams@1:CUDA_ERROR_INVALID_VALUE");
+    ticket const bad = steps.replay();
+    EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }),
+                AllOf(HasSubstr("cuGraphExec" + kind + "NodeSetParams"), HasSubstr("a copy or fill in a replay of 2")));
+    clear_injection();
+    EXPECT_EQ(out[0], 0u);
+    steps.replay().wait();
+    EXPECT_EQ(out[0], 2u);
+  }
+}
+
 // requirement: of two graphs the second cannot be made: the first is given up
 TEST_F(RecordingFaults, AGraphThatCannotBeMadeLeavesNoOther) {
   FLOTILLA_NEED_CPU_DRIVER();

@@ -159,6 +159,62 @@ TEST_P(Recording, CarriesLargeArguments) {
   }
 }
 
+// requirement: copies and fills among launches, in their order, and set anew
+TEST_P(Recording, HoldsCopiesAndFills) {
+  device_buffer<std::uint32_t> const there{rt(), last(), 4}, beside{rt(), last(), 4};
+  host_buffer<std::uint32_t> const in{rt(), 4}, out{rt(), 4}, other{rt(), 4};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    in[i] = 10 + i;
+    out[i] = other[i] = 0;
+  }
+  recording steps{rt()};
+  auto const up = steps.add(there.copy_from(in));
+  auto const counted = steps.add(program().add.on({1}, {1})(there, 5u), {.after = {up}});
+  auto const over = steps.add(there.copy_to(beside), {.after = {counted}});
+  auto const fill = steps.add(there.fill(7), {.after = {over}});
+  auto const down = steps.add(beside.copy_to(out), {.after = {over}});
+  auto const values = [](host_buffer<std::uint32_t> const& of) { return std::vector<std::uint32_t>(of.begin(), of.end()); };
+  auto const read = [&](device_buffer<std::uint32_t> const& of) {
+    std::vector<std::uint32_t> host(4);
+    rt().submit(of.copy_to(host)).wait();
+    return host;
+  };
+  steps.replay().wait();
+  EXPECT_EQ(values(out), (std::vector<std::uint32_t>{15, 11, 12, 13}));
+  EXPECT_EQ(read(there), std::vector<std::uint32_t>(4, 7));
+  steps.set(fill, there.fill(9));
+  steps.set(down, beside.copy_to(other));
+  in[3] = 99;
+  steps.replay().wait();
+  EXPECT_EQ(values(other), (std::vector<std::uint32_t>{15, 11, 12, 99}));
+  EXPECT_EQ(values(out), (std::vector<std::uint32_t>{15, 11, 12, 13}));
+  EXPECT_EQ(read(there), std::vector<std::uint32_t>(4, 9));
+}
+
+// requirement: what no graph of one device can hold is refused, and a task stays of its kind
+TEST_P(Recording, RefusesCopiesThatNoGraphHolds) {
+  device_buffer<std::uint32_t> const there{rt(), last(), 4}, elsewhere{rt(), first(), 4}, empty{rt(), last(), 0};
+  host_buffer<std::uint32_t> const pinned{rt(), 4};
+  std::vector<std::uint32_t> pageable(4);
+  recording steps{rt()};
+  EXPECT_THAT(thrown<invalid_argument>([&] { steps.add(there.copy_to(pageable)); }), HasSubstr("pageable"));
+  if (device_count() > 1) {
+    EXPECT_THAT(thrown<invalid_argument>([&] { steps.add(there.copy_to(elsewhere)); }), HasSubstr("to device 0"));
+    EXPECT_THROW(steps.add(there.fill(1), {.device = first()}), invalid_argument);
+  }
+  EXPECT_THROW(steps.add(empty.fill(1)), invalid_argument);
+  EXPECT_THROW(steps.add(transfer{}), invalid_argument);
+  auto const down = steps.add(there.copy_to(pinned));
+  for (int finished = 0; finished < 2; ++finished) {
+    EXPECT_THAT(thrown<invalid_argument>([&] { steps.set(down, there.copy_from(pinned)); }), HasSubstr("task 0"));
+    EXPECT_THROW(steps.set(down, there.fill(1)), invalid_argument);
+    EXPECT_THROW(steps.set(down, program().nothing.on({1}, {1})()), invalid_argument);
+    EXPECT_THROW(steps.set(down, there.copy_to(pageable)), invalid_argument);
+    steps.finish();
+  }
+  steps.replay().wait();
+}
+
 // requirement: from any thread, the first replay too, while others set
 TEST_P(Recording, IsReplayedBySeveralThreads) {
   constexpr int threads = 4, times = 25;

@@ -36,6 +36,20 @@ TEST(ChangeList, HoldsTheLatestOfEachNode) {
   EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
 }
 
+// requirement: a copy or fill is one, too
+TEST(ChangeList, HoldsTransfers) {
+  change_list list{1};
+  list.put(0, transfer{.kind = transfer::kinds::fill, .to = 5, .bytes = 40});
+  list.put(0, transfer{.kind = transfer::kinds::fill, .to = 6, .bytes = 80});
+  ASSERT_EQ(list.changes().size(), 1u);
+  EXPECT_EQ(list.changes()[0].kernel, change_list::no_kernel);
+  transfer held;
+  ASSERT_EQ(list.changes()[0].bytes, sizeof held);
+  std::memcpy(&held, list.arguments(list.changes()[0]), sizeof held);
+  EXPECT_EQ(held.to, 6u);
+  EXPECT_EQ(held.bytes, 80u);
+}
+
 // requirement: what is owed takes over what came later, and keeps the rest
 TEST(ChangeList, TakesOverALaterOne) {
   change_list owed{3}, later{3};
