@@ -152,10 +152,6 @@ class core {
   [[nodiscard]] task_state look(task_key key);
   /// Parks `task` until `on` moves on. @return false when it already has: look again.
   bool park(slot_address task, task_key on);
-  /// Whether any task is parked on it. A hint: others may come.
-  [[nodiscard]] bool has_successors(slot_address task) noexcept {
-    return successor_word::head(at(task).successors.load(std::memory_order_relaxed)) != successor_word::none;
-  }
   /// The task is staged on `on`, whose lease is held: what is parked on it there can follow it in its batch.
   /// @param resumed  Where those are put.
   void resume_successors(slot_address task, device_queue const& on, std::vector<slot_address>& resumed);

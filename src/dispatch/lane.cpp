@@ -37,7 +37,6 @@ lane::lane(context::floating_context const& context, completion_page& page, unsi
 }
 
 void lane::destroy() noexcept {
-  if (passed_ != nullptr) { context_.api().event_destroy(std::exchange(passed_, nullptr)); }
   if (stream_ != nullptr) { context_.api().stream_destroy(std::exchange(stream_, nullptr)); }
 }
 
@@ -65,14 +64,6 @@ CUresult lane::finish() {
   CUresult const answer =
     context_.api().stream_write_value_64(stream_, counter(), last_number_, CU_STREAM_WRITE_VALUE_DEFAULT);
   if (answer != CUDA_SUCCESS) { asked_number_.store(last_number_, std::memory_order_release); }
-  return answer;
-}
-
-CUresult lane::mark_passed(std::uint64_t number) noexcept {
-  driver::table const& api = context_.api();
-  CUresult answer = passed_ != nullptr ? CUDA_SUCCESS : api.event_create(&passed_, CU_EVENT_DISABLE_TIMING);
-  if (answer == CUDA_SUCCESS) { answer = api.event_record(passed_, stream_); }
-  if (answer == CUDA_SUCCESS) { passed_number_.store(number, std::memory_order_release); }
   return answer;
 }
 

@@ -95,13 +95,6 @@ class lane {
   CUresult finish();
   /// The same where what was begun writes its numbers itself.
   void finish_itself() noexcept;
-  /// What stands in the stream so far, of the batch of that number and all before it, can be waited for from now on: sooner
-  /// than the number is written, which takes a while. With the context current.
-  CUresult mark_passed(std::uint64_t number) noexcept;
-  /// The event behind batch `number`, or a later one; null: none was marked. Any thread.
-  [[nodiscard]] CUevent passed(std::uint64_t number) const noexcept {
-    return passed_number_.load(std::memory_order_acquire) >= number ? passed_ : nullptr;  // pairs with mark_passed
-  }
   [[nodiscard]] CUdeviceptr counter() const noexcept { return page_.device_address(index_); }
 
   /// The oldest batch if it is done, else null; `drop` takes it away.
@@ -118,8 +111,6 @@ class lane {
   completion_page& page_;
   unsigned index_;
   CUstream stream_ = nullptr;
-  CUevent passed_ = nullptr;                    // recorded again and again: a wait is for the last time
-  std::atomic<std::uint64_t> passed_number_{0};
   std::uint64_t last_number_;
   std::atomic<std::uint64_t> asked_number_{0};  // finished without a write: to be asked for
   std::size_t begun_ = 0;                       // the youngest batches, not finished yet

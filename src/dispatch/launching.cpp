@@ -294,11 +294,9 @@ void device_queue::launch_plain(slot_address address, lane& on) {
   }
   lane::batch& batch = on.begin();
   batch.tasks[batch.count++] = address;
-  // Who waits for it elsewhere waits for the kernel, and goes on while the number is being asked for.
-  if (owner.has_successors(address)) { owner.note(on.mark_passed(batch.number), *this); }
+  owner.note(on.finish(), *this);
   bump(batches_);
   launched_batch(on, batch);
-  owner.note(on.finish(), *this);
 }
 
 void device_queue::launched_batch(lane& on, lane::batch const& batch) {

@@ -104,9 +104,6 @@ CUresult device_queue::order_behind(end_mark ahead, CUstream stream) {
     return context.api().stream_wait_value_64(stream, page->device_address(ahead.lane()), ahead.number(),
                                               CU_STREAM_WAIT_VALUE_GEQ);
   }
-  if (CUevent const passed = driving_.lanes[ahead.lane()]->passed(ahead.number())) {
-    return context.api().stream_wait_event(stream, passed, 0);
-  }
   return events_.with([&](CUevent event) {
     CUresult const recorded = context.api().event_record(event, driving_.lanes[ahead.lane()]->stream());
     return recorded != CUDA_SUCCESS ? recorded : context.api().stream_wait_event(stream, event, 0);

@@ -43,45 +43,6 @@ class Lane : public context::context_test {
   }
 };
 
-// requirement: what is marked can be waited for by another stream, before its number is written; what is not, cannot
-TEST_F(Lane, CanBeWaitedForWhereItIsMarked) {
-  EXPECT_EQ(lane_.passed(1), nullptr);
-  std::uint64_t const number = lane_.begin().number;
-  ASSERT_EQ(lane_.mark_passed(number), CUDA_SUCCESS);
-  CUevent const event = lane_.passed(number);
-  ASSERT_NE(event, nullptr);
-  EXPECT_EQ(lane_.passed(number + 1), nullptr);
-  EXPECT_EQ(api()->event_synchronize(event), CUDA_SUCCESS);
-  EXPECT_LT(page_.number(1), number);
-  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
-  std::uint64_t const next = lane_.begin().number;
-  ASSERT_EQ(lane_.mark_passed(next), CUDA_SUCCESS);
-  EXPECT_EQ(lane_.passed(number), lane_.passed(next)) << "who waits for a later one waits for this one too";
-  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
-}
-
-// requirement: numbers that are begun together are finished together, and cancelled together
-TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
-  std::uint64_t const first = lane_.begin().number;
-  EXPECT_EQ(lane_.begin().number, first + 1);
-  EXPECT_EQ(lane_.done(), nullptr) << "nothing of it is in the stream";
-  lane_.cancel();
-  EXPECT_EQ(lane_.in_flight(), 0u);
-  EXPECT_EQ(lane_.begin().number, first);
-  EXPECT_EQ(lane_.begin().number, first + 1);
-  lane_.finish_itself();
-  EXPECT_EQ(lane_.in_flight(), 2u);
-  EXPECT_EQ(lane_.done(), nullptr);
-  page_.raise(1, first);
-  ASSERT_NE(lane_.done(), nullptr);
-  EXPECT_EQ(lane_.done()->number, first);
-  lane_.drop();
-  EXPECT_EQ(lane_.done(), nullptr) << "the second has not been written";
-  page_.raise(1, first + 1);
-  ASSERT_NE(lane_.done(), nullptr);
-  lane_.drop();
-}
-
 // requirement
 TEST_F(Lane, GivesBatchesBackInTheirOrder) {
   EXPECT_EQ(lane_.done(), nullptr);
