@@ -20,7 +20,6 @@ struct launch_stage {
   std::uint32_t run = 1;       // of how many behind one another the end is seen together
   std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one
   bool behind = false;         // the lane was told to wait for something: only what waits for it too comes in
-  bool waits = false;          // the lane was told to wait for another one, with an event
   bool ordered = false;        // a task here runs behind another one here
   bool lasting = false;        // one of its kernels is not short, or nobody has seen it run
 };

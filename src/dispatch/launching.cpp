@@ -121,9 +121,6 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   fresh.run = shape.run;
   fresh.kernel = of.kernel;
   fresh.behind = !waits.empty();
-  fresh.waits = std::any_of(waits.begin(), waits.end(), [&](end_mark const& each) {
-    return each.device() != index || each.lane() != lane_number;
-  });
   fresh.ordered = false;
   fresh.lasting = false;
   if (!fresh.behind) { driving_.filling = lane_number; }
@@ -157,10 +154,6 @@ void device_queue::launch_staged(unsigned lane_number) {
   launch_stage const gone = stage;
   stage.count = 0;
   std::span<slot_address const> left{gone.tasks.data(), gone.count};
-  if (gone.waits && gone.count == 1 && !owner.is_poisoned()) {
-    // A graph behind an event costs the host 8.7 us, a launch and its number 4.
-    return launch_plain(left.front(), *driving_.lanes[lane_number]);
-  }
   while (!left.empty() && !owner.is_poisoned()) {
     bool refused = false;
     left = left.subspan(launch_piece(*driving_.lanes[lane_number], left, gone, refused));

@@ -43,6 +43,28 @@ class Lane : public context::context_test {
   }
 };
 
+// requirement: numbers that are begun together are finished together, and cancelled together
+TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
+  std::uint64_t const first = lane_.begin().number;
+  EXPECT_EQ(lane_.begin().number, first + 1);
+  EXPECT_EQ(lane_.done(), nullptr) << "nothing of it is in the stream";
+  lane_.cancel();
+  EXPECT_EQ(lane_.in_flight(), 0u);
+  EXPECT_EQ(lane_.begin().number, first);
+  EXPECT_EQ(lane_.begin().number, first + 1);
+  lane_.finish_itself();
+  EXPECT_EQ(lane_.in_flight(), 2u);
+  EXPECT_EQ(lane_.done(), nullptr);
+  page_.raise(1, first);
+  ASSERT_NE(lane_.done(), nullptr);
+  EXPECT_EQ(lane_.done()->number, first);
+  lane_.drop();
+  EXPECT_EQ(lane_.done(), nullptr) << "the second has not been written";
+  page_.raise(1, first + 1);
+  ASSERT_NE(lane_.done(), nullptr);
+  lane_.drop();
+}
+
 // requirement
 TEST_F(Lane, GivesBatchesBackInTheirOrder) {
   EXPECT_EQ(lane_.done(), nullptr);
