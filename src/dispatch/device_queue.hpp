@@ -54,6 +54,8 @@ class device_queue {
   static_assert(all_lanes <= 64, "sets of lanes are words");
   // Batches that a stage may become: up to six templates, with up to sixteen marks together.
   static constexpr std::size_t most_of_a_stage = 22;
+  // Slots from one inbox in a pass: no thread starves another.
+  static constexpr std::size_t quantum = 64;
   // Launches in flight.
   static constexpr std::size_t most_in_flight = 4096;
 
@@ -133,14 +135,16 @@ class device_queue {
  private:
   bool pass(drainer who, std::function<bool()> const& stop);
   void look_at_pace();
-  bool take_requeued();
-  bool take_inboxes();
-  bool pull_any();
   bool run_works(drainer who);
   void free_unused();
   [[nodiscard]] bool room() const noexcept;
   [[nodiscard]] bool left_over() const;
   bool fail_all(std::shared_ptr<failure const> const& why);
+
+  // intake.cpp
+  bool take_requeued();
+  bool take_inboxes();
+  bool pull_any();
 
   // start.cpp: from "has the lease" to "is on a stream"
   /// Starts the task, and those that can go on as it is staged.
