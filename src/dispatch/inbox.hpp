@@ -19,7 +19,8 @@ namespace flotilla::dispatch {
 /// holds its claim: two consumers at once would deliver slots twice.
 class inbox {
  public:
-  explicit inbox(std::size_t capacity) : queue_(capacity) {}
+  explicit inbox(std::size_t capacity)
+      : own_(new slot_address[ring_words(capacity)]), queue_(capacity, ring_memory{own_.get()}) {}
   /// For an inbox in shared memory, its ring with it: `ring_words(capacity)` words, in the same mapping. Another process
   /// uses it where it finds it; one of them ends it.
   inbox(std::size_t capacity, slot_address* ring) : queue_(capacity, ring_memory{ring}) {}
@@ -50,6 +51,8 @@ class inbox {
 
  private:
   using ring_memory = base::given_memory<slot_address>;
+  /// Of an inbox in one process: null elsewhere. The queue has it by a distance, which no leak checker follows.
+  std::unique_ptr<slot_address[]> own_;
   boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
   slot_pool::cursor slots_;
   std::atomic<bool> claimed_{false};
