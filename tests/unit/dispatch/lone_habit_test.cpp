@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "support/crowd.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"
@@ -52,7 +53,9 @@ TEST(LoneHabit, IsEndedByAnythingElse) {
   EXPECT_FALSE(other_runtime.submitted(2, 7, 100));
 }
 
-class LoneTasks : public guest_test {};
+class LoneTasks : public guest_test {
+  parallelism threads_{2};  // oneTBB's: else it may have no worker to grant
+};
 
 // requirement: then the thread that waits launches them, and not a worker that looks out for work
 TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
