@@ -82,7 +82,7 @@ class FLOTILLA_EXPORT recording {
   /// @throws invalid_argument  It holds no task; or more graphs of one device than that has slots in its window.
   /// @throws driver_error      The driver refuses a task, which is named, or has no room. Nothing is left behind: it can
   ///                           be tried again, after `set` perhaps.
-  /// @throws would_deadlock    Inside a callable, while another thread is at it.
+  /// @throws would_deadlock    Inside a callable, while another thread is at it, or has a lease that would be waited for.
   /// @throws runtime_closed, poisoned, used_after_fork
   /// Blocks  for the lease of each device in turn: the current batch of whoever drives it, at most.
   /// Cost    some microseconds a task.
@@ -97,9 +97,9 @@ class FLOTILLA_EXPORT recording {
   /// @throws runtime_closed, poisoned, used_after_fork, and what `finish` throws, the first time.
   ///         Whatever is thrown, nothing was queued.
   ///
-  /// Errors  On the ticket: driver_error, when a device refuses what `set` said or a graph; then nothing of that graph
-  ///         runs, and nothing behind it. Later replays run, and try again what was refused until it is `set` anew.
-  ///         dependency_failed, when one in `after` failed. A replay does not fail because the one before did.
+  /// Errors  On the ticket: driver_error, when a device refuses what `set` said or a graph; then nothing of that graph runs, and
+  ///         nothing behind it: dependency_failed with that cause where other graphs are. Later replays try it again until it is
+  ///         `set` anew. dependency_failed, when one in `after` failed. A replay does not fail because the one before did.
   /// Blocks  only while a window is full, helping to drain it, as `runtime::submit` does; and the first time as `finish`.
   /// Cost    no driver call. Of the thread that drains: a rewrite for each task that was set since the last replay, and
   ///         a launch a graph. Nothing is allocated in the steady state, but for more than two tickets in `after`.

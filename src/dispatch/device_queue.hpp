@@ -240,7 +240,6 @@ class device_queue {
     std::vector<kernel_pace> paces;    // by kernel
     CUDA_KERNEL_NODE_PARAMS parameters{};  // scratch
     std::vector<void*> pointers;           // scratch
-    std::vector<refusal> refused;          // scratch
     std::chrono::steady_clock::time_point last_freeing{};
   } driving_;
   staging staging_;

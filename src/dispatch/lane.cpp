@@ -1,5 +1,6 @@
 #include "dispatch/lane.hpp"
 
+#include <cassert>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -41,6 +42,7 @@ void lane::destroy() noexcept {
 }
 
 lane::batch& lane::begin() {
+  assert(room());
   batch& made = ring_[(first_ + open_) % ring_.size()];
   ++open_;
   made.number = last_number_ + ++begun_;

@@ -157,9 +157,13 @@ void device_queue::launch_staged(unsigned lane_number) {
   while (!left.empty() && !owner.is_poisoned()) {
     bool refused = false;
     left = left.subspan(launch_piece(*driving_.lanes[lane_number], left, gone, refused));
-    if (!refused || !gone.ordered) { continue; }
-    // What is left may have been behind what was refused: it is looked at anew.
-    for (slot_address const each : left) { start_one(each); }
+    if (!refused || (!gone.ordered && driving_.lanes[lane_number]->room(most_of_a_stage))) { continue; }
+    // What is left may have been behind what was refused, or finds no room behind what went singly: it is looked at anew. Not
+    // here, where another task may be half looked at, but by whoever started that.
+    for (std::size_t i = left.size(); i-- > 0;) {
+      owner.at(left[i]).staged.store(0, std::memory_order_relaxed);
+      driving_.resumed.push_back(left[i]);
+    }
     return;
   }
 }
@@ -198,8 +202,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     refused = true;
     return 1;
   }
-  std::vector<refusal>& bad = driving_.refused;
-  bad.clear();
+  std::vector<refusal> bad;  // not scratch: who is launched singly may have others launched
   std::array<lane::batch*, template_pool::most_marks> parts;
   for (std::uint32_t i = 0; i < by->marks(); ++i) { parts[i] = &on.begin(); }
   std::uint32_t used = std::min(size, static_cast<std::uint32_t>(tasks.size()));
@@ -248,8 +251,8 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     if (whole) { owner.note(answer, *this); }
     for (slot_address const each : singly) { launch_anew(each, on); }
   }
-  refused = !bad.empty();
-  for (refusal const& each : std::vector<refusal>{bad}) {
+  refused = !bad.empty() || answer != CUDA_SUCCESS;
+  for (refusal const& each : bad) {
     // Named as what was asked for; which call carries a launch depends on what else goes with it.
     fail(each.task, each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)");
   }

@@ -106,6 +106,7 @@ template void recorder::set(recorded_task which, launch const& what);
 template void recorder::set(recorded_task which, transfer const& what);
 
 void recorder::finish() {
+  core_.check_process();
   if (finished_.load(std::memory_order_acquire)) { return; }  // pairs with the release below
   std::unique_lock lock{building_, std::defer_lock};
   if (callable_frame::innermost(core_) == nullptr) {

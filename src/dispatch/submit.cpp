@@ -142,23 +142,32 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
 }
 
 void core::take_slots(std::span<unsigned const> devices, std::span<slot_address> slots) {
-  std::optional<std::size_t> scarce;  // the one that there was none for
+  bool const inside = callable_frame::innermost(*this) != nullptr;  // may not wait, and says so
+  patience waited{*this};
   while (true) {
     std::fill(slots.begin(), slots.end(), no_slot);
+    std::size_t taken = 0;
     try {
-      // Nothing is waited for with slots in hand: another thread may have those that are missing, and want these.
-      if (scarce) { slots[*scarce] = take_slot(devices[*scarce], inbox_to(devices[*scarce]), true); }
-      scarce.reset();
-      for (std::size_t i = 0; i < slots.size() && !scarce; ++i) {
-        if (slots[i] == no_slot) { slots[i] = take_slot(devices[i], inbox_to(devices[i]), false); }
-        if (slots[i] == no_slot) { scarce = i; }
+      for (; taken < slots.size(); ++taken) {
+        slots[taken] = take_slot(devices[taken], inbox_to(devices[taken]), inside);
+        if (slots[taken] == no_slot) { break; }
       }
     } catch (...) {
       give_back(slots);
       throw;
     }
-    if (!scarce) { return; }
+    if (taken == slots.size()) { return; }
+    // Nothing is waited for with slots in hand: another thread may have those that are missing, and want these.
     give_back(slots);
+    check_usable();
+    unsigned const scarce = devices[taken];
+    std::uint32_t const seen = devices_[scarce]->pool.returns();
+    if (help(waited.who(), scarce, [&] { return devices_[scarce]->pool.returns() != seen; })) {
+      waited.moved();
+    } else {
+      idle(resolved(schedule_of(scarce + 1)), waited.round());
+    }
+    if (waited.time_to_ask()) { ask_all(); }
   }
 }
 

@@ -117,6 +117,48 @@ TEST_F(Batches, ALaunchThatFailsTwiceFailsOneTask) {
   for (unsigned i = 0; i < tasks; ++i) { ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i; }
 }
 
+// regression: a chain's first template was not launched, one of its tasks failed alone, and what was behind that went with the
+// next template
+TEST_F(Batches, WhatIsBehindALaunchThatFailedTwiceDoesNotRun) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  constexpr unsigned links = 45;  // two templates
+  runtime rt{{.devices = "cpu:1", .workers = 0}};
+  test_program const program{rt};
+  device_buffer<std::uint32_t> const value{rt, device_ordinal{0}, 1};
+  auto const submit_chain = [&] {
+    std::vector<ticket> chain;
+    for (unsigned i = 0; i < links; ++i) {
+      task_options how;
+      if (!chain.empty()) { how.after.add(chain.back()); }
+      chain.push_back(rt.submit(program.step.on({1}, {1})(value, 3u, i), how));
+    }
+    return chain;
+  };
+  for (int i = 0; i < 5; ++i) { submit_chain().back().wait(); }  // batches have grown
+  for (unsigned const nth : {1u, 16u, 31u, 32u, 33u, 45u}) {
+    rt.submit(value.fill(1)).wait();
+    std::uint32_t expected = 1;
+    inject("fail=cuGraphLaunch@1:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,fail=cuLaunchKernel@" + std::to_string(nth) +
+           ":CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+    std::vector<ticket> const chain = submit_chain();
+    bool broken = false;
+    for (unsigned i = 0; i < links; ++i) {
+      try {
+        chain[i].wait();
+        EXPECT_FALSE(broken) << "task " << i << " ran behind one that failed: launch " << nth;
+        expected = expected * 3 + i;
+      } catch (dependency_failed const&) {
+        EXPECT_TRUE(broken);
+      } catch (driver_error const&) {
+        EXPECT_FALSE(broken);
+        broken = true;
+      }
+    }
+    clear_injection();
+    EXPECT_EQ(read(rt, value), std::vector<std::uint32_t>{expected}) << "launch " << nth;
+  }
+}
+
 // requirement: a chain rides in one batch, and what is behind a task that was refused does not run
 TEST_F(Batches, WhatIsBehindARefusedTaskDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();

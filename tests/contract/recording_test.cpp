@@ -370,6 +370,35 @@ TEST_P(Recording, WorksInsideACallable) {
   EXPECT_EQ(value[0], 22u);
 }
 
+// regression: it took the one slot there was for the first of two graphs, and looked for ever for another
+TEST_P(Recording, IsRefusedInsideACallableWhereSlotsAreShort) {
+  if (first() == last()) { GTEST_SKIP() << "needs two devices"; }
+  auto with = options();
+  with.window = 64;
+  start(with);
+  host_buffer<std::uint32_t> const value = word(0);
+  recording steps{rt()};
+  auto const a = steps.add(step(value, 1, 1), {.device = first()});
+  auto const b = steps.add(step(value, 1, 1), {.device = last(), .after = {a}});
+  static_cast<void>(steps.add(step(value, 1, 1), {.device = first(), .after = {b}}));
+  steps.finish();
+  int free = 0;
+  rt().submit([&](task_context&) {
+        while (rt().try_submit(step(value, 1, 1), {.device = first()})) { ++free; }
+      }, {.device = first()}).wait();
+  rt().wait_idle();
+  bool refused = false;
+  rt().submit([&](task_context&) {
+        for (int i = 1; i < free && rt().try_submit(step(value, 1, 1), {.device = first()}); ++i) {}
+        try {
+          static_cast<void>(steps.replay());
+        } catch (queue_full const&) { refused = true; }
+      }, {.device = first()}).wait();
+  EXPECT_TRUE(refused);
+  rt().wait_idle();
+  steps.replay().wait();
+}
+
 // requirement: a replay takes a slot of each of its graphs, all or none
 TEST_P(Recording, WaitsWhileAWindowIsFull) {
   auto with = options();
