@@ -45,9 +45,8 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
     while (pass(who, stop)) {
       moved = true;
       auto const since = std::chrono::steady_clock::now() - begun;
-      bool const more_to_do = !staging_.empty() || owner.something_else(*this);
-      bool const enough = since > (more_to_do ? drain_at_most : drain_alone_at_most);
-      if (held.wanted() || (stop && stop()) || enough) { break; }
+      if (held.wanted() || (stop && stop()) || since > drain_alone_at_most) { break; }
+      if (since > drain_at_most && (!staging_.empty() || owner.something_else(*this))) { break; }
     }
   } catch (driver_error const& why) {
     // The context cannot be made current: what waits here can never run.

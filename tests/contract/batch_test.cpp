@@ -117,6 +117,25 @@ TEST_F(Batches, ALaunchThatFailsTwiceFailsOneTask) {
   for (unsigned i = 0; i < tasks; ++i) { ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i; }
 }
 
+/// Waits for a chain of steps (`value * 3 + place`): up to one that failed they ran, behind it none did.
+/// @param value  What they started from; brought to what they must have made of it. @return whether one failed.
+bool breaks_once(std::vector<ticket> const& chain, std::uint32_t& value) {
+  bool broken = false;
+  for (unsigned i = 0; i < chain.size(); ++i) {
+    try {
+      chain[i].wait();
+      EXPECT_FALSE(broken) << "task " << i << " ran behind one that failed";
+      value = value * 3 + i;
+    } catch (dependency_failed const&) {
+      EXPECT_TRUE(broken) << "task " << i;
+    } catch (driver_error const&) {
+      EXPECT_FALSE(broken) << "task " << i;
+      broken = true;
+    }
+  }
+  return broken;
+}
+
 // regression: a chain's first template was not launched, one of its tasks failed alone, and what was behind that went with the
 // next template
 TEST_F(Batches, WhatIsBehindALaunchThatFailedTwiceDoesNotRun) {
@@ -141,19 +160,7 @@ TEST_F(Batches, WhatIsBehindALaunchThatFailedTwiceDoesNotRun) {
     inject("fail=cuGraphLaunch@1:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,fail=cuLaunchKernel@" + std::to_string(nth) +
            ":CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
     std::vector<ticket> const chain = submit_chain();
-    bool broken = false;
-    for (unsigned i = 0; i < links; ++i) {
-      try {
-        chain[i].wait();
-        EXPECT_FALSE(broken) << "task " << i << " ran behind one that failed: launch " << nth;
-        expected = expected * 3 + i;
-      } catch (dependency_failed const&) {
-        EXPECT_TRUE(broken);
-      } catch (driver_error const&) {
-        EXPECT_FALSE(broken);
-        broken = true;
-      }
-    }
+    breaks_once(chain, expected);
     clear_injection();
     EXPECT_EQ(read(rt, value), std::vector<std::uint32_t>{expected}) << "launch " << nth;
   }
@@ -175,19 +182,7 @@ TEST_F(Batches, WhatIsBehindARefusedTaskDoesNotRun) {
       if (!chain.empty()) { how.after.add(chain.back()); }
       chain.push_back(rt.submit(program.step.on({1}, {1})(value, 3u, i), how));
     }
-    bool broken = false;
-    for (unsigned i = 0; i < 60; ++i) {
-      try {
-        chain[i].wait();
-        EXPECT_FALSE(broken) << "task " << i << " ran behind one that failed";
-        expected = expected * 3 + i;
-      } catch (dependency_failed const&) {
-        EXPECT_TRUE(broken);
-      } catch (driver_error const&) {
-        EXPECT_FALSE(broken);
-        broken = true;
-      }
-    }
+    bool const broken = breaks_once(chain, expected);
     clear_injection();
     EXPECT_TRUE(broken) << "rewrite " << nth;
     EXPECT_EQ(read(rt, value)[0], expected) << "rewrite " << nth;
