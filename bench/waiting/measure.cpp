@@ -1,9 +1,13 @@
 #include "measure.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "counts.hpp"
@@ -35,6 +39,29 @@ double share_while(std::chrono::milliseconds length, Once const& once) {
   return (taken() - before) / seconds_since(start);
 }
 
+/// Whether each thread but this one sleeps, as the kernel sees it.
+bool others_sleep() {
+  for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
+    if (thread.path().filename() == std::to_string(gettid())) { continue; }
+    std::ifstream file{thread.path() / "stat"};
+    std::string line;
+    if (!std::getline(file, line)) { continue; }  // has ended since
+    std::size_t const name_ends = line.rfind(')');
+    if (name_ends != std::string::npos && line.compare(name_ends, 3, ") S") != 0) { return false; }
+  }
+  return true;
+}
+
+/// Until the runtime is idle. On a processor that others use as well, oneTBB's threads look for work for as many turns
+/// as ever and get each turn later: a fixed time would measure these looks as the cost of doing nothing. Threads that
+/// wake from time to time pass here, and are measured.
+void settle(lengths const& of) {
+  auto const begin = clock::now();
+  do {
+    std::this_thread::sleep_for(of.settling);
+  } while (!others_sleep() && clock::now() - begin < of.most_settling);
+}
+
 /// @param task  Runs the empty kernel and waits for it.
 /// @param spin  The same with one of so many nanoseconds.
 template <class Task, class Spin>
@@ -54,7 +81,7 @@ row measure(row made, lengths const& of, Task const& task, Spin const& spin) {
   made.p99_us = each[each.size() * 99 / 100];
   made.share_50us = share_while(of.waiting, [&] { spin(50'000); });
   made.share_5ms = share_while(of.waiting, [&] { spin(5'000'000); });
-  std::this_thread::sleep_for(of.settling);
+  settle(of);
   made.share_idle = share_while(of.idle, [&] { std::this_thread::sleep_for(of.idle); });
   return made;
 }
