@@ -43,6 +43,7 @@ struct recorded_options {
 struct replay_options {
   dependency_list after{};   ///< tasks of this runtime, of any device, to run after
   std::string_view label{};  ///< for messages; copied
+  int priority = 0;          ///< as of a task: see task_options
 };
 
 /// Launches, copies and fills with dependencies, described once and submitted as often as wanted, each time with the same arguments or

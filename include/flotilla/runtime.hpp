@@ -40,6 +40,12 @@ struct task_options {
   /// `task_context::stream()` runs behind them, but what it does on the host may not.
   dependency_list after{};
   bool batch = true;  ///< false: a start of its own, never folded into a batch with others
+  /// As CUDA counts a stream's priority (cuStreamCreateWithPriority): lower is more urgent, 0 is the least and the
+  /// default; what is outside of what the device has is taken as its nearest (an H200: 0 to -5). What has come to a
+  /// device and not begun begins in this order, copies and callables too; blocks of launches, and what a callable
+  /// puts on its stream, go before blocks of less urgent ones that have not begun either. Nothing that runs is
+  /// stopped. A window that is full is full for all; tasks in `after` keep the priority that they have.
+  int priority = 0;
 };
 
 struct runtime_options {

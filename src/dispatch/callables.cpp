@@ -27,20 +27,17 @@ callable_frame const* callable_frame::innermost(core const& of) noexcept {
 
 bool device_queue::run_work(slot_address address, std::vector<end_mark> const& waits) {
   slot& of = owner.at(address);
-  lane* on = driving_.lanes[launch_lanes].get();
-  for (unsigned i = launch_lanes; i < launch_lanes + work_lanes; ++i) {
-    if (driving_.lanes[i]->in_flight() < on->in_flight()) { on = driving_.lanes[i].get(); }
+  lane_range const lanes = lane_plan::works_of(of.level);
+  lane* on = driving_.lanes[lanes.first].get();
+  for (unsigned i = 1; i < lanes.count; ++i) {
+    lane& other = *driving_.lanes[lanes.first + i];
+    if (other.in_flight() < on->in_flight()) { on = &other; }
   }
   if (!on->room()) {
-    driving_.works.push_front(address);
+    driving_.works.of(of.level).push_front(address);
     return false;
   }
-  if (CUresult const answer = wait_behind(waits, *on); answer != CUDA_SUCCESS) {
-    drop_task(address, failure_of(std::make_exception_ptr(driver_error(
-                         driver::status_of(answer), "cuStreamWaitEvent", describe(address)))));
-    owner.note(answer, *this);
-    return true;
-  }
+  if (!put_behind(waits, *on, address)) { return true; }
   // Its place in the lane is taken before it runs: it may drain other devices, never this one.
   lane::batch& batch = on->begin();
   callable_frame const frame{&owner, this, innermost_frame};

@@ -73,13 +73,13 @@ class core {
   bool submit(request const& what, task_options const& options, bool may_wait, ticket& made);
   /// For what is submitted in steps: slots are taken, filled, opened, and published. What is opened must be published.
   /// One slot of each of these devices, all or none; waits where a window is full, with none in hand.
-  void take_slots(std::span<unsigned const> devices, std::span<slot_address> slots);
+  void take_slots(std::span<unsigned const> devices, urgency level, std::span<slot_address> slots);
   void give_back(std::span<slot_address const> slots) noexcept;
   void fill(slot_address address, request const& what, task_options const& options);
   /// What the task will be once it is open.
   [[nodiscard]] task_id id_when_open(slot_address address) noexcept;
   void open(slot_address address, unsigned place, ticket& handed) noexcept;
-  void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place)); }
+  void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place, at(address).level)); }
   void check_launch(launch const& asked, std::optional<device_ordinal> device) const;
   void check_transfer(transfer const& asked, std::optional<device_ordinal> device) const;
   void check_after(dependency_list const& after, std::size_t most = 0xffff) const;
@@ -246,7 +246,7 @@ class core {
   /// @return no_slot only where `may_wait` is false.
   [[nodiscard]] slot_address take_slot(unsigned place, inbox& mine, bool may_wait);
   /// The calling thread's.
-  [[nodiscard]] inbox& inbox_to(unsigned place);
+  [[nodiscard]] inbox& inbox_to(unsigned place, urgency level);
   void publish(slot_address address, unsigned place, inbox& into);
   [[nodiscard]] bool has_ended(task_id id) noexcept;
   void watch(task_id id, std::shared_ptr<completion_state> const& of);

@@ -10,15 +10,20 @@ namespace flotilla::dispatch {
 device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<driver::table const> api,
                            device const& where, context::request const& asked, std::size_t window)
     : owner(owner_core), index(number), info(where), context(std::move(api), where, asked), gate(context),
-      pool(number, window), lanes_(std::min(asked.settings.lanes.value_or(launch_lanes), launch_lanes)),
+      pool(number, window), lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
       events_(context, CU_EVENT_DISABLE_TIMING),
       blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this), templates_(context), probe_(context) {
   context::lease held = gate.take();
   context::current_scope const scope{held};
   try {
-    page = std::make_unique<completion_page>(context, all_lanes);
-    for (unsigned i = 0; i < all_lanes; ++i) {
+    page = std::make_unique<completion_page>(context, lane_plan::all_lanes);
+    for (unsigned i = 0; i < lane_plan::all_lanes; ++i) {
       driving_.lanes.push_back(std::make_unique<lane>(context, *page, i));
+      if (i >= lane_plan::of_urgent) { continue; }  // when they are needed: few programs have tasks of all levels
+      driver::check(driving_.lanes.back()->open(priority_of(0)), "cuStreamCreateWithPriority", context.subject());
+    }
+    for (unsigned level = 0; level < urgencies; ++level) {
+      driving_.filling[level] = lane_plan::launches_of(static_cast<urgency>(level)).first;
     }
     driver::check(context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
                   context.subject());
@@ -56,7 +61,7 @@ device_queue::verdict device_queue::ask_streams() noexcept {
   for (auto const& each : driving_.lanes) { each->ask(); }
   // One stream speaks for all: a fault is the whole context's. Not a callable's, which may be capturing: a
   // query would break the capture.
-  CUresult const answer = context.api().stream_query(driving_.lanes[up_lane]->stream());
+  CUresult const answer = context.api().stream_query(driving_.lanes[lane_plan::up_lane]->stream());
   if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY) {
     troubled_.store(0, std::memory_order_relaxed);
     return {CUDA_SUCCESS, false};

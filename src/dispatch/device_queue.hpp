@@ -16,7 +16,6 @@
 #include <flotilla/settings.hpp>
 #include <flotilla/transfer.hpp>
 
-#include "base/ring_deque.hpp"
 #include "context/floating_context.hpp"
 #include "context/lease.hpp"
 #include "dispatch/batch_shape.hpp"
@@ -26,7 +25,9 @@
 #include "dispatch/graph_template.hpp"
 #include "dispatch/inbox.hpp"
 #include "dispatch/lane.hpp"
+#include "dispatch/lane_plan.hpp"
 #include "dispatch/launch_stage.hpp"
+#include "dispatch/leveled_tasks.hpp"
 #include "dispatch/pace_probe.hpp"
 #include "dispatch/recorded_part.hpp"
 #include "dispatch/slot_pool.hpp"
@@ -44,19 +45,12 @@ struct drainer {
 
 class device_queue {
  public:
-  // The lanes of a device, by what goes there. Callables and copies never use a launch lane.
-  static constexpr unsigned launch_lanes = 32;
-  static constexpr unsigned work_lanes = 4;
-  static constexpr unsigned up_lane = launch_lanes + work_lanes;
-  static constexpr unsigned down_lane = up_lane + 1;
-  static constexpr unsigned all_lanes = down_lane + 1;
-  static constexpr unsigned no_lane = all_lanes;
-  static_assert(all_lanes <= 64, "sets of lanes are words");
   // Batches that a stage may become: up to six templates, with up to sixteen marks together.
   static constexpr std::size_t most_of_a_stage = 22;
+  static constexpr unsigned no_lane = lane_plan::no_lane;
   // Slots from one inbox in a pass: no thread starves another.
   static constexpr std::size_t quantum = 64;
-  // Launches in flight.
+  // Launches in flight that are not urgent; of those there are as many as their few lanes take.
   static constexpr std::size_t most_in_flight = 4096;
 
   device_queue(core& owner, unsigned index, std::shared_ptr<driver::table const> api, device const& where,
@@ -84,20 +78,12 @@ class device_queue {
   void expect_waiter() noexcept { waiter_expected_.store(true, std::memory_order_relaxed); }
   void expect_no_waiter() noexcept { waiter_expected_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool expects_waiter() const noexcept { return waiter_expected_.load(std::memory_order_relaxed); }
-  /// Whether a task for any device could begin here now. A hint.
-  [[nodiscard]] bool has_room() const noexcept {
-    return any_open_.load(std::memory_order_relaxed) < any_target_.load(std::memory_order_relaxed);
-  }
   /// Takes back a parked task whose predecessor has moved on.
   void requeue(slot_address address);
   /// Makes `stream` wait for `ahead`, which is of this device.
   CUresult order_behind(end_mark ahead, CUstream stream);
   /// Waits, sleeping, until what lane `lane` has been given so far is done. Not for lanes of callables.
   CUresult sleep_until_done(unsigned lane);
-  /// Whether user code has, or may have, this lane's stream in its hands.
-  [[nodiscard]] static constexpr bool is_work_lane(unsigned lane) noexcept {
-    return lane >= launch_lanes && lane < launch_lanes + work_lanes;
-  }
   /// Asks the streams whether they are well: a faulted kernel never writes its number. Says whether the answer
   /// is to be taken as final: it is sticky, or has been the same trouble for several questions.
   struct verdict { CUresult answer; bool final; };
@@ -137,14 +123,24 @@ class device_queue {
   void look_at_pace();
   bool run_works(drainer who);
   void free_unused();
-  [[nodiscard]] bool room() const noexcept;
+  /// Whether more of that level may come in: launches where they could be given to lanes.
+  [[nodiscard]] bool room(urgency level) const noexcept;
+  [[nodiscard]] bool may_launch(urgency level) const noexcept {
+    return level != 0 || driving_.in_flight < most_in_flight;
+  }
   [[nodiscard]] bool left_over() const;
   bool fail_all(std::shared_ptr<failure const> const& why);
 
   // intake.cpp
   bool take_requeued();
+  /// What is urgent is launched at once; the rest is left staged.
   bool take_inboxes();
+  bool take_inboxes(urgency level);
   bool pull_any();
+  /// How many more tasks for any device could begin here now. What is urgent has as much room again.
+  [[nodiscard]] std::size_t any_room(urgency level) const noexcept;
+  /// Whether something has come that goes before what is not urgent.
+  [[nodiscard]] bool urgent_waits() const noexcept;
 
   // start.cpp: from "has the lease" to "is on a stream"
   /// Starts the task, and those that can go on as it is staged.
@@ -158,7 +154,9 @@ class device_queue {
   void start_transfer(slot_address address, std::vector<end_mark> const& waits);
   /// @return whether there was room for it; else it is still the next.
   bool run_work(slot_address address, std::vector<end_mark> const& waits);
-  [[nodiscard]] CUresult wait_behind(std::vector<end_mark> const& waits, lane& on);
+  /// Has the lane wait for them, and opens it before where it is the first time that it is used. Else the task has
+  /// failed. @return whether it may go on.
+  [[nodiscard]] bool put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task);
   [[nodiscard]] CUresult issue(transfer const& what, CUstream stream);
   void finish(lane& of);
   void launched(slot_address address, lane& on, lane::batch& in);
@@ -169,7 +167,9 @@ class device_queue {
   void start_launch(slot_address address, std::vector<end_mark> const& waits, unsigned follows);
   void stage(slot_address address, unsigned lane_number);
   void launch_staged(unsigned lane_number);
+  /// The most urgent first.
   void launch_all_staged();
+  void launch_urgent_staged();
   /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
   std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
   /// The lane waits for what it has to wait for.
@@ -187,7 +187,7 @@ class device_queue {
   /// What is to write the number of such a batch: see end_node.
   [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// Of the lanes for that shape the one with the least in flight; no_lane: none has room.
-  [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape) const noexcept;
+  [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape, urgency level) const noexcept;
   /// The launch as a node; valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
 
@@ -223,17 +223,17 @@ class device_queue {
     inbox_registry::view own_view;
     inbox_registry::view any_view;
     std::vector<std::unique_ptr<lane>> lanes;
-    base::ring_deque<slot_address> ready;  // popped, and no room yet
-    base::ring_deque<slot_address> works;  // callables that may run
+    leveled_tasks ready;  // popped, and no room yet
+    leveled_tasks works;  // callables that may run
     std::unordered_map<slot_address, std::shared_ptr<failure const>> outcomes;  // of callables that failed,
                                                                                // until their stream has passed
     std::vector<slot_address> resumed;  // parked ones whose predecessor is staged: to be started before it goes
     std::vector<slot_address> taken;   // scratch
     std::vector<end_mark> waits;       // scratch
-    std::array<launch_stage, launch_lanes> stages;
+    std::array<launch_stage, lane_plan::all_lanes> stages;
     std::uint64_t staged = 0;          // lanes whose stage is not empty
     std::uint64_t busy = 0;            // lanes with batches in flight
-    unsigned filling = 0;              // the lane whose stage takes what waits for nothing
+    std::array<unsigned, urgencies> filling{};  // of each level, the lane whose stage takes what waits for nothing
     std::size_t in_flight = 0;         // launches given to lanes and not ended
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long

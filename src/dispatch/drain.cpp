@@ -98,8 +98,8 @@ void device_queue::look_at_pace() {
   }
 }
 
-bool device_queue::room() const noexcept {
-  return driving_.in_flight < most_in_flight && driving_.ready.size() < quantum;
+bool device_queue::room(urgency level) const noexcept {
+  return may_launch(level) && driving_.ready.of(level).size() < quantum;
 }
 
 bool device_queue::left_over() const {
@@ -134,7 +134,7 @@ bool device_queue::retire() {
           owner.end(task, found ? std::move(found.mapped()) : nullptr);
         }
       }
-      if (each.index() < launch_lanes) {
+      if (lane_plan::takes_launches(each.index())) {
         driving_.in_flight -= done->count;
         if (done->lasting) { --driving_.lasting; }
         if (done->by != nullptr) { templates_.give_back(*done->by); }
@@ -160,18 +160,22 @@ bool device_queue::retire() {
 
 bool device_queue::run_works(drainer who) {
   bool moved = false;
-  for (std::size_t left = std::min<std::size_t>(driving_.works.size(), quantum); left > 0; --left) {
-    slot_address const next = driving_.works.take_front();
-    slot const& of = owner.at(next);
-    bool const may = who.helper == 0 || of.submitter == who.helper || of.wanted.load(std::memory_order_relaxed) != 0;
-    if (!may || !resolve(next, driving_.waits, nullptr)) {
-      if (!may) { driving_.works.push_back(next); }
-      continue;
+  for (unsigned level = urgencies; level-- > 0;) {
+    auto& works = driving_.works.of(static_cast<urgency>(level));
+    for (std::size_t left = std::min<std::size_t>(works.size(), quantum); left > 0; --left) {
+      slot_address const next = works.take_front();
+      slot const& of = owner.at(next);
+      bool const may = who.helper == 0 || of.submitter == who.helper || of.wanted.load(std::memory_order_relaxed) != 0;
+      if (!may || !resolve(next, driving_.waits, nullptr)) {
+        if (!may) { works.push_back(next); }
+        continue;
+      }
+      std::vector<end_mark> const waits = driving_.waits;  // a copy: the callable may drain other devices
+      if (!run_work(next, waits)) { break; }  // no lane has room: nothing moved, and nothing of these will in this pass
+      moved = true;
+      // User code may have taken any time: what has come since may be more urgent.
+      if (gate.wanted() || (level < most_urgent && urgent_waits())) { return moved; }
     }
-    std::vector<end_mark> const waits = driving_.waits;  // a copy: the callable may drain other devices
-    if (!run_work(next, waits)) { break; }  // no lane has room: nothing moved, and nothing will in this pass
-    moved = true;
-    if (gate.wanted()) { break; }
   }
   return moved;
 }
@@ -206,10 +210,9 @@ bool device_queue::fail_all(std::shared_ptr<failure const> const& why) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // as in `pass`
   retire();  // what is in lanes goes on without the context being current anywhere
   staging_.fail_all(why);
-  std::vector<slot_address> all(driving_.ready.begin(), driving_.ready.end());
-  all.insert(all.end(), driving_.works.begin(), driving_.works.end());
-  driving_.ready.clear();
-  driving_.works.clear();
+  std::vector<slot_address> all;
+  driving_.ready.move_to(all);
+  driving_.works.move_to(all);
   {
     std::lock_guard const lock{requeued_mutex_};
     all.insert(all.end(), requeued_.begin(), requeued_.end());

@@ -4,8 +4,8 @@
 
 namespace flotilla::dispatch {
 
-std::shared_ptr<inbox> inbox_registry::open(std::size_t capacity) {
-  auto made = std::make_shared<inbox>(capacity);
+std::shared_ptr<inbox> inbox_registry::open(std::size_t capacity, urgency level) {
+  auto made = std::make_shared<inbox>(capacity, level);
   std::lock_guard const lock{mutex_};
   boxes_.push_back(made);
   version_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in refresh
@@ -17,6 +17,13 @@ void inbox_registry::refresh(view& seen) {
   std::lock_guard const lock{mutex_};
   seen.version = version_.load(std::memory_order_relaxed);
   seen.boxes = boxes_;
+  std::stable_sort(seen.boxes.begin(), seen.boxes.end(),
+                   [](auto const& one, auto const& other) { return one->level() > other->level(); });
+  for (unsigned level = 0; level < urgencies; ++level) {
+    auto const first = std::partition_point(seen.boxes.begin(), seen.boxes.end(),
+                                            [level](auto const& each) { return each->level() > level; });
+    seen.first[level] = static_cast<std::size_t>(first - seen.boxes.begin());
+  }
 }
 
 void inbox_registry::sweep(slot_pool& pool) {
@@ -35,19 +42,22 @@ thread_inboxes& thread_inboxes::mine() {
 }
 
 inbox& thread_inboxes::get(std::uint64_t core, unsigned place, unsigned places, inbox_registry& registry,
-                           std::size_t capacity) {
+                           std::size_t capacity, urgency level) {
   thread_inboxes& self = mine();
+  std::size_t const wanted = std::size_t{level} * places + place;
   // Few runtimes a thread, and mostly the last one again: a search of a short vector, latest first.
   for (auto each = self.cores_.rbegin(); each != self.cores_.rend(); ++each) {
     if (each->core != core) { continue; }
-    std::shared_ptr<inbox>& box = each->by_place[place];
-    if (box == nullptr) { box = registry.open(capacity); }
+    if (wanted >= each->by_place.size()) { each->by_place.resize(std::size_t{level + 1u} * places); }
+    std::shared_ptr<inbox>& box = each->by_place[wanted];
+    if (box == nullptr) { box = registry.open(capacity, level); }
     return *box;
   }
   self.forget_dead_cores();
-  of_core& made = self.cores_.emplace_back(of_core{core, std::vector<std::shared_ptr<inbox>>(places)});
-  made.by_place[place] = registry.open(capacity);
-  return *made.by_place[place];
+  of_core& made = self.cores_.emplace_back(of_core{core, {}});
+  made.by_place.resize(std::size_t{level + 1u} * places);
+  made.by_place[wanted] = registry.open(capacity, level);
+  return *made.by_place[wanted];
 }
 
 void thread_inboxes::forget_dead_cores() {

@@ -1,26 +1,29 @@
 #pragma once
 // How a submitting thread hands slots to whoever drains.
 
+#include <array>
 #include <atomic>
 #include <boost/lockfree/spsc_queue.hpp>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/given_memory.hpp"
 #include "dispatch/slot_pool.hpp"
+#include "dispatch/urgency.hpp"
 
 namespace flotilla::dispatch {
 
-/// Wait-free, from one thread to one device or to any. As large as the window, so a push never fails.
+/// Wait-free, from one thread to one device or to any, for tasks of one level of urgency. As large as the window, so a push never fails.
 ///
 /// The consuming end belongs to the holder of the device's lease; of an inbox for any device, to whoever
 /// holds its claim: two consumers at once would deliver slots twice.
 class inbox {
  public:
-  explicit inbox(std::size_t capacity)
-      : own_(new slot_address[ring_words(capacity)]), queue_(capacity, ring_memory{own_.get()}) {}
+  explicit inbox(std::size_t capacity, urgency level = 0)
+      : own_(new slot_address[ring_words(capacity)]), queue_(capacity, ring_memory{own_.get()}), level_(level) {}
   /// For an inbox in shared memory, its ring with it: `ring_words(capacity)` words, in the same mapping. Another process
   /// uses it where it finds it; one of them ends it.
   inbox(std::size_t capacity, slot_address* ring) : queue_(capacity, ring_memory{ring}) {}
@@ -43,6 +46,8 @@ class inbox {
   }
   void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
 
+  [[nodiscard]] urgency level() const noexcept { return level_; }
+
   /// The owning thread, as it ends: nothing is pushed any more.
   void orphan() noexcept { orphaned_.store(true, std::memory_order_release); }
   [[nodiscard]] bool orphaned() const noexcept {
@@ -57,19 +62,29 @@ class inbox {
   slot_pool::cursor slots_;
   std::atomic<bool> claimed_{false};
   std::atomic<bool> orphaned_{false};
+  urgency const level_ = 0;
 };
 
 /// The inboxes that lead to one place. Threads come and go; either end may be the first to let go, hence
 /// shared ownership between the thread and the registry.
 class inbox_registry {
  public:
-  std::shared_ptr<inbox> open(std::size_t capacity);
+  std::shared_ptr<inbox> open(std::size_t capacity, urgency level = 0);
 
   /// A consumer's view of the list, renewed only when the list has changed. One for each consumer.
   struct view {
     std::uint64_t version = 0;
-    std::vector<std::shared_ptr<inbox>> boxes;
-    std::size_t next = 0;  // whose turn it is
+    std::vector<std::shared_ptr<inbox>> boxes;  // the most urgent first
+    std::array<std::size_t, urgencies> first{};  // of each level, in `boxes`
+    std::size_t next = 0;                        // whose turn it is, of a level
+
+    [[nodiscard]] std::span<std::shared_ptr<inbox> const> of(urgency level) const noexcept {
+      std::size_t const end = level == 0 ? boxes.size() : first[level - 1];
+      return {boxes.data() + first[level], end - first[level]};
+    }
+    /// Those whose tasks go before others.
+    [[nodiscard]] std::span<std::shared_ptr<inbox> const> urgent() const noexcept { return {boxes.data(), first[0]}; }
+    [[nodiscard]] urgency highest() const noexcept { return boxes.empty() ? urgency{0} : boxes.front()->level(); }
   };
   void refresh(view& seen);
 
@@ -90,12 +105,12 @@ class thread_inboxes {
   /// @param core   The runtime's number, never used twice.
   /// @param place  Device, or one past the last for any.
   [[nodiscard]] static inbox& get(std::uint64_t core, unsigned place, unsigned places,
-                                  inbox_registry& registry, std::size_t capacity);
+                                  inbox_registry& registry, std::size_t capacity, urgency level = 0);
 
  private:
   struct of_core {
     std::uint64_t core;
-    std::vector<std::shared_ptr<inbox>> by_place;
+    std::vector<std::shared_ptr<inbox>> by_place;  // and by level: those of one level together, the least urgent first
   };
   thread_inboxes() = default;
   ~thread_inboxes();

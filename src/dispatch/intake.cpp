@@ -10,6 +10,10 @@ namespace flotilla::dispatch {
 
 namespace {
 constexpr std::size_t ahead = 16;  // slots that are fetched before they are read: they lie in another core's cache
+
+bool some_has(std::span<std::shared_ptr<inbox> const> boxes) {
+  return std::any_of(boxes.begin(), boxes.end(), [](auto const& box) { return !box->empty(); });
+}
 }  // namespace
 
 void device_queue::start_all(std::span<slot_address const> tasks) {
@@ -30,22 +34,38 @@ bool device_queue::take_requeued() {
   return !back.empty();
 }
 
+bool device_queue::urgent_waits() const noexcept {
+  return some_has(driving_.own_view.urgent()) || some_has(driving_.any_view.urgent());
+}
+
 bool device_queue::take_inboxes() {
+  inboxes.refresh(driving_.own_view);
+  driving_.waiting = driving_.ready.size();
+  for (auto const& box : driving_.own_view.boxes) { driving_.waiting += box->size(); }
+  ++driving_.own_view.next;
   bool moved = false;
+  // Each level, also where no inbox has it any more: what its threads left may still wait for room.
+  for (urgency level = most_urgent; level > 0; --level) { moved = take_inboxes(level) || moved; }
+  launch_urgent_staged();
+  return take_inboxes(0) || moved;
+}
+
+bool device_queue::take_inboxes(urgency level) {
+  bool moved = false;
+  auto& ready = driving_.ready.of(level);
   // Those that found no room come first, or later ones would overtake them for ever.
-  for (std::size_t left = driving_.ready.size(); left > 0 && driving_.in_flight < most_in_flight; --left) {
-    slot_address const next = driving_.ready.take_front();
-    std::size_t const before = driving_.ready.size();
+  for (std::size_t left = ready.size(); left > 0 && may_launch(level); --left) {
+    slot_address const next = ready.take_front();
+    std::size_t const before = ready.size();
     start(next);
-    if (driving_.ready.size() > before) { break; }  // still none
+    if (ready.size() > before) { break; }  // still none
     moved = true;
   }
-  inboxes.refresh(driving_.own_view);
-  auto& boxes = driving_.own_view.boxes;
-  driving_.waiting = driving_.ready.size();
-  for (auto const& box : boxes) { driving_.waiting += box->size(); }
+  auto const boxes = driving_.own_view.of(level);
   bool orphans = false;
-  for (std::size_t i = 0; i < boxes.size() && room(); ++i) {
+  for (std::size_t i = 0; i < boxes.size() && room(level); ++i) {
+    // What comes meanwhile and is more urgent waits for one inbox, not for all.
+    if (level == 0 && i != 0 && urgent_waits()) { break; }
     inbox& box = *boxes[(driving_.own_view.next + i) % boxes.size()];
     driving_.taken.resize(quantum);
     std::size_t const count = box.pop(driving_.taken.data(), quantum);
@@ -53,45 +73,53 @@ bool device_queue::take_inboxes() {
     moved = moved || count != 0;
     orphans = orphans || (count == 0 && box.orphaned());
   }
-  ++driving_.own_view.next;
   if (orphans) { inboxes.sweep(pool); }
   return moved;
 }
 
+std::size_t device_queue::any_room(urgency level) const noexcept {
+  std::uint32_t const open = any_open_.load(std::memory_order_relaxed);
+  std::uint32_t const target = any_target_.load(std::memory_order_relaxed) * (level == 0 ? 1 : 2);
+  return open < target && room(level) ? target - open : 0;
+}
+
 bool device_queue::pull_any() {
   if (!owner.any_waits()) { return false; }
-  if (!has_room() || !room()) { return false; }
+  inbox_registry::view& view = driving_.any_view;
+  owner.any_inboxes.refresh(view);
+  if (any_room(some_has(view.urgent()) ? view.highest() : urgency{0}) == 0) { return false; }
   // As `pass` does with pending_: clear first, look then, and say so again where something is left.
   owner.any_pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  owner.any_inboxes.refresh(driving_.any_view);
-  auto& boxes = driving_.any_view.boxes;
+  owner.any_inboxes.refresh(view);
   bool moved = false;
   bool left = false;
   bool orphans = false;
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    inbox& box = *boxes[(driving_.any_view.next + i) % boxes.size()];
-    if (!box.try_claim()) {
-      left = true;  // another device is at it, and may leave some
-      continue;
+  for (unsigned level = view.highest() + 1u; level-- > 0;) {
+    auto const boxes = view.of(static_cast<urgency>(level));
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      inbox& box = *boxes[(view.next + i) % boxes.size()];
+      if (!box.try_claim()) {
+        left = true;  // another device is at it, and may leave some
+        continue;
+      }
+      driving_.taken.resize(quantum);
+      std::size_t const most = std::min(any_room(static_cast<urgency>(level)), quantum);
+      std::size_t const count = box.pop(driving_.taken.data(), most);
+      left = left || !box.empty();
+      orphans = orphans || (box.orphaned() && box.empty());
+      box.unclaim();
+      any_open_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+      bump(pulled_, count);
+      for (std::size_t k = 0; k < count; ++k) {
+        owner.at(driving_.taken[k]).device.store(index + 1, std::memory_order_release);
+      }
+      start_all({driving_.taken.data(), count});
+      moved = moved || count != 0;
     }
-    std::uint32_t const open = any_open_.load(std::memory_order_relaxed);
-    std::uint32_t const target = any_target_.load(std::memory_order_relaxed);
-    std::size_t const most = open < target && room() ? std::min<std::size_t>(target - open, quantum) : 0;
-    driving_.taken.resize(quantum);
-    std::size_t const count = box.pop(driving_.taken.data(), most);
-    left = left || !box.empty();
-    orphans = orphans || (box.orphaned() && box.empty());
-    box.unclaim();
-    any_open_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
-    bump(pulled_, count);
-    for (std::size_t k = 0; k < count; ++k) {
-      owner.at(driving_.taken[k]).device.store(index + 1, std::memory_order_release);
-    }
-    start_all({driving_.taken.data(), count});
-    moved = moved || count != 0;
+    if (level != 0) { launch_urgent_staged(); }
   }
-  ++driving_.any_view.next;
+  ++view.next;
   if (orphans) { owner.any_inboxes.sweep(owner.any_pool_); }
   if (left) { owner.any_pending_.store(true, std::memory_order_seq_cst); }
   return moved;

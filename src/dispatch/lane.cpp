@@ -33,8 +33,14 @@ void completion_page::unregister() noexcept {
 }
 
 lane::lane(context::floating_context const& context, completion_page& page, unsigned index)
-    : context_(context), page_(page), index_(index), last_number_(page.number(index)), ring_(most_batches) {
-  driver::check(context.api().stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate", context.subject());
+    : context_(context), page_(page), index_(index), last_number_(page.number(index)) {}
+
+CUresult lane::open(int priority) {
+  if (stream_ != nullptr) { return CUDA_SUCCESS; }
+  ring_.resize(most_batches);
+  CUresult const answer = context_.api().stream_create_with_priority(&stream_, CU_STREAM_NON_BLOCKING, priority);
+  if (answer != CUDA_SUCCESS) { stream_ = nullptr; }
+  return answer;
 }
 
 void lane::destroy() noexcept {

@@ -74,17 +74,19 @@ class lane {
     bool lasting = false;              // of kernels that are not short, or that nobody has seen run
     std::array<slot_address, most_tasks> tasks;
   };
-  /// With the context current. @throws driver_error
+  /// Closed: without a stream.
   lane(context::floating_context const& context, completion_page& page, unsigned index);
   lane(lane const&) = delete;
   lane& operator=(lane const&) = delete;
+  /// Makes the stream, unless there is one: of that priority, as CUDA counts. With the context current.
+  [[nodiscard]] CUresult open(int priority);
   void destroy() noexcept;  // the stream; with a usable driver
 
   [[nodiscard]] CUstream stream() const noexcept { return stream_; }
   [[nodiscard]] unsigned index() const noexcept { return index_; }
 
   /// Whether `batches` more may begin.
-  [[nodiscard]] bool room(std::size_t batches = 1) const noexcept { return open_ + batches <= ring_.size(); }
+  [[nodiscard]] bool room(std::size_t batches = 1) const noexcept { return open_ + batches <= most_batches; }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
   /// A new batch; its number is already what it will be. There must be room.
   [[nodiscard]] batch& begin();
@@ -116,7 +118,7 @@ class lane {
   std::size_t begun_ = 0;                       // the youngest batches, not finished yet
   std::size_t first_ = 0;
   std::size_t open_ = 0;  // batches in the ring, an unfinished one included
-  std::vector<batch> ring_;
+  std::vector<batch> ring_;  // empty while the lane is closed: most lanes of urgent tasks are never used
   std::chrono::steady_clock::time_point last_end_{};
 };
 

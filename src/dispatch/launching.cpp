@@ -36,11 +36,12 @@ kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
   return driving_.paces[kernel];
 }
 
-unsigned device_queue::emptiest_lane(batch_shape const& shape) const noexcept {
-  unsigned const lanes = std::min<unsigned>(shape.lanes, lanes_);
+unsigned device_queue::emptiest_lane(batch_shape const& shape, urgency level) const noexcept {
+  lane_range const of = lane_plan::launches_of(level);
+  unsigned const lanes = std::min({of.count, static_cast<unsigned>(shape.lanes), lanes_});
   unsigned best = no_lane;
   for (unsigned i = 1; i <= lanes; ++i) {  // the next in turn where they are even
-    unsigned const candidate = (driving_.filling + i) % lanes;
+    unsigned const candidate = of.first + (driving_.filling[level] - of.first + i) % lanes;
     std::size_t const busy = driving_.lanes[candidate]->in_flight();
     if (busy >= shape.batches || driving_.stages[candidate].count != 0) { continue; }
     if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }
@@ -50,9 +51,9 @@ unsigned device_queue::emptiest_lane(batch_shape const& shape) const noexcept {
 }
 
 bool device_queue::joins_filling(slot const& of) const noexcept {
-  launch_stage const& current = driving_.stages[driving_.filling];
+  launch_stage const& current = driving_.stages[driving_.filling[of.level]];
   return of.kind == task_kind::launch && of.dependencies == 0 && of.batch && current.count != 0 && !current.behind &&
-         !current.ordered && of.kernel == current.kernel && driving_.in_flight < most_in_flight;
+         !current.ordered && of.kernel == current.kernel && may_launch(of.level);
 }
 
 void device_queue::start_launch(slot_address address, std::vector<end_mark> const& waits,
@@ -64,7 +65,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     // Behind a task that is staged, in its batch, order costs nothing. One chain, and no longer than is well.
     launch_stage& with = driving_.stages[follows];
     std::uint32_t const most = std::min(with.most / with.width, shape.most_when_full / shape.width);
-    if (!alone && waits.empty() && with.count < most) {
+    if (!alone && waits.empty() && with.count < most && lane_plan::level_of(follows) == of.level) {
       with.most = most;
       with.width = 1;
       with.run = std::min(with.run, shape.run);
@@ -76,41 +77,40 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     }
     return;
   }
-  if (driving_.in_flight >= most_in_flight) {
-    driving_.ready.push_back(address);
+  if (!may_launch(of.level)) {
+    driving_.ready.of(of.level).push_back(address);
     return;
   }
+  unsigned& filling = driving_.filling[of.level];
   unsigned lane_number = no_lane;
   if (!waits.empty()) {
     // Behind a predecessor, in its lane, order costs nothing either.
     for (end_mark const& each : waits) {
-      if (each.device() == index && each.lane() < launch_lanes) { lane_number = each.lane(); }
+      bool const here = each.device() == index && lane_plan::is_in(each.lane(), lane_plan::launches_of(of.level));
+      if (here) { lane_number = each.lane(); }
     }
     if (lane_number != no_lane) {
       launch_staged(lane_number);
       if (driving_.lanes[lane_number]->in_flight() >= batches_behind) { lane_number = no_lane; }
     }
-  } else if (launch_stage const& current = driving_.stages[driving_.filling]; current.count != 0) {
+  } else if (launch_stage const& current = driving_.stages[filling]; current.count != 0) {
     if (!alone && !current.behind && current.width == shape.width &&
         current.count < std::min(current.most, most_of(shape))) {
-      launch_stage& with = driving_.stages[driving_.filling];
+      launch_stage& with = driving_.stages[filling];
       with.most = std::min(current.most, most_of(shape));
       with.run = std::min(current.run, shape.run);
-      stage(address, driving_.filling);
+      stage(address, filling);
       return;
     }
-    launch_staged(driving_.filling);
+    launch_staged(filling);
   }
-  if (lane_number == no_lane) { lane_number = emptiest_lane(shape); }
+  if (lane_number == no_lane) { lane_number = emptiest_lane(shape, of.level); }
   if (lane_number == no_lane) {
-    driving_.ready.push_back(address);
+    driving_.ready.of(of.level).push_back(address);
     return;
   }
   lane& on = *driving_.lanes[lane_number];
-  if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
-    fail(address, answer, "cuStreamWaitEvent");
-    return;
-  }
+  if (!put_behind(waits, on, address)) { return; }
   if (alone) {
     launch_plain(address, on);
     return;
@@ -123,7 +123,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   fresh.behind = !waits.empty();
   fresh.ordered = false;
   fresh.lasting = false;
-  if (!fresh.behind) { driving_.filling = lane_number; }
+  if (!fresh.behind) { filling = lane_number; }
   stage(address, lane_number);
 }
 
@@ -142,8 +142,16 @@ void device_queue::stage(slot_address address, unsigned lane_number) {
 }
 
 void device_queue::launch_all_staged() {
+  launch_urgent_staged();
   while (driving_.staged != 0) {
     launch_staged(static_cast<unsigned>(std::countr_zero(driving_.staged)));
+    start_resumed();
+  }
+}
+
+void device_queue::launch_urgent_staged() {
+  while (driving_.staged >> lane_plan::of_urgent != 0) {
+    launch_staged(static_cast<unsigned>(std::bit_width(driving_.staged)) - 1);
     start_resumed();
   }
 }
@@ -228,7 +236,8 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   CUresult const answer = whole ? by->launch(on.stream(), on.counter(), all.front()->number) : CUDA_ERROR_UNKNOWN;
   if (answer == CUDA_SUCCESS) {
     if (measured) {
-      std::uint64_t const launching = (driving_.busy | std::uint64_t{1} << on.index()) & ((std::uint64_t{1} << launch_lanes) - 1);
+      std::uint64_t const launching =
+          (driving_.busy | std::uint64_t{1} << on.index()) & lane_plan::all_that_take_launches;
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
       probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), by->marks(), on.index(), all.back()->number,
                                on.in_flight() - all.size(), begun,
@@ -265,10 +274,7 @@ void device_queue::launch_anew(slot_address address, lane& on) {
     of.staged.store(0, std::memory_order_relaxed);
     std::vector<end_mark> waits;
     if (!resolve(address, waits, nullptr)) { return; }
-    if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
-      fail(address, answer, "cuStreamWaitEvent");
-      return;
-    }
+    if (!put_behind(waits, on, address)) { return; }
   }
   launch_plain(address, on);
 }
@@ -277,7 +283,7 @@ void device_queue::launch_plain(slot_address address, lane& on) {
   slot& of = owner.at(address);
   of.staged.store(0, std::memory_order_relaxed);
   if (!on.room()) {
-    driving_.ready.push_back(address);
+    driving_.ready.of(of.level).push_back(address);
     return;
   }
   CUDA_KERNEL_NODE_PARAMS const& what = parameters_of(address);

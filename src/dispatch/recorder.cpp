@@ -167,7 +167,7 @@ ticket recorder::replay(replay_options const& options) {
   std::pmr::vector<ticket> tickets(parts_.size(), &memory);
   std::pmr::vector<task_id> ids(parts_.size(), &memory);
   // Before the lock: it may take long, and run callables that replay this very recording.
-  core_.take_slots(devices_, slots);
+  core_.take_slots(devices_, urgency_of(options.priority), slots);
   std::lock_guard const lock{replaying_};
   try {
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -191,7 +191,7 @@ ticket recorder::replay(replay_options const& options) {
 void recorder::fill(slot_address slot, std::size_t number, replay_options const& options,
                     std::span<task_id const> now) {
   part const& of = parts_[number];
-  task_options how{.label = options.label};
+  task_options how{.label = options.label, .priority = options.priority};
   // Behind its last replay: a graph's changes are made in the order of the replays.
   if (of.previous.runtime != nullptr) { how.after.add(of.previous); }
   // And the whole of this replay behind the whole of the last.

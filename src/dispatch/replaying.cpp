@@ -18,24 +18,22 @@ std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan,
 }
 
 void device_queue::start_recorded(slot_address address, std::vector<end_mark> const& waits) {
+  urgency const level = owner.at(address).level;
   unsigned lane_number = no_lane;
-  if (driving_.in_flight < most_in_flight) {
+  if (may_launch(level)) {
     // Behind a predecessor, in its lane, order costs nothing. What is staged there is to have room as well.
     for (end_mark const& each : waits) {
-      bool const here = each.device() == index && each.lane() < launch_lanes;
+      bool const here = each.device() == index && lane_plan::is_in(each.lane(), lane_plan::launches_of(level));
       if (here && driving_.lanes[each.lane()]->room(1 + most_of_a_stage)) { lane_number = each.lane(); }
     }
-    if (lane_number == no_lane) { lane_number = emptiest_lane({.lanes = lanes_}); }
+    if (lane_number == no_lane) { lane_number = emptiest_lane({.lanes = lanes_}, level); }
   }
   if (lane_number == no_lane) {
-    driving_.ready.push_back(address);
+    driving_.ready.of(level).push_back(address);
     return;
   }
   lane& on = *driving_.lanes[lane_number];
-  if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
-    fail(address, answer, "cuStreamWaitEvent");
-    return;
-  }
+  if (!put_behind(waits, on, address)) { return; }
   replayed_part& what = held_in<replayed_part>(owner.at(address));
   auto const part = owner.parts.get(what.part);
   if (auto const refused = part->rewrite(what.changes); refused.status != CUDA_SUCCESS) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/cache_line.hpp"
+#include "dispatch/urgency.hpp"
 
 namespace flotilla::dispatch {
 
@@ -85,6 +86,7 @@ struct alignas(base::cache_line) slot {
   bool large;                     // a launch: the arguments lie in the side store
   bool holds_work;                // `bytes` holds a live work object; the drainer clears it
   bool labelled;                  // the side store has its label
+  urgency level;
   std::uint32_t submitter;        // token of the submitting thread, cut
   std::uint32_t kernel;
   std::uint32_t shared_bytes;

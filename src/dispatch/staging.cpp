@@ -69,7 +69,7 @@ bool staging::fill_piece(std::function<bool()> const& stop) {
   });
   if (next == copies_.end()) { return false; }
   bool const up = next->what.kind == transfer::kinds::host_to_device;
-  lane& on = *queue_.driving_.lanes[up ? device_queue::up_lane : device_queue::down_lane];
+  lane& on = *queue_.driving_.lanes[up ? lane_plan::up_lane : lane_plan::down_lane];
   if (!on.room()) { return false; }
   piece* const through = free_piece();
   if (through == nullptr) { return false; }

@@ -27,14 +27,15 @@ void device_queue::start_resumed() {
 }
 
 void device_queue::start_one(slot_address address) {
-  if (joins_filling(owner.at(address))) { return stage(address, driving_.filling); }
-  task_kind const kind = owner.at(address).kind;
+  slot const& of = owner.at(address);
+  if (joins_filling(of)) { return stage(address, driving_.filling[of.level]); }
+  task_kind const kind = of.kind;
   unsigned follows = no_lane;
   if (!resolve(address, driving_.waits, kind == task_kind::launch ? &follows : nullptr)) { return; }
   switch (kind) {
     case task_kind::launch: start_launch(address, driving_.waits, follows); break;
     case task_kind::transfer: start_transfer(address, driving_.waits); break;
-    case task_kind::work: driving_.works.push_back(address); break;  // run when the launches are out
+    case task_kind::work: driving_.works.of(of.level).push_back(address); break;  // run when the launches are out
     case task_kind::recorded: start_recorded(address, driving_.waits); break;
   }
 }
@@ -88,18 +89,24 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
   return true;
 }
 
-CUresult device_queue::wait_behind(std::vector<end_mark> const& waits, lane& on) {
+bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task) {
+  if (CUresult const answer = on.open(priority_of(lane_plan::level_of(on.index()))); answer != CUDA_SUCCESS) {
+    fail(task, answer, "cuStreamCreateWithPriority");
+    return false;
+  }
   for (end_mark const& each : waits) {
     if (each.device() == index && each.lane() == on.index()) { continue; }  // in order already
     if (owner.queue(each.device()).page->number(each.lane()) >= each.number()) { continue; }
-    CUresult const answer = owner.queue(each.device()).order_behind(each, on.stream());
-    if (answer != CUDA_SUCCESS) { return answer; }
+    if (CUresult const answer = owner.queue(each.device()).order_behind(each, on.stream()); answer != CUDA_SUCCESS) {
+      fail(task, answer, "cuStreamWaitEvent");
+      return false;
+    }
   }
-  return CUDA_SUCCESS;
+  return true;
 }
 
 CUresult device_queue::order_behind(end_mark ahead, CUstream stream) {
-  if (is_work_lane(ahead.lane())) {
+  if (lane_plan::takes_work(ahead.lane())) {
     // A callable may be capturing in that stream just now: nothing may be put into it. Its number will do.
     return context.api().stream_wait_value_64(stream, page->device_address(ahead.lane()), ahead.number(),
                                               CU_STREAM_WAIT_VALUE_GEQ);
@@ -125,15 +132,12 @@ void device_queue::start_transfer(slot_address address, std::vector<end_mark> co
   slot& of = owner.at(address);
   transfer const what = held_in<transfer>(of);
   bool const down = what.kind == transfer::kinds::device_to_host;
-  lane& on = *driving_.lanes[down ? down_lane : up_lane];
+  lane& on = *driving_.lanes[down ? lane_plan::down_lane : lane_plan::up_lane];
   if (!on.room()) {
-    driving_.ready.push_back(address);
+    driving_.ready.of(of.level).push_back(address);
     return;
   }
-  if (CUresult const answer = wait_behind(waits, on); answer != CUDA_SUCCESS) {
-    fail(address, answer, "cuStreamWaitEvent");
-    return;
-  }
+  if (!put_behind(waits, on, address)) { return; }
   bool const host_side = down || what.kind == transfer::kinds::host_to_device;
   if (host_side && !what.pinned && what.bytes != 0) {
     staging_.add(address, what, waits);

@@ -94,7 +94,7 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
   check_request(what, options);
   unsigned const where = place(what, options);
   // What may throw comes first: once the slot is open, the task must be drained.
-  inbox& into = inbox_to(where);
+  inbox& into = inbox_to(where, urgency_of(options.priority));
   slot_address const address = take_slot(where, into, may_wait);
   if (address == no_slot) { return false; }
   try {
@@ -110,11 +110,11 @@ bool core::submit(request const& what, task_options const& options, bool may_wai
   return true;
 }
 
-inbox& core::inbox_to(unsigned where) {
+inbox& core::inbox_to(unsigned where, urgency level) {
   bool const any = where == devices_.size();
   return thread_inboxes::get(id_, where, static_cast<unsigned>(devices_.size()) + 1,
                              any ? any_inboxes : devices_[where]->inboxes,
-                             any ? any_pool_.window() : devices_[where]->pool.window());
+                             any ? any_pool_.window() : devices_[where]->pool.window(), level);
 }
 
 task_id core::id_when_open(slot_address address) noexcept {
@@ -141,7 +141,7 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
   handed.device_ = any ? 0 : where + 1;
 }
 
-void core::take_slots(std::span<unsigned const> devices, std::span<slot_address> slots) {
+void core::take_slots(std::span<unsigned const> devices, urgency level, std::span<slot_address> slots) {
   bool const inside = callable_frame::innermost(*this) != nullptr;  // may not wait, and says so
   patience waited{*this};
   while (true) {
@@ -149,7 +149,7 @@ void core::take_slots(std::span<unsigned const> devices, std::span<slot_address>
     std::size_t taken = 0;
     try {
       for (; taken < slots.size(); ++taken) {
-        slots[taken] = take_slot(devices[taken], inbox_to(devices[taken]), inside);
+        slots[taken] = take_slot(devices[taken], inbox_to(devices[taken], level), inside);
         if (slots[taken] == no_slot) { break; }
       }
     } catch (...) {
@@ -227,6 +227,7 @@ slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
 void core::fill(slot_address address, request const& what, task_options const& options) {
   slot& made = at(address);
   made.batch = options.batch;
+  made.level = urgency_of(options.priority);
   made.large = false;
   made.holds_work = false;
   made.submitter = static_cast<std::uint32_t>(context::this_thread_token());

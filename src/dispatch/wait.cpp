@@ -185,7 +185,7 @@ bool core::sleep_until_ended(task_id id) {
   // In single-threaded mode nobody else moves what is left to do: only with nothing left may the thread sleep.
   if (single_threaded() && something_left()) { return false; }
   end_mark const end{at(id.slot).end.load(std::memory_order_acquire)};
-  if (!end.launched() || device_queue::is_work_lane(end.lane())) { return false; }
+  if (!end.launched() || lane_plan::takes_work(end.lane())) { return false; }
   if (has_ended(id)) { return true; }
   device_queue& queue = *devices_[end.device()];
   note(queue.sleep_until_done(end.lane()), queue);

@@ -53,6 +53,9 @@ extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
 // Counters of different tasks may share a word's cache line, never a word.
 extern "C" __global__ void count_id(unsigned* counters, unsigned id) { atomicAdd(counters + id, 1u); }
 
+// turns[0]: how many have run. turns[1 + id]: the how-manieth this one was, from 1.
+extern "C" __global__ void take_turn(unsigned* turns, unsigned id) { turns[1 + id] = atomicAdd(turns, 1u) + 1; }
+
 // out: grid and block as the kernel sees them, and how many threads ran in all.
 extern "C" __global__ void report_shape(unsigned* out) {
   if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {

@@ -33,6 +33,7 @@ void producer::produce(std::size_t first, std::size_t last) {
 ticket producer::submit(std::size_t id, unsigned where, cell_place place) {
   choice made;
   if (where < run_.counted.devices()) { made.how.device = device_ordinal{where}; }
+  if (dice_() % 4 == 0) { made.how.priority = -static_cast<int>(dice_() % 6); }
   bool const is_copy = id % 1000 == 0, is_callable = id % 500 == 250;
   put_behind(made, where, !is_copy && !is_callable);
   std::uint32_t* const cell = run_.counted.at(place, id);

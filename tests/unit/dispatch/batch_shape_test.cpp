@@ -43,7 +43,7 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
     EXPECT_LE(shape.most, template_pool::most_size);
     EXPECT_LE(shape.width, template_pool::most_width);
     EXPECT_LE(shape.width, shape.most);
-    EXPECT_LE(shape.lanes, device_queue::launch_lanes);
+    EXPECT_LE(shape.lanes, lane_plan::launch_lanes);
   }
 }
 

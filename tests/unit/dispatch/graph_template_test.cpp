@@ -25,6 +25,7 @@ using context::lease_gate;
 class GraphTemplate : public context::context_test, public ::testing::WithParamInterface<bool> {
  protected:
   GraphTemplate() {
+    EXPECT_EQ(lane_.open(0), CUDA_SUCCESS);
     EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
     add_ = function("add_to");
     hold_ = function("hold_until");

@@ -95,6 +95,32 @@ TEST(InboxRegistry, ShowsWhatWasOpened) {
   EXPECT_EQ(seen.boxes[1], second);
 }
 
+// requirement: consumers look into those of urgent tasks first
+TEST(InboxRegistry, ShowsTheMostUrgentFirst) {
+  inbox_registry registry;
+  inbox_registry::view seen;
+  registry.refresh(seen);
+  EXPECT_EQ(seen.highest(), 0);
+  EXPECT_TRUE(seen.of(0).empty());
+  std::vector<std::shared_ptr<inbox>> opened;
+  for (unsigned const level : {0u, 3u, 0u, 5u, 3u}) {
+    opened.push_back(registry.open(8, static_cast<urgency>(level)));
+  }
+  registry.refresh(seen);
+  EXPECT_EQ(seen.highest(), 5);
+  EXPECT_EQ(seen.boxes, (std::vector{opened[3], opened[1], opened[4], opened[0], opened[2]}));
+  auto const all = [&seen](urgency level) {
+    auto const found = seen.of(level);
+    return std::vector(found.begin(), found.end());
+  };
+  EXPECT_EQ(all(5), std::vector{opened[3]});
+  EXPECT_TRUE(all(4).empty());
+  EXPECT_EQ(all(3), (std::vector{opened[1], opened[4]}));
+  EXPECT_TRUE(all(1).empty());
+  EXPECT_EQ(all(0), (std::vector{opened[0], opened[2]}));
+  EXPECT_EQ(seen.urgent().size(), 3u);
+}
+
 // requirement: an inbox goes when its thread has ended and it is empty, not before
 TEST(InboxRegistry, SweepsEmptyOrphansOnly) {
   slot_pool pool{0, 64};
@@ -135,6 +161,22 @@ TEST(ThreadInboxes, AreOnePerThreadAndPlace) {
   EXPECT_NE(&thread_inboxes::get(core, 1, 2, there, 8), &mine);
   EXPECT_NE(&thread_inboxes::get(new_core(), 0, 2, here, 8), &mine);
   std::thread{[&] { EXPECT_NE(&thread_inboxes::get(core, 0, 2, here, 8), &mine); }}.join();
+  inbox_registry::view seen;
+  here.refresh(seen);
+  EXPECT_EQ(seen.boxes.size(), 3u);
+}
+
+// requirement: and for each level that is in use
+TEST(ThreadInboxes, AreOnePerLevel) {
+  inbox_registry here;
+  std::uint64_t const core = new_core();
+  inbox& urgent = thread_inboxes::get(core, 1, 2, here, 8, 2);  // the first of all: what is not urgent comes later
+  inbox& mine = thread_inboxes::get(core, 1, 2, here, 8);
+  EXPECT_EQ(urgent.level(), 2);
+  EXPECT_EQ(mine.level(), 0);
+  EXPECT_EQ(&thread_inboxes::get(core, 1, 2, here, 8, 2), &urgent);
+  EXPECT_EQ(&thread_inboxes::get(core, 1, 2, here, 8), &mine);
+  EXPECT_NE(&thread_inboxes::get(core, 1, 2, here, 8, 5), &urgent);
   inbox_registry::view seen;
   here.refresh(seen);
   EXPECT_EQ(seen.boxes.size(), 3u);

@@ -24,6 +24,7 @@ class Lane : public context::context_test {
   completion_page page_{context_, 3};
   lane lane_{context_, page_, 1};
 
+  Lane() { EXPECT_EQ(lane_.open(0), CUDA_SUCCESS); }
   ~Lane() override {
     EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);  // the device may still write to the page
     lane_.destroy();
