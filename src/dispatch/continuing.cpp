@@ -5,6 +5,7 @@
 #include <flotilla/error.hpp>
 
 #include "dispatch/core.hpp"
+#include "dispatch/patience.hpp"
 
 namespace flotilla::dispatch {
 
@@ -148,7 +149,7 @@ bool core::wait(completion_state const& of, std::optional<std::chrono::steady_cl
     throw would_deadlock("a wait for a completion inside a callable or a continuation, either of which may be what it "
                          "waits for: use `then` or co_await there");
   }
-  patience waited{*this};
+  patience waited{single_threaded()};
   while (!come()) {
     bool helped = run_continuations();
     if (come()) { break; }
@@ -180,19 +181,20 @@ std::optional<std::size_t> core::wait_any(std::span<ticket const> of,
     first = static_cast<std::size_t>(found - of.begin());
     return found != of.end();
   };
-  patience waited{*this};
+  patience waited{single_threaded()};
   while (!ended()) {
     if (callable_frame::innermost(*this) != nullptr) {
       throw would_deadlock("a wait for the first of several tasks inside a callable, which may be what they wait for");
     }
     schedules how;
     bool open = false;
+    bool const mark = waited.time_to_mark();
     for (ticket const& each : of) {
       slot& task = at(each.id().slot);
       how.add(schedule_of(task.device.load(std::memory_order_relaxed)));
       if (task.end.load(std::memory_order_acquire) != 0) { continue; }
       open = true;
-      static_cast<void>(mark_wanted(each.id().slot));
+      if (mark) { static_cast<void>(mark_wanted(each.id().slot)); }
     }
     bool const helped = (open || single_threaded()) && help(waited.who(), std::nullopt, ended);
     if (ended()) { break; }

@@ -254,21 +254,6 @@ class core {
   [[nodiscard]] std::exception_ptr error_of(task_id id);
   void end_continuations() noexcept;
   [[nodiscard]] std::shared_ptr<failure const> result(task_id id);
-  /// How long a thread has waited without anything moving, and what follows from that.
-  class patience {
-   public:
-    explicit patience(core const& of) noexcept;
-    [[nodiscard]] drainer who() const noexcept;    // as whom to help
-    [[nodiscard]] bool time_to_ask() noexcept;     // the streams: every 5 ms
-    void moved() noexcept;
-    [[nodiscard]] unsigned round() noexcept { return ++round_; }  // since the last move
-
-   private:
-    bool single_threaded_;
-    std::chrono::steady_clock::time_point last_move_;
-    std::chrono::steady_clock::time_point next_question_;
-    unsigned round_ = 0;
-  };
   [[nodiscard]] slot_address mark_wanted(slot_address task) noexcept;
   [[nodiscard]] bool help(drainer who, std::optional<unsigned> first, std::function<bool()> const& stop);
   void poison(CUresult answer, device_queue const& seen_on) noexcept;

@@ -19,6 +19,7 @@
 #include "context/floating_context.hpp"
 #include "context/lease.hpp"
 #include "dispatch/batch_shape.hpp"
+#include "dispatch/drainer.hpp"
 #include "dispatch/end_marker.hpp"
 #include "dispatch/event_pool.hpp"
 #include "dispatch/failure.hpp"
@@ -36,12 +37,6 @@
 namespace flotilla::dispatch {
 
 class core;
-
-/// Who drains. A worker and `pump` run every callable; a thread that helps while it waits runs those that it
-/// submitted itself, and those that a waiter needs.
-struct drainer {
-  std::uint32_t helper = 0;  // token of the helping thread, cut; 0: no helper
-};
 
 class device_queue {
  public:
@@ -170,13 +165,6 @@ class device_queue {
   /// The most urgent first.
   void launch_all_staged();
   void launch_urgent_staged();
-  /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
-  std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
-  /// The lane waits for what it has to wait for.
-  void launch_plain(slot_address address, lane& on);
-  /// The same for one of those that were to go together: what it runs behind may have been refused since.
-  void launch_anew(slot_address address, lane& on);
-  void launched_batch(lane& on, lane::batch const& batch);
   [[nodiscard]] kernel_pace& pace_of(std::uint32_t kernel);
   /// How many tasks of that shape go out together just now: where more are at hand than could run side by side, some
   /// have to run behind others.
@@ -184,10 +172,19 @@ class device_queue {
     std::size_t const at_hand = driving_.in_flight + driving_.waiting;
     return at_hand < std::size_t{shape.lanes} * shape.width ? shape.most : shape.most_when_full;
   }
-  /// What is to write the number of such a batch: see end_node.
-  [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// Of the lanes for that shape the one with the least in flight; no_lane: none has room.
   [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape, urgency level) const noexcept;
+
+  // issuing.cpp
+  /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
+  std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
+  /// The lane waits for what it has to wait for.
+  void launch_plain(slot_address address, lane& on);
+  /// The same for one of those that were to go together: what it runs behind may have been refused since.
+  void launch_anew(slot_address address, lane& on);
+  void launched_batch(lane& on, lane::batch const& batch);
+  /// What is to write the number of such a batch: see end_node.
+  [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// The launch as a node; valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
 

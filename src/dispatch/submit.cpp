@@ -9,6 +9,7 @@
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
 #include "dispatch/lone_habit.hpp"
+#include "dispatch/patience.hpp"
 
 namespace flotilla::dispatch {
 
@@ -143,7 +144,7 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
 
 void core::take_slots(std::span<unsigned const> devices, urgency level, std::span<slot_address> slots) {
   bool const inside = callable_frame::innermost(*this) != nullptr;  // may not wait, and says so
-  patience waited{*this};
+  patience waited{single_threaded()};
   while (true) {
     std::fill(slots.begin(), slots.end(), no_slot);
     std::size_t taken = 0;
@@ -202,7 +203,7 @@ slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
   std::chrono::nanoseconds const worth_sleeping = std::chrono::nanoseconds{4} * slots.window();
   bool const large = worth_sleeping > std::chrono::microseconds{20};
   schedule const how = resolved(schedule_of(any ? 0 : where + 1));
-  patience waited{*this};
+  patience waited{single_threaded()};
   while (true) {
     check_usable();
     bool const helped = help(waited.who(), first, freed);

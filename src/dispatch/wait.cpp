@@ -8,6 +8,7 @@
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
 #include "dispatch/lone_habit.hpp"
+#include "dispatch/patience.hpp"
 
 namespace flotilla::dispatch {
 
@@ -17,28 +18,6 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 }  // namespace
-
-core::patience::patience(core const& of) noexcept
-    : single_threaded_(of.single_threaded()), last_move_(clock::now()), next_question_(last_move_ + milliseconds{2}) {}
-
-drainer core::patience::who() const noexcept {
-  // What other threads submitted is theirs to run, unless nobody else can, or nobody does: what then fills the
-  // window, or the room for any-tasks, stands between this thread and what it waits for.
-  if (single_threaded_ || clock::now() - last_move_ > milliseconds{1}) { return {}; }
-  return {static_cast<std::uint32_t>(context::this_thread_token())};
-}
-
-bool core::patience::time_to_ask() noexcept {
-  clock::time_point const now = clock::now();
-  if (now < next_question_) { return false; }
-  next_question_ = now + milliseconds{5};
-  return true;
-}
-
-void core::patience::moved() noexcept {
-  last_move_ = clock::now();
-  round_ = 0;
-}
 
 bool core::has_ended(task_id id) noexcept {
   slot& of = at(id.slot);
@@ -76,11 +55,12 @@ bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clo
     core& self;
     ~says_nothing_more() { self.say_waiting_for(0); }
   } const after{*this};
-  patience waited{*this};
+  patience waited{single_threaded()};
   auto const ended = [&] { return has_ended(id); };
   // A worker that looks out for work has the device's state, and the driver's, in its cache: to take the lease from
   // it costs more than to let it launch. It has some microseconds, unless it leaves such tasks to this thread.
   bool const mine = lone_habit::of_this_thread().waits(id_, id.slot, id.generation);
+  std::optional<unsigned> first;
   for (int i = 0; i < 64 && !mine && workers_.looks_out() && at(id.slot).end.load(std::memory_order_acquire) == 0 && !ended(); ++i) {
     base::pause();
   }
@@ -90,9 +70,11 @@ bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clo
     bool helped = false;
     if (inside) { check_deadlock(id); }
     if (!launched || single_threaded()) {
-      slot_address const root = mark_wanted(id.slot);
-      std::uint32_t const device = at(root).device.load(std::memory_order_relaxed);
-      helped = help(waited.who(), device == 0 ? std::nullopt : std::optional{device - 1}, ended);
+      if (waited.time_to_mark()) {
+        std::uint32_t const device = at(mark_wanted(id.slot)).device.load(std::memory_order_relaxed);
+        first = device == 0 ? std::nullopt : std::optional{device - 1};
+      }
+      helped = help(waited.who(), first, ended);
     }
     if (ended()) { break; }
     if (single_threaded() && !inside) { helped = run_continuations() || helped; }
@@ -116,7 +98,7 @@ slot_address core::mark_wanted(slot_address task) noexcept {
   // task is run by a helper that need not have been, and no harm is done.
   for (int steps = 0; steps < 1024; ++steps) {
     slot& of = at(task);
-    of.wanted.store(1, std::memory_order_relaxed);
+    if (of.wanted.load(std::memory_order_relaxed) == 0) { of.wanted.store(1, std::memory_order_relaxed); }
     std::uint32_t const ahead = of.parked_on.load(std::memory_order_relaxed);
     if (ahead == 0) { break; }
     task = ahead - 1;
@@ -243,7 +225,7 @@ bool core::pump() {
 }
 
 bool core::wait_until_idle(std::uint64_t epoch) {
-  patience waited{*this};
+  patience waited{single_threaded()};
   std::optional<slot_address> open;
   while (!is_poisoned()) {
     // All slots are read once, and again only when the open one that was found is not open any more.
