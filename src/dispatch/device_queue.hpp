@@ -209,6 +209,7 @@ class device_queue {
   std::atomic<std::uint32_t> any_target_{4};  // how many may be
   std::mutex requeued_mutex_;
   std::vector<slot_address> requeued_;
+  std::atomic<bool> has_requeued_{false};  // written with the mutex: a pass mostly finds none, and asks before it locks
   CUstream memory_stream_ = nullptr;  // allocations and frees, and nothing else
   event_pool events_;
   event_pool blocking_events_;
@@ -226,6 +227,7 @@ class device_queue {
                                                                                // until their stream has passed
     std::vector<slot_address> resumed;  // parked ones whose predecessor is staged: to be started before it goes
     std::vector<slot_address> taken;   // scratch
+    std::vector<slot_address> back;    // scratch: what was requeued
     std::vector<end_mark> waits;       // scratch
     std::array<launch_stage, lane_plan::all_lanes> stages;
     std::uint64_t staged = 0;          // lanes whose stage is not empty

@@ -31,6 +31,7 @@ void device_queue::requeue(slot_address address) {
   {
     std::lock_guard const lock{requeued_mutex_};
     requeued_.push_back(address);
+    has_requeued_.store(true, std::memory_order_release);
   }
   announce();
 }
@@ -217,6 +218,7 @@ bool device_queue::fail_all(std::shared_ptr<failure const> const& why) {
     std::lock_guard const lock{requeued_mutex_};
     all.insert(all.end(), requeued_.begin(), requeued_.end());
     requeued_.clear();
+    has_requeued_.store(false, std::memory_order_relaxed);
   }
   inboxes.refresh(driving_.own_view);
   driving_.taken.resize(quantum);

@@ -25,10 +25,13 @@ void device_queue::start_all(std::span<slot_address const> tasks) {
 }
 
 bool device_queue::take_requeued() {
-  std::vector<slot_address> back;
+  if (!has_requeued_.load(std::memory_order_acquire)) { return false; }
+  std::vector<slot_address>& back = driving_.back;  // its memory goes round: none is allocated in the steady state
+  back.clear();
   {
     std::lock_guard const lock{requeued_mutex_};
     back.swap(requeued_);
+    has_requeued_.store(false, std::memory_order_relaxed);
   }
   for (slot_address const each : back) { start(each); }
   return !back.empty();

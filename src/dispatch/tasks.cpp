@@ -87,14 +87,23 @@ void core::release_successors(slot_address task, std::uint64_t generation) noexc
 
 void core::resume_successors(slot_address task, device_queue const& on, std::vector<slot_address>& resumed) {
   slot const& of = at(task);
-  if (successor_word::head(of.successors.load(std::memory_order_relaxed)) == successor_word::none) { return; }
+  std::uint64_t const word = of.successors.load(std::memory_order_acquire);  // pairs with the release in park
+  // The list is nobody else's to take until the task is launched: others only put themselves before its head.
+  auto const is_one = [](std::uint32_t next) { return next != successor_word::none && next != successor_word::closed; };
+  bool any_here = false;
+  for (std::uint32_t next = successor_word::head(word); is_one(next) && !any_here;) {
+    slot const& parked = at(next);
+    any_here = parked.device.load(std::memory_order_relaxed) == on.index + 1;
+    next = parked.next_parked.load(std::memory_order_relaxed);
+  }
+  if (!any_here) { return; }
   std::uint64_t const generation = generation_word{of.generation.load(std::memory_order_relaxed)}.generation();
-  // Left open: those of other devices park here again, and are released as it is launched.
+  // Left open: those of other devices stay, and are released as it is launched. Before, they could only park again.
   take_successors(task, generation, successor_word::none, [&](device_queue& queue, slot_address parked) {
     if (&queue == &on) {
       resumed.push_back(parked);
-    } else {
-      queue.requeue(parked);
+    } else if (!park(parked, {task, static_cast<std::uint32_t>(generation)})) {
+      queue.requeue(parked);  // it has come to an end meanwhile: the driver is poisoned
       wake(queue);
     }
   });

@@ -20,18 +20,21 @@ enum class flaw : signed char {
   fails_late,     // the generation moves before the failure is in the table
   looks_once,     // look does not ask again whose mark it has read
   keeps_staged,   // staging releases what is parked and leaves it in the list
+  forgets_others, // staging takes those of other devices from the list, too, and does not put them back
 };
 
 enum class story : signed char { ends_well, runs_long, fails_unlaunched };
 
 /// Thread 0 has the lease of the device of the task ahead: stages, launches and ends it, or fails it,
 /// and then submits and launches the next task in that slot. Threads 1 and 2 have tasks that run after
-/// the one ahead.
+/// the one ahead: 1 on the same device (it is followed as soon as it is staged), 2 on another.
 struct park_model {
   static constexpr int threads = 3;
   static constexpr int moves = threads;
   static constexpr int none = -1;
   static constexpr int closed = -2;
+  static constexpr int same_device = 1;
+  static constexpr int other_device = 2;
   // Generations of the slot: of the task ahead, after its end, of the next task; marks are the same
   // numbers.
   static constexpr int ahead = 1;
@@ -40,7 +43,7 @@ struct park_model {
 
   enum places : signed char {
     // thread 0
-    take_staged, release_staged, set_mark, look_for_parked, close_launched, release_launched, put_failure, move_generation, close_ended,
+    take_staged, release_staged, put_back, set_mark, look_for_parked, close_launched, release_launched, put_failure, move_generation, close_ended,
     release_ended, reset_mark, reset_list, open_next, launch_next, finished,
     // threads 1 and 2
     look, read_mark, look_again, ask_failures, read_list, link, exchange, generation_moved, launched,
@@ -95,11 +98,31 @@ struct park_model {
     switch (pc) {
       case take_staged:
         // What comes later parks in the list that is left, and is released by the launch.
+        pc = set_mark;
+        if (!has_follower()) { return true; }
         walk[0] = parked_on_it.head;
         if (with != flaw::keeps_staged) { parked_on_it.head = none; }
         pc = release_staged;
         return true;
-      case release_staged: pc = released(0) ? set_mark : pc; return true;
+      case release_staged:
+        if (walk[0] == other_device) {
+          walk[0] = of[other_device].next;
+          of[0].seen = parked_on_it;
+          if (with != flaw::forgets_others) { pc = put_back; }
+        } else {
+          pc = released(0) ? set_mark : pc;
+        }
+        return true;
+      case put_back:
+        if (parked_on_it == of[0].seen) {
+          of[other_device].next = of[0].seen.head;
+          parked_on_it.head = other_device;
+          of[0].seen = {};
+          pc = release_staged;
+        } else {
+          of[0].seen = parked_on_it;
+        }
+        return true;
       case set_mark: end = ahead, pc = look_for_parked; return true;
       case look_for_parked:
         pc = parked_on_it.head == none ? after_launch() : close_launched;
@@ -122,6 +145,12 @@ struct park_model {
       case launch_next: end = next_task, pc = finished; return true;
       default: return false;
     }
+  }
+  [[nodiscard]] bool has_follower() const {
+    for (int next = parked_on_it.head; next > 0; next = of[static_cast<std::size_t>(next)].next) {
+      if (next == same_device) { return true; }
+    }
+    return false;
   }
   /// Takes the list, if it is that generation's and nobody else has.
   void close(std::size_t me, int of_generation) {
@@ -220,6 +249,7 @@ TEST(ParkModel, FlawsAreFound) {
   EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::fails_late}).wrong,
             "took a failed task for a good one");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::keeps_staged}).wrong, "requeued twice");
+  EXPECT_EQ(explore(park_model{story::ends_well, flaw::forgets_others}).wrong, "a task is parked for ever");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::looks_once}).wrong,
             "went on by another task's mark");
 }
