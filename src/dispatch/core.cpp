@@ -123,7 +123,10 @@ void core::shut_down() noexcept {
     } catch (error const& why) {
       if (!is_poisoned()) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
+    // With its lease, so that nobody ends them at the same time and is still to count.
+    if (is_poisoned()) { count_tickets_of_open(each->index); }
   }
+  if (is_poisoned()) { count_tickets_of_open(std::nullopt); }
   // The first device's context last: pinned memory belongs to it, and on a poisoned driver a kernel of another may
   // still be at it until its own context has ended.
   for (auto each = devices_.rbegin(); each != devices_.rend(); ++each) { (*each)->end_context(); }

@@ -91,7 +91,7 @@ class core {
             std::optional<std::chrono::steady_clock::time_point> until);
   void wait_idle();
   bool pump();
-  void drop_ticket(slot_address slot, std::uint64_t generation, std::uint32_t shard) noexcept;
+  void drop_ticket(slot_address slot, std::uint64_t generation) noexcept;
   /// @param known  What the ticket remembers, 1 + the device; brought up to date.
   [[nodiscard]] std::optional<device_ordinal> device_of(task_id id, std::uint32_t& known) noexcept;
 
@@ -290,6 +290,11 @@ class core {
   void take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave, Use&& use) noexcept;
   bool wait_until_idle(std::uint64_t epoch);
   void shut_down() noexcept;
+  /// Tasks have ended and left so many tickets. The holder of a lease.
+  void count_tickets(std::int64_t left) noexcept;
+  /// On a poisoned driver tasks never end: their tickets count as if they had. Those of a device, whose lease is held; at
+  /// last, with none, those that no device has.
+  void count_tickets_of_open(std::optional<unsigned> device) noexcept;
 
   std::uint64_t const id_;              // of this process's cores
   std::uint32_t const fork_generation_;
@@ -301,7 +306,7 @@ class core {
   slot_pool any_pool_;
   failure_table failures_;
   std::shared_ptr<continuations> const continuations_;  // completions may outlive this
-  base::sharded_count tickets_;
+  base::sharded_count tickets_;         // those that outlived their tasks: an open task stands for its own
   std::atomic<bool> any_pending_{false};
   std::atomic<bool> closed_{false};
   std::atomic<bool> poisoned_{false};

@@ -132,12 +132,9 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
   made.successors.store(successor_word::of(generation, successor_word::none), std::memory_order_relaxed);
   // release: who sees the generation open sees the slot of this task, not of the last
   made.generation.store(generation_word::of(generation), std::memory_order_release);
-  auto const shard = static_cast<std::uint32_t>(context::this_thread_token());
-  tickets_.take(shard);
   handed.id_.runtime = this;
   handed.id_.slot = address;
   handed.id_.generation = generation;
-  handed.shard_ = shard;
   handed.device_ = any ? 0 : where + 1;
 }
 

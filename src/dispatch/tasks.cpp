@@ -116,6 +116,7 @@ void core::launched(std::span<slot_address const> tasks, end_mark end) {
 
 void core::end_well(std::span<slot_address const> tasks, slot_returns& back) {
   constexpr std::size_t ahead = 8;
+  std::int64_t left = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + ahead < tasks.size()) { __builtin_prefetch(&at(tasks[i + ahead]), 1); }  // their tickets were elsewhere
     slot_address const task = tasks[i];
@@ -124,10 +125,12 @@ void core::end_well(std::span<slot_address const> tasks, slot_returns& back) {
     // As in `end`: successors must find it ended when they look again.
     generation_word const before{
       of.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
+    if (!before.detached()) { ++left; }
     if (before.watched()) { end_watched(task, generation, nullptr); }
     release_successors(task, generation);
     back.add(pool(task), task);
   }
+  count_tickets(left);
 }
 
 void core::end(slot_address task, std::shared_ptr<failure const> why) {
@@ -147,8 +150,13 @@ void core::end(slot_address task, std::shared_ptr<failure const> why) {
     unused.put({.kind = limbo::kinds::failure, .address = task, .generation = generation});
   }
   if (before.watched()) { end_watched(task, generation, bad ? why->error : nullptr); }
+  count_tickets(before.detached() ? 0 : 1);
   release_successors(task, generation);
   pool(task).give_back(task);
+}
+
+void core::count_tickets(std::int64_t left) noexcept {
+  if (left != 0) { tickets_.take(static_cast<std::uint32_t>(context::this_thread_token()), left); }
 }
 
 template <class Use>
@@ -166,6 +174,20 @@ void core::for_each_open(Use&& use) noexcept {
     if (!scan(each->pool, each->index)) { return; }
   }
   scan(any_pool_, static_cast<std::uint32_t>(devices_.size()));
+}
+
+void core::count_tickets_of_open(std::optional<unsigned> device) noexcept {
+  std::int64_t left = 0;
+  for_each_open([&](slot_address address) {
+    slot& of = at(address);
+    if (!device || of.device.load(std::memory_order_relaxed) == *device + 1) {
+      // The bit says that the ticket is counted elsewhere, if there is one: who ends the task or drops the ticket yet sees it.
+      generation_word const before{of.generation.fetch_or(generation_word::detached_bit, std::memory_order_acq_rel)};
+      if (!before.detached()) { ++left; }
+    }
+    return true;
+  });
+  count_tickets(left);
 }
 
 std::uint64_t core::oldest_epoch() noexcept {
