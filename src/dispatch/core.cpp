@@ -7,7 +7,6 @@
 
 #include <flotilla/error.hpp>
 
-#include "base/fork_guard.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -139,10 +138,10 @@ void core::check_process() const {
   }
 }
 
-void core::check_usable() const {
+void core::refuse_use() const {
   check_process();
   if (is_poisoned()) { std::rethrow_exception(poison_->error); }
-  if (closed_.load(std::memory_order_acquire)) { throw runtime_closed("the runtime is closed: nothing was queued"); }
+  throw runtime_closed("the runtime is closed: nothing was queued");
 }
 
 device_settings core::effective_settings(unsigned device) const {
@@ -157,12 +156,9 @@ settings_report core::report_settings(unsigned device) const {
                          queue(device).context.refused());
 }
 
-unsigned core::checked(device_ordinal device) const {
-  if (device.value >= chosen_.devices.size()) {
-    throw unknown_device("there is no device " + std::to_string(device.value) + ": this runtime has " +
-                         std::to_string(chosen_.devices.size()) + ", from 0");
-  }
-  return device.value;
+void core::refuse(device_ordinal device) const {
+  throw unknown_device("there is no device " + std::to_string(device.value) + ": this runtime has " +
+                       std::to_string(devices_.size()) + ", from 0");
 }
 
 bool core::all_retired() const noexcept {

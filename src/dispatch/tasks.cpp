@@ -155,10 +155,6 @@ void core::end(slot_address task, std::shared_ptr<failure const> why) {
   pool(task).give_back(task);
 }
 
-void core::count_tickets(std::int64_t left) noexcept {
-  if (left != 0) { tickets_.take(static_cast<std::uint32_t>(context::this_thread_token()), left); }
-}
-
 template <class Use>
 void core::for_each_open(Use&& use) noexcept {
   auto const scan = [&](slot_pool& slots, std::uint32_t number) {
@@ -178,10 +174,11 @@ void core::for_each_open(Use&& use) noexcept {
 
 void core::count_tickets_of_open(std::optional<unsigned> device) noexcept {
   std::int64_t left = 0;
+  std::uint32_t const mine = device ? *device + 1 : 0;
   for_each_open([&](slot_address address) {
     slot& of = at(address);
-    if (!device || of.device.load(std::memory_order_relaxed) == *device + 1) {
-      // The bit says that the ticket is counted elsewhere, if there is one: who ends the task or drops the ticket yet sees it.
+    if (of.device.load(std::memory_order_relaxed) == mine) {  // else who has it may be ending it
+      // Who ends the task or drops its ticket after this sees the bit: the ticket is counted.
       generation_word const before{of.generation.fetch_or(generation_word::detached_bit, std::memory_order_acq_rel)};
       if (!before.detached()) { ++left; }
     }

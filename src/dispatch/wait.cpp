@@ -4,7 +4,6 @@
 
 #include <flotilla/error.hpp>
 
-#include "base/fork_guard.hpp"
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
 #include "dispatch/lone_habit.hpp"
@@ -294,26 +293,6 @@ std::optional<device_ordinal> core::device_of(task_id id, std::uint32_t& known) 
     }
   }
   return device == 0 ? std::nullopt : std::optional{device_ordinal{device - 1}};
-}
-
-void core::drop_ticket(slot_address address, std::uint64_t generation) noexcept {
-  if (fork_generation_ != base::fork_generation()) { return; }
-  std::atomic<std::uint64_t>& state = at(address).generation;
-  std::uint64_t word = state.load(std::memory_order_acquire);
-  auto const counted = [&] {  // its task has ended, or never will
-    generation_word const now{word};
-    return now.generation() != generation || now.detached();
-  };
-  while (!counted()) {
-    // acq_rel: pairs with the exchange in `end`: exactly one of the two sees the other
-    if (state.compare_exchange_strong(word, word | generation_word::detached_bit, std::memory_order_acq_rel)) {
-      return;  // and touches nothing more: from here on only the task holds the core
-    }
-  }
-  if (!failures_.empty() && failures_.get(address, generation) != nullptr) {
-    unused.put({.kind = limbo::kinds::failure, .address = address, .generation = generation});
-  }
-  if (tickets_.drop(static_cast<std::uint32_t>(context::this_thread_token()))) { delete this; }
 }
 
 }  // namespace flotilla::dispatch
