@@ -15,14 +15,12 @@ dispatch::core& core_of(task_id id) {
 
 }  // namespace
 
-ticket::ticket(ticket&& other) noexcept
-    : id_(std::exchange(other.id_, {})), shard_(other.shard_), device_(other.device_) {}
+ticket::ticket(ticket&& other) noexcept : id_(std::exchange(other.id_, {})), device_(other.device_) {}
 
 ticket& ticket::operator=(ticket&& other) noexcept {
   if (this != &other) {
     drop();
     id_ = std::exchange(other.id_, {});
-    shard_ = other.shard_;
     device_ = other.device_;
   }
   return *this;
@@ -35,7 +33,7 @@ void ticket::drop() noexcept {
   dispatch::core* const owner = id_.runtime;
   if (owner == nullptr) { return; }
   id_.runtime = nullptr;
-  owner->drop_ticket(id_.slot, id_.generation, shard_);
+  owner->drop_ticket(id_.slot, id_.generation);
 }
 
 bool ticket::ready() const { return core_of(id_).ready(*this); }

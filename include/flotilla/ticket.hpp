@@ -106,7 +106,6 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   void drop() noexcept;
 
   task_id id_;
-  std::uint32_t shard_ = 0;
   mutable std::uint32_t device_ = 0;
 };
 

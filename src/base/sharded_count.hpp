@@ -10,7 +10,8 @@
 namespace flotilla::base {
 
 /// A count of references taken by many threads at once. Each takes and drops on a shard of its own, so a
-/// flood of both costs no shared line. Zero is not looked for until `close`: from then on no
+/// flood of both costs no shared line. One may be dropped on another shard than it was taken on, and even before it is
+/// taken: only the sum counts. Zero is not looked for until `close`: from then on no
 /// more are taken, and the one drop, or the `close` itself, that leaves none says so.
 ///
 /// `close` folds each shard: it exchanges the shard's count for `folded` and adds the count to `rest_`. A
@@ -22,8 +23,8 @@ class sharded_count {
  public:
   static constexpr std::uint32_t shards = 32;
 
-  void take(std::uint32_t at) noexcept {
-    shards_[at % shards].count.fetch_add(1, std::memory_order_relaxed);  // the taker holds the owner alive
+  void take(std::uint32_t at, std::int64_t references = 1) noexcept {
+    shards_[at % shards].count.fetch_add(references, std::memory_order_relaxed);  // the taker holds the owner alive
   }
 
   /// @return whether this was the last, after `close`.

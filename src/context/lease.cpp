@@ -6,11 +6,9 @@
 
 namespace flotilla::context {
 
-std::uint64_t this_thread_token() noexcept {
+std::uint64_t detail::new_thread_token() noexcept {
   static std::atomic<std::uint64_t> last{0};
-  // relaxed: only uniqueness is asked for
-  static thread_local std::uint64_t const token = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  return token;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only uniqueness is asked for
 }
 
 bool lease_gate::claim() noexcept {

@@ -15,8 +15,16 @@
 
 namespace flotilla::context {
 
+namespace detail {
+inline thread_local constinit std::uint64_t thread_token = 0;
+[[nodiscard]] std::uint64_t new_thread_token() noexcept;
+}  // namespace detail
+
 /// A number for the calling thread, from 1, never used again. Cost: a thread-local load.
-[[nodiscard]] std::uint64_t this_thread_token() noexcept;
+[[nodiscard]] inline std::uint64_t this_thread_token() noexcept {
+  if (detail::thread_token == 0) { detail::thread_token = detail::new_thread_token(); }
+  return detail::thread_token;
+}
 
 class lease;
 

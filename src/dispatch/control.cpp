@@ -3,7 +3,6 @@
 
 #include <flotilla/error.hpp>
 
-#include "base/fork_guard.hpp"
 #include "dispatch/core.hpp"
 #include "driver/check.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <flotilla/error.hpp>
 
-#include "base/fork_guard.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -123,7 +122,10 @@ void core::shut_down() noexcept {
     } catch (error const& why) {
       if (!is_poisoned()) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
+    // With its lease, so that nobody ends them at the same time and is still to count.
+    if (is_poisoned()) { count_tickets_of_open(each->index); }
   }
+  if (is_poisoned()) { count_tickets_of_open(std::nullopt); }
   // The first device's context last: pinned memory belongs to it, and on a poisoned driver a kernel of another may
   // still be at it until its own context has ended.
   for (auto each = devices_.rbegin(); each != devices_.rend(); ++each) { (*each)->end_context(); }
@@ -136,10 +138,10 @@ void core::check_process() const {
   }
 }
 
-void core::check_usable() const {
+void core::refuse_use() const {
   check_process();
   if (is_poisoned()) { std::rethrow_exception(poison_->error); }
-  if (closed_.load(std::memory_order_acquire)) { throw runtime_closed("the runtime is closed: nothing was queued"); }
+  throw runtime_closed("the runtime is closed: nothing was queued");
 }
 
 device_settings core::effective_settings(unsigned device) const {
@@ -154,12 +156,9 @@ settings_report core::report_settings(unsigned device) const {
                          queue(device).context.refused());
 }
 
-unsigned core::checked(device_ordinal device) const {
-  if (device.value >= chosen_.devices.size()) {
-    throw unknown_device("there is no device " + std::to_string(device.value) + ": this runtime has " +
-                         std::to_string(chosen_.devices.size()) + ", from 0");
-  }
-  return device.value;
+void core::refuse(device_ordinal device) const {
+  throw unknown_device("there is no device " + std::to_string(device.value) + ": this runtime has " +
+                       std::to_string(devices_.size()) + ", from 0");
 }
 
 bool core::all_retired() const noexcept {

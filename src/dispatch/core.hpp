@@ -14,6 +14,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings_report.hpp>
 
+#include "base/fork_guard.hpp"
 #include "base/sharded_count.hpp"
 #include "context/description.hpp"
 #include "context/plan.hpp"
@@ -80,6 +81,8 @@ class core {
   [[nodiscard]] task_id id_when_open(slot_address address) noexcept;
   void open(slot_address address, unsigned place, ticket& handed) noexcept;
   void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place, at(address).level)); }
+
+  // ---- check.cpp ----
   void check_launch(launch const& asked, std::optional<device_ordinal> device) const;
   void check_transfer(transfer const& asked, std::optional<device_ordinal> device) const;
   void check_after(dependency_list const& after, std::size_t most = 0xffff) const;
@@ -91,9 +94,11 @@ class core {
             std::optional<std::chrono::steady_clock::time_point> until);
   void wait_idle();
   bool pump();
-  void drop_ticket(slot_address slot, std::uint64_t generation, std::uint32_t shard) noexcept;
   /// @param known  What the ticket remembers, 1 + the device; brought up to date.
   [[nodiscard]] std::optional<device_ordinal> device_of(task_id id, std::uint32_t& known) noexcept;
+
+  // ---- ticket_count.cpp ----
+  void drop_ticket(slot_address slot, std::uint64_t generation) noexcept;
 
   // ---- continuing.cpp ----
   /// `what` runs once after the task, or after `on`.
@@ -183,8 +188,14 @@ class core {
 
   // ---- what others look at ----
   void check_process() const;              // throws used_after_fork
-  void check_usable() const;               // and runtime_closed, poisoned
-  [[nodiscard]] unsigned checked(device_ordinal device) const;  // throws unknown_device
+  void check_usable() const {              // and runtime_closed, poisoned
+    bool const forked = fork_generation_ != base::fork_generation();
+    if (forked || is_poisoned() || closed_.load(std::memory_order_acquire)) { refuse_use(); }
+  }
+  [[nodiscard]] unsigned checked(device_ordinal device) const {  // throws unknown_device
+    if (device.value >= devices_.size()) { refuse(device); }
+    return device.value;
+  }
   [[nodiscard]] std::span<device const> devices() const noexcept { return chosen_.devices; }
   [[nodiscard]] device_queue& queue(unsigned device) noexcept { return *devices_[device]; }
   [[nodiscard]] device_queue const& queue(unsigned device) const noexcept { return *devices_[device]; }
@@ -242,9 +253,14 @@ class core {
   }
   /// @return a device, or one past the last: any.
   [[nodiscard]] unsigned place(request const& what, task_options const& options) const;
+  // What a submit that goes well does not come to lies apart: it needs registers and stack that the rest does not.
+  [[noreturn]] void refuse_use() const;
+  [[noreturn]] void refuse(device_ordinal device) const;
   void check_request(request const& what, task_options const& options) const;
   /// @return no_slot only where `may_wait` is false.
   [[nodiscard]] slot_address take_slot(unsigned place, inbox& mine, bool may_wait);
+  [[nodiscard]] slot_address find_slot(unsigned place, slot_pool& slots, inbox& mine, bool may_wait);
+  void drop_counted(slot_address slot, std::uint64_t generation) noexcept;
   /// The calling thread's.
   [[nodiscard]] inbox& inbox_to(unsigned place, urgency level);
   void publish(slot_address address, unsigned place, inbox& into);
@@ -275,6 +291,11 @@ class core {
   void take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave, Use&& use) noexcept;
   bool wait_until_idle(std::uint64_t epoch);
   void shut_down() noexcept;
+  /// Tasks have ended and left so many tickets. The holder of a lease.
+  void count_tickets(std::int64_t left) noexcept;
+  /// On a poisoned driver tasks never end: their tickets count as if they had. Those of a device, whose lease is held;
+  /// at last, with none, those that no device has.
+  void count_tickets_of_open(std::optional<unsigned> device) noexcept;
 
   std::uint64_t const id_;              // of this process's cores
   std::uint32_t const fork_generation_;
@@ -286,7 +307,7 @@ class core {
   slot_pool any_pool_;
   failure_table failures_;
   std::shared_ptr<continuations> const continuations_;  // completions may outlive this
-  base::sharded_count tickets_;
+  base::sharded_count tickets_;         // those that outlived their tasks: an open task stands for its own
   std::atomic<bool> any_pending_{false};
   std::atomic<bool> closed_{false};
   std::atomic<bool> poisoned_{false};

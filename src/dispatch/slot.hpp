@@ -40,7 +40,7 @@ struct stage_mark {
 };
 
 /// A generation counts up when a task is submitted and when it ends: odd while a task is open. The lowest
-/// bit of the word says that its ticket is gone (`detached`), the next that something is to happen at its end
+/// bit of the word says that its ticket is gone, or counted (`detached`), the next that something is to happen at its end
 /// (`watched`), so that who ends it learns both in the step that ends it.
 struct generation_word {
   static constexpr std::uint64_t detached_bit = 1;

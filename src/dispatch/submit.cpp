@@ -18,67 +18,7 @@ namespace {
 using base::pause;
 constexpr std::uint32_t no_thread = 0xffff'ffff;
 
-std::string words(extent const& of) {
-  return std::to_string(of.x) + " x " + std::to_string(of.y) + " x " + std::to_string(of.z);
-}
-
 }  // namespace
-
-void core::check_launch(launch const& asked, std::optional<device_ordinal> device) const {
-  if (asked.owner() != this) { throw wrong_runtime("the launch was made by a kernel of another runtime"); }
-  kernel_entry const& kernel = table.kernels[asked.kernel_index()];
-  auto const empty = [](extent const& each) { return each.x == 0 || each.y == 0 || each.z == 0; };
-  if (empty(asked.grid()) || empty(asked.block())) {
-    throw invalid_argument("kernel '" + kernel.name + "': a grid of " + words(asked.grid()) + " blocks of " +
-                           words(asked.block()) + " threads is empty");
-  }
-  if (asked.block().x > 0xffff || asked.block().y > 0xffff || asked.block().z > 0xffff) {
-    throw invalid_argument("kernel '" + kernel.name + "': no device has blocks of " + words(asked.block()) + " threads");
-  }
-  if (asked.argument_bytes() > launch::most_bytes || asked.argument_bytes() != kernel.argument_bytes) {
-    throw invalid_argument("kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) +
-                           " bytes of arguments, not " + std::to_string(asked.argument_bytes()));
-  }
-  if (device) { static_cast<void>(checked(*device)); }
-  if (device && asked.device() && *device != *asked.device()) {
-    throw invalid_argument("kernel '" + kernel.name + "': a buffer of device " +
-                           std::to_string(asked.device()->value) + " cannot be used on device " +
-                           std::to_string(device->value));
-  }
-}
-
-void core::check_transfer(transfer const& asked, std::optional<device_ordinal> device) const {
-  if (asked.owner == nullptr) { throw invalid_argument("the copy or fill is of an empty buffer"); }
-  if (asked.owner != this) { throw wrong_runtime("the copy or fill is of a buffer of another runtime"); }
-  if (device && *device != asked.device) {
-    throw invalid_argument("a copy or fill of a buffer of device " + std::to_string(asked.device.value) +
-                           " cannot run on device " + std::to_string(device->value));
-  }
-}
-
-void core::check_request(request const& what, task_options const& options) const {
-  if (what.launched != nullptr) {
-    check_launch(*what.launched, options.device);
-  } else if (what.transferred != nullptr) {
-    check_transfer(*what.transferred, options.device);
-  } else if (what.worked == nullptr || !*what.worked) {
-    throw invalid_argument("the callable is null" +
-                           (options.label.empty() ? "" : ": label '" + std::string{options.label} + "'"));
-  }
-  if (options.device) { static_cast<void>(checked(*options.device)); }
-  check_after(options.after);
-}
-
-void core::check_after(dependency_list const& after, std::size_t most) const {
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    task_id const ahead = after[i];
-    if (ahead.runtime == nullptr) { throw invalid_argument("a ticket in `after` names no task"); }
-    if (ahead.runtime != this) { throw wrong_runtime("a ticket in `after` is of another runtime"); }
-  }
-  if (after.size() > most) {
-    throw invalid_argument(std::to_string(after.size()) + " tickets in `after`: " + std::to_string(most) + " at most");
-  }
-}
 
 unsigned core::place(request const& what, task_options const& options) const {
   if (options.device) { return options.device->value; }
@@ -133,12 +73,9 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
   made.successors.store(successor_word::of(generation, successor_word::none), std::memory_order_relaxed);
   // release: who sees the generation open sees the slot of this task, not of the last
   made.generation.store(generation_word::of(generation), std::memory_order_release);
-  auto const shard = static_cast<std::uint32_t>(context::this_thread_token());
-  tickets_.take(shard);
   handed.id_.runtime = this;
   handed.id_.slot = address;
   handed.id_.generation = generation;
-  handed.shard_ = shard;
   handed.device_ = any ? 0 : where + 1;
 }
 
@@ -179,9 +116,13 @@ void core::give_back(std::span<slot_address const> slots) noexcept {
 }
 
 slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
+  slot_pool& slots = where == devices_.size() ? any_pool_ : devices_[where]->pool;
+  slot_address const got = slots.take(mine.slots());
+  return got != no_slot ? got : find_slot(where, slots, mine, may_wait);
+}
+
+slot_address core::find_slot(unsigned where, slot_pool& slots, inbox& mine, bool may_wait) {
   bool const any = where == devices_.size();
-  slot_pool& slots = any ? any_pool_ : devices_[where]->pool;
-  if (slot_address const got = slots.take(mine.slots()); got != no_slot) { return got; }
   if (slot_address const got = slots.take_any(); got != no_slot) { return got; }
   bool const inside = callable_frame::innermost(*this) != nullptr;
   std::uint32_t seen = slots.returns();

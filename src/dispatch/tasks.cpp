@@ -125,6 +125,7 @@ void core::launched(std::span<slot_address const> tasks, end_mark end) {
 
 void core::end_well(std::span<slot_address const> tasks, slot_returns& back) {
   constexpr std::size_t ahead = 8;
+  std::int64_t left = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + ahead < tasks.size()) { __builtin_prefetch(&at(tasks[i + ahead]), 1); }  // their tickets were elsewhere
     slot_address const task = tasks[i];
@@ -133,10 +134,12 @@ void core::end_well(std::span<slot_address const> tasks, slot_returns& back) {
     // As in `end`: successors must find it ended when they look again.
     generation_word const before{
       of.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
+    if (!before.detached()) { ++left; }
     if (before.watched()) { end_watched(task, generation, nullptr); }
     release_successors(task, generation);
     back.add(pool(task), task);
   }
+  count_tickets(left);
 }
 
 void core::end(slot_address task, std::shared_ptr<failure const> why) {
@@ -156,6 +159,7 @@ void core::end(slot_address task, std::shared_ptr<failure const> why) {
     unused.put({.kind = limbo::kinds::failure, .address = task, .generation = generation});
   }
   if (before.watched()) { end_watched(task, generation, bad ? why->error : nullptr); }
+  count_tickets(before.detached() ? 0 : 1);
   release_successors(task, generation);
   pool(task).give_back(task);
 }
@@ -175,6 +179,21 @@ void core::for_each_open(Use&& use) noexcept {
     if (!scan(each->pool, each->index)) { return; }
   }
   scan(any_pool_, static_cast<std::uint32_t>(devices_.size()));
+}
+
+void core::count_tickets_of_open(std::optional<unsigned> device) noexcept {
+  std::int64_t left = 0;
+  std::uint32_t const mine = device ? *device + 1 : 0;
+  for_each_open([&](slot_address address) {
+    slot& of = at(address);
+    if (of.device.load(std::memory_order_relaxed) == mine) {  // else who has it may be ending it
+      // Who ends the task or drops its ticket after this sees the bit: the ticket is counted.
+      generation_word const before{of.generation.fetch_or(generation_word::detached_bit, std::memory_order_acq_rel)};
+      if (!before.detached()) { ++left; }
+    }
+    return true;
+  });
+  count_tickets(left);
 }
 
 std::uint64_t core::oldest_epoch() noexcept {

@@ -4,7 +4,6 @@
 
 #include <flotilla/error.hpp>
 
-#include "base/fork_guard.hpp"
 #include "base/pause.hpp"
 #include "dispatch/core.hpp"
 #include "dispatch/lone_habit.hpp"
@@ -276,24 +275,6 @@ std::optional<device_ordinal> core::device_of(task_id id, std::uint32_t& known) 
     }
   }
   return device == 0 ? std::nullopt : std::optional{device_ordinal{device - 1}};
-}
-
-void core::drop_ticket(slot_address address, std::uint64_t generation, std::uint32_t shard) noexcept {
-  if (fork_generation_ != base::fork_generation()) { return; }
-  slot& of = at(address);
-  std::uint64_t word = generation_word::of(generation);
-  bool ended = false;
-  // acq_rel: pairs with the exchange in `end`: exactly one of the two sees the other
-  while (!ended && !of.generation.compare_exchange_strong(word, word | generation_word::detached_bit,
-                                                          std::memory_order_acq_rel)) {
-    ended = generation_word{word}.generation() != generation;  // else it is only watched
-  }
-  if (ended && !failures_.empty()) {
-    if (failures_.get(address, generation) != nullptr) {
-      unused.put({.kind = limbo::kinds::failure, .address = address, .generation = generation});
-    }
-  }
-  if (tickets_.drop(shard)) { delete this; }
 }
 
 }  // namespace flotilla::dispatch

@@ -1,6 +1,8 @@
 // Tickets: held by the million, and waited for by many threads at once.
 
+#include <array>
 #include <atomic>
+#include <barrier>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -65,6 +67,32 @@ TEST_F(Tickets, AMillionHeldWhileTenMillionTasksRun) {
   std::uint64_t ended = 0;
   for (device const& each : rt.devices()) { ended += rt.counters(each).tasks; }
   EXPECT_EQ(ended, tasks);
+}
+
+// stress: of open tasks, of ended ones, and of those that end just then; the last one frees what all of them look at
+TEST_F(Tickets, DroppedByManyThreadsWhileTheirRuntimeEnds) {
+  FLOTILLA_NEED_DEVICES(1);
+  constexpr std::size_t threads = 4, each = 16;
+  std::size_t const rounds = on_gpus() ? 20 : scaled(500, 50);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::array<std::vector<ticket>, threads> held;
+    std::vector<std::jthread> crew;
+    std::barrier<> together{threads + 1};
+    {
+      runtime rt{{.devices = device_spec(1), .workers = static_cast<int>(round % 2)}};
+      for (std::size_t i = 0; i < threads * each; ++i) {
+        held[i % threads].push_back(rt.submit([](task_context&) {}));
+      }
+      for (std::vector<ticket>& mine : held) {
+        crew.emplace_back([&mine, &together, waits = crew.size() % 2 == 0] {
+          together.arrive_and_wait();
+          if (waits) { mine[each / 2].wait(); }
+          mine.clear();
+        });
+      }
+      together.arrive_and_wait();
+    }
+  }
 }
 
 // stress

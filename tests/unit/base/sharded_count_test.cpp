@@ -34,6 +34,16 @@ TEST(ShardedCount, TheLastDropAfterCloseSaysSo) {
   EXPECT_TRUE(count.drop(1));
 }
 
+// requirement: an ender may be slower to count than a ticket to be dropped, each where its thread counts
+TEST(ShardedCount, MayBeDroppedElsewhereAndBeforeItIsTaken) {
+  sharded_count count;
+  EXPECT_FALSE(count.drop(3));
+  count.take(5, 3);
+  EXPECT_FALSE(count.drop(4));
+  EXPECT_FALSE(count.close());
+  EXPECT_TRUE(count.drop(6));
+}
+
 // stress: whoever is last frees; a second last, or one too early, is a use after free
 TEST(ShardedCount, OfManyThreadsExactlyOneIsTheLast) {
   constexpr std::uint32_t droppers = 3;

@@ -54,7 +54,7 @@ TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
     std::optional<runtime> rt{options()};
     std::vector<std::vector<ticket>> tickets(threads);
     for (std::vector<ticket>& some : tickets) {
-      std::thread{[&] {  // tickets are counted by the thread that submitted
+      std::thread{[&] {  // whose inbox may be drained by who ends the runtime
         for (int i = 0; i < each_has; ++i) {
           some.push_back(rt->submit([i](task_context&) {
             if (i % 2 == 0) { throw std::runtime_error{"kept for the ticket"}; }
