@@ -121,7 +121,7 @@ class device_queue {
   /// Whether more of that level may come in: launches where they could be given to lanes.
   [[nodiscard]] bool room(urgency level) const noexcept;
   [[nodiscard]] bool may_launch(urgency level) const noexcept {
-    return level != 0 || driving_.in_flight < most_in_flight;
+    return level != 0 || driving_.in_flight - driving_.urgent_in_flight < most_in_flight;
   }
   [[nodiscard]] bool left_over() const;
   bool fail_all(std::shared_ptr<failure const> const& why);
@@ -132,10 +132,12 @@ class device_queue {
   bool take_inboxes();
   bool take_inboxes(urgency level);
   bool pull_any();
-  /// How many more tasks for any device could begin here now. What is urgent has as much room again.
+  /// How many more tasks for any device of that level could begin here now.
   [[nodiscard]] std::size_t any_room(urgency level) const noexcept;
-  /// Whether something has come that goes before what is not urgent.
-  [[nodiscard]] bool urgent_waits() const noexcept;
+  /// Whether something that is more urgent lies in an inbox.
+  [[nodiscard]] bool waits_above(urgency level) const noexcept;
+  /// The same, of what has been requeued as well, and of inboxes that are new.
+  [[nodiscard]] bool has_come_above(urgency level);
 
   // start.cpp: from "has the lease" to "is on a stream"
   /// Starts the task, and those that can go on as it is staged.
@@ -193,7 +195,8 @@ class device_queue {
 
   void fail(slot_address address, CUresult status, char const* call);
   [[nodiscard]] std::string describe(slot_address address) const;
-  void count_ended(std::uint32_t tasks, std::uint32_t for_any, bool failed) noexcept;
+  /// @param level  Of those for any device.
+  void count_ended(std::uint32_t tasks, std::uint32_t for_any, urgency level, bool failed) noexcept;
   /// Ends a task that was never started; a callable is destroyed first.
   void drop_task(slot_address address, std::shared_ptr<failure const> why);
   friend class staging;
@@ -205,11 +208,11 @@ class device_queue {
   std::atomic<bool> backlog_{false};
   std::atomic<bool> has_batches_{false};
   std::atomic<int> troubled_{0};              // questions in a row that ask_streams got no good answer to
-  std::atomic<std::uint32_t> any_open_{0};    // pulled, and neither parked nor ended
-  std::atomic<std::uint32_t> any_target_{4};  // how many may be
+  std::array<std::atomic<std::uint32_t>, urgencies> any_open_{};  // pulled, and neither parked nor ended; of each level
+  std::atomic<std::uint32_t> any_target_{4};  // how many of each may be
   std::mutex requeued_mutex_;
   std::vector<slot_address> requeued_;
-  std::atomic<bool> has_requeued_{false};  // written with the mutex: a pass mostly finds none, and asks before it locks
+  std::atomic<int> most_requeued_{-1};  // the highest level of those, -1: none. Written with the mutex; a pass asks first
   CUstream memory_stream_ = nullptr;  // allocations and frees, and nothing else
   event_pool events_;
   event_pool blocking_events_;
@@ -234,6 +237,7 @@ class device_queue {
     std::uint64_t busy = 0;            // lanes with batches in flight
     std::array<unsigned, urgencies> filling{};  // of each level, the lane whose stage takes what waits for nothing
     std::size_t in_flight = 0;         // launches given to lanes and not ended
+    std::size_t urgent_in_flight = 0;  // those that are urgent
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::vector<kernel_pace> paces;    // by kernel

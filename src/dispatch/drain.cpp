@@ -31,7 +31,8 @@ void device_queue::requeue(slot_address address) {
   {
     std::lock_guard const lock{requeued_mutex_};
     requeued_.push_back(address);
-    has_requeued_.store(true, std::memory_order_release);
+    most_requeued_.store(std::max(most_requeued_.load(std::memory_order_relaxed), int{owner.at(address).level}),
+                         std::memory_order_release);
   }
   announce();
 }
@@ -128,7 +129,7 @@ bool device_queue::retire() {
       for (slot_address const task : tasks) { any += owner.is_any(task) ? 1 : 0; }
       if (driving_.outcomes.empty()) {
         owner.end_well(tasks, back);
-        count_ended(done->count, any, false);
+        count_ended(done->count, any, lane_plan::level_of(each.index()), false);
       } else {
         for (slot_address const task : tasks) {
           auto found = driving_.outcomes.extract(task);
@@ -137,6 +138,7 @@ bool device_queue::retire() {
       }
       if (lane_plan::takes_launches(each.index())) {
         driving_.in_flight -= done->count;
+        if (lane_plan::level_of(each.index()) != 0) { driving_.urgent_in_flight -= done->count; }
         if (done->lasting) { --driving_.lasting; }
         if (done->by != nullptr) { templates_.give_back(*done->by); }
       }
@@ -175,7 +177,7 @@ bool device_queue::run_works(drainer who) {
       if (!run_work(next, waits)) { break; }  // no lane has room: nothing moved, and nothing of these will in this pass
       moved = true;
       // User code may have taken any time: what has come since may be more urgent.
-      if (gate.wanted() || (level < most_urgent && urgent_waits())) { return moved; }
+      if (gate.wanted() || has_come_above(static_cast<urgency>(level))) { return moved; }
     }
   }
   return moved;
@@ -218,7 +220,7 @@ bool device_queue::fail_all(std::shared_ptr<failure const> const& why) {
     std::lock_guard const lock{requeued_mutex_};
     all.insert(all.end(), requeued_.begin(), requeued_.end());
     requeued_.clear();
-    has_requeued_.store(false, std::memory_order_relaxed);
+    most_requeued_.store(-1, std::memory_order_relaxed);
   }
   inboxes.refresh(driving_.own_view);
   driving_.taken.resize(quantum);

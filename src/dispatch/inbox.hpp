@@ -82,8 +82,10 @@ class inbox_registry {
       std::size_t const end = level == 0 ? boxes.size() : first[level - 1];
       return {boxes.data() + first[level], end - first[level]};
     }
-    /// Those whose tasks go before others.
-    [[nodiscard]] std::span<std::shared_ptr<inbox> const> urgent() const noexcept { return {boxes.data(), first[0]}; }
+    /// Those of tasks that are more urgent.
+    [[nodiscard]] std::span<std::shared_ptr<inbox> const> above(urgency level) const noexcept {
+      return {boxes.data(), first[level]};
+    }
     [[nodiscard]] urgency highest() const noexcept { return boxes.empty() ? urgency{0} : boxes.front()->level(); }
   };
   void refresh(view& seen);

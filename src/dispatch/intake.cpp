@@ -25,20 +25,26 @@ void device_queue::start_all(std::span<slot_address const> tasks) {
 }
 
 bool device_queue::take_requeued() {
-  if (!has_requeued_.load(std::memory_order_acquire)) { return false; }
+  if (most_requeued_.load(std::memory_order_acquire) < 0) { return false; }
   std::vector<slot_address>& back = driving_.back;  // its memory goes round: none is allocated in the steady state
   back.clear();
   {
     std::lock_guard const lock{requeued_mutex_};
     back.swap(requeued_);
-    has_requeued_.store(false, std::memory_order_relaxed);
+    most_requeued_.store(-1, std::memory_order_relaxed);
   }
   for (slot_address const each : back) { start(each); }
   return !back.empty();
 }
 
-bool device_queue::urgent_waits() const noexcept {
-  return some_has(driving_.own_view.urgent()) || some_has(driving_.any_view.urgent());
+bool device_queue::waits_above(urgency level) const noexcept {
+  return some_has(driving_.own_view.above(level)) || some_has(driving_.any_view.above(level));
+}
+
+bool device_queue::has_come_above(urgency level) {
+  inboxes.refresh(driving_.own_view);
+  owner.any_inboxes.refresh(driving_.any_view);
+  return most_requeued_.load(std::memory_order_relaxed) > level || waits_above(level);
 }
 
 bool device_queue::take_inboxes() {
@@ -67,8 +73,8 @@ bool device_queue::take_inboxes(urgency level) {
   auto const boxes = driving_.own_view.of(level);
   bool orphans = false;
   for (std::size_t i = 0; i < boxes.size() && room(level); ++i) {
-    // What comes meanwhile and is more urgent waits for one inbox, not for all.
-    if (level == 0 && i != 0 && urgent_waits()) { break; }
+    // What comes meanwhile and is more urgent waits for one inbox, not for all. (It may find no room: then go on here.)
+    if (level == 0 && moved && i != 0 && waits_above(0)) { break; }
     inbox& box = *boxes[(driving_.own_view.next + i) % boxes.size()];
     driving_.taken.resize(quantum);
     std::size_t const count = box.pop(driving_.taken.data(), quantum);
@@ -81,8 +87,8 @@ bool device_queue::take_inboxes(urgency level) {
 }
 
 std::size_t device_queue::any_room(urgency level) const noexcept {
-  std::uint32_t const open = any_open_.load(std::memory_order_relaxed);
-  std::uint32_t const target = any_target_.load(std::memory_order_relaxed) * (level == 0 ? 1 : 2);
+  std::uint32_t const open = any_open_[level].load(std::memory_order_relaxed);
+  std::uint32_t const target = any_target_.load(std::memory_order_relaxed);
   return open < target && room(level) ? target - open : 0;
 }
 
@@ -90,7 +96,11 @@ bool device_queue::pull_any() {
   if (!owner.any_waits()) { return false; }
   inbox_registry::view& view = driving_.any_view;
   owner.any_inboxes.refresh(view);
-  if (any_room(some_has(view.urgent()) ? view.highest() : urgency{0}) == 0) { return false; }
+  bool some_room = any_room(0) != 0;
+  for (urgency level = view.highest(); level > 0 && !some_room; --level) {
+    some_room = any_room(level) != 0 && some_has(view.of(level));
+  }
+  if (!some_room) { return false; }
   // As `pass` does with pending_: clear first, look then, and say so again where something is left.
   owner.any_pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -112,7 +122,7 @@ bool device_queue::pull_any() {
       left = left || !box.empty();
       orphans = orphans || (box.orphaned() && box.empty());
       box.unclaim();
-      any_open_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+      any_open_[level].fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
       bump(pulled_, count);
       for (std::size_t k = 0; k < count; ++k) {
         owner.at(driving_.taken[k]).device.store(index + 1, std::memory_order_release);

@@ -155,6 +155,7 @@ void device_queue::launch_plain(slot_address address, lane& on) {
 
 void device_queue::launched_batch(lane& on, lane::batch const& batch) {
   driving_.in_flight += batch.count;
+  if (lane_plan::level_of(on.index()) != 0) { driving_.urgent_in_flight += batch.count; }
   if (batch.lasting) { ++driving_.lasting; }
   driving_.busy |= std::uint64_t{1} << on.index();
   // After this nobody may touch the slots but to end them.

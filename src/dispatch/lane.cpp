@@ -37,7 +37,9 @@ lane::lane(context::floating_context const& context, completion_page& page, unsi
 
 CUresult lane::open(int priority) {
   if (stream_ != nullptr) { return CUDA_SUCCESS; }
-  ring_.resize(most_batches);
+  try {
+    ring_.resize(most_batches);
+  } catch (std::bad_alloc const&) { return CUDA_ERROR_OUT_OF_MEMORY; }
   CUresult const answer = context_.api().stream_create_with_priority(&stream_, CU_STREAM_NON_BLOCKING, priority);
   if (answer != CUDA_SUCCESS) { stream_ = nullptr; }
   return answer;

@@ -21,8 +21,10 @@ unsigned device_queue::emptiest_lane(batch_shape const& shape, urgency level) co
   lane_range const of = lane_plan::launches_of(level);
   unsigned const lanes = std::min({of.count, static_cast<unsigned>(shape.lanes), lanes_});
   unsigned best = no_lane;
-  for (unsigned i = 1; i <= lanes; ++i) {  // the next in turn where they are even
-    unsigned const candidate = of.first + (driving_.filling[level] - of.first + i) % lanes;
+  // The next in turn where they are even; of an urgent level the same again, for the others may have no stream yet.
+  unsigned const first = driving_.filling[level] - of.first + (level == 0 ? 1 : 0);
+  for (unsigned i = 0; i < lanes; ++i) {
+    unsigned const candidate = of.first + (first + i) % lanes;
     std::size_t const busy = driving_.lanes[candidate]->in_flight();
     if (busy >= shape.batches || driving_.stages[candidate].count != 0) { continue; }
     if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }

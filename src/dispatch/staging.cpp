@@ -63,10 +63,14 @@ bool staging::may_go_on(copy& what) const noexcept {
   return what.behind.empty();
 }
 
+urgency staging::level_of(copy const& of) const noexcept { return queue_.owner.at(of.task).level; }
+
 bool staging::fill_piece(std::function<bool()> const& stop) {
-  auto const next = std::find_if(copies_.begin(), copies_.end(), [this](copy& c) {
-    return c.why == nullptr && c.issued < c.what.bytes && may_go_on(c);
-  });
+  auto next = copies_.end();  // the first of the most urgent
+  for (auto each = copies_.begin(); each != copies_.end(); ++each) {
+    bool const goes_before = next == copies_.end() || level_of(*each) > level_of(*next);
+    if (goes_before && each->why == nullptr && each->issued < each->what.bytes && may_go_on(*each)) { next = each; }
+  }
   if (next == copies_.end()) { return false; }
   bool const up = next->what.kind == transfer::kinds::host_to_device;
   lane& on = *queue_.driving_.lanes[up ? lane_plan::up_lane : lane_plan::down_lane];

@@ -74,6 +74,7 @@ class staging {
   bool empty_pieces(std::function<bool()> const& stop);
   bool fill_piece(std::function<bool()> const& stop);
   [[nodiscard]] bool may_go_on(copy& what) const noexcept;
+  [[nodiscard]] urgency level_of(copy const& of) const noexcept;
   piece* free_piece();
   void fail(copy& what, CUresult status, char const* call);
   bool end_failed();

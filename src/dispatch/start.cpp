@@ -213,10 +213,10 @@ std::string device_queue::describe(slot_address address) const {
   return text + ", " + context.subject();
 }
 
-void device_queue::count_ended(std::uint32_t tasks, std::uint32_t for_any, bool failed) noexcept {
+void device_queue::count_ended(std::uint32_t tasks, std::uint32_t for_any, urgency level, bool failed) noexcept {
   bump(tasks_, tasks);
   if (failed) { bump(failed_, tasks); }
-  if (for_any != 0) { any_open_.fetch_sub(for_any, std::memory_order_relaxed); }
+  if (for_any != 0) { any_open_[level].fetch_sub(for_any, std::memory_order_relaxed); }
 }
 
 }  // namespace flotilla::dispatch

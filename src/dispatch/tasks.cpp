@@ -25,12 +25,12 @@ task_state core::look(task_key key) {
 
 void core::leave_room(slot_address task) noexcept {
   if (!is_any(task)) { return; }
-  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_.fetch_sub(1, std::memory_order_relaxed);
+  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_[at(task).level].fetch_sub(1, std::memory_order_relaxed);
 }
 
 void core::take_room(slot_address task) noexcept {
   if (!is_any(task)) { return; }
-  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_.fetch_add(1, std::memory_order_relaxed);
+  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_[at(task).level].fetch_add(1, std::memory_order_relaxed);
 }
 
 bool core::park(slot_address task, task_key on) {
@@ -147,7 +147,7 @@ void core::end(slot_address task, std::shared_ptr<failure const> why) {
   std::uint64_t const generation = generation_word{of.generation.load(std::memory_order_relaxed)}.generation();
   bool const bad = why != nullptr;
   if (std::uint32_t const device = of.device.load(std::memory_order_relaxed); device != 0) {
-    devices_[device - 1]->count_ended(1, is_any(task) ? 1 : 0, bad);
+    devices_[device - 1]->count_ended(1, is_any(task) ? 1 : 0, of.level, bad);
   }
   // The failure first: who sees the generation moved looks for it.
   if (bad) { failures_.put(task, generation, why); }

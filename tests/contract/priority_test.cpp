@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -222,6 +224,90 @@ TEST_F(PriorityInTurn, TasksForAnyDeviceFindRoomWhereThereIsNoneForOthers) {
     EXPECT_TRUE(urgent.device().has_value());
     EXPECT_FALSE(flood.back().device().has_value());
   }
+  rt.wait_idle();
+}
+
+// regression: the room of a level was what the levels above it left, and a flood that they refilled left none
+TEST_F(PriorityInTurn, AFloodForAnyDeviceLeavesOthersTheirRoom) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options(2)};
+  test_program const program{rt};
+  launch const nothing = program.nothing.on({1}, {1})();
+  {
+    held_word one{rt}, other{rt};
+    for (unsigned device = 0; device < 2; ++device) {
+      launch const hold = (device == 0 ? one : other).launch_of(program);
+      static_cast<void>(rt.submit(hold, {.device = device_ordinal{device}, .batch = false}));
+    }
+    ASSERT_TRUE(eventually([&] { return rt.pump() && one.started() && other.started(); }));
+    for (int i = 0; i < 3000; ++i) { static_cast<void>(rt.submit(nothing, {.priority = i % 2 == 0 ? -1 : -5})); }
+    ticket const ordinary = rt.submit(nothing);
+    ticket const between = rt.submit(nothing, {.priority = -3});
+    pump(rt);
+    EXPECT_TRUE(ordinary.device().has_value());
+    EXPECT_TRUE(between.device().has_value());
+  }
+  rt.wait_idle();
+}
+
+// regression: what came while a callable ran went after all others that had come before it, where its thread had
+// submitted nothing of that priority yet
+TEST_F(PriorityInTurn, CallablesThatComeMeanwhileGoNext) {
+  runtime rt{options()};
+  std::vector<int> ran;
+  auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
+  static_cast<void>(rt.submit([&](task_context&) {
+    ran.push_back(0);
+    std::thread{[&] { static_cast<void>(rt.submit(say(-1), {.priority = -1})); }}.join();
+  }));
+  for (int i = 1; i < 10; ++i) { static_cast<void>(rt.submit(say(i))); }
+  rt.wait_idle();
+  ASSERT_EQ(ran.size(), 11u);
+  EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -1, 1}));
+}
+
+// regression: and so did what could begin only now
+TEST_F(PriorityInTurn, CallablesThatMayGoOnGoNext) {
+  runtime rt{options()};
+  std::vector<int> ran;
+  auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
+  ticket const first = rt.submit(say(0));
+  for (int i = 1; i < 10; ++i) { static_cast<void>(rt.submit(say(i))); }
+  static_cast<void>(rt.submit(say(-5), {.after = {first}, .priority = -5}));
+  rt.wait_idle();
+  ASSERT_EQ(ran.size(), 11u);
+  EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -5, 1}));
+}
+
+// regression: callables of a level ended the pass for others of that level, and less urgent ones never ran
+TEST_F(PriorityInTurn, CallablesOfOneLevelDoNotHoldUpOthers) {
+  runtime rt{options()};
+  std::vector<int> ran;
+  auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
+  static_cast<void>(rt.submit(say(0)));
+  int left = 50;
+  std::function<void(task_context&)> again = [&](task_context&) {
+    ran.push_back(-3);
+    if (--left > 0) { static_cast<void>(rt.submit([&again](task_context& here) { again(here); }, {.priority = -3})); }
+  };
+  static_cast<void>(rt.submit([&again](task_context& here) { again(here); }, {.priority = -3}));
+  rt.wait_idle();
+  ASSERT_EQ(ran.size(), 51u);
+  EXPECT_LT(std::find(ran.begin(), ran.end(), 0) - ran.begin(), 10) << "each comes while the one before it runs";
+}
+
+// regression: copies of pageable memory went in the order in which they had come
+TEST_F(PriorityInTurn, PageableCopiesGoInItsOrder) {
+  runtime rt{options()};
+  std::vector<std::byte> large(16u << 20), small(4096);
+  device_buffer<std::byte> const to{rt, device_ordinal{0}, large.size()};
+  device_buffer<std::byte> const other{rt, device_ordinal{0}, small.size()};
+  std::vector<ticket> before;
+  for (int i = 0; i < 3; ++i) { before.push_back(rt.submit(to.copy_from(large))); }
+  static_cast<void>(rt.pump());
+  ticket const urgent = rt.submit(other.copy_from(small), {.priority = -5});
+  urgent.wait();
+  EXPECT_FALSE(before.back().ready());
   rt.wait_idle();
 }
 

@@ -118,7 +118,9 @@ TEST(InboxRegistry, ShowsTheMostUrgentFirst) {
   EXPECT_EQ(all(3), (std::vector{opened[1], opened[4]}));
   EXPECT_TRUE(all(1).empty());
   EXPECT_EQ(all(0), (std::vector{opened[0], opened[2]}));
-  EXPECT_EQ(seen.urgent().size(), 3u);
+  EXPECT_EQ(seen.above(0).size(), 3u);
+  EXPECT_EQ(seen.above(3).size(), 1u);
+  EXPECT_TRUE(seen.above(5).empty());
 }
 
 // requirement: an inbox goes when its thread has ended and it is empty, not before
