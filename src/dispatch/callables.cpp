@@ -65,7 +65,8 @@ bool device_queue::run_work(slot_address address, std::vector<end_mark> const& w
   }
   innermost_frame = frame.outer;
   CUstreamCaptureStatus capture{};
-  if (context.api().stream_is_capturing(on->stream(), &capture) == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+  CUresult const asked = context.api().stream_is_capturing(on->stream(), &capture);
+  if (asked == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE) {
     CUgraph left = nullptr;
     context.api().stream_end_capture(on->stream(), &left);
     mischief += (mischief.empty() ? "" : "; ") + std::string{"it left its stream capturing"};

@@ -10,9 +10,11 @@ namespace flotilla::dispatch {
 device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<driver::table const> api,
                            device const& where, context::request const& asked, std::size_t window)
     : owner(owner_core), index(number), info(where), context(std::move(api), where, asked), gate(context),
-      pool(number, window), lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
+      pool(number, window),
+      lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
       events_(context, CU_EVENT_DISABLE_TIMING),
-      blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this), templates_(context), probe_(context) {
+      blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this),
+      templates_(context), probe_(context) {
   context::lease held = gate.take();
   context::current_scope const scope{held};
   try {

@@ -81,7 +81,8 @@ bool staging::fill_piece(std::function<bool()> const& stop) {
   std::size_t bytes = std::min(piece_bytes, next->what.bytes - next->issued);
   CUresult answer = CUDA_SUCCESS;
   if (up) {
-    bytes = copy_while_unwanted(through->memory, reinterpret_cast<std::byte const*>(next->what.from + next->issued), bytes, stop);
+    auto const* const from = reinterpret_cast<std::byte const*>(next->what.from + next->issued);
+    bytes = copy_while_unwanted(through->memory, from, bytes, stop);
     answer = api.memcpy_htod_async(next->what.to + next->issued, through->memory, bytes, on.stream());
   } else {
     answer = api.memcpy_dtoh_async(through->memory, next->what.from + next->issued, bytes, on.stream());

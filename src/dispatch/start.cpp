@@ -76,7 +76,9 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
         // The first cause, however long the chain: what failed by its own dependency says it already.
         std::string text = ahead.why->text;
         std::string const mark = "; first cause: ";
-        if (std::size_t const first = text.find(mark); first != std::string::npos) { text.erase(0, first + mark.size()); }
+        if (std::size_t const first = text.find(mark); first != std::string::npos) {
+          text.erase(0, first + mark.size());
+        }
         drop_task(address, failure_of(std::make_exception_ptr(
                              dependency_failed(describe(address) + " did not run: a task it was to run after failed" +
                                                mark + text))));

@@ -25,12 +25,16 @@ task_state core::look(task_key key) {
 
 void core::leave_room(slot_address task) noexcept {
   if (!is_any(task)) { return; }
-  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_[at(task).level].fetch_sub(1, std::memory_order_relaxed);
+  slot const& of = at(task);
+  device_queue& queue = *devices_[of.device.load(std::memory_order_relaxed) - 1];
+  queue.any_open_[of.level].fetch_sub(1, std::memory_order_relaxed);
 }
 
 void core::take_room(slot_address task) noexcept {
   if (!is_any(task)) { return; }
-  devices_[at(task).device.load(std::memory_order_relaxed) - 1]->any_open_[at(task).level].fetch_add(1, std::memory_order_relaxed);
+  slot const& of = at(task);
+  device_queue& queue = *devices_[of.device.load(std::memory_order_relaxed) - 1];
+  queue.any_open_[of.level].fetch_add(1, std::memory_order_relaxed);
 }
 
 bool core::park(slot_address task, task_key on) {

@@ -60,9 +60,8 @@ bool core::wait(ticket const& of, std::optional<schedule> how, std::optional<clo
   // it costs more than to let it launch. It has some microseconds, unless it leaves such tasks to this thread.
   bool const mine = lone_habit::of_this_thread().waits(id_, id.slot, id.generation);
   std::optional<unsigned> first;
-  for (int i = 0; i < 64 && !mine && workers_.looks_out() && at(id.slot).end.load(std::memory_order_acquire) == 0 && !ended(); ++i) {
-    base::pause();
-  }
+  auto const not_launched = [&] { return at(id.slot).end.load(std::memory_order_acquire) == 0; };
+  for (int i = 0; i < 64 && !mine && workers_.looks_out() && not_launched() && !ended(); ++i) { base::pause(); }
   while (!ended()) {
     slot& task = at(id.slot);
     bool const launched = task.end.load(std::memory_order_acquire) != 0;

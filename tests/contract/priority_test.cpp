@@ -193,8 +193,8 @@ TEST_F(PriorityInTurn, ReplaysGoBeforeAFlood) {
 
 // requirement: the same of tasks that any device may take
 TEST_F(PriorityInTurn, TasksForAnyDeviceArePulledInItsOrder) {
-  runtime rt{options(2)};
   std::vector<int> ran;
+  runtime rt{options(2)};
   for (int const priority : {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -2, -1, -2}) {
     static_cast<void>(rt.submit([&ran, priority](task_context&) { ran.push_back(priority); }, {.priority = priority}));
   }
@@ -253,8 +253,8 @@ TEST_F(PriorityInTurn, AFloodForAnyDeviceLeavesOthersTheirRoom) {
 // regression: what came while a callable ran went after all others that had come before it, where its thread had
 // submitted nothing of that priority yet
 TEST_F(PriorityInTurn, CallablesThatComeMeanwhileGoNext) {
-  runtime rt{options()};
   std::vector<int> ran;
+  runtime rt{options()};
   auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
   static_cast<void>(rt.submit([&](task_context&) {
     ran.push_back(0);
@@ -268,8 +268,8 @@ TEST_F(PriorityInTurn, CallablesThatComeMeanwhileGoNext) {
 
 // regression: and so did what could begin only now
 TEST_F(PriorityInTurn, CallablesThatMayGoOnGoNext) {
-  runtime rt{options()};
   std::vector<int> ran;
+  runtime rt{options()};
   auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
   ticket const first = rt.submit(say(0));
   for (int i = 1; i < 10; ++i) { static_cast<void>(rt.submit(say(i))); }
@@ -281,16 +281,20 @@ TEST_F(PriorityInTurn, CallablesThatMayGoOnGoNext) {
 
 // regression: callables of a level ended the pass for others of that level, and less urgent ones never ran
 TEST_F(PriorityInTurn, CallablesOfOneLevelDoNotHoldUpOthers) {
-  runtime rt{options()};
   std::vector<int> ran;
-  auto const say = [&ran](int what) { return [&ran, what](task_context&) { ran.push_back(what); }; };
-  static_cast<void>(rt.submit(say(0)));
   int left = 50;
-  std::function<void(task_context&)> again = [&](task_context&) {
-    ran.push_back(-3);
-    if (--left > 0) { static_cast<void>(rt.submit([&again](task_context& here) { again(here); }, {.priority = -3})); }
+  std::function<void()> again;
+  runtime rt{options()};
+  auto const submit_again = [&] {
+    static_cast<void>(rt.submit([&again](task_context&) { again(); }, {.priority = -3}));
   };
-  static_cast<void>(rt.submit([&again](task_context& here) { again(here); }, {.priority = -3}));
+  again = [&] {
+    ran.push_back(-3);
+    if (--left > 0) { submit_again(); }
+  };
+  static_cast<void>(rt.submit([&ran](task_context&) { ran.push_back(0); }));
+  submit_again();
+  while (left > 0) { rt.wait_idle(); }  // it waits for what was submitted before
   rt.wait_idle();
   ASSERT_EQ(ran.size(), 51u);
   EXPECT_LT(std::find(ran.begin(), ran.end(), 0) - ran.begin(), 10) << "each comes while the one before it runs";

@@ -43,7 +43,8 @@ struct park_model {
 
   enum places : signed char {
     // thread 0
-    take_staged, release_staged, put_back, set_mark, look_for_parked, close_launched, release_launched, put_failure, move_generation, close_ended,
+    take_staged, release_staged, put_back, set_mark, look_for_parked, close_launched, release_launched,
+    put_failure, move_generation, close_ended,
     release_ended, reset_mark, reset_list, open_next, launch_next, finished,
     // threads 1 and 2
     look, read_mark, look_again, ask_failures, read_list, link, exchange, generation_moved, launched,
