@@ -85,8 +85,8 @@ TEST_F(Tickets, DroppedByManyThreadsWhileTheirRuntimeEnds) {
       }
       for (std::vector<ticket>& mine : held) {
         crew.emplace_back([&mine, &together, waits = crew.size() % 2 == 0] {
+          if (waits) { mine[each / 2].wait(); }  // before: a wait must have returned when the runtime ends
           together.arrive_and_wait();
-          if (waits) { mine[each / 2].wait(); }
           mine.clear();
         });
       }
