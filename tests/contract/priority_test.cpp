@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <string>
 #include <thread>
@@ -128,6 +129,23 @@ class PriorityInTurn : public guest_test {
     rt.submit(from.copy_to(host)).wait();
     return host;
   }
+  /// Keeps every device busy while it lives: what is launched meanwhile does not begin.
+  class busy {
+   public:
+    busy(runtime& rt, test_program const& program) {
+      for (device const& each : rt.devices()) {
+        held_word const& held = held_.emplace_back(rt);
+        static_cast<void>(rt.submit(held.launch_of(program), {.device = each.ordinal, .batch = false}));
+      }
+      EXPECT_TRUE(eventually([&] {
+        static_cast<void>(rt.pump());
+        return std::all_of(held_.begin(), held_.end(), [](held_word const& each) { return each.started(); });
+      }));
+    }
+
+   private:
+    std::deque<held_word> held_;
+  };
 };
 
 // requirement: launches go before what is launched already and has not begun, and a flood that has filled its lanes
@@ -141,9 +159,7 @@ TEST_F(PriorityInTurn, LaunchesGoBeforeAFlood) {
   device_buffer<std::uint32_t> const turns{rt, device_ordinal{0}, 1 + flood + 30};
   rt.submit(turns.fill(0)).wait();
   {
-    held_word held{rt};
-    static_cast<void>(rt.submit(held.launch_of(program), {.batch = false}));
-    ASSERT_TRUE(eventually([&] { return rt.pump() && held.started(); }));
+    busy const meanwhile{rt, program};
     for (unsigned i = 0; i < flood; ++i) { static_cast<void>(rt.submit(take_turn.on({1}, {1})(turns, i))); }
     pump(rt);
     for (unsigned i = 0; i < 10; ++i) {
@@ -179,9 +195,7 @@ TEST_F(PriorityInTurn, ReplaysGoBeforeAFlood) {
   repeated.add(take_turn.on({1}, {1})(turns, flood));
   repeated.finish();
   {
-    held_word held{rt};
-    static_cast<void>(rt.submit(held.launch_of(program), {.batch = false}));
-    ASSERT_TRUE(eventually([&] { return rt.pump() && held.started(); }));
+    busy const meanwhile{rt, program};
     for (unsigned i = 0; i < flood; ++i) { static_cast<void>(rt.submit(take_turn.on({1}, {1})(turns, i))); }
     pump(rt);
     static_cast<void>(repeated.replay({.priority = -1}));
@@ -209,12 +223,7 @@ TEST_F(PriorityInTurn, TasksForAnyDeviceFindRoomWhereThereIsNoneForOthers) {
   runtime rt{options(2)};
   test_program const program{rt};
   {
-    held_word one{rt}, other{rt};
-    for (unsigned device = 0; device < 2; ++device) {
-      launch const hold = (device == 0 ? one : other).launch_of(program);
-      static_cast<void>(rt.submit(hold, {.device = device_ordinal{device}, .batch = false}));
-    }
-    ASSERT_TRUE(eventually([&] { return rt.pump() && one.started() && other.started(); }));
+    busy const meanwhile{rt, program};
     std::vector<ticket> flood;
     for (int i = 0; i < 5000; ++i) { flood.push_back(rt.submit(program.nothing.on({1}, {1})())); }
     pump(rt);
@@ -234,12 +243,7 @@ TEST_F(PriorityInTurn, AFloodForAnyDeviceLeavesOthersTheirRoom) {
   test_program const program{rt};
   launch const nothing = program.nothing.on({1}, {1})();
   {
-    held_word one{rt}, other{rt};
-    for (unsigned device = 0; device < 2; ++device) {
-      launch const hold = (device == 0 ? one : other).launch_of(program);
-      static_cast<void>(rt.submit(hold, {.device = device_ordinal{device}, .batch = false}));
-    }
-    ASSERT_TRUE(eventually([&] { return rt.pump() && one.started() && other.started(); }));
+    busy const meanwhile{rt, program};
     for (int i = 0; i < 3000; ++i) { static_cast<void>(rt.submit(nothing, {.priority = i % 2 == 0 ? -1 : -5})); }
     ticket const ordinary = rt.submit(nothing);
     ticket const between = rt.submit(nothing, {.priority = -3});
