@@ -39,27 +39,30 @@ double share_while(std::chrono::milliseconds length, Once const& once) {
   return (taken() - before) / seconds_since(start);
 }
 
-/// Whether each thread but this one sleeps, as the kernel sees it.
-bool others_sleep() {
+/// How often this process's threads but this one have been on a processor.
+unsigned long long turns_of_others() {
+  unsigned long long all = 0;
   for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
     if (thread.path().filename() == std::to_string(gettid())) { continue; }
-    std::ifstream file{thread.path() / "stat"};
-    std::string line;
-    if (!std::getline(file, line)) { continue; }  // has ended since
-    std::size_t const name_ends = line.rfind(')');
-    if (name_ends != std::string::npos && line.compare(name_ends, 3, ") S") != 0) { return false; }
+    std::ifstream file{thread.path() / "schedstat"};
+    unsigned long long ran = 0, waited = 0, turns = 0;
+    if (file >> ran >> waited >> turns) { all += turns + waited; }
   }
-  return true;
+  return all;
 }
 
-/// Until the runtime is idle. On a processor that others use as well, oneTBB's threads look for work for as many turns
-/// as ever and get each turn later: a fixed time would measure these looks as the cost of doing nothing. Threads that
-/// wake from time to time pass here, and are measured.
+/// Until the runtime is idle: no other thread was on a processor, or waited for one, for so long. On a processor that
+/// others use as well, oneTBB's threads look for work for as many turns as ever and get each turn later: a fixed time
+/// would measure these looks as the cost of doing nothing. Threads that wake from time to time never let it settle,
+/// and are measured.
 void settle(lengths const& of) {
   auto const begin = clock::now();
-  do {
+  for (unsigned long long seen = turns_of_others();;) {
     std::this_thread::sleep_for(of.settling);
-  } while (!others_sleep() && clock::now() - begin < of.most_settling);
+    unsigned long long const now = turns_of_others();
+    if (now == seen || clock::now() - begin > of.most_settling) { return; }
+    seen = now;
+  }
 }
 
 /// @param task  Runs the empty kernel and waits for it.

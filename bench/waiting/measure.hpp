@@ -14,8 +14,8 @@ struct lengths {
   int lone = 2000;                            // tasks, one after the other
   std::chrono::milliseconds most_lone{1000};  // but no longer than that
   std::chrono::milliseconds waiting{1000};
-  std::chrono::milliseconds settling{200};  // until workers have left and oneTBB's threads sleep; again while they do not,
-  std::chrono::milliseconds most_settling{10'000};  // but no longer than that
+  std::chrono::milliseconds settling{200};  // until workers have left and oneTBB's threads sleep; again while they do not:
+  std::chrono::milliseconds most_settling{5'000};  // but no longer than that
   std::chrono::milliseconds idle{1000};
   /// As little as shows that it works.
   [[nodiscard]] static lengths quick();
