@@ -25,6 +25,14 @@ CUresult set_event(char const* entry, CUgraphNode handle, CUevent what) noexcept
 
 }  // namespace
 
+FLOTILLA_CPU_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID,
+                                                        CUkernelNodeAttrValue const* value) {
+  // There are none here. Nodes that kernels update are for devices whose host takes long to rewrite one.
+  return with_work<kernel_work>(__func__, handle, [&](graph_node&, kernel_work&) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+  });
+}
+
 FLOTILLA_CPU_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle,
                                                         CUDA_KERNEL_NODE_PARAMS* to) {
   return with_work<kernel_work>(__func__, handle, [&](graph_node& node, kernel_work& work) {

@@ -13,9 +13,10 @@ struct batch_shape {
   std::uint32_t most = 1;   // tasks of a batch, a power of two
   std::uint32_t most_when_full = 1;  // once the device has as many at once as these lanes and chains can be
   std::uint32_t width = 1;  // chains side by side in it
+  std::uint32_t most_in_chain = 1;   // of tasks that are behind one another
   std::uint32_t run = 1;    // of how many behind one another the end is seen together: see graph_template
   std::uint32_t lanes = 8;  // to spread batches over
-  std::uint32_t batches = 4;  // a lane has at most in flight when it gets another: enough to be fed while a pass goes
+  std::uint32_t batches = 4;  // a lane has less in flight when it gets another: enough to be fed while a pass goes
                               // on, few enough that what comes next is not far behind
 };
 
@@ -30,7 +31,7 @@ class kernel_pace {
     bool const known = nanoseconds_ != 0;
     // Where the device's front end was what the chains waited for, their kernels may be of any length up to that: only
     // news of shorter ones is news.
-    float const at_front_end = static_cast<float>(chains) * (shape_.width == 1 ? front_end : front_end_of_many);
+    float const at_front_end = static_cast<float>(chains) * (shape_.width <= 2 ? front_end : front_end_of_many);
     bool const says_little = at_front_end > 0.8F * sample;
     if (known && says_little && sample >= nanoseconds_) {
       // In many chains a short kernel looks as one that is worth them. Fewer are tried, and tell; each time after twice
@@ -75,39 +76,40 @@ class kernel_pace {
   /// Whether one of them may take long: then nothing short should have to wait for it.
   [[nodiscard]] bool lasting() const noexcept { return nanoseconds_ == 0 || nanoseconds_ >= surely_long; }
 
-  /// Short kernels form one chain, which costs host and front end least; longer ones several, and more lanes, so that
+  /// Short kernels form two chains, which costs host and front end least; longer ones several, and more lanes, so that
   /// more of them run at once. Marks on the way let the first of a batch be seen some 50 us after their end, or as
   /// long after it as they took themselves. Kernels from some microseconds on follow one another only where the device
   /// is full. Measured on an H200: docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
     constexpr float lasts = 400'000;  // a batch: what comes next has to wait for it
-    // As good as empty: what counts is how few launches carry them. Six chains of 64 keep the front end of a GPU
-    // busy (185 ns a task; four 236, eight 183); more only make each batch longer.
-    if (nanoseconds < as_good_as_empty) {
-      return {.most = 64, .most_when_full = 64, .width = 1, .run = 64, .lanes = 6, .batches = 2};
-    }
     auto const rows = [nanoseconds](float time) {
       return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time / nanoseconds, 2.0F, 64.0F)));
     };
+    // Sixteen chains keep the front end of a GPU busy with kernels of up to 2.5 us (185 ns a task; eight chains 204, six 217):
+    // more would only make each batch longer.
+    bool const is_short = nanoseconds < sixteen_chains;
     batch_shape made;
-    made.width = nanoseconds < one_chain ? 1 : 4;
+    made.width = is_short ? 2 : 4;
     made.run = rows(seen_late);
     made.most_when_full = std::min(rows(lasts) * made.width, 64u);
+    made.most_in_chain = rows(lasts);
     made.most = nanoseconds < surely_long ? std::min(made.run * made.width, 64u) : made.width;
-    made.lanes = nanoseconds < 1900 ? few_lanes : made.width != 1 && nanoseconds < surely_long ? 16 : 32;
-    made.batches = std::max(4u, 2 * made.most_when_full / (made.run * made.width));
+    made.lanes = is_short ? few_lanes : nanoseconds < surely_long ? 16 : 32;
+    made.batches = std::max(is_short ? 2u : 4u, 2 * made.most_when_full / (made.run * made.width));
     return made;
   }
 
   /// What a mark on the way adds.
   static constexpr std::chrono::nanoseconds a_mark{1500};
+  /// And a device's updating its nodes first.
+  static constexpr std::chrono::nanoseconds an_update{3000};
 
  private:
   static constexpr float as_good_as_empty = 1300;
   static constexpr float short_enough = 1000;
   static constexpr std::uint32_t few_lanes = 8;
-  static constexpr float one_chain = 3500;  // up to here 32 of them at once are enough
+  static constexpr float sixteen_chains = 3000;  // with what is between two of a chain: up to here so many are enough
   static constexpr float surely_long = 8000;  // no first look is that wrong
   static constexpr std::uint32_t most_patience = 1 << 20;
   // What a batch takes besides its kernels, and what the front end takes for one of them, on an H200.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch/core.hpp"
+#include "dispatch/graph_memory.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -14,7 +15,7 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
       lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
       events_(context, CU_EVENT_DISABLE_TIMING),
       blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this),
-      templates_(context), probe_(context) {
+      templates_(context), updated_(context), probe_(context) {
   context::lease held = gate.take();
   context::current_scope const scope{held};
   try {
@@ -29,7 +30,9 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     }
     driver::check(context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
                   context.subject());
-    if (info.kind == device_kind::gpu) { marker_.create(context); }
+    own_kernels_.create(context);
+    if (own_kernels_.marker() != nullptr) { reserve_graph_memory(context, own_kernels_.marker(), memory_stream_); }
+    updated_.use(own_kernels_.updater());
   } catch (...) {
     destroy_resources();
     throw;
@@ -41,8 +44,9 @@ device_queue::~device_queue() = default;
 void device_queue::destroy_resources() noexcept {
   staging_.destroy();
   templates_.destroy();
+  updated_.destroy();
   owner.parts.destroy_all_of(index);
-  marker_.destroy(context);
+  own_kernels_.destroy(context);
   probe_.destroy();
   events_.destroy();
   blocking_events_.destroy();

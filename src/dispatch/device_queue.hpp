@@ -20,7 +20,6 @@
 #include "context/lease.hpp"
 #include "dispatch/batch_shape.hpp"
 #include "dispatch/drainer.hpp"
-#include "dispatch/end_marker.hpp"
 #include "dispatch/event_pool.hpp"
 #include "dispatch/failure.hpp"
 #include "dispatch/graph_template.hpp"
@@ -29,10 +28,12 @@
 #include "dispatch/lane_plan.hpp"
 #include "dispatch/launch_stage.hpp"
 #include "dispatch/leveled_tasks.hpp"
+#include "dispatch/own_kernels.hpp"
 #include "dispatch/pace_probe.hpp"
 #include "dispatch/recorded_part.hpp"
 #include "dispatch/slot_pool.hpp"
 #include "dispatch/staging.hpp"
+#include "dispatch/updated_templates.hpp"
 
 namespace flotilla::dispatch {
 
@@ -187,6 +188,13 @@ class device_queue {
   void launched_batch(lane& on, lane::batch const& batch);
   /// What is to write the number of such a batch: see end_node.
   [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
+  /// A template that the device updates, for the first of `tasks`; null where there is none, or it would not do.
+  [[nodiscard]] graph_template* updated_for(lane const& on, std::span<slot_address const> tasks, launch_stage const& of,
+                                            std::uint32_t size);
+  /// Of launches of one kernel: whether they differ only in what a device can change.
+  [[nodiscard]] bool same_form(std::span<slot_address const> tasks) const noexcept;
+  [[nodiscard]] CUresult fill(graph_template& by, std::uint32_t node, slot_address address);
+  void give_back(graph_template& done) noexcept;
   /// The launch as a node; valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& parameters_of(slot_address address);
 
@@ -238,6 +246,7 @@ class device_queue {
     std::array<unsigned, urgencies> filling{};  // of each level, the lane whose stage takes what waits for nothing
     std::size_t in_flight = 0;         // launches given to lanes and not ended
     std::size_t urgent_in_flight = 0;  // those that are urgent
+    bool has_urgent_lanes = false;     // that were used once
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::vector<kernel_pace> paces;    // by kernel
@@ -247,7 +256,8 @@ class device_queue {
   } driving_;
   staging staging_;
   template_pool templates_;
-  end_marker marker_;
+  updated_templates updated_;
+  own_kernels own_kernels_;
   pace_probe probe_;
 
   // Written by the holder, read by anybody.

@@ -93,7 +93,8 @@ void device_queue::look_at_pace() {
   // A CPU device has kernels wait for each other where a GPU runs them side by side.
   bool const in_turn = info.kind == device_kind::cpu;
   if (auto const seen = probe_.result(*page)) {
-    auto const took = seen->took - (seen->marks - 1) * kernel_pace::a_mark;
+    auto const took = seen->took - (seen->marks - 1) * kernel_pace::a_mark -
+                      (seen->updated ? kernel_pace::an_update : std::chrono::nanoseconds{0});
     pace_of(seen->kernel).note(in_turn ? took / seen->chains : took, seen->depth, in_turn ? 1 : seen->chains);
   } else if (auto const open = in_turn ? std::nullopt : probe_.still_open(*page)) {
     pace_of(open->kernel).note_open(open->took, open->depth, open->behind);
@@ -140,7 +141,7 @@ bool device_queue::retire() {
         driving_.in_flight -= done->count;
         if (lane_plan::level_of(each.index()) != 0) { driving_.urgent_in_flight -= done->count; }
         if (done->lasting) { --driving_.lasting; }
-        if (done->by != nullptr) { templates_.give_back(*done->by); }
+        if (done->by != nullptr) { give_back(*done->by); }
       }
       if (any != 0) {
         // How much of the common work to take ahead: enough to stay busy, little enough to leave the

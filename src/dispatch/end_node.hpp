@@ -14,7 +14,7 @@ namespace flotilla::dispatch {
 class end_node {
  public:
   /// Adds it to `graph`, behind `behind`.
-  /// @param marker  The kernel that writes, see end_marker; null: a memory operation of the driver's, which is seen
+  /// @param marker  The kernel that writes, see own_kernels; null: a memory operation of the driver's, which is seen
   ///                sooner and keeps others waiting.
   /// @throws driver_error
   void add(context::floating_context const& context, CUgraph graph, std::span<CUgraphNode const> behind,

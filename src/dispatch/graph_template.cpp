@@ -8,36 +8,65 @@
 
 namespace flotilla::dispatch {
 
-graph_template::graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width,
-                               std::uint32_t run, CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter,
-                               CUfunction marker)
-    : context_(context), width_(width), run_(run), marked_(marker != nullptr), nodes_(size) {
+graph_template::graph_template(context::floating_context const& context, shape const& wanted,
+                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
+                               updating const* update)
+    : context_(context), shape_(wanted), marked_(marker != nullptr), family_(update != nullptr ? update->family : 0),
+      nodes_(wanted.size) {
   try {
-    build(any, counter, marker);
+    build(any, counter, marker, update);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
+void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
+                           updating const* update) {
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
   driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
-  std::uint32_t const rows = size() / width_;
-  CUgraphNode last_mark = nullptr;  // what the next row stands behind, where it is not the row before
+  std::uint32_t const rows = size() / width();
+  // What the next row stands behind, where it is not the row before.
+  CUgraphNode ahead = update != nullptr ? add_update(*update) : nullptr;
   for (std::uint32_t row = 0; row < rows; ++row) {
-    for (std::uint32_t i = row * width_; i < (row + 1) * width_; ++i) {
-      CUgraphNode const behind = last_mark != nullptr ? last_mark : row != 0 ? nodes_[i - width_] : nullptr;
+    for (std::uint32_t i = row * width(); i < (row + 1) * width(); ++i) {
+      CUgraphNode const behind = ahead != nullptr ? ahead : row != 0 ? nodes_[i - width()] : nullptr;
       driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &behind, behind != nullptr ? 1 : 0, &any),
                     "cuGraphAddKernelNode", subject);
+      if (update != nullptr) { have_updated(i); }
     }
-    last_mark = nullptr;
-    if ((row + 1) % run_ != 0 && row + 1 != rows) { continue; }
-    marks_.emplace_back().add(context_, graph_, {&nodes_[row * width_], width_}, counter, marker);
-    last_mark = marks_.back().node();
+    ahead = nullptr;
+    if ((row + 1) % run() != 0 && row + 1 != rows) { continue; }
+    marks_.emplace_back().add(context_, graph_, {&nodes_[row * width()], width()}, counter, marker);
+    ahead = marks_.back().node();
   }
   driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
+  // A graph that updates itself has to be on the device before it is launched.
+  if (update != nullptr) { driver::check(api.graph_upload(exec_, update->stream), "cuGraphUpload", subject); }
+}
+
+CUgraphNode graph_template::add_update(updating const& by) {
+  records_ = std::make_unique<node_records>(context_, size(), by.argument_bytes);
+  CUDA_KERNEL_NODE_PARAMS update{};
+  update.func = by.updater;
+  update.gridDimX = update.gridDimY = update.gridDimZ = 1;
+  update.blockDimX = size();
+  update.blockDimY = update.blockDimZ = 1;
+  update.kernelParams = records_->parameters();
+  CUgraphNode made = nullptr;
+  driver::check(context_.api().graph_add_kernel_node(&made, graph_, nullptr, 0, &update), "cuGraphAddKernelNode",
+                context_.subject());
+  return made;
+}
+
+void graph_template::have_updated(std::uint32_t i) {
+  CUlaunchAttributeValue wanted{};
+  wanted.deviceUpdatableKernelNode.deviceUpdatable = 1;
+  driver::check(context_.api().graph_kernel_node_set_attribute(
+                    nodes_[i], CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &wanted),
+                "cuGraphKernelNodeSetAttribute", context_.subject());
+  records_->attach(i, wanted.deviceUpdatableKernelNode.devNode);
 }
 
 graph_template::~graph_template() { destroy(); }
@@ -46,6 +75,7 @@ void graph_template::destroy() noexcept {
   driver::table const& api = context_.api();
   if (exec_ != nullptr) { api.graph_exec_destroy(std::exchange(exec_, nullptr)); }
   if (graph_ != nullptr) { api.graph_destroy(std::exchange(graph_, nullptr)); }
+  if (records_ != nullptr) { records_->unregister(); }
 }
 
 CUresult graph_template::set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept {
@@ -59,6 +89,10 @@ CUresult graph_template::set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& wha
 }
 
 CUresult graph_template::disable(std::uint32_t i) noexcept {
+  if (records_ != nullptr) {
+    records_->disable(i);
+    return CUDA_SUCCESS;
+  }
   std::uint64_t const bit = std::uint64_t{1} << i;
   if ((disabled_ & bit) != 0) { return CUDA_SUCCESS; }
   CUresult const answer = context_.api().graph_node_set_enabled(exec_, nodes_[i], 0);
@@ -67,11 +101,13 @@ CUresult graph_template::disable(std::uint32_t i) noexcept {
 }
 
 CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept {
-  for (std::uint32_t i = 0; i < marks(); ++i) {
-    CUresult const answer = marks_[i].set(context_, exec_, counter, first + i);
-    if (answer != CUDA_SUCCESS) { return answer; }
+  CUresult answer = CUDA_SUCCESS;
+  for (std::uint32_t i = 0; i < marks() && answer == CUDA_SUCCESS; ++i) {
+    answer = marks_[i].set(context_, exec_, counter, first + i);
   }
-  return context_.api().graph_launch(exec_, stream);
+  if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, stream); }
+  if (answer != CUDA_SUCCESS && records_ != nullptr) { records_->forget(); }
+  return answer;
 }
 
 namespace {
@@ -100,7 +136,8 @@ graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, std
   run = std::min(run, size / width);
   std::vector<graph_template*>& free = free_of(size, width, run, marker != nullptr);
   if (free.empty()) {
-    all_.push_back(std::make_unique<graph_template>(context_, size, width, run, any, counter, marker));
+    all_.push_back(std::make_unique<graph_template>(context_, graph_template::shape{size, width, run}, any, counter,
+                                                    marker));
     free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }

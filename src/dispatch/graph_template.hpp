@@ -1,5 +1,5 @@
 #pragma once
-// CUDA graphs that are instantiated once and rewritten for every batch.
+// CUDA graphs that are instantiated once and filled anew for every batch.
 
 #include <cuda.h>
 
@@ -10,48 +10,77 @@
 
 #include "context/floating_context.hpp"
 #include "dispatch/end_node.hpp"
+#include "dispatch/node_records.hpp"
 
 namespace flotilla::dispatch {
 
 /// `size` kernel nodes in `width` chains side by side. The nodes one behind the other are rows; behind every `run` of
 /// them, and behind the last, stands a mark, which writes the lane's next number: so a batch can be long, for the launch
 /// costs more than the nodes, and yet the first of its tasks are seen soon. Sizes, widths and runs are powers of two.
+///
+/// Nodes are filled in one of two ways. *Rewritten* by the driver they may hold any launch. *Updated* by the device itself
+/// they hold launches of one kernel, in blocks of one shape (see node_records): that costs the host a tenth.
 /// Only the holder of the device's lease, with the context current.
 class graph_template {
  public:
+  struct shape {
+    std::uint32_t size;
+    std::uint32_t width;
+    std::uint32_t run;
+    auto operator<=>(shape const&) const = default;
+  };
+  /// How the device updates one.
+  struct updating {
+    CUfunction updater;
+    std::uint32_t argument_bytes;
+    CUstream stream;          // where it will be launched first
+    std::uint32_t family;     // for who made it
+  };
+
   /// All nodes hold `any` at first: a launch that is valid.
   /// @param marker  What writes the number: see end_node.
-  /// @throws driver_error
-  graph_template(context::floating_context const& context, std::uint32_t size, std::uint32_t width, std::uint32_t run,
-                 CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker);
+  /// @param update  Null: the driver rewrites it.
+  /// @throws driver_error, std::bad_alloc
+  graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
+                 CUdeviceptr counter, CUfunction marker, updating const* update = nullptr);
   ~graph_template();
   graph_template(graph_template const&) = delete;
   graph_template& operator=(graph_template const&) = delete;
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
-  [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
-  [[nodiscard]] std::uint32_t run() const noexcept { return run_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return shape_.size; }
+  [[nodiscard]] std::uint32_t width() const noexcept { return shape_.width; }
+  [[nodiscard]] std::uint32_t run() const noexcept { return shape_.run; }
   [[nodiscard]] bool marked() const noexcept { return marked_; }
   [[nodiscard]] std::uint32_t marks() const noexcept { return static_cast<std::uint32_t>(marks_.size()); }
   /// The mark behind node `i`.
-  [[nodiscard]] std::uint32_t mark_of(std::uint32_t i) const noexcept { return i / width_ / run_; }
+  [[nodiscard]] std::uint32_t mark_of(std::uint32_t i) const noexcept { return i / width() / run(); }
+  [[nodiscard]] bool updated() const noexcept { return records_ != nullptr; }
+  [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
 
-  /// Has node `i` hold this launch from the next `launch` on. One that is in flight keeps what it had.
+  /// Of one that is rewritten. Has node `i` hold this launch from the next `launch` on. One that is in flight keeps what it had.
   /// Other than CUDA_SUCCESS, the node still holds an earlier task: `disable` it.
   [[nodiscard]] CUresult set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept;
+  /// Of one that is updated: the same, for a launch that its kernel and its blocks are right for. It must not be in flight.
+  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept {
+    records_->put(i, grid, arguments);
+  }
   /// Node `i` does nothing until it is set again.
   [[nodiscard]] CUresult disable(std::uint32_t i) noexcept;
   /// Puts it into the stream. Its marks write `first` and the numbers after it to `counter`.
   [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept;
 
  private:
-  void build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker);
+  void build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker, updating const* update);
+  /// Behind the kernel that updates them.
+  [[nodiscard]] CUgraphNode add_update(updating const& by);
+  void have_updated(std::uint32_t i);
   void destroy() noexcept;
 
   context::floating_context const& context_;
-  std::uint32_t width_;
-  std::uint32_t run_;
+  shape shape_;
   bool marked_;
+  std::uint32_t family_ = 0;
+  std::unique_ptr<node_records> records_;  // null: rewritten
   std::uint64_t disabled_ = 0;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
@@ -59,7 +88,7 @@ class graph_template {
   std::vector<end_node> marks_;
 };
 
-/// The templates of one device that are not in flight, by their shape; made as they are needed. A template belongs
+/// The templates of one device that are rewritten and not in flight, by their shape; made as they are needed. A template belongs
 /// to no lane: whichever is free carries the next batch.
 class template_pool {
  public:

@@ -20,12 +20,55 @@ std::uint32_t template_size(std::uint32_t tasks) noexcept {
 }
 // Up to here a batch is somebody's few tasks, and what counts is when they are seen to end.
 constexpr std::uint32_t few = 8;
+
+// What the driver would check, were it asked: every GPU takes so much.
+bool is_valid_grid(std::uint32_t const (&grid)[3]) noexcept {
+  return grid[0] != 0 && grid[1] != 0 && grid[2] != 0 && grid[0] <= 0x7fff'ffff && grid[1] <= 0xffff && grid[2] <= 0xffff;
+}
 }  // namespace
 
 CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
   // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long.
   bool const soonest = size <= few && !of.lasting && driving_.lasting == 0;
-  return soonest ? nullptr : marker_.function();
+  return soonest ? nullptr : own_kernels_.marker();
+}
+
+bool device_queue::same_form(std::span<slot_address const> tasks) const noexcept {
+  slot const& first = owner.at(tasks[0]);
+  return std::all_of(tasks.begin(), tasks.end(), [&](slot_address const address) {
+    slot const& each = owner.at(address);
+    return std::equal(each.block, each.block + 3, first.block) && each.shared_bytes == first.shared_bytes &&
+           is_valid_grid(each.grid);
+  });
+}
+
+graph_template* device_queue::updated_for(lane const& on, std::span<slot_address const> tasks, launch_stage const& of,
+                                          std::uint32_t size) {
+  bool const worth_it = size >= updated_templates::fewest_nodes && !of.ordered;  // a chain takes the device longer anyway
+  if (!worth_it || !updated_.usable() || of.kernel == launch_stage::no_kernel) { return nullptr; }
+  std::uint32_t const bytes = owner.table.kernels[of.kernel].argument_bytes;
+  if (bytes > node_records::most_argument_bytes || !same_form(tasks.first(std::min<std::size_t>(size, tasks.size())))) {
+    return nullptr;
+  }
+  slot const& first = owner.at(tasks[0]);
+  std::uint32_t const width = std::min(of.width, size);
+  launch_form const form{{size, width, std::min(of.run, size / width)},
+                         of.kernel,
+                         {first.block[0], first.block[1], first.block[2]},
+                         first.shared_bytes};
+  return updated_.take(form, parameters_of(tasks[0]), bytes, on.counter(), marker_for(of, size), on.stream(),
+                       driving_.in_flight == 0);
+}
+
+CUresult device_queue::fill(graph_template& by, std::uint32_t node, slot_address address) {
+  if (!by.updated()) { return by.set(node, parameters_of(address)); }
+  slot const& of = owner.at(address);
+  by.put(node, {of.grid[0], of.grid[1], of.grid[2]}, of.large ? owner.side(address).arguments.get() : of.bytes);
+  return CUDA_SUCCESS;
+}
+
+void device_queue::give_back(graph_template& done) noexcept {
+  done.updated() ? updated_.give_back(done) : templates_.give_back(done);
 }
 
 CUDA_KERNEL_NODE_PARAMS const& device_queue::parameters_of(slot_address address) {
@@ -51,8 +94,8 @@ CUDA_KERNEL_NODE_PARAMS const& device_queue::parameters_of(slot_address address)
 std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of,
                                        bool& refused) {
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
-  graph_template* by = nullptr;
-  try {
+  graph_template* by = updated_for(on, tasks, of, size);
+  if (by == nullptr) try {
     by = &templates_.take(size, std::min(of.width, size), of.run, parameters_of(tasks[0]), on.counter(),
                           marker_for(of, size));
   } catch (driver_error const& why) {
@@ -69,7 +112,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   bool whole = true;  // whether every node holds its task, or nothing
   for (std::uint32_t i = 0; i < size; ++i) {
     if (i < used) {
-      CUresult const answer = by->set(i, parameters_of(tasks[i]));
+      CUresult const answer = fill(*by, i, tasks[i]);
       if (answer == CUDA_SUCCESS) {
         lane::batch& part = *parts[by->mark_of(i)];
         part.tasks[part.count++] = tasks[i];
@@ -93,7 +136,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
       auto const busy = static_cast<std::uint32_t>(std::popcount(launching));
       probe_.end(on.stream(), {of.kernel, depth, busy * by->width(), by->marks(), on.index(), all.back()->number,
                                on.in_flight() - all.size(), begun,
-                               std::chrono::steady_clock::now() - begun});
+                               std::chrono::steady_clock::now() - begun, by->updated()});
     }
     all.back()->by = by;
     on.finish_itself();
@@ -108,7 +151,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
       singly.insert(singly.end(), part->tasks.begin(), part->tasks.begin() + part->count);
     }
     on.cancel();
-    if (whole) { templates_.give_back(*by); }  // one that may hold earlier tasks is never used again
+    if (whole) { give_back(*by); }  // one that may hold earlier tasks is never used again
     if (whole) { owner.note(answer, *this); }
     for (slot_address const each : singly) { launch_anew(each, on); }
   }

@@ -1,35 +1,15 @@
 #include "dispatch/lane.hpp"
 
 #include <cassert>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
-#include "driver/check.hpp"
-
 namespace flotilla::dispatch {
 
-namespace {
-constexpr std::size_t page_bytes = 4096;  // what the driver pins
-}
-
-completion_page::completion_page(context::floating_context const& context, unsigned lanes) : context_(context) {
-  std::size_t const bytes = (lanes * stride * sizeof(std::uint64_t) + page_bytes - 1) / page_bytes * page_bytes;
-  host_.reset(static_cast<std::uint64_t*>(std::aligned_alloc(page_bytes, bytes)));
-  if (host_ == nullptr) { throw std::bad_alloc(); }
-  for (std::size_t i = 0; i < bytes / sizeof(std::uint64_t); ++i) { host_.get()[i] = first_number; }
-  driver::table const& api = context.api();
-  driver::check(api.mem_host_register(host_.get(), bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-                "cuMemHostRegister", context.subject());
-  registered_ = true;
-  if (CUresult const answer = api.mem_host_get_device_pointer(&device_, host_.get(), 0); answer != CUDA_SUCCESS) {
-    unregister();
-    driver::check(answer, "cuMemHostGetDevicePointer", context.subject());
-  }
-}
-
-void completion_page::unregister() noexcept {
-  if (std::exchange(registered_, false)) { context_.api().mem_host_unregister(host_.get()); }
+completion_page::completion_page(context::floating_context const& context, unsigned lanes)
+    : memory_(context, lanes * stride * sizeof(std::uint64_t)),
+      numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())) {
+  for (unsigned lane = 0; lane < lanes; ++lane) { numbers_[lane * stride] = first_number; }
 }
 
 lane::lane(context::floating_context const& context, completion_page& page, unsigned index)

@@ -7,18 +7,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "context/floating_context.hpp"
+#include "dispatch/mapped_memory.hpp"
 #include "dispatch/slot.hpp"
 
 namespace flotilla::dispatch {
 
-/// Pinned memory with a 64-bit counter per lane of a device, a line each, written by the device and read
-/// by whoever waits. The memory is ours and only registered with the driver: tickets may look at their
-/// numbers when the context is gone.
+/// Mapped memory with a 64-bit counter per lane of a device, a line each, written by the device and read
+/// by whoever waits; by tickets also when the context is gone.
 class completion_page {
  public:
   /// With the context current. @throws driver_error
@@ -26,33 +24,28 @@ class completion_page {
   completion_page(completion_page const&) = delete;
   completion_page& operator=(completion_page const&) = delete;
   /// With the context current, when no lane is left. The numbers stay.
-  void unregister() noexcept;
+  void unregister() noexcept { memory_.unregister(); }
   /// All counters begin here: 0, but for tests of what happens when 32 bits are full.
   static inline std::uint64_t first_number = 0;
 
   /// How far lane `lane` is: every number up to this one is done, and what was done is seen.
   [[nodiscard]] std::uint64_t number(unsigned lane) const noexcept {
-    return std::atomic_ref<std::uint64_t>{host_.get()[lane * stride]}.load(std::memory_order_acquire);
+    return std::atomic_ref<std::uint64_t>{numbers_[lane * stride]}.load(std::memory_order_acquire);
   }
   /// The host's own hand, where the device could not be asked to write.
   void raise(unsigned lane, std::uint64_t number) noexcept {
-    std::atomic_ref<std::uint64_t> const counter{host_.get()[lane * stride]};
+    std::atomic_ref<std::uint64_t> const counter{numbers_[lane * stride]};
     std::uint64_t seen = counter.load(std::memory_order_relaxed);
     while (seen < number && !counter.compare_exchange_weak(seen, number, std::memory_order_release)) {}
   }
   [[nodiscard]] CUdeviceptr device_address(unsigned lane) const noexcept {
-    return device_ + lane * stride * sizeof(std::uint64_t);
+    return memory_.device() + lane * stride * sizeof(std::uint64_t);
   }
 
  private:
   static constexpr std::size_t stride = 8;  // a line
-  struct free_memory {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
-  context::floating_context const& context_;
-  std::unique_ptr<std::uint64_t, free_memory> host_;
-  bool registered_ = false;
-  CUdeviceptr device_ = 0;
+  mapped_memory memory_;
+  std::uint64_t* numbers_;
 };
 
 class graph_template;

@@ -16,6 +16,7 @@ struct launch_stage {
   std::array<slot_address, lane::most_tasks> tasks;
   std::uint32_t count = 0;
   std::uint32_t most = 1;      // tasks
+  std::uint32_t most_in_chain = 1;  // the same, once they run behind one another
   std::uint32_t width = 1;     // chains side by side; 1 where one of the tasks is to run behind another
   std::uint32_t run = 1;       // of how many behind one another the end is seen together
   std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one

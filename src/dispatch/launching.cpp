@@ -20,13 +20,16 @@ kernel_pace& device_queue::pace_of(std::uint32_t kernel) {
 unsigned device_queue::emptiest_lane(batch_shape const& shape, urgency level) const noexcept {
   lane_range const of = lane_plan::launches_of(level);
   unsigned const lanes = std::min({of.count, static_cast<unsigned>(shape.lanes), lanes_});
+  // Streams share hardware connections, a process has eight, and what waits in one behind something else keeps all of its
+  // connection waiting, whatever their priorities: once there are urgent lanes nothing waits behind a batch in others.
+  std::size_t const most = level == 0 && driving_.has_urgent_lanes ? 1 : shape.batches;
   unsigned best = no_lane;
   // The next in turn where they are even; of an urgent level the same again, for the others may have no stream yet.
   unsigned const first = driving_.filling[level] - of.first + (level == 0 ? 1 : 0);
   for (unsigned i = 0; i < lanes; ++i) {
     unsigned const candidate = of.first + (first + i) % lanes;
     std::size_t const busy = driving_.lanes[candidate]->in_flight();
-    if (busy >= shape.batches || driving_.stages[candidate].count != 0) { continue; }
+    if (busy >= most || driving_.stages[candidate].count != 0) { continue; }
     if (best == no_lane || busy < driving_.lanes[best]->in_flight()) { best = candidate; }
     if (busy == 0) { break; }
   }
@@ -47,9 +50,9 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   if (follows != no_lane) {
     // Behind a task that is staged, in its batch, order costs nothing. One chain, and no longer than is well.
     launch_stage& with = driving_.stages[follows];
-    std::uint32_t const most = std::min(with.most / with.width, shape.most_when_full / shape.width);
+    std::uint32_t const most = std::min(with.most_in_chain, shape.most_in_chain);
     if (!alone && waits.empty() && with.count < most && lane_plan::level_of(follows) == of.level) {
-      with.most = most;
+      with.most = with.most_in_chain = most;
       with.width = 1;
       with.run = std::min(with.run, shape.run);
       with.ordered = true;
@@ -81,6 +84,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
         current.count < std::min(current.most, most_of(shape))) {
       launch_stage& with = driving_.stages[filling];
       with.most = std::min(current.most, most_of(shape));
+      with.most_in_chain = std::min(current.most_in_chain, shape.most_in_chain);
       with.run = std::min(current.run, shape.run);
       stage(address, filling);
       return;
@@ -101,6 +105,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   launch_stage& fresh = driving_.stages[lane_number];
   fresh.most = most_of(shape);
   fresh.width = shape.width;
+  fresh.most_in_chain = shape.most_in_chain;
   fresh.run = shape.run;
   fresh.kernel = of.kernel;
   fresh.behind = !waits.empty();

@@ -11,7 +11,7 @@ std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan,
                                                    std::span<recorded_action const> actions) {
   lane const& any = *driving_.lanes.front();
   auto made = std::make_shared<recorded_part>(
-    context, recorded_part::making{plan, actions, owner.table, any.counter(), marker_.function()});
+    context, recorded_part::making{plan, actions, owner.table, any.counter(), own_kernels_.marker()});
   // So that the first replay need not. A device that has no room for it now says so when it is launched.
   owner.note(made->upload(any.stream()), *this);
   return made;

@@ -92,10 +92,12 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
 }
 
 bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task) {
-  if (CUresult const answer = on.open(priority_of(lane_plan::level_of(on.index()))); answer != CUDA_SUCCESS) {
+  urgency const level = lane_plan::level_of(on.index());
+  if (CUresult const answer = on.open(priority_of(level)); answer != CUDA_SUCCESS) {
     fail(task, answer, "cuStreamCreateWithPriority");
     return false;
   }
+  driving_.has_urgent_lanes = driving_.has_urgent_lanes || level != 0;
   for (end_mark const& each : waits) {
     if (each.device() == index && each.lane() == on.index()) { continue; }  // in order already
     if (owner.queue(each.device()).page->number(each.lane()) >= each.number()) { continue; }

@@ -21,7 +21,8 @@ TEST(BatchShape, BeginsWithOne) {
 // requirement: short kernels chain, long ones spread
 TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(500).most, 64u);
-  EXPECT_EQ(shape_for(500).width, 1u);
+  EXPECT_EQ(shape_for(500).width, 2u);
+  EXPECT_EQ(shape_for(500).most_in_chain, 64u);
   EXPECT_EQ(shape_for(5000).width, 4u);
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
   EXPECT_LT(shape_for(5000).lanes, shape_for(50'000).lanes);
@@ -43,6 +44,7 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
     EXPECT_LE(shape.most, template_pool::most_size);
     EXPECT_LE(shape.width, template_pool::most_width);
     EXPECT_LE(shape.width, shape.most);
+    EXPECT_LE(shape.most_in_chain, lane::most_tasks);
     EXPECT_LE(shape.lanes, lane_plan::launch_lanes);
   }
 }
@@ -114,13 +116,13 @@ TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
   pace.note(nanoseconds{4000 + 5000}, 1, 1);
   ASSERT_EQ(pace.shape().width, 4u);
   for (int i = 0; i < 8; ++i) { pace.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
-  EXPECT_EQ(pace.shape().width, 1u) << "to see how long it takes where little else is in its way";
+  EXPECT_EQ(pace.shape().width, 2u) << "to see how long it takes where little else is in its way";
   see(pace, 600);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
   kernel_pace long_one;
   long_one.note(nanoseconds{4000 + 5000}, 1, 1);
   for (int i = 0; i < 8; ++i) { long_one.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
-  for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 64 * 5500}, 64, 6); }
+  for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 32 * 5500}, 32, 16); }
   EXPECT_EQ(long_one.shape().width, 4u) << "that was worth them";
   for (int i = 0; i < 15; ++i) { long_one.note(nanoseconds{4000 + 16 * 6500}, 16, 32); }
   EXPECT_EQ(long_one.shape().width, 4u) << "and is not doubted again so soon";

@@ -1,0 +1,48 @@
+#include "dispatch/node_records.hpp"
+
+#include <cstring>
+
+namespace flotilla::dispatch {
+
+node_records::node_records(context::floating_context const& context, std::uint32_t count, std::uint32_t argument_bytes)
+    : count_(count), argument_bytes_(argument_bytes),
+      stride_(static_cast<std::uint32_t>(sizeof(record)) + (argument_bytes + 15) / 16 * 16),
+      states_(count), memory_(context, std::size_t{count} * stride_), address_(memory_.device()),
+      parameters_{&address_, &count_, &stride_, &argument_bytes_} {}
+
+node_records::record& node_records::at(std::uint32_t i) noexcept {
+  return *reinterpret_cast<record*>(memory_.host() + std::size_t{i} * stride_);
+}
+
+void node_records::attach(std::uint32_t i, CUgraphDeviceNode node) noexcept {
+  at(i).node = reinterpret_cast<std::uint64_t>(node);
+}
+
+void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept {
+  record& to = at(i);
+  state& held = states_[i];
+  std::uint32_t what = argument_bytes_ != 0 ? set_arguments : 0;
+  if (held.grid != grid) {
+    what |= set_grid;
+    to.grid = held.grid = grid;
+  }
+  if (!held.known || !held.runs) {
+    what |= set_enabled | enabled;
+    held.known = held.runs = true;
+  }
+  to.what = what;
+  std::memcpy(&to + 1, arguments, argument_bytes_);
+}
+
+void node_records::disable(std::uint32_t i) noexcept {
+  state& held = states_[i];
+  at(i).what = held.known && !held.runs ? 0 : set_enabled;
+  held.known = true;
+  held.runs = false;
+}
+
+void node_records::forget() noexcept {
+  for (state& each : states_) { each = {}; }
+}
+
+}  // namespace flotilla::dispatch

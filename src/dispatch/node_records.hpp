@@ -1,0 +1,72 @@
+#pragma once
+// What the device itself writes into the nodes of a graph, just before they run.
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "context/floating_context.hpp"
+#include "dispatch/mapped_memory.hpp"
+
+namespace flotilla::dispatch {
+
+/// To have the driver rewrite a node costs the host 100 to 300 ns, with a lock that all devices of the process share; to
+/// write down here what the node is to hold, some 10. The graph's first node is a kernel (own_kernels::updater) that
+/// carries it over. What cannot be changed so is a node's function, its block and its shared memory.
+///
+/// Only the holder of the device's lease, and only while no launch of the graph is in flight.
+class node_records {
+ public:
+  /// With the context current. @throws driver_error, std::bad_alloc
+  node_records(context::floating_context const& context, std::uint32_t count, std::uint32_t argument_bytes);
+  void unregister() noexcept { memory_.unregister(); }
+
+  /// The parameters of the kernel that carries them over, as long as this lives.
+  [[nodiscard]] void** parameters() noexcept { return parameters_.data(); }
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+  /// Record `i` is for that node.
+  void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;
+  /// The node holds these from the next launch on, and runs.
+  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept;
+  /// The node does nothing from the next launch on, until `put`.
+  void disable(std::uint32_t i) noexcept;
+  /// What was written down was not carried over: the launch was refused.
+  void forget() noexcept;
+
+  static constexpr std::uint32_t most_argument_bytes = 256;
+
+ private:
+  // Read by the device: see own_kernels.
+  struct record {
+    std::uint64_t node;
+    std::uint32_t what;
+    std::array<std::uint32_t, 3> grid;
+    std::uint64_t unused;
+  };
+  static_assert(sizeof(record) == 32);
+  static constexpr std::uint32_t set_arguments = 1;
+  static constexpr std::uint32_t set_grid = 2;
+  static constexpr std::uint32_t set_enabled = 4;
+  static constexpr std::uint32_t enabled = 8;
+  /// What the node is known to hold.
+  struct state {
+    std::array<std::uint32_t, 3> grid{};  // zeros: not known
+    bool runs = true;
+    bool known = false;                   // whether `runs` is
+  };
+  [[nodiscard]] record& at(std::uint32_t i) noexcept;
+
+  std::uint32_t count_;
+  std::uint32_t argument_bytes_;
+  std::uint32_t stride_;
+  std::vector<state> states_;
+  mapped_memory memory_;
+  CUdeviceptr address_;
+  std::array<void*, 4> parameters_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,147 @@
+#include "dispatch/own_kernels.hpp"
+
+#include <string>
+#include <utility>
+
+namespace flotilla::dispatch {
+
+namespace {
+
+constexpr char marker_head[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+)";
+
+// The release at system scope is what lets the host, once it has read the number, read what the kernels before wrote to
+// its memory.
+constexpr char marker_code[] = R"(
+.visible .entry flotilla_end(.param .u64 counter, .param .u64 number)
+.maxntid 1
+{
+  .reg .u64 %to, %value;
+  ld.param.u64 %to, [counter];
+  ld.param.u64 %value, [number];
+  st.release.sys.global.u64 [%to], %value;
+  ret;
+}
+)";
+
+constexpr char updater_head[] = R"(
+.version 8.4
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 answer) cudaGraphKernelNodeSetParam
+  (.param .b64 node, .param .b64 offset, .param .b64 value, .param .b64 size);
+.extern .func (.param .b32 answer) cudaGraphKernelNodeSetGridDim
+  (.param .b64 node, .param .align 4 .b8 grid[12]);
+.extern .func (.param .b32 answer) cudaGraphKernelNodeSetEnabled
+  (.param .b64 node, .param .b32 enable);
+)";
+
+// A record: node (8 bytes), what (4), grid (12), unused (8), arguments. What: see node_records.
+constexpr char updater_code[] = R"(
+.visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride, .param .u32 argument_bytes)
+{
+  .reg .pred %p;
+  .reg .u32 %index, %limit, %step, %bytes, %what, %bit, %x, %y, %z;
+  .reg .u64 %base, %offset, %mine, %node, %arguments, %size;
+
+  ld.param.u64 %base, [records];
+  ld.param.u32 %limit, [count];
+  ld.param.u32 %step, [stride];
+  ld.param.u32 %bytes, [argument_bytes];
+  mov.u32 %index, %tid.x;
+  setp.ge.u32 %p, %index, %limit;
+  @%p bra done;
+  mul.wide.u32 %offset, %index, %step;
+  add.u64 %mine, %base, %offset;
+  ld.global.u64 %node, [%mine];
+  ld.global.u32 %what, [%mine+8];
+
+  and.b32 %bit, %what, 1;
+  setp.eq.u32 %p, %bit, 0;
+  @%p bra shape;
+  add.u64 %arguments, %mine, 32;
+  cvt.u64.u32 %size, %bytes;
+  {
+    .param .b64 node;
+    .param .b64 offset;
+    .param .b64 value;
+    .param .b64 size;
+    .param .b32 answer;
+    st.param.b64 [node], %node;
+    st.param.b64 [offset], 0;
+    st.param.b64 [value], %arguments;
+    st.param.b64 [size], %size;
+    call.uni (answer), cudaGraphKernelNodeSetParam, (node, offset, value, size);
+  }
+
+shape:
+  and.b32 %bit, %what, 2;
+  setp.eq.u32 %p, %bit, 0;
+  @%p bra enabling;
+  ld.global.u32 %x, [%mine+12];
+  ld.global.u32 %y, [%mine+16];
+  ld.global.u32 %z, [%mine+20];
+  {
+    .param .b64 node;
+    .param .align 4 .b8 grid[12];
+    .param .b32 answer;
+    st.param.b64 [node], %node;
+    st.param.b32 [grid+0], %x;
+    st.param.b32 [grid+4], %y;
+    st.param.b32 [grid+8], %z;
+    call.uni (answer), cudaGraphKernelNodeSetGridDim, (node, grid);
+  }
+
+enabling:
+  and.b32 %bit, %what, 4;
+  setp.eq.u32 %p, %bit, 0;
+  @%p bra done;
+  and.b32 %bit, %what, 8;
+  shr.u32 %bit, %bit, 3;
+  {
+    .param .b64 node;
+    .param .b32 enable;
+    .param .b32 answer;
+    st.param.b64 [node], %node;
+    st.param.b32 [enable], %bit;
+    call.uni (answer), cudaGraphKernelNodeSetEnabled, (node, enable);
+  }
+
+done:
+  ret;
+}
+)";
+
+}  // namespace
+
+bool own_kernels::load(context::floating_context const& context, char const* code) noexcept {
+  driver::table const& api = context.api();
+  if (api.module_load_data(&module_, code) != CUDA_SUCCESS) {
+    module_ = nullptr;
+    return false;
+  }
+  if (api.module_get_function(&marker_, module_, "flotilla_end") == CUDA_SUCCESS) { return true; }
+  destroy(context);
+  return false;
+}
+
+void own_kernels::create(context::floating_context const& context) noexcept {
+  // In one piece where the driver takes it: to compile PTX takes some ms, and to compile it twice twice as long.
+  try {
+    if (load(context, (std::string{updater_head} + marker_code + updater_code).c_str())) {
+      if (context.api().module_get_function(&updater_, module_, "flotilla_update") != CUDA_SUCCESS) { updater_ = nullptr; }
+      return;
+    }
+    static_cast<void>(load(context, (std::string{marker_head} + marker_code).c_str()));
+  } catch (std::bad_alloc const&) {}  // then there are none
+}
+
+void own_kernels::destroy(context::floating_context const& context) noexcept {
+  marker_ = updater_ = nullptr;
+  if (module_ != nullptr) { context.api().module_unload(std::exchange(module_, nullptr)); }
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,38 @@
+#pragma once
+// The kernels that flotilla itself runs on a GPU.
+
+#include <cuda.h>
+
+#include "context/floating_context.hpp"
+
+namespace flotilla::dispatch {
+
+/// As PTX, so that they are there however the library was built. Where a driver cannot have one of them there is none, and
+/// nothing else is lost. A CPU device has none.
+class own_kernels {
+ public:
+  /// With the context current.
+  void create(context::floating_context const& context) noexcept;
+  void destroy(context::floating_context const& context) noexcept;
+
+  /// `(counter, number)`: one thread, which writes a lane's number to the completion page at the end of a graph.
+  ///
+  /// The driver's own way to write a number, a memory operation, waits until all that its hardware connection has under way is
+  /// done. A process has eight of these (CUDA_DEVICE_MAX_CONNECTIONS), so batches that ended with one ran eight at a
+  /// time, whatever the number of lanes: kernels of 100 us cost 12.5 us each, and 0.9 us where a kernel ends them. What
+  /// it takes longer, its fence, is 0.5 us of a lone task: docs/results/h200-batch-ends.txt.
+  [[nodiscard]] CUfunction marker() const noexcept { return marker_; }
+
+  /// `(records, count, stride, argument_bytes)`: a thread a record, which writes what it says into a node of the graph that
+  /// this kernel is part of: see node_records. Since driver 12.4.
+  [[nodiscard]] CUfunction updater() const noexcept { return updater_; }
+
+ private:
+  [[nodiscard]] bool load(context::floating_context const& context, char const* code) noexcept;
+
+  CUmodule module_ = nullptr;
+  CUfunction marker_ = nullptr;
+  CUfunction updater_ = nullptr;
+};
+
+}  // namespace flotilla::dispatch

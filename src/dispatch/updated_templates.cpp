@@ -1,0 +1,97 @@
+#include "dispatch/updated_templates.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace flotilla::dispatch {
+
+void updated_templates::use(CUfunction updater) noexcept {
+  driver::table const& api = context_.api();
+  bool const can = api.graph_kernel_node_set_attribute != nullptr && api.graph_upload != nullptr;
+  updater_ = can ? updater : nullptr;
+}
+
+updated_templates::family* updated_templates::family_of(launch_form const& form, std::uint32_t& number) {
+  auto const found = numbers_.find(form);
+  if (found != numbers_.end()) {
+    number = found->second;
+    return &families_[number];
+  }
+  if (families_.size() >= most_forms) { return nullptr; }
+  number = static_cast<std::uint32_t>(families_.size());
+  families_.emplace_back();
+  try {
+    numbers_.emplace(form, number);
+  } catch (...) {
+    families_.pop_back();
+    throw;
+  }
+  return &families_[number];
+}
+
+bool updated_templates::suits(CUfunction kernel) const noexcept {
+  // Of a kernel that asks for clusters not every grid is valid, and nobody would say so.
+  int width = 0;
+  CUresult const answer =
+      context_.api().func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel);
+  return answer == CUDA_SUCCESS && width == 0;
+}
+
+bool updated_templates::give_up_one() noexcept {
+  family* oldest = nullptr;
+  for (family& each : families_) {
+    if (!each.free.empty() && (oldest == nullptr || each.last_taken < oldest->last_taken)) { oldest = &each; }
+  }
+  if (oldest == nullptr) { return false; }
+  graph_template* const gone = oldest->free.back();
+  oldest->free.pop_back();
+  chains_ -= gone->width();
+  std::erase_if(oldest->all, [gone](auto const& each) { return each.get() == gone; });
+  return true;
+}
+
+graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
+                                        std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
+                                        CUstream stream, bool idle) noexcept {
+  try {
+    std::uint32_t number = 0;
+    family* const of = family_of(form, number);
+    if (of == nullptr || of->refused) { return nullptr; }
+    of->last_taken = ++takes_;
+    if (!of->free.empty()) {
+      graph_template* const got = of->free.back();
+      of->free.pop_back();
+      return got;
+    }
+    of->rewritten += form.shape.size;
+    if (of->rewritten < price) { return nullptr; }
+    of->rewritten = 0;
+    while (chains_ + form.shape.width > most_chains) {
+      if (!idle || !give_up_one()) { return nullptr; }
+    }
+    of->refused = true;  // until there is one
+    if (!suits(any.func)) { return nullptr; }
+    graph_template::updating const update{updater_, argument_bytes, stream, number};
+    of->all.push_back(std::make_unique<graph_template>(context_, form.shape, any, counter, marker, &update));
+    of->free.reserve(of->all.size());  // so that give_back never allocates
+    of->refused = false;
+    chains_ += form.shape.width;
+    return of->all.back().get();
+  } catch (std::exception const&) {
+    // It is rewritten then. What is wrong with the device, if that is the cause, will be heard of there.
+    return nullptr;
+  }
+}
+
+void updated_templates::give_back(graph_template& done) noexcept {
+  families_[done.family()].free.push_back(&done);
+}
+
+void updated_templates::destroy() noexcept {
+  numbers_.clear();
+  families_.clear();
+  chains_ = 0;
+  updater_ = nullptr;
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,80 @@
+#pragma once
+// The templates of one device that the device updates itself.
+
+#include <cuda.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "context/floating_context.hpp"
+#include "dispatch/graph_template.hpp"
+
+namespace flotilla::dispatch {
+
+/// What they are made for: all of a launch that the device cannot change.
+struct launch_form {
+  graph_template::shape shape;
+  std::uint32_t kernel;
+  std::array<std::uint16_t, 3> block;
+  std::uint32_t shared_bytes;
+  auto operator<=>(launch_form const&) const = default;
+};
+
+/// To make one takes the host as long as to rewrite some 2000 to 4000 nodes, so that is the price: one is made for a form each
+/// time that so many nodes were rewritten for want of one. So they cost about twice what rewriting does at most, whatever
+/// the program is like, and a program that goes on gets what it can use. Those of one device are bounded, by what was
+/// reserved for them (graph_memory): where another form needs one, and the device has nothing to do, the form that was not
+/// used for longest gives one up.
+///
+/// Only the holder of the device's lease, with the context current. Steady state: nothing is allocated.
+class updated_templates {
+ public:
+  static constexpr std::uint32_t price = 2048;           // nodes
+  static constexpr std::uint32_t most_chains = 256;      // of a device, in all of them
+  static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
+  static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch is seen sooner where it is rewritten
+
+  explicit updated_templates(context::floating_context const& context) noexcept : context_(context) {}
+  /// From now on, with this kernel (own_kernels::updater); null: there are none, and nobody asks for any.
+  void use(CUfunction updater) noexcept;
+  [[nodiscard]] bool usable() const noexcept { return updater_ != nullptr; }
+
+  /// One for launches of that form, which are about to be filled in; null: none is free, and none is to be made now.
+  /// @param any     A launch of that form.
+  /// @param stream  Where it will be launched.
+  /// @param idle    Whether nothing is in flight: to destroy a graph waits for all that is.
+  [[nodiscard]] graph_template* take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
+                                     std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
+                                     CUstream stream, bool idle) noexcept;
+  /// When its batch is done, or never began.
+  void give_back(graph_template& done) noexcept;
+  void destroy() noexcept;
+  /// Chains of all that there are.
+  [[nodiscard]] std::uint32_t chains() const noexcept { return chains_; }
+
+ private:
+  struct family {
+    std::vector<std::unique_ptr<graph_template>> all;
+    std::vector<graph_template*> free;
+    std::uint32_t rewritten = 0;    // nodes, for want of one, since the last was made
+    std::uint64_t last_taken = 0;   // by `takes_`
+    bool refused = false;           // the driver cannot have such a one
+  };
+  [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
+  [[nodiscard]] bool suits(CUfunction kernel) const noexcept;
+  /// Destroys one that is free and was not needed for long. @return whether there was one.
+  bool give_up_one() noexcept;
+
+  context::floating_context const& context_;
+  CUfunction updater_ = nullptr;
+  std::map<launch_form, std::uint32_t> numbers_;
+  std::vector<family> families_;
+  std::uint32_t chains_ = 0;
+  std::uint64_t takes_ = 0;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,283 @@
+// Templates that the device updates: what is written down for it, and when one is made. There is no such device here: a
+// driver table carries over what was written down as it launches, as the kernel does on a GPU.
+
+#include "dispatch/updated_templates.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "context/lease.hpp"
+#include "dispatch/lane.hpp"
+#include "support/eventually.hpp"
+#include "support/kernels.hpp"
+#include "unit/context/context_test.hpp"
+
+namespace flotilla::dispatch {
+namespace {
+
+using context::current_scope;
+using context::floating_context;
+using context::lease;
+using context::lease_gate;
+
+/// The CPU driver's table, with nodes that can be updated.
+struct updating_device {
+  struct graph_facts {
+    std::array<std::byte*, 1> records{};
+    std::uint32_t count = 0;
+    std::uint32_t stride = 0;
+    std::uint32_t argument_bytes = 0;
+    std::map<CUgraphNode, CUDA_KERNEL_NODE_PARAMS> nodes;
+  };
+  static inline driver::table real;
+  static inline CUfunction updater = nullptr;
+  static inline std::map<CUgraph, graph_facts> graphs;
+  static inline std::map<CUgraphExec, CUgraph> execs;
+  static inline int attributes_asked = 0;
+  static inline int refuse_attributes = 0;  // how many times
+  static inline int refuse_launches = 0;
+
+  static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after, std::size_t count,
+                                     CUDA_KERNEL_NODE_PARAMS const* what) {
+    CUresult const answer = real.graph_add_kernel_node(made, to, after, count, what);
+    graph_facts& of = graphs[to];
+    if (what->func == updater) {
+      std::memcpy(of.records.data(), what->kernelParams[0], sizeof(void*));
+      std::memcpy(&of.count, what->kernelParams[1], sizeof of.count);
+      std::memcpy(&of.stride, what->kernelParams[2], sizeof of.stride);
+      std::memcpy(&of.argument_bytes, what->kernelParams[3], sizeof of.argument_bytes);
+    } else {
+      of.nodes[*made] = *what;
+    }
+    return answer;
+  }
+  static CUresult CUDAAPI set_attribute(CUgraphNode node, CUkernelNodeAttrID, CUkernelNodeAttrValue const* value) {
+    ++attributes_asked;
+    if (refuse_attributes > 0) { return --refuse_attributes, CUDA_ERROR_NOT_SUPPORTED; }
+    // As the driver does, it answers in what it was asked with.
+    const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
+        reinterpret_cast<CUgraphDeviceNode>(node);
+    return CUDA_SUCCESS;
+  }
+  static CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph of, unsigned long long flags) {
+    CUresult const answer = real.graph_instantiate_with_flags(made, of, flags);
+    execs[*made] = of;
+    return answer;
+  }
+  static CUresult CUDAAPI launch(CUgraphExec what, CUstream where) {
+    if (refuse_launches > 0) { return --refuse_launches, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES; }
+    graph_facts& of = graphs.at(execs.at(what));
+    for (std::uint32_t i = 0; i < of.count; ++i) {
+      std::byte* const record = of.records[0] + std::size_t{i} * of.stride;
+      CUgraphNode node = nullptr;
+      std::uint32_t what_to_do = 0;
+      std::memcpy(&node, record, sizeof node);
+      std::memcpy(&what_to_do, record + 8, sizeof what_to_do);
+      CUDA_KERNEL_NODE_PARAMS& held = of.nodes.at(node);
+      if ((what_to_do & 2) != 0) { std::memcpy(&held.gridDimX, record + 12, 12); }
+      if ((what_to_do & 3) != 0) {
+        std::size_t bytes = of.argument_bytes;
+        std::array<void*, 5> packed{CU_LAUNCH_PARAM_BUFFER_POINTER, record + 32, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                                    CU_LAUNCH_PARAM_END};
+        CUDA_KERNEL_NODE_PARAMS wanted = held;
+        wanted.kernelParams = nullptr;
+        wanted.extra = packed.data();
+        EXPECT_EQ(real.graph_exec_kernel_node_set_params(what, node, &wanted), CUDA_SUCCESS);
+      }
+      if ((what_to_do & 4) != 0) {
+        EXPECT_EQ(real.graph_node_set_enabled(what, node, (what_to_do & 8) != 0 ? 1 : 0), CUDA_SUCCESS);
+      }
+    }
+    return real.graph_launch(what, where);
+  }
+  static CUresult CUDAAPI upload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
+
+  static std::shared_ptr<driver::table const> over(std::shared_ptr<driver::table const> const& under) {
+    real = *under;
+    graphs.clear();
+    execs.clear();
+    attributes_asked = refuse_attributes = refuse_launches = 0;
+    auto made = std::make_shared<driver::table>(real);
+    made->graph_add_kernel_node = add_kernel;
+    made->graph_kernel_node_set_attribute = set_attribute;
+    made->graph_instantiate_with_flags = instantiate;
+    made->graph_launch = launch;
+    made->graph_upload = upload;
+    return made;
+  }
+};
+
+class UpdatedTemplates : public context::context_test {
+ protected:
+  UpdatedTemplates() {
+    EXPECT_EQ(lane_.open(0), CUDA_SUCCESS);
+    EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
+    add_ = function("add_to");
+    updating_device::updater = function("update_nodes");
+    pool_.use(updating_device::updater);
+  }
+  ~UpdatedTemplates() override {
+    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);
+    pool_.destroy();
+    lane_.destroy();
+    page_.unregister();
+    EXPECT_EQ(api()->module_unload(module_), CUDA_SUCCESS);
+  }
+  CUfunction function(char const* name) {
+    CUfunction found = nullptr;
+    EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
+    return found;
+  }
+  struct arguments {
+    std::uint32_t* to;
+    std::uint32_t amount;
+    std::uint32_t unused = 0;
+  };
+  static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
+    return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
+  }
+  graph_template* take(launch_form const& of, bool idle = false) {
+    CUDA_KERNEL_NODE_PARAMS any{};
+    any.func = add_;
+    any.gridDimX = any.gridDimY = any.gridDimZ = any.blockDimX = any.blockDimY = any.blockDimZ = 1;
+    any.kernelParams = add_arguments_.data();
+    return pool_.take(of, any, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), idle);
+  }
+  /// After what is rewritten for want of one.
+  graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
+    for (std::uint32_t nodes = 16; nodes < updated_templates::price; nodes += 16) { EXPECT_EQ(take(of, idle), nullptr); }
+    return take(of, idle);
+  }
+  void put(graph_template& into, std::uint32_t node, std::uint32_t amount, std::uint32_t grid = 1) {
+    arguments const made{&sum_, amount};
+    into.put(node, {grid, 1, 1}, reinterpret_cast<std::byte const*>(&made));
+  }
+  CUresult launch(graph_template& what) {
+    CUresult const answer = what.launch(lane_.stream(), lane_.counter(), number_ + 1);
+    if (answer != CUDA_SUCCESS) { return answer; }
+    ++number_;
+    EXPECT_TRUE(test::eventually([&] { return page_.number(1) >= number_; }));
+    return answer;
+  }
+  [[nodiscard]] std::uint32_t take_sum() { return std::atomic_ref{sum_}.exchange(0); }
+
+  floating_context context_{updating_device::over(api()), cpu(), {}};
+  lease_gate gate_{context_};
+  lease held_{gate_.take()};
+  current_scope scope_{held_};
+  completion_page page_{context_, 3};
+  lane lane_{context_, page_, 1};
+  updated_templates pool_{context_};
+
+ private:
+  CUmodule module_ = nullptr;
+  CUfunction add_ = nullptr;
+  std::uint64_t number_ = 0;
+  std::uint32_t sum_ = 0;
+  std::uint32_t amount_ = 0;
+  std::uint32_t* sum_address_ = &sum_;
+  std::array<void*, 2> add_arguments_{&sum_address_, &amount_};
+};
+
+// requirement: every launch runs what was put in for it, with its own arguments and its own grid; a disabled node nothing
+TEST_F(UpdatedTemplates, RunWhatWasPutIn) {
+  graph_template* const made = take_in_the_end(form(0, 2));
+  ASSERT_NE(made, nullptr);
+  ASSERT_TRUE(made->updated());
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    std::uint32_t expected = 0;
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      if ((round + i) % 3 == 0) {
+        EXPECT_EQ(made->disable(i), CUDA_SUCCESS);
+        continue;
+      }
+      std::uint32_t const grid = 1 + (round / 2 + i) % 2;
+      put(*made, i, round * 16 + i, grid);
+      expected += grid * (round * 16 + i);
+    }
+    ASSERT_EQ(launch(*made), CUDA_SUCCESS);
+    ASSERT_EQ(take_sum(), expected) << round;
+  }
+}
+
+// requirement: what a refused launch did not carry over is not taken for carried over
+TEST_F(UpdatedTemplates, ForgetWhatARefusedLaunchHad) {
+  graph_template* const made = take_in_the_end(form(0));
+  ASSERT_NE(made, nullptr);
+  for (std::uint32_t i = 0; i < 16; ++i) { put(*made, i, 1, 1); }
+  ASSERT_EQ(launch(*made), CUDA_SUCCESS);
+  ASSERT_EQ(take_sum(), 16u);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    if (i % 2 == 0) {
+      EXPECT_EQ(made->disable(i), CUDA_SUCCESS);
+    } else {
+      put(*made, i, 1, 3);
+    }
+  }
+  updating_device::refuse_launches = 1;
+  ASSERT_NE(launch(*made), CUDA_SUCCESS);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    if (i % 2 == 0) {
+      EXPECT_EQ(made->disable(i), CUDA_SUCCESS);
+    } else {
+      put(*made, i, 1, 3);
+    }
+  }
+  ASSERT_EQ(launch(*made), CUDA_SUCCESS);
+  EXPECT_EQ(take_sum(), 8u * 3);
+}
+
+// requirement: one is made when as many nodes were rewritten as it costs, and used again by its form
+TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
+  graph_template* const first = take_in_the_end(form(0));
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(take(form(0)), nullptr) << "the next has its price, too";
+  EXPECT_EQ(take(form(1)), nullptr) << "another kernel is another form";
+  pool_.give_back(*first);
+  EXPECT_EQ(take(form(0)), first);
+  EXPECT_EQ(pool_.chains(), 1u);
+}
+
+// requirement: they are bounded, and one is given up only by a device that has nothing to do
+TEST_F(UpdatedTemplates, AreBounded) {
+  std::vector<graph_template*> made;
+  for (std::uint32_t kernel = 0; pool_.chains() < updated_templates::most_chains; ++kernel) {
+    made.push_back(take_in_the_end(form(kernel, 4)));
+    ASSERT_NE(made.back(), nullptr);
+  }
+  EXPECT_EQ(take_in_the_end(form(1000, 4), true), nullptr) << "all are in use";
+  for (graph_template* const each : made) { pool_.give_back(*each); }
+  EXPECT_EQ(take(form(0, 4)), made[0]);
+  pool_.give_back(*made[0]);
+  EXPECT_EQ(take_in_the_end(form(1000, 4)), nullptr) << "the device is at work";
+  EXPECT_NE(take_in_the_end(form(1000, 4), true), nullptr);
+  EXPECT_EQ(pool_.chains(), updated_templates::most_chains);
+  EXPECT_EQ(take(form(0, 4)), made[0]) << "it was used last";
+  EXPECT_EQ(take(form(1, 4)), nullptr) << "it was not used for longest";
+}
+
+// requirement: where the driver cannot have one it is asked once for each form, and nothing is lost
+TEST_F(UpdatedTemplates, AreNotTriedAgain) {
+  updating_device::refuse_attributes = 1000;
+  EXPECT_EQ(take_in_the_end(form(0)), nullptr);
+  EXPECT_EQ(updating_device::attributes_asked, 1);
+  EXPECT_EQ(take_in_the_end(form(0)), nullptr);
+  EXPECT_EQ(updating_device::attributes_asked, 1);
+  updating_device::refuse_attributes = 0;
+  EXPECT_NE(take_in_the_end(form(1)), nullptr);
+}
+
+// requirement: a driver without what they need has none
+TEST_F(UpdatedTemplates, NeedADriverThatHasThem) {
+  EXPECT_TRUE(pool_.usable());
+  updated_templates none{context_};
+  none.use(nullptr);
+  EXPECT_FALSE(none.usable());
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch
