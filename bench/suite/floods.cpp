@@ -201,8 +201,8 @@ void add_floods(suite& to) {
     add_flotilla(to, devices, devices);
     add_raw(to, 4 * devices, devices);
   }
-  add_raw(to, 1, 4);
-  add_pump(to, 4);
+  for (int const devices : {2, 4}) { add_raw(to, 1, devices); }
+  for (int const devices : {1, 2, 4}) { add_pump(to, devices); }
   add_backlogs(to);
   add_rows(to);
 }
