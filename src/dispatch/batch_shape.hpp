@@ -82,7 +82,7 @@ class kernel_pace {
   /// is full. Measured on an H200: docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
-    constexpr float lasts = 500'000;  // a batch: what comes next has to wait for it
+    constexpr float lasts = 400'000;  // a batch: what comes next has to wait for it
     auto const rows = [nanoseconds](float time) {
       return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time / nanoseconds, 2.0F, 64.0F)));
     };
@@ -96,8 +96,7 @@ class kernel_pace {
     made.most_in_chain = rows(lasts);
     made.most = nanoseconds < surely_long ? std::min(made.run * made.width, 64u) : made.width;
     made.lanes = is_short ? few_lanes : nanoseconds < surely_long ? 16 : 32;
-    // Two templates a lane: one that runs and one behind it. To make more costs a program's first flood some ms.
-    made.batches = std::max(2u, 2 * made.most_when_full / (made.run * made.width));
+    made.batches = std::max(is_short ? 2u : 4u, 2 * made.most_when_full / (made.run * made.width));
     return made;
   }
 

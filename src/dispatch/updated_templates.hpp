@@ -36,7 +36,7 @@ class updated_templates {
   static constexpr std::uint32_t price = 2048;           // nodes
   static constexpr std::uint32_t most_chains = 256;      // of a device, in all of them
   static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
-  static constexpr std::uint32_t fewest_nodes = 32;      // below, a batch is seen sooner where it is rewritten
+  static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch is seen sooner where it is rewritten
 
   explicit updated_templates(context::floating_context const& context) noexcept : context_(context) {}
   /// From now on, with this kernel (own_kernels::updater); null: there are none, and nobody asks for any.
