@@ -106,6 +106,29 @@ TEST_F(GraphLaunchTest, ANodeCanBecomeALargerGrid) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
+// requirement: who would have nodes updated by kernels is told that there are none here, and the node stays as it was
+TEST_F(GraphLaunchTest, NodesHaveNoAttributes) {
+  int* const to = shared<int>();
+  CUgraphNode const node = add("store", {}, to, 7);
+  CUlaunchAttributeValue wanted{};
+  wanted.deviceUpdatableKernelNode.deviceUpdatable = 1;
+  EXPECT_STATUS(CUDA_ERROR_NOT_SUPPORTED,
+                cu::cuGraphKernelNodeSetAttribute(
+                    node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &wanted));
+  EXPECT_EQ(wanted.deviceUpdatableKernelNode.devNode, nullptr);
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu::cuGraphKernelNodeSetAttribute(
+                    node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, nullptr));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu::cuGraphKernelNodeSetAttribute(
+                    nullptr, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &wanted));
+  CUgraphExec const exec = instantiate();
+  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
+  EXPECT_OK(cu::cuCtxSynchronize());
+  EXPECT_EQ(*to, 7);
+  EXPECT_OK(cu::cuGraphExecDestroy(exec));
+}
+
 TEST_F(GraphLaunchTest, WhatIsRefusedLeavesTheOldParameters) {
   int* const to = shared<int>();
   CUgraphNode const node = add("store", {}, to, 7);
