@@ -175,6 +175,11 @@ class device_queue {
     std::size_t const at_hand = driving_.in_flight + driving_.waiting;
     return at_hand < std::size_t{shape.lanes} * shape.width ? shape.most : shape.most_when_full;
   }
+  /// The same of tasks that run behind one another: where the device has room, what is behind a long one goes by itself, or
+  /// the end of the long one would be seen with its own.
+  [[nodiscard]] std::uint32_t chain_of(batch_shape const& shape) const noexcept {
+    return most_of(shape) > shape.width ? shape.most_in_chain : 1;
+  }
   /// Of the lanes for that shape the one with the least in flight; no_lane: none has room.
   [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape, urgency level) const noexcept;
 
@@ -246,7 +251,7 @@ class device_queue {
     std::array<unsigned, urgencies> filling{};  // of each level, the lane whose stage takes what waits for nothing
     std::size_t in_flight = 0;         // launches given to lanes and not ended
     std::size_t urgent_in_flight = 0;  // those that are urgent
-    bool has_urgent_lanes = false;     // that were used once
+    bool has_urgent_lanes = false;     // on a GPU: for launches, and used once
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::vector<kernel_pace> paces;    // by kernel

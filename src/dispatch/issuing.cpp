@@ -57,7 +57,7 @@ graph_template* device_queue::updated_for(lane const& on, std::span<slot_address
                          {first.block[0], first.block[1], first.block[2]},
                          first.shared_bytes};
   return updated_.take(form, parameters_of(tasks[0]), bytes, on.counter(), marker_for(of, size), on.stream(),
-                       driving_.in_flight == 0);
+                       driving_.busy == 0);
 }
 
 CUresult device_queue::fill(graph_template& by, std::uint32_t node, slot_address address) {
@@ -151,6 +151,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
       singly.insert(singly.end(), part->tasks.begin(), part->tasks.begin() + part->count);
     }
     on.cancel();
+    if (by->updated()) { updated_.note_refusal(*by); }
     if (whole) { give_back(*by); }  // one that may hold earlier tasks is never used again
     if (whole) { owner.note(answer, *this); }
     for (slot_address const each : singly) { launch_anew(each, on); }

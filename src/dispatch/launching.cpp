@@ -21,7 +21,8 @@ unsigned device_queue::emptiest_lane(batch_shape const& shape, urgency level) co
   lane_range const of = lane_plan::launches_of(level);
   unsigned const lanes = std::min({of.count, static_cast<unsigned>(shape.lanes), lanes_});
   // Streams share hardware connections, a process has eight, and what waits in one behind something else keeps all of its
-  // connection waiting, whatever their priorities: once there are urgent lanes nothing waits behind a batch in others.
+  // connection waiting, whatever their priorities: once there are urgent lanes, what waits for nothing waits behind no batch
+  // either.
   std::size_t const most = level == 0 && driving_.has_urgent_lanes ? 1 : shape.batches;
   unsigned best = no_lane;
   // The next in turn where they are even; of an urgent level the same again, for the others may have no stream yet.
@@ -84,7 +85,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
         current.count < std::min(current.most, most_of(shape))) {
       launch_stage& with = driving_.stages[filling];
       with.most = std::min(current.most, most_of(shape));
-      with.most_in_chain = std::min(current.most_in_chain, shape.most_in_chain);
+      with.most_in_chain = std::min(current.most_in_chain, chain_of(shape));
       with.run = std::min(current.run, shape.run);
       stage(address, filling);
       return;
@@ -105,7 +106,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   launch_stage& fresh = driving_.stages[lane_number];
   fresh.most = most_of(shape);
   fresh.width = shape.width;
-  fresh.most_in_chain = shape.most_in_chain;
+  fresh.most_in_chain = chain_of(shape);
   fresh.run = shape.run;
   fresh.kernel = of.kernel;
   fresh.behind = !waits.empty();

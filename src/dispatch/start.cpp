@@ -97,7 +97,7 @@ bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot
     fail(task, answer, "cuStreamCreateWithPriority");
     return false;
   }
-  driving_.has_urgent_lanes = driving_.has_urgent_lanes || level != 0;
+  if (level != 0 && lane_plan::takes_launches(on.index()) && info.kind == device_kind::gpu) { driving_.has_urgent_lanes = true; }
   for (end_mark const& each : waits) {
     if (each.device() == index && each.lane() == on.index()) { continue; }  // in order already
     if (owner.queue(each.device()).page->number(each.lane()) >= each.number()) { continue; }

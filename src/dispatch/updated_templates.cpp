@@ -1,7 +1,11 @@
 #include "dispatch/updated_templates.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <new>
+
+#include <flotilla/error.hpp>
+
+#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
@@ -53,9 +57,10 @@ bool updated_templates::give_up_one() noexcept {
 graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
                                         std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
                                         CUstream stream, bool idle) noexcept {
+  family* of = nullptr;
   try {
     std::uint32_t number = 0;
-    family* const of = family_of(form, number);
+    of = family_of(form, number);
     if (of == nullptr || of->refused) { return nullptr; }
     of->last_taken = ++takes_;
     if (!of->free.empty()) {
@@ -72,15 +77,24 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
     of->refused = true;  // until there is one
     if (!suits(any.func)) { return nullptr; }
     graph_template::updating const update{updater_, argument_bytes, stream, number};
+    of->all.reserve(of->all.size() + 1);
+    of->free.reserve(of->all.size() + 1);  // so that give_back never allocates
     of->all.push_back(std::make_unique<graph_template>(context_, form.shape, any, counter, marker, &update));
-    of->free.reserve(of->all.size());  // so that give_back never allocates
     of->refused = false;
     chains_ += form.shape.width;
     return of->all.back().get();
-  } catch (std::exception const&) {
+  } catch (driver_error const& why) {
     // It is rewritten then. What is wrong with the device, if that is the cause, will be heard of there.
-    return nullptr;
+    if (why.status() == driver::status_of(CUDA_ERROR_OUT_OF_MEMORY)) { of->refused = false; }  // another time perhaps
+  } catch (std::bad_alloc const&) {
+    if (of != nullptr) { of->refused = false; }
   }
+  return nullptr;
+}
+
+void updated_templates::note_refusal(graph_template& refused) noexcept {
+  family& of = families_[refused.family()];
+  if (++of.refusals >= most_refusals) { of.refused = true; }
 }
 
 void updated_templates::give_back(graph_template& done) noexcept {

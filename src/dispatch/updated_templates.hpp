@@ -36,6 +36,7 @@ class updated_templates {
   static constexpr std::uint32_t price = 2048;           // nodes
   static constexpr std::uint32_t most_chains = 256;      // of a device, in all of them
   static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
+  static constexpr std::uint32_t most_refusals = 8;      // of launches of one form
   static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch is seen sooner where it is rewritten
 
   explicit updated_templates(context::floating_context const& context) noexcept : context_(context) {}
@@ -50,6 +51,8 @@ class updated_templates {
   [[nodiscard]] graph_template* take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
                                      std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
                                      CUstream stream, bool idle) noexcept;
+  /// The driver did not launch it. Where that goes on, the form is rewritten from then on.
+  void note_refusal(graph_template& refused) noexcept;
   /// When its batch is done, or never began.
   void give_back(graph_template& done) noexcept;
   void destroy() noexcept;
@@ -62,6 +65,7 @@ class updated_templates {
     std::vector<graph_template*> free;
     std::uint32_t rewritten = 0;    // nodes, for want of one, since the last was made
     std::uint64_t last_taken = 0;   // by `takes_`
+    std::uint32_t refusals = 0;     // launches
     bool refused = false;           // the driver cannot have such a one
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);

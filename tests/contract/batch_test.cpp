@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "dispatch/lane.hpp"
 #include "support/child.hpp"
 #include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
+#include "support/eventually.hpp"
 #include "support/guest_test.hpp"
+#include "support/hold.hpp"
 #include "support/kernels.hpp"
 
 namespace flotilla::test {
@@ -305,6 +310,33 @@ TEST_F(Batches, KeepOrderAcrossLanesAndBatches) {
   std::uint32_t expected = 1;
   for (unsigned link = 0; link < links; ++link) { expected = expected * 3 + link; }
   EXPECT_EQ(read(rt, values), std::vector<std::uint32_t>(chains, expected));
+}
+
+// requirement: where the device has room, what is behind a long kernel does not ride with it: its end is seen when it ends
+TEST_F(Batches, WhatIsBehindALongKernelDoesNotDelayItsEnd) {
+  runtime rt{options()};
+  test_program const program{rt};
+  std::deque<held_word> all;  // their memory is not freed while a kernel is held: that waits for the device
+  for (int i = 0; i < 3; ++i) {  // until it is known to take long
+    held_word& held = all.emplace_back(rt);
+    ticket const seen = rt.submit(held.launch_of(program));
+    EXPECT_TRUE(eventually([&] {
+      static_cast<void>(rt.pump());
+      return held.started();
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    held.release();
+    seen.wait();
+  }
+  held_word first{rt};
+  held_word second{rt};
+  first.release();
+  ticket const ahead = rt.submit(first.launch_of(program));
+  ticket const behind = rt.submit(second.launch_of(program), {.after = {ahead}});
+  EXPECT_TRUE(ahead.wait_for(std::chrono::seconds{20}));
+  EXPECT_FALSE(behind.ready());
+  second.release();
+  behind.wait();
 }
 
 }  // namespace

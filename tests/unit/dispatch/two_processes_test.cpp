@@ -127,6 +127,10 @@ class producer {
     slot_address const address = take_slot();
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
+    // acquire: another thread of this process may have had the slot before. It came back through the other process, and of
+    // what that did a race detector in this one sees nothing but this word.
+    std::uint64_t const generation =
+        generation_word{made.generation.load(std::memory_order_acquire)}.generation() + 1;
     fill(made, id);
     made.dependencies =
         static_cast<std::uint16_t>(std::min(before, id % (slot::inline_dependencies + 1)));
@@ -135,8 +139,6 @@ class producer {
       made.after_slot[i] = ahead.slot;
       made.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
     }
-    std::uint64_t const generation =
-        generation_word{made.generation.load(std::memory_order_relaxed)}.generation() + 1;
     made.end.store(0, std::memory_order_relaxed);
     made.generation.store(generation_word::of(generation), std::memory_order_release);
     ticket = {address, generation, id};

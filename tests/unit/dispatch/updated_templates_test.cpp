@@ -271,6 +271,19 @@ TEST_F(UpdatedTemplates, AreNotTriedAgain) {
   EXPECT_NE(take_in_the_end(form(1)), nullptr);
 }
 
+// requirement: nor for ever where the driver makes one and launches none
+TEST_F(UpdatedTemplates, AreLeftWhereTheyAreNotLaunched) {
+  graph_template* const made = take_in_the_end(form(0));
+  ASSERT_NE(made, nullptr);
+  for (std::uint32_t i = 0; i < updated_templates::most_refusals; ++i) {
+    pool_.give_back(*made);
+    ASSERT_EQ(take(form(0)), made) << i;
+    pool_.note_refusal(*made);
+  }
+  pool_.give_back(*made);
+  EXPECT_EQ(take(form(0)), nullptr);
+}
+
 // requirement: a driver without what they need has none
 TEST_F(UpdatedTemplates, NeedADriverThatHasThem) {
   EXPECT_TRUE(pool_.usable());
