@@ -30,9 +30,11 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     }
     driver::check(context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
                   context.subject());
-    own_kernels_.create(context);
-    if (own_kernels_.marker() != nullptr) { reserve_graph_memory(context, own_kernels_.marker(), memory_stream_); }
-    updated_.use(own_kernels_.updater());
+    if (info.kind == device_kind::gpu) {
+      own_kernels_.create(context);
+      if (own_kernels_.marker() != nullptr) { reserve_graph_memory(context, own_kernels_.marker(), memory_stream_); }
+      updated_.use(own_kernels_.updater());
+    }
   } catch (...) {
     destroy_resources();
     throw;

@@ -26,7 +26,6 @@ class node_records {
 
   /// The parameters of the kernel that carries them over, as long as this lives.
   [[nodiscard]] void** parameters() noexcept { return parameters_.data(); }
-  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
   /// Record `i` is for that node.
   void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;

@@ -8,10 +8,10 @@
 namespace flotilla::dispatch {
 
 /// As PTX, so that they are there however the library was built. Where a driver cannot have one of them there is none, and
-/// nothing else is lost. A CPU device has none.
+/// nothing else is lost.
 class own_kernels {
  public:
-  /// With the context current.
+  /// With the context current, of a GPU: a CPU device has none.
   void create(context::floating_context const& context) noexcept;
   void destroy(context::floating_context const& context) noexcept;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "context/floating_context.hpp"
+#include "dispatch/graph_memory.hpp"
 #include "dispatch/graph_template.hpp"
 
 namespace flotilla::dispatch {
@@ -34,7 +35,7 @@ struct launch_form {
 class updated_templates {
  public:
   static constexpr std::uint32_t price = 2048;           // nodes
-  static constexpr std::uint32_t most_chains = 256;      // of a device, in all of them
+  static constexpr std::uint32_t most_chains = reserved_chains / 2;  // in all of a device; the rest is for those that are rewritten
   static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
   static constexpr std::uint32_t most_refusals = 8;      // of launches of one form
   static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch is seen sooner where it is rewritten

@@ -7,44 +7,25 @@
 #include <atomic>
 #include <cstdint>
 
-#include "context/lease.hpp"
-#include "dispatch/lane.hpp"
-#include "support/eventually.hpp"
-#include "support/kernels.hpp"
-#include "unit/context/context_test.hpp"
+#include "unit/dispatch/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-using context::current_scope;
-using context::floating_context;
-using context::lease;
-using context::lease_gate;
-
 /// With the driver's operation as the marks, and with a kernel.
-class GraphTemplate : public context::context_test, public ::testing::WithParamInterface<bool> {
+class GraphTemplate : public template_test, public ::testing::WithParamInterface<bool> {
  protected:
   GraphTemplate() {
-    EXPECT_EQ(lane_.open(0), CUDA_SUCCESS);
-    EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
     add_ = function("add_to");
     hold_ = function("hold_until");
     marker_ = GetParam() ? function("write_number") : nullptr;
   }
   ~GraphTemplate() override {
     go_on();
-    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);  // the device may still write to the page
+    settle();
     pool_.destroy();
-    lane_.destroy();
-    page_.unregister();
-    EXPECT_EQ(api()->module_unload(module_), CUDA_SUCCESS);
   }
 
-  CUfunction function(char const* name) {
-    CUfunction found = nullptr;
-    EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
-    return found;
-  }
   /// A node that adds to a sum; and one that stays until it may go on.
   CUDA_KERNEL_NODE_PARAMS const& adding(std::uint32_t amount) {
     amount_ = amount;
@@ -53,32 +34,18 @@ class GraphTemplate : public context::context_test, public ::testing::WithParamI
   CUDA_KERNEL_NODE_PARAMS const& holding() { return node(hold_, hold_arguments_.data()); }
   void go_on() { std::atomic_ref{words_[1]}.store(1, std::memory_order_release); }
   [[nodiscard]] std::uint32_t sum() { return std::atomic_ref{sum_}.load(std::memory_order_acquire); }
-  [[nodiscard]] bool reaches(std::uint64_t number) {
-    return test::eventually([&] { return page_.number(1) >= number; });
-  }
   graph_template& take(std::uint32_t size, std::uint32_t width, std::uint32_t run) {
     return pool_.take(size, width, run, adding(0), lane_.counter(), marker_);
   }
 
-  floating_context context_{api(), cpu(), {}};
-  lease_gate gate_{context_};
-  lease held_{gate_.take()};
-  current_scope scope_{held_};
-  completion_page page_{context_, 3};
-  lane lane_{context_, page_, 1};
   template_pool pool_{context_};
   CUfunction marker_ = nullptr;
 
  private:
   CUDA_KERNEL_NODE_PARAMS const& node(CUfunction what, void** arguments) {
-    node_ = {};
-    node_.func = what;
-    node_.gridDimX = node_.gridDimY = node_.gridDimZ = 1;
-    node_.blockDimX = node_.blockDimY = node_.blockDimZ = 1;
-    node_.kernelParams = arguments;
+    node_ = node_of(what, arguments);
     return node_;
   }
-  CUmodule module_ = nullptr;
   CUfunction add_ = nullptr;
   CUfunction hold_ = nullptr;
   std::uint32_t sum_ = 0;

@@ -2,34 +2,14 @@
 
 #include "dispatch/lane.hpp"
 
-#include "context/lease.hpp"
 #include "dispatch/event_pool.hpp"
-#include "support/eventually.hpp"
-#include "unit/context/context_test.hpp"
+#include "unit/dispatch/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-using context::current_scope;
-using context::floating_context;
-using context::lease;
-using context::lease_gate;
-
-class Lane : public context::context_test {
+class Lane : public lane_test {
  protected:
-  floating_context context_{api(), cpu(), {}};
-  lease_gate gate_{context_};
-  lease held_{gate_.take()};
-  current_scope scope_{held_};
-  completion_page page_{context_, 3};
-  lane lane_{context_, page_, 1};
-
-  Lane() { EXPECT_EQ(lane_.open(0), CUDA_SUCCESS); }
-  ~Lane() override {
-    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);  // the device may still write to the page
-    lane_.destroy();
-    page_.unregister();
-  }
   /// A batch of `count` tasks that are nothing but addresses from `first` on.
   CUresult give(slot_address first, std::uint32_t count) {
     lane::batch& begun = lane_.begin();

@@ -10,19 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "context/lease.hpp"
-#include "dispatch/lane.hpp"
-#include "support/eventually.hpp"
-#include "support/kernels.hpp"
-#include "unit/context/context_test.hpp"
+#include "unit/dispatch/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
-
-using context::current_scope;
-using context::floating_context;
-using context::lease;
-using context::lease_gate;
 
 /// The CPU driver's table, with nodes that can be updated.
 struct updating_device {
@@ -111,26 +102,16 @@ struct updating_device {
   }
 };
 
-class UpdatedTemplates : public context::context_test {
+class UpdatedTemplates : public template_test {
  protected:
-  UpdatedTemplates() {
-    EXPECT_EQ(lane_.open(0), CUDA_SUCCESS);
-    EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
+  UpdatedTemplates() : template_test{updating_device::over(api())} {
     add_ = function("add_to");
     updating_device::updater = function("update_nodes");
     pool_.use(updating_device::updater);
   }
   ~UpdatedTemplates() override {
-    EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS);
+    settle();
     pool_.destroy();
-    lane_.destroy();
-    page_.unregister();
-    EXPECT_EQ(api()->module_unload(module_), CUDA_SUCCESS);
-  }
-  CUfunction function(char const* name) {
-    CUfunction found = nullptr;
-    EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
-    return found;
   }
   struct arguments {
     std::uint32_t* to;
@@ -141,10 +122,7 @@ class UpdatedTemplates : public context::context_test {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
   graph_template* take(launch_form const& of, bool idle = false) {
-    CUDA_KERNEL_NODE_PARAMS any{};
-    any.func = add_;
-    any.gridDimX = any.gridDimY = any.gridDimZ = any.blockDimX = any.blockDimY = any.blockDimZ = 1;
-    any.kernelParams = add_arguments_.data();
+    CUDA_KERNEL_NODE_PARAMS const any = node_of(add_, add_arguments_.data());
     return pool_.take(of, any, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), idle);
   }
   /// After what is rewritten for want of one.
@@ -160,21 +138,14 @@ class UpdatedTemplates : public context::context_test {
     CUresult const answer = what.launch(lane_.stream(), lane_.counter(), number_ + 1);
     if (answer != CUDA_SUCCESS) { return answer; }
     ++number_;
-    EXPECT_TRUE(test::eventually([&] { return page_.number(1) >= number_; }));
+    EXPECT_TRUE(reaches(number_));
     return answer;
   }
   [[nodiscard]] std::uint32_t take_sum() { return std::atomic_ref{sum_}.exchange(0); }
 
-  floating_context context_{updating_device::over(api()), cpu(), {}};
-  lease_gate gate_{context_};
-  lease held_{gate_.take()};
-  current_scope scope_{held_};
-  completion_page page_{context_, 3};
-  lane lane_{context_, page_, 1};
   updated_templates pool_{context_};
 
  private:
-  CUmodule module_ = nullptr;
   CUfunction add_ = nullptr;
   std::uint64_t number_ = 0;
   std::uint32_t sum_ = 0;
