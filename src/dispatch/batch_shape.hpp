@@ -76,27 +76,28 @@ class kernel_pace {
   /// Whether one of them may take long: then nothing short should have to wait for it.
   [[nodiscard]] bool lasting() const noexcept { return nanoseconds_ == 0 || nanoseconds_ >= surely_long; }
 
-  /// Short kernels form two chains, which costs host and front end least; longer ones several, and more lanes, so that
-  /// more of them run at once. Marks on the way let the first of a batch be seen some 50 us after their end, or as
+  /// Short kernels form two chains, which costs the front end least; longer ones several, and more lanes, so that more of them
+  /// run at once, the longest as many as a GPU can have, 128, and no more: what ends a batch would have to wait as well. Marks on the way let the first of a batch be seen some 50 us after their end, or as
   /// long after it as they took themselves. Kernels from some microseconds on follow one another only where the device
   /// is full. Measured on an H200: docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
-    constexpr float lasts = 400'000;  // a batch: what comes next has to wait for it
+    constexpr float lasts = 200'000;  // a batch: what comes next has to wait for it
     auto const rows = [nanoseconds](float time) {
       return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time / nanoseconds, 2.0F, 64.0F)));
     };
     // Sixteen chains keep the front end of a GPU busy with kernels of up to 2.5 us (185 ns a task; eight chains 204, six 217):
     // more would only make each batch longer.
     bool const is_short = nanoseconds < sixteen_chains;
+    bool const is_long = nanoseconds >= surely_long;
     batch_shape made;
-    made.width = is_short ? 2 : 4;
+    made.width = is_short ? 2 : is_long ? 8 : 4;
     made.run = rows(seen_late);
     made.most_when_full = std::min(rows(lasts) * made.width, 64u);
     made.most_in_chain = rows(lasts);
-    made.most = nanoseconds < surely_long ? std::min(made.run * made.width, 64u) : made.width;
-    made.lanes = is_short ? few_lanes : nanoseconds < surely_long ? 16 : 32;
-    made.batches = std::max(is_short ? 2u : 4u, 2 * made.most_when_full / (made.run * made.width));
+    made.most = is_long ? made.width : std::min(made.run * made.width, 64u);
+    made.lanes = is_short ? few_lanes : 16;
+    made.batches = std::max(is_short || is_long ? 2u : 4u, 2 * made.most_when_full / (made.run * made.width));
     return made;
   }
 
@@ -104,6 +105,8 @@ class kernel_pace {
   static constexpr std::chrono::nanoseconds a_mark{1500};
   /// And a device's updating its nodes first.
   static constexpr std::chrono::nanoseconds an_update{3000};
+  /// And a root that does nothing.
+  static constexpr std::chrono::nanoseconds a_root{1000};
 
  private:
   static constexpr float as_good_as_empty = 1300;

@@ -15,7 +15,7 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
       lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
       events_(context, CU_EVENT_DISABLE_TIMING),
       blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this),
-      templates_(context), updated_(context), probe_(context) {
+      templates_(context), records_(context), updated_(context, records_), probe_(context) {
   context::lease held = gate.take();
   context::current_scope const scope{held};
   try {
@@ -33,7 +33,9 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     if (info.kind == device_kind::gpu) {
       own_kernels_.create(context);
       if (own_kernels_.marker() != nullptr) { reserve_graph_memory(context, own_kernels_.marker(), memory_stream_); }
+      templates_.use(own_kernels_.root());
       updated_.use(own_kernels_.updater());
+      if (updated_.usable()) { records_.begin(); }
     }
   } catch (...) {
     destroy_resources();
@@ -48,6 +50,7 @@ void device_queue::destroy_resources() noexcept {
   templates_.destroy();
   updated_.destroy();
   owner.parts.destroy_all_of(index);
+  records_.destroy();
   own_kernels_.destroy(context);
   probe_.destroy();
   events_.destroy();

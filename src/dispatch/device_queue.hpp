@@ -191,6 +191,8 @@ class device_queue {
   /// The same for one of those that were to go together: what it runs behind may have been refused since.
   void launch_anew(slot_address address, lane& on);
   void launched_batch(lane& on, lane::batch const& batch);
+  /// How many chains such a batch is, in a template of that size.
+  [[nodiscard]] std::uint32_t width_of(launch_stage const& of, std::uint32_t size) const noexcept;
   /// What is to write the number of such a batch: see end_node.
   [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// A template that the device updates, for the first of `tasks`; null where there is none, or it would not do.
@@ -261,6 +263,7 @@ class device_queue {
   } driving_;
   staging staging_;
   template_pool templates_;
+  mapped_slabs records_;
   updated_templates updated_;
   own_kernels own_kernels_;
   pace_probe probe_;

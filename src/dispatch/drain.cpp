@@ -93,8 +93,7 @@ void device_queue::look_at_pace() {
   // A CPU device has kernels wait for each other where a GPU runs them side by side.
   bool const in_turn = info.kind == device_kind::cpu;
   if (auto const seen = probe_.result(*page)) {
-    auto const took = seen->took - (seen->marks - 1) * kernel_pace::a_mark -
-                      (seen->updated ? kernel_pace::an_update : std::chrono::nanoseconds{0});
+    auto const took = seen->took - (seen->marks - 1) * kernel_pace::a_mark - seen->ahead;
     pace_of(seen->kernel).note(in_turn ? took / seen->chains : took, seen->depth, in_turn ? 1 : seen->chains);
   } else if (auto const open = in_turn ? std::nullopt : probe_.still_open(*page)) {
     pace_of(open->kernel).note_open(open->took, open->depth, open->behind);

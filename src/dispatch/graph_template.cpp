@@ -8,33 +8,62 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, std::uint32_t threads, void** arguments) noexcept {
+  CUDA_KERNEL_NODE_PARAMS made{};
+  made.func = kernel;
+  made.gridDimX = made.gridDimY = made.gridDimZ = 1;
+  made.blockDimX = threads;
+  made.blockDimY = made.blockDimZ = 1;
+  made.kernelParams = arguments;
+  return made;
+}
+
+}  // namespace
+
 graph_template::graph_template(context::floating_context const& context, shape const& wanted,
                                CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
-                               updating const* update)
-    : context_(context), shape_(wanted), marked_(marker != nullptr), family_(update != nullptr ? update->family : 0),
-      nodes_(wanted.size) {
+                               CUfunction root)
+    : context_(context), shape_(wanted), marked_(marker != nullptr), nodes_(wanted.size) {
   try {
-    build(any, counter, marker, update);
+    driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
+    if (root != nullptr && width() > 1) { add_root(one_block(root, 1, nullptr)); }
+    build(any, counter, marker);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
-                           updating const* update) {
+graph_template::graph_template(context::floating_context const& context, shape const& wanted,
+                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
+                               updating const& update)
+    : context_(context), shape_(wanted), marked_(marker != nullptr), family_(update.family),
+      records_(std::make_unique<node_records>(update.memory, wanted.size, update.argument_bytes)), nodes_(wanted.size) {
+  try {
+    driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
+    add_root(one_block(update.updater, size(), records_->parameters()));
+    build(any, counter, marker);
+    // A graph that updates itself has to be on the device before it is launched.
+    driver::check(context.api().graph_upload(exec_, update.stream), "cuGraphUpload", context.subject());
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
-  driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", subject);
   std::uint32_t const rows = size() / width();
-  // What the next row stands behind, where it is not the row before.
-  CUgraphNode ahead = update != nullptr ? add_update(*update) : nullptr;
+  CUgraphNode ahead = root_;  // what the next row stands behind, where it is not the row before
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t i = row * width(); i < (row + 1) * width(); ++i) {
       CUgraphNode const behind = ahead != nullptr ? ahead : row != 0 ? nodes_[i - width()] : nullptr;
       driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &behind, behind != nullptr ? 1 : 0, &any),
                     "cuGraphAddKernelNode", subject);
-      if (update != nullptr) { have_updated(i); }
+      if (updated()) { have_updated(i); }
     }
     ahead = nullptr;
     if ((row + 1) % run() != 0 && row + 1 != rows) { continue; }
@@ -42,22 +71,11 @@ void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr count
     ahead = marks_.back().node();
   }
   driver::check(api.graph_instantiate_with_flags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags", subject);
-  // A graph that updates itself has to be on the device before it is launched.
-  if (update != nullptr) { driver::check(api.graph_upload(exec_, update->stream), "cuGraphUpload", subject); }
 }
 
-CUgraphNode graph_template::add_update(updating const& by) {
-  records_ = std::make_unique<node_records>(context_, size(), by.argument_bytes);
-  CUDA_KERNEL_NODE_PARAMS update{};
-  update.func = by.updater;
-  update.gridDimX = update.gridDimY = update.gridDimZ = 1;
-  update.blockDimX = size();
-  update.blockDimY = update.blockDimZ = 1;
-  update.kernelParams = records_->parameters();
-  CUgraphNode made = nullptr;
-  driver::check(context_.api().graph_add_kernel_node(&made, graph_, nullptr, 0, &update), "cuGraphAddKernelNode",
+void graph_template::add_root(CUDA_KERNEL_NODE_PARAMS const& what) {
+  driver::check(context_.api().graph_add_kernel_node(&root_, graph_, nullptr, 0, &what), "cuGraphAddKernelNode",
                 context_.subject());
-  return made;
 }
 
 void graph_template::have_updated(std::uint32_t i) {
@@ -75,7 +93,6 @@ void graph_template::destroy() noexcept {
   driver::table const& api = context_.api();
   if (exec_ != nullptr) { api.graph_exec_destroy(std::exchange(exec_, nullptr)); }
   if (graph_ != nullptr) { api.graph_destroy(std::exchange(graph_, nullptr)); }
-  if (records_ != nullptr) { records_->unregister(); }
 }
 
 CUresult graph_template::set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept {
@@ -137,7 +154,7 @@ graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, std
   std::vector<graph_template*>& free = free_of(size, width, run, marker != nullptr);
   if (free.empty()) {
     all_.push_back(std::make_unique<graph_template>(context_, graph_template::shape{size, width, run}, any, counter,
-                                                    marker));
+                                                    marker, root_));
     free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }

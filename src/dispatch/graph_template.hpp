@@ -17,6 +17,7 @@ namespace flotilla::dispatch {
 /// `size` kernel nodes in `width` chains side by side. The nodes one behind the other are rows; behind every `run` of
 /// them, and behind the last, stands a mark, which writes the lane's next number: so a batch can be long, for the launch
 /// costs more than the nodes, and yet the first of its tasks are seen soon. Sizes, widths and runs are powers of two.
+/// Several chains begin behind a kernel of ours, where there is one: see own_kernels::root.
 ///
 /// Nodes are filled in one of two ways. *Rewritten* by the driver they may hold any launch. *Updated* by the device itself
 /// they hold launches of one kernel, in blocks of one shape (see node_records): that costs the host a tenth.
@@ -34,15 +35,19 @@ class graph_template {
     CUfunction updater;
     std::uint32_t argument_bytes;
     CUstream stream;          // where it will be launched first
+    mapped_slabs& memory;
     std::uint32_t family;     // for who made it
   };
 
   /// All nodes hold `any` at first: a launch that is valid.
   /// @param marker  What writes the number: see end_node.
-  /// @param update  Null: the driver rewrites it.
+  /// @param root    Ahead of several chains; null: nothing is.
   /// @throws driver_error, std::bad_alloc
   graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
-                 CUdeviceptr counter, CUfunction marker, updating const* update = nullptr);
+                 CUdeviceptr counter, CUfunction marker, CUfunction root);
+  /// One that the device updates. What updates it is ahead of its chains.
+  graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
+                 CUdeviceptr counter, CUfunction marker, updating const& update);
   ~graph_template();
   graph_template(graph_template const&) = delete;
   graph_template& operator=(graph_template const&) = delete;
@@ -55,6 +60,8 @@ class graph_template {
   /// The mark behind node `i`.
   [[nodiscard]] std::uint32_t mark_of(std::uint32_t i) const noexcept { return i / width() / run(); }
   [[nodiscard]] bool updated() const noexcept { return records_ != nullptr; }
+  /// Whether a kernel of ours is ahead of its nodes.
+  [[nodiscard]] bool rooted() const noexcept { return root_ != nullptr; }
   [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
 
   /// Of one that is rewritten. Has node `i` hold this launch from the next `launch` on. One that is in flight keeps what it had.
@@ -70,9 +77,8 @@ class graph_template {
   [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept;
 
  private:
-  void build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker, updating const* update);
-  /// Behind the kernel that updates them.
-  [[nodiscard]] CUgraphNode add_update(updating const& by);
+  void build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker);
+  void add_root(CUDA_KERNEL_NODE_PARAMS const& what);
   void have_updated(std::uint32_t i);
   void destroy() noexcept;
 
@@ -84,6 +90,7 @@ class graph_template {
   std::uint64_t disabled_ = 0;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
+  CUgraphNode root_ = nullptr;
   std::vector<CUgraphNode> nodes_;
   std::vector<end_node> marks_;
 };
@@ -93,12 +100,15 @@ class graph_template {
 class template_pool {
  public:
   static constexpr std::uint32_t most_size = 64;
-  static constexpr std::uint32_t most_width = 4;
+  static constexpr std::uint32_t most_width = 8;
   static constexpr std::uint32_t most_marks = 16;
 
   explicit template_pool(context::floating_context const& context) noexcept;
   /// Whether this driver has all that templates need.
   [[nodiscard]] bool usable() const noexcept { return usable_; }
+  /// What several chains are to begin behind: see own_kernels. Before any is made.
+  void use(CUfunction root) noexcept { root_ = root; }
+  [[nodiscard]] bool rooted() const noexcept { return root_ != nullptr; }
   /// A template of `size`, in chains of `width`, no more than that, and with marks behind every `run` rows.
   /// @param marker  What writes its number: see end_node. One and the same, where there is one.
   /// @throws driver_error  A new one was needed, and could not be made of `any`.
@@ -116,8 +126,9 @@ class template_pool {
 
   context::floating_context const& context_;
   bool const usable_;
+  CUfunction root_ = nullptr;
   std::vector<std::unique_ptr<graph_template>> all_;
-  std::array<std::array<std::array<std::array<std::vector<graph_template*>, 2>, 7>, 3>, 7> free_;
+  std::array<std::array<std::array<std::array<std::vector<graph_template*>, 2>, 7>, 4>, 7> free_;
 };
 
 }  // namespace flotilla::dispatch

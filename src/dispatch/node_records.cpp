@@ -4,14 +4,14 @@
 
 namespace flotilla::dispatch {
 
-node_records::node_records(context::floating_context const& context, std::uint32_t count, std::uint32_t argument_bytes)
+node_records::node_records(mapped_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes)
     : count_(count), argument_bytes_(argument_bytes),
       stride_(static_cast<std::uint32_t>(sizeof(record)) + (argument_bytes + 15) / 16 * 16),
-      states_(count), memory_(context, std::size_t{count} * stride_), address_(memory_.device()),
-      parameters_{&address_, &count_, &stride_, &argument_bytes_} {}
+      states_(count), memory_(memory), piece_(memory.take(std::size_t{count} * stride_)),
+      parameters_{&piece_.device, &count_, &stride_, &argument_bytes_} {}
 
 node_records::record& node_records::at(std::uint32_t i) noexcept {
-  return *reinterpret_cast<record*>(memory_.host() + std::size_t{i} * stride_);
+  return *reinterpret_cast<record*>(piece_.host + std::size_t{i} * stride_);
 }
 
 void node_records::attach(std::uint32_t i, CUgraphDeviceNode node) noexcept {

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "context/floating_context.hpp"
-#include "dispatch/mapped_memory.hpp"
+#include "dispatch/mapped_slabs.hpp"
 
 namespace flotilla::dispatch {
 
@@ -20,9 +19,11 @@ namespace flotilla::dispatch {
 /// Only the holder of the device's lease, and only while no launch of the graph is in flight.
 class node_records {
  public:
-  /// With the context current. @throws driver_error, std::bad_alloc
-  node_records(context::floating_context const& context, std::uint32_t count, std::uint32_t argument_bytes);
-  void unregister() noexcept { memory_.unregister(); }
+  /// @throws driver_error, std::bad_alloc
+  node_records(mapped_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes);
+  ~node_records() { memory_.give_back(piece_); }
+  node_records(node_records const&) = delete;
+  node_records& operator=(node_records const&) = delete;
 
   /// The parameters of the kernel that carries them over, as long as this lives.
   [[nodiscard]] void** parameters() noexcept { return parameters_.data(); }
@@ -63,8 +64,8 @@ class node_records {
   std::uint32_t argument_bytes_;
   std::uint32_t stride_;
   std::vector<state> states_;
-  mapped_memory memory_;
-  CUdeviceptr address_;
+  mapped_slabs& memory_;
+  mapped_slabs::piece piece_;
   std::array<void*, 4> parameters_;
 };
 

@@ -7,15 +7,21 @@ namespace flotilla::dispatch {
 
 namespace {
 
-constexpr char marker_head[] = R"(
+constexpr char simple_head[] = R"(
 .version 7.0
 .target sm_70
 .address_size 64
 )";
 
-// The release at system scope is what lets the host, once it has read the number, read what the kernels before wrote to
-// its memory.
-constexpr char marker_code[] = R"(
+// Of the marker: the release at system scope is what lets the host, once it has read the number, read what the kernels
+// before wrote to its memory.
+constexpr char simple_code[] = R"(
+.visible .entry flotilla_begin()
+.maxntid 1
+{
+  ret;
+}
+
 .visible .entry flotilla_end(.param .u64 counter, .param .u64 number)
 .maxntid 1
 {
@@ -123,7 +129,10 @@ bool own_kernels::load(context::floating_context const& context, char const* cod
     module_ = nullptr;
     return false;
   }
-  if (api.module_get_function(&marker_, module_, "flotilla_end") == CUDA_SUCCESS) { return true; }
+  if (api.module_get_function(&marker_, module_, "flotilla_end") == CUDA_SUCCESS &&
+      api.module_get_function(&root_, module_, "flotilla_begin") == CUDA_SUCCESS) {
+    return true;
+  }
   destroy(context);
   return false;
 }
@@ -131,16 +140,16 @@ bool own_kernels::load(context::floating_context const& context, char const* cod
 void own_kernels::create(context::floating_context const& context) noexcept {
   // In one piece where the driver takes it: to compile PTX takes some ms, and to compile it twice twice as long.
   try {
-    if (load(context, (std::string{updater_head} + marker_code + updater_code).c_str())) {
+    if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {
       if (context.api().module_get_function(&updater_, module_, "flotilla_update") != CUDA_SUCCESS) { updater_ = nullptr; }
       return;
     }
-    static_cast<void>(load(context, (std::string{marker_head} + marker_code).c_str()));
+    static_cast<void>(load(context, (std::string{simple_head} + simple_code).c_str()));
   } catch (std::bad_alloc const&) {}  // then there are none
 }
 
 void own_kernels::destroy(context::floating_context const& context) noexcept {
-  marker_ = updater_ = nullptr;
+  marker_ = root_ = updater_ = nullptr;
   if (module_ != nullptr) { context.api().module_unload(std::exchange(module_, nullptr)); }
 }
 

@@ -23,6 +23,11 @@ class own_kernels {
   /// it takes longer, its fence, is 0.5 us of a lone task: docs/results/h200-batch-ends.txt.
   [[nodiscard]] CUfunction marker() const noexcept { return marker_; }
 
+  /// `()`: does nothing. What a graph of several chains begins with: a graph with one root costs the host one launch, however wide
+  /// it is, and 0.7 us on the device; one with several costs the host 0.7 us and more for each of them, and 128 KiB of device
+  /// memory (docs/results/h200-roots.txt).
+  [[nodiscard]] CUfunction root() const noexcept { return root_; }
+
   /// `(records, count, stride, argument_bytes)`: a thread a record, which writes what it says into a node of the graph that
   /// this kernel is part of: see node_records. Since driver 12.4.
   [[nodiscard]] CUfunction updater() const noexcept { return updater_; }
@@ -32,6 +37,7 @@ class own_kernels {
 
   CUmodule module_ = nullptr;
   CUfunction marker_ = nullptr;
+  CUfunction root_ = nullptr;
   CUfunction updater_ = nullptr;
 };
 

@@ -29,7 +29,7 @@ class pace_probe {
     std::size_t behind;    // how many batches were in its lane before
     std::chrono::steady_clock::time_point begun;  // to launch it
     std::chrono::nanoseconds launching;  // what the host was at it, the device waiting perhaps
-    bool updated;          // the device updated it first
+    std::chrono::nanoseconds ahead;      // what runs before the first of them
     std::chrono::nanoseconds took{};     // less that
   };
 

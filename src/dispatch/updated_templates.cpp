@@ -68,18 +68,17 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
       of->free.pop_back();
       return got;
     }
-    of->rewritten += form.shape.size;
-    if (of->rewritten < price) { return nullptr; }
+    if (++of->rewritten * (of->all.size() + 1) < price) { return nullptr; }
     of->rewritten = 0;
     while (chains_ + form.shape.width > most_chains) {
       if (!idle || !give_up_one()) { return nullptr; }
     }
     of->refused = true;  // until there is one
     if (!suits(any.func)) { return nullptr; }
-    graph_template::updating const update{updater_, argument_bytes, stream, number};
+    graph_template::updating const update{updater_, argument_bytes, stream, memory_, number};
     of->all.reserve(of->all.size() + 1);
     of->free.reserve(of->all.size() + 1);  // so that give_back never allocates
-    of->all.push_back(std::make_unique<graph_template>(context_, form.shape, any, counter, marker, &update));
+    of->all.push_back(std::make_unique<graph_template>(context_, form.shape, any, counter, marker, update));
     of->refused = false;
     chains_ += form.shape.width;
     return of->all.back().get();

@@ -25,22 +25,25 @@ struct launch_form {
   auto operator<=>(launch_form const&) const = default;
 };
 
-/// To make one takes the host as long as to rewrite some 2000 to 4000 nodes, so that is the price: one is made for a form each
-/// time that so many nodes were rewritten for want of one. So they cost about twice what rewriting does at most, whatever
-/// the program is like, and a program that goes on gets what it can use. Those of one device are bounded, by what was
+/// To make one takes the host as long as to rewrite one of its size some 40 times, so that is the price of the first: it is made when
+/// so many batches of a form were rewritten for want of one, and the second when half as many were, and so on, for a form
+/// that wanted several wants more. So they cost not much more than rewriting does, whatever the program is like, and a
+/// program that goes on gets what it can use soon. Those of one device are bounded, by what was
 /// reserved for them (graph_memory): where another form needs one, and the device has nothing to do, the form that was not
 /// used for longest gives one up.
 ///
 /// Only the holder of the device's lease, with the context current. Steady state: nothing is allocated.
 class updated_templates {
  public:
-  static constexpr std::uint32_t price = 2048;           // nodes
+  static constexpr std::uint32_t price = 32;             // batches that are rewritten
   static constexpr std::uint32_t most_chains = reserved_chains / 2;  // in all of a device; the rest is for those that are rewritten
   static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
   static constexpr std::uint32_t most_refusals = 8;      // of launches of one form
-  static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch is seen sooner where it is rewritten
+  static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch of short kernels is seen sooner where it is rewritten,
+  static constexpr std::uint32_t fewest_lasting = 4;     // and one of long ones below that
 
-  explicit updated_templates(context::floating_context const& context) noexcept : context_(context) {}
+  updated_templates(context::floating_context const& context, mapped_slabs& memory) noexcept
+      : context_(context), memory_(memory) {}
   /// From now on, with this kernel (own_kernels::updater); null: there are none, and nobody asks for any.
   void use(CUfunction updater) noexcept;
   [[nodiscard]] bool usable() const noexcept { return updater_ != nullptr; }
@@ -64,7 +67,7 @@ class updated_templates {
   struct family {
     std::vector<std::unique_ptr<graph_template>> all;
     std::vector<graph_template*> free;
-    std::uint32_t rewritten = 0;    // nodes, for want of one, since the last was made
+    std::uint32_t rewritten = 0;    // batches, for want of one, since the last was made
     std::uint64_t last_taken = 0;   // by `takes_`
     std::uint32_t refusals = 0;     // launches
     bool refused = false;           // the driver cannot have such a one
@@ -75,6 +78,7 @@ class updated_templates {
   bool give_up_one() noexcept;
 
   context::floating_context const& context_;
+  mapped_slabs& memory_;
   CUfunction updater_ = nullptr;
   std::map<launch_form, std::uint32_t> numbers_;
   std::vector<family> families_;

@@ -25,10 +25,11 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(500).most_in_chain, 64u);
   EXPECT_EQ(shape_for(5000).width, 4u);
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
-  EXPECT_LT(shape_for(5000).lanes, shape_for(50'000).lanes);
-  EXPECT_EQ(shape_for(1e6F).most, 4u) << "side by side, none behind another";
-  EXPECT_EQ(shape_for(20'000).most, 4u);
-  EXPECT_EQ(shape_for(1e6F).most_when_full, 8u) << "where they would wait anyway: a launch costs as much as some ten nodes";
+  EXPECT_LT(shape_for(5000).lanes * shape_for(5000).width, 128u);
+  EXPECT_EQ(shape_for(50'000).lanes * shape_for(50'000).width, 128u) << "as many as a GPU runs at once, and no more";
+  EXPECT_EQ(shape_for(1e6F).most, 8u) << "side by side, none behind another";
+  EXPECT_EQ(shape_for(20'000).most, 8u);
+  EXPECT_EQ(shape_for(1e6F).most_when_full, 16u) << "where they would wait anyway: a launch costs as much as some ten nodes";
   EXPECT_EQ(shape_for(20'000).most_when_full, 64u);
   EXPECT_EQ(shape_for(20'000).run, 2u) << "and the first of them are not seen the later";
 }
@@ -129,7 +130,7 @@ TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
   kernel_pace twenty;
   twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
   for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
-  EXPECT_EQ(twenty.shape().width, 4u);
+  EXPECT_EQ(twenty.shape().width, 8u);
 }
 
 // requirement: a kernel that has become long is known to be before its first deep batch is done
@@ -145,7 +146,7 @@ TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "a lone task that is looked at too soon";
   pace.note_open(nanoseconds{960'000}, 64, 0);
   EXPECT_FLOAT_EQ(pace.nanoseconds(), 15'000);
-  EXPECT_EQ(pace.shape().width, 4u);
+  EXPECT_EQ(pace.shape().width, 8u);
   kernel_pace unknown;
   unknown.note_open(nanoseconds{640'000}, 1, 0);
   EXPECT_EQ(unknown.shape().most, 1u) << "nothing was expected of it";

@@ -12,13 +12,16 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// With the driver's operation as the marks, and with a kernel.
-class GraphTemplate : public template_test, public ::testing::WithParamInterface<bool> {
+enum class own { none, marks, marks_and_root };
+
+/// With the driver's operation as the marks, and with a kernel; with another ahead of several chains.
+class GraphTemplate : public template_test, public ::testing::WithParamInterface<own> {
  protected:
   GraphTemplate() {
     add_ = function("add_to");
     hold_ = function("hold_until");
-    marker_ = GetParam() ? function("write_number") : nullptr;
+    marker_ = GetParam() != own::none ? function("write_number") : nullptr;
+    if (GetParam() == own::marks_and_root) { pool_.use(function("nothing")); }
   }
   ~GraphTemplate() override {
     go_on();
@@ -113,8 +116,23 @@ TEST_P(GraphTemplate, IsTakenByItsShape) {
   EXPECT_EQ(pool_.made(), 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Marks, GraphTemplate, ::testing::Bool(),
-                         [](auto const& of) { return of.param ? "a_kernel" : "an_operation"; });
+// requirement: as wide as batches of few tasks are, and as batches of long ones
+TEST_P(GraphTemplate, IsAsWideAsItsShape) {
+  for (std::uint32_t width = 1; width <= template_pool::most_width; width *= 2) {
+    graph_template& wide = take(16, width, 1);
+    EXPECT_EQ(wide.rooted(), width > 1 && GetParam() == own::marks_and_root);
+    std::uint32_t const before = sum();
+    std::uint64_t const first = 100 * width;
+    for (std::uint32_t i = 0; i < 16; ++i) { ASSERT_EQ(wide.set(i, adding(i)), CUDA_SUCCESS); }
+    ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), first), CUDA_SUCCESS);
+    ASSERT_TRUE(reaches(first + wide.marks() - 1)) << width;
+    EXPECT_EQ(sum() - before, 120u) << width;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate, ::testing::Values(own::none, own::marks, own::marks_and_root), [](auto const& of) {
+  return of.param == own::none ? "an_operation" : of.param == own::marks ? "a_kernel" : "a_kernel_and_a_root";
+});
 
 }  // namespace
 }  // namespace flotilla::dispatch

@@ -112,6 +112,7 @@ class UpdatedTemplates : public template_test {
   ~UpdatedTemplates() override {
     settle();
     pool_.destroy();
+    memory_.destroy();
   }
   struct arguments {
     std::uint32_t* to;
@@ -127,8 +128,10 @@ class UpdatedTemplates : public template_test {
   }
   /// After what is rewritten for want of one.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
-    for (std::uint32_t nodes = 16; nodes < updated_templates::price; nodes += 16) { EXPECT_EQ(take(of, idle), nullptr); }
-    return take(of, idle);
+    for (std::uint32_t batches = 0; batches < updated_templates::price; ++batches) {
+      if (graph_template* const got = take(of, idle)) { return got; }
+    }
+    return nullptr;
   }
   void put(graph_template& into, std::uint32_t node, std::uint32_t amount, std::uint32_t grid = 1) {
     arguments const made{&sum_, amount};
@@ -143,7 +146,8 @@ class UpdatedTemplates : public template_test {
   }
   [[nodiscard]] std::uint32_t take_sum() { return std::atomic_ref{sum_}.exchange(0); }
 
-  updated_templates pool_{context_};
+  mapped_slabs memory_{context_};
+  updated_templates pool_{context_, memory_};
 
  private:
   CUfunction add_ = nullptr;
@@ -202,15 +206,19 @@ TEST_F(UpdatedTemplates, ForgetWhatARefusedLaunchHad) {
   EXPECT_EQ(take_sum(), 8u * 3);
 }
 
-// requirement: one is made when as many nodes were rewritten as it costs, and used again by its form
+// requirement: one is made when as much was rewritten as it costs, the next sooner, and each is used again by its form
 TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
-  graph_template* const first = take_in_the_end(form(0));
+  for (std::uint32_t batch = 1; batch < updated_templates::price; ++batch) { ASSERT_EQ(take(form(0)), nullptr) << batch; }
+  graph_template* const first = take(form(0));
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(take(form(0)), nullptr) << "the next has its price, too";
+  for (std::uint32_t batch = 1; batch < updated_templates::price / 2; ++batch) {
+    ASSERT_EQ(take(form(0)), nullptr) << "the next has its price, too: " << batch;
+  }
+  EXPECT_NE(take(form(0)), nullptr);
   EXPECT_EQ(take(form(1)), nullptr) << "another kernel is another form";
   pool_.give_back(*first);
   EXPECT_EQ(take(form(0)), first);
-  EXPECT_EQ(pool_.chains(), 1u);
+  EXPECT_EQ(pool_.chains(), 2u);
 }
 
 // requirement: they are bounded, and one is given up only by a device that has nothing to do
@@ -258,7 +266,7 @@ TEST_F(UpdatedTemplates, AreLeftWhereTheyAreNotLaunched) {
 // requirement: a driver without what they need has none
 TEST_F(UpdatedTemplates, NeedADriverThatHasThem) {
   EXPECT_TRUE(pool_.usable());
-  updated_templates none{context_};
+  updated_templates none{context_, memory_};
   none.use(nullptr);
   EXPECT_FALSE(none.usable());
 }
