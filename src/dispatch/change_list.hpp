@@ -40,6 +40,8 @@ class change_list {
     static_assert(std::is_trivially_copyable_v<transfer>);
     put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
+  /// `what.at` does not count.
+  void put(change what, std::byte const* arguments);
   void put_all(change_list const& later) {
     for (change const& each : later.changes_) { put(each, later.arguments(each)); }
   }
@@ -53,8 +55,6 @@ class change_list {
   [[nodiscard]] std::byte const* arguments(change const& of) const noexcept { return bytes_.data() + of.at; }
 
  private:
-  void put(change what, std::byte const* arguments);
-
   std::vector<change> changes_;
   std::vector<std::byte> bytes_;
   std::vector<std::uint32_t> place_;  // of each node: 1 + where in changes_; 0: it has none

@@ -32,9 +32,9 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
                   context.subject());
     if (info.kind == device_kind::gpu) {
       own_kernels_.create(context);
-      if (own_kernels_.marker() != nullptr) { reserve_graph_memory(context, own_kernels_.marker(), memory_stream_); }
-      templates_.use(own_kernels_.root());
-      updated_.use(own_kernels_.updater());
+      if (own_kernels_.functions().marker != nullptr) { reserve_graph_memory(context, own_kernels_.functions().marker, memory_stream_); }
+      templates_.use(own_kernels_.functions().root);
+      updated_.use(own_kernels_.functions().updater);
       if (updated_.usable()) { records_.begin(); }
     }
   } catch (...) {

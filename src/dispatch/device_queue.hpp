@@ -191,8 +191,6 @@ class device_queue {
   /// The same for one of those that were to go together: what it runs behind may have been refused since.
   void launch_anew(slot_address address, lane& on);
   void launched_batch(lane& on, lane::batch const& batch);
-  /// How many chains such a batch is, in a template of that size.
-  [[nodiscard]] std::uint32_t width_of(launch_stage const& of, std::uint32_t size) const noexcept;
   /// What is to write the number of such a batch: see end_node.
   [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// A template that the device updates, for the first of `tasks`; null where there is none, or it would not do.

@@ -17,6 +17,7 @@ constexpr auto drain_at_most = std::chrono::microseconds{100};
 constexpr auto drain_alone_at_most = std::chrono::microseconds{1000};
 constexpr std::uint32_t most_any = 1024;  // as short tasks as there are keep a device busy for 0.2 ms
 constexpr int few_looks = 8;
+constexpr std::size_t most_unused = 256;
 using std::chrono::microseconds;
 }  // namespace
 
@@ -185,8 +186,13 @@ bool device_queue::run_works(drainer who) {
 
 void device_queue::free_unused() {
   std::uint64_t const oldest = owner.oldest_epoch();
-  auto const mine = [this](limbo::item const& each) {
-    return each.kind == limbo::kinds::failure || each.device == index;
+  // The driver waits for all that runs before it gives up pinned memory and graphs, and with it would this thread, with all
+  // that it is to launch; and who waits for a kernel that waits for the host waits for ever. So they stay until the device has
+  // nothing to do, or until they are many.
+  bool const may_wait = driving_.busy == 0 || owner.unused.size() > most_unused;
+  auto const mine = [&](limbo::item const& each) {
+    if (each.kind == limbo::kinds::failure) { return true; }
+    return each.device == index && (may_wait || each.kind == limbo::kinds::device_memory);
   };
   while (auto const item = owner.unused.take(oldest, mine)) {
     switch (item->kind) {

@@ -17,7 +17,7 @@ namespace flotilla::dispatch {
 /// `size` kernel nodes in `width` chains side by side. The nodes one behind the other are rows; behind every `run` of
 /// them, and behind the last, stands a mark, which writes the lane's next number: so a batch can be long, for the launch
 /// costs more than the nodes, and yet the first of its tasks are seen soon. Sizes, widths and runs are powers of two.
-/// Several chains begin behind a kernel of ours, where there is one: see own_kernels::root.
+/// Several chains begin behind a kernel of ours, where there is one: see own_functions::root.
 ///
 /// Nodes are filled in one of two ways. *Rewritten* by the driver they may hold any launch. *Updated* by the device itself
 /// they hold launches of one kernel, in blocks of one shape (see node_records): that costs the host a tenth.
@@ -108,7 +108,6 @@ class template_pool {
   [[nodiscard]] bool usable() const noexcept { return usable_; }
   /// What several chains are to begin behind: see own_kernels. Before any is made.
   void use(CUfunction root) noexcept { root_ = root; }
-  [[nodiscard]] bool rooted() const noexcept { return root_ != nullptr; }
   /// A template of `size`, in chains of `width`, no more than that, and with marks behind every `run` rows.
   /// @param marker  What writes its number: see end_node. One and the same, where there is one.
   /// @throws driver_error  A new one was needed, and could not be made of `any`.

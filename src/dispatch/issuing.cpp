@@ -27,16 +27,10 @@ bool is_valid_grid(std::uint32_t const (&grid)[3]) noexcept {
 }
 }  // namespace
 
-std::uint32_t device_queue::width_of(launch_stage const& of, std::uint32_t size) const noexcept {
-  // A few short tasks: side by side behind one root, and two sooner one behind the other than behind that.
-  bool const spread = templates_.rooted() && !of.ordered && !of.lasting && size <= few;
-  return spread ? (size <= 2 ? 1 : size) : std::min(of.width, size);
-}
-
 CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
   // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long.
   bool const soonest = size <= few && !of.lasting && driving_.lasting == 0;
-  return soonest ? nullptr : own_kernels_.marker();
+  return soonest ? nullptr : own_kernels_.functions().marker;
 }
 
 bool device_queue::same_form(std::span<slot_address const> tasks) const noexcept {
@@ -54,11 +48,11 @@ graph_template* device_queue::updated_for(lane const& on, std::span<slot_address
   bool const worth_it = size >= fewest && !of.ordered;  // a chain takes the device longer anyway
   if (!worth_it || !updated_.usable() || of.kernel == launch_stage::no_kernel) { return nullptr; }
   std::uint32_t const bytes = owner.table.kernels[of.kernel].argument_bytes;
-  if (bytes > node_records::most_argument_bytes || !same_form(tasks.first(std::min<std::size_t>(size, tasks.size())))) {
+  if (bytes > node_record::most_argument_bytes || !same_form(tasks.first(std::min<std::size_t>(size, tasks.size())))) {
     return nullptr;
   }
   slot const& first = owner.at(tasks[0]);
-  std::uint32_t const width = width_of(of, size);
+  std::uint32_t const width = std::min(of.width, size);
   launch_form const form{{size, width, std::min(of.run, size / width)},
                          of.kernel,
                          {first.block[0], first.block[1], first.block[2]},
@@ -103,7 +97,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
   graph_template* by = updated_for(on, tasks, of, size);
   if (by == nullptr) try {
-    by = &templates_.take(size, width_of(of, size), of.run, parameters_of(tasks[0]), on.counter(),
+    by = &templates_.take(size, std::min(of.width, size), of.run, parameters_of(tasks[0]), on.counter(),
                           marker_for(of, size));
   } catch (driver_error const& why) {
     owner.note(static_cast<CUresult>(why.status()), *this);

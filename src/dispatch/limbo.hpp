@@ -40,7 +40,8 @@ class limbo {
     items_.push_back(what);
     count_.store(items_.size(), std::memory_order_release);
   }
-  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_acquire); }
 
   /// The first item that may go when `oldest` is the epoch of the oldest open task, and that `may` accepts.
   template <class May>

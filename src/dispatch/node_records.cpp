@@ -6,28 +6,29 @@ namespace flotilla::dispatch {
 
 node_records::node_records(mapped_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes)
     : count_(count), argument_bytes_(argument_bytes),
-      stride_(static_cast<std::uint32_t>(sizeof(record)) + (argument_bytes + 15) / 16 * 16),
+      stride_(node_record::stride_for(argument_bytes)),
       states_(count), memory_(memory), piece_(memory.take(std::size_t{count} * stride_)),
-      parameters_{&piece_.device, &count_, &stride_, &argument_bytes_} {}
+      parameters_{&piece_.device, &count_, &stride_} {}
 
-node_records::record& node_records::at(std::uint32_t i) noexcept {
-  return *reinterpret_cast<record*>(piece_.host + std::size_t{i} * stride_);
+node_record& node_records::at(std::uint32_t i) noexcept {
+  return *reinterpret_cast<node_record*>(piece_.host + std::size_t{i} * stride_);
 }
 
 void node_records::attach(std::uint32_t i, CUgraphDeviceNode node) noexcept {
   at(i).node = reinterpret_cast<std::uint64_t>(node);
+  at(i).bytes = argument_bytes_;
 }
 
 void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept {
-  record& to = at(i);
+  node_record& to = at(i);
   state& held = states_[i];
-  std::uint32_t what = argument_bytes_ != 0 ? set_arguments : 0;
+  std::uint32_t what = argument_bytes_ != 0 ? node_record::set_arguments : 0;
   if (held.grid != grid) {
-    what |= set_grid;
+    what |= node_record::set_grid;
     to.grid = held.grid = grid;
   }
   if (!held.known || !held.runs) {
-    what |= set_enabled | enabled;
+    what |= node_record::set_enabled | node_record::enabled;
     held.known = held.runs = true;
   }
   to.what = what;
@@ -36,7 +37,7 @@ void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid
 
 void node_records::disable(std::uint32_t i) noexcept {
   state& held = states_[i];
-  at(i).what = held.known && !held.runs ? 0 : set_enabled;
+  at(i).what = held.known && !held.runs ? 0 : node_record::set_enabled;
   held.known = true;
   held.runs = false;
 }

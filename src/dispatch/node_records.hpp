@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "dispatch/mapped_slabs.hpp"
+#include "dispatch/node_record.hpp"
 
 namespace flotilla::dispatch {
 
 /// To have the driver rewrite a node costs the host 100 to 300 ns, with a lock that all devices of the process share; to
-/// write down here what the node is to hold, some 10. The graph's first node is a kernel (own_kernels::updater) that
+/// write down here what the node is to hold, some 10. The graph's first node is a kernel (own_functions::updater) that
 /// carries it over. What cannot be changed so is a node's function, its block and its shared memory.
 ///
 /// Only the holder of the device's lease, and only while no launch of the graph is in flight.
@@ -37,28 +38,14 @@ class node_records {
   /// What was written down was not carried over: the launch was refused.
   void forget() noexcept;
 
-  static constexpr std::uint32_t most_argument_bytes = 256;
-
  private:
-  // Read by the device: see own_kernels.
-  struct record {
-    std::uint64_t node;
-    std::uint32_t what;
-    std::array<std::uint32_t, 3> grid;
-    std::uint64_t unused;
-  };
-  static_assert(sizeof(record) == 32);
-  static constexpr std::uint32_t set_arguments = 1;
-  static constexpr std::uint32_t set_grid = 2;
-  static constexpr std::uint32_t set_enabled = 4;
-  static constexpr std::uint32_t enabled = 8;
   /// What the node is known to hold.
   struct state {
     std::array<std::uint32_t, 3> grid{};  // zeros: not known
     bool runs = true;
     bool known = false;                   // whether `runs` is
   };
-  [[nodiscard]] record& at(std::uint32_t i) noexcept;
+  [[nodiscard]] node_record& at(std::uint32_t i) noexcept;
 
   std::uint32_t count_;
   std::uint32_t argument_bytes_;
@@ -66,7 +53,7 @@ class node_records {
   std::vector<state> states_;
   mapped_slabs& memory_;
   mapped_slabs::piece piece_;
-  std::array<void*, 4> parameters_;
+  std::array<void*, 3> parameters_;
 };
 
 }  // namespace flotilla::dispatch

@@ -45,9 +45,9 @@ constexpr char updater_head[] = R"(
   (.param .b64 node, .param .b32 enable);
 )";
 
-// A record: node (8 bytes), what (4), grid (12), unused (8), arguments. What: see node_records.
+// See node_record for what it reads.
 constexpr char updater_code[] = R"(
-.visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride, .param .u32 argument_bytes)
+.visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride)
 {
   .reg .pred %p;
   .reg .u32 %index, %limit, %step, %bytes, %what, %bit, %x, %y, %z;
@@ -56,8 +56,10 @@ constexpr char updater_code[] = R"(
   ld.param.u64 %base, [records];
   ld.param.u32 %limit, [count];
   ld.param.u32 %step, [stride];
-  ld.param.u32 %bytes, [argument_bytes];
-  mov.u32 %index, %tid.x;
+  mov.u32 %x, %ctaid.x;
+  mov.u32 %y, %ntid.x;
+  mov.u32 %z, %tid.x;
+  mad.lo.u32 %index, %x, %y, %z;
   setp.ge.u32 %p, %index, %limit;
   @%p bra done;
   mul.wide.u32 %offset, %index, %step;
@@ -68,6 +70,7 @@ constexpr char updater_code[] = R"(
   and.b32 %bit, %what, 1;
   setp.eq.u32 %p, %bit, 0;
   @%p bra shape;
+  ld.global.u32 %bytes, [%mine+24];
   add.u64 %arguments, %mine, 32;
   cvt.u64.u32 %size, %bytes;
   {
@@ -129,8 +132,8 @@ bool own_kernels::load(context::floating_context const& context, char const* cod
     module_ = nullptr;
     return false;
   }
-  if (api.module_get_function(&marker_, module_, "flotilla_end") == CUDA_SUCCESS &&
-      api.module_get_function(&root_, module_, "flotilla_begin") == CUDA_SUCCESS) {
+  if (api.module_get_function(&functions_.marker, module_, "flotilla_end") == CUDA_SUCCESS &&
+      api.module_get_function(&functions_.root, module_, "flotilla_begin") == CUDA_SUCCESS) {
     return true;
   }
   destroy(context);
@@ -141,7 +144,7 @@ void own_kernels::create(context::floating_context const& context) noexcept {
   // In one piece where the driver takes it: to compile PTX takes some ms, and to compile it twice twice as long.
   try {
     if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {
-      if (context.api().module_get_function(&updater_, module_, "flotilla_update") != CUDA_SUCCESS) { updater_ = nullptr; }
+      if (context.api().module_get_function(&functions_.updater, module_, "flotilla_update") != CUDA_SUCCESS) { functions_.updater = nullptr; }
       return;
     }
     static_cast<void>(load(context, (std::string{simple_head} + simple_code).c_str()));
@@ -149,7 +152,7 @@ void own_kernels::create(context::floating_context const& context) noexcept {
 }
 
 void own_kernels::destroy(context::floating_context const& context) noexcept {
-  marker_ = root_ = updater_ = nullptr;
+  functions_ = {};
   if (module_ != nullptr) { context.api().module_unload(std::exchange(module_, nullptr)); }
 }
 

@@ -7,6 +7,26 @@
 
 namespace flotilla::dispatch {
 
+/// Null where there is none.
+struct own_functions {
+  /// `(counter, number)`: one thread, which writes a lane's number to the completion page at the end of a graph.
+  ///
+  /// The driver's own way to write a number, a memory operation, waits until all that its hardware connection has under way is
+  /// done. A process has eight of these (CUDA_DEVICE_MAX_CONNECTIONS), so batches that ended with one ran eight at a
+  /// time, whatever the number of lanes: kernels of 100 us cost 12.5 us each, and 0.9 us where a kernel ends them. What
+  /// it takes longer, its fence, is 0.5 us of a lone task: docs/results/h200-batch-ends.txt.
+  CUfunction marker = nullptr;
+
+  /// `()`: does nothing. What a graph of several chains begins with: a graph with one root costs the host 2 us, however wide it
+  /// is, and a microsecond of the device; one with several costs the host 0.7 us and more for each of them
+  /// (docs/results/h200-roots.txt).
+  CUfunction root = nullptr;
+
+  /// `(records, count, stride)`: a thread a record, which writes what it says into a node of the graph that this kernel is part
+  /// of: see node_record. Since driver 12.4.
+  CUfunction updater = nullptr;
+};
+
 /// As PTX, so that they are there however the library was built. Where a driver cannot have one of them there is none, and
 /// nothing else is lost.
 class own_kernels {
@@ -15,30 +35,13 @@ class own_kernels {
   void create(context::floating_context const& context) noexcept;
   void destroy(context::floating_context const& context) noexcept;
 
-  /// `(counter, number)`: one thread, which writes a lane's number to the completion page at the end of a graph.
-  ///
-  /// The driver's own way to write a number, a memory operation, waits until all that its hardware connection has under way is
-  /// done. A process has eight of these (CUDA_DEVICE_MAX_CONNECTIONS), so batches that ended with one ran eight at a
-  /// time, whatever the number of lanes: kernels of 100 us cost 12.5 us each, and 0.9 us where a kernel ends them. What
-  /// it takes longer, its fence, is 0.5 us of a lone task: docs/results/h200-batch-ends.txt.
-  [[nodiscard]] CUfunction marker() const noexcept { return marker_; }
-
-  /// `()`: does nothing. What a graph of several chains begins with: a graph with one root costs the host one launch, however wide
-  /// it is, and 0.7 us on the device; one with several costs the host 0.7 us and more for each of them, and 128 KiB of device
-  /// memory (docs/results/h200-roots.txt).
-  [[nodiscard]] CUfunction root() const noexcept { return root_; }
-
-  /// `(records, count, stride, argument_bytes)`: a thread a record, which writes what it says into a node of the graph that
-  /// this kernel is part of: see node_records. Since driver 12.4.
-  [[nodiscard]] CUfunction updater() const noexcept { return updater_; }
+  [[nodiscard]] own_functions const& functions() const noexcept { return functions_; }
 
  private:
   [[nodiscard]] bool load(context::floating_context const& context, char const* code) noexcept;
 
   CUmodule module_ = nullptr;
-  CUfunction marker_ = nullptr;
-  CUfunction root_ = nullptr;
-  CUfunction updater_ = nullptr;
+  own_functions functions_;
 };
 
 }  // namespace flotilla::dispatch

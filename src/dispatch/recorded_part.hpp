@@ -1,5 +1,5 @@
 #pragma once
-// Recorded tasks of one device, instantiated: a graph that is launched for every replay.
+// Recorded tasks of one device: what is launched for every replay.
 
 #include <cuda.h>
 
@@ -7,14 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "context/floating_context.hpp"
 #include "dispatch/change_list.hpp"
-#include "dispatch/end_node.hpp"
 #include "dispatch/kernel_table.hpp"
+#include "dispatch/recorded_graph.hpp"
 #include "dispatch/recording_plan.hpp"
 
 namespace flotilla::dispatch {
@@ -33,8 +34,10 @@ class recorded_part {
     planned_part const& plan;
     std::span<recorded_action const> actions;  // by task
     kernel_table const& table;
-    CUdeviceptr counter;  // any of the device's: each launch names its own
-    CUfunction marker;    // what writes the number behind it: see end_node
+    CUdeviceptr counter;
+    own_functions own;
+    mapped_slabs& records;         // outlives it, as the page does
+    completion_page const& page;
   };
   /// @throws driver_error  naming the task and its kernel, where the driver says which it was.
   recorded_part(context::floating_context const& context, making const& from);
@@ -49,14 +52,16 @@ class recorded_part {
     char const* call = "";
     std::uint32_t kernel = 0;  // or no_kernel
   };
-  /// Has the nodes hold what a replay has changed, and what is owed. On refusal some may hold it: the list is still the
-  /// caller's, to be owed.
+  /// Has the nodes hold what a replay has changed, and what is owed, as soon as that replay is launched. On refusal some may
+  /// hold it: the list is still the caller's, to be owed.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
   /// These changes were not made, or not all: the next rewrite makes them first.
   void owe(std::uint32_t changes);
-  /// Puts it into the stream; behind its nodes `number` is written to `counter`.
-  [[nodiscard]] CUresult enqueue(CUstream stream, CUdeviceptr counter, std::uint64_t number) noexcept;
-  [[nodiscard]] CUresult upload(CUstream stream) noexcept;
+  /// Puts it into the lane's stream; behind its nodes the lane's next number, `number`, is written. Where that fails, what
+  /// was rewritten is to be owed.
+  [[nodiscard]] CUresult enqueue(lane const& on, std::uint64_t number) noexcept;
+  /// Has it on the device before its first replay. `stream` is waited for: nothing that may take long is in it.
+  [[nodiscard]] CUresult upload(CUstream stream);
 
   // Any thread.
   [[nodiscard]] std::string describe() const;
@@ -65,24 +70,24 @@ class recorded_part {
   change_lists lists;
 
  private:
-  void build(making const& from);
-  /// Adds a node, or where the graph is instantiated rewrites it. `ahead` counts only where it is added.
-  struct outcome { CUresult status; char const* call; };
-  [[nodiscard]] outcome put(change_list::change const& what, std::byte const* arguments, std::span<CUgraphNode const> ahead);
-  [[nodiscard]] outcome put_transfer(std::uint32_t node, transfer const& what, std::span<CUgraphNode const> ahead);
+  [[nodiscard]] std::unique_ptr<recorded_graph> make(mapped_slabs* records);
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  [[nodiscard]] std::string subject(making const& from, std::uint32_t node) const;
+  /// From now on the driver rewrites its nodes. @param because_of  The kernel that a node is to hold.
+  [[nodiscard]] refusal leave_updating(std::uint32_t because_of);
+  [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
 
   context::floating_context const& context_;
+  planned_part const plan_;
   kernel_table const& table_;
+  CUdeviceptr counter_;
+  own_functions const own_;
+  completion_page const& page_;
   unsigned device_;
-  CUgraph graph_ = nullptr;
-  CUgraphExec exec_ = nullptr;
-  std::vector<CUgraphNode> nodes_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> kernels_;  // of the nodes, or no_kernel; for messages
-  end_node end_;
+  change_list holds_;  // what the nodes hold, or are to hold; of one that is updated, else empty
+  std::unique_ptr<recorded_graph> graph_;
+  std::unique_ptr<recorded_graph> left_;  // what was used before: replays of it may be under way
   change_list owed_;
-  std::vector<void*> pointers_;  // scratch
 };
 
 /// The parts of a runtime's recordings, named by index. Any thread.

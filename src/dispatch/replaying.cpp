@@ -9,11 +9,10 @@ namespace flotilla::dispatch {
 
 std::shared_ptr<recorded_part> device_queue::build(planned_part const& plan,
                                                    std::span<recorded_action const> actions) {
-  lane const& any = *driving_.lanes.front();
   auto made = std::make_shared<recorded_part>(
-    context, recorded_part::making{plan, actions, owner.table, any.counter(), own_kernels_.marker()});
+    context, recorded_part::making{plan, actions, owner.table, driving_.lanes.front()->counter(), own_kernels_.functions(), records_, *page});
   // So that the first replay need not. A device that has no room for it now says so when it is launched.
-  owner.note(made->upload(any.stream()), *this);
+  owner.note(made->upload(memory_stream_), *this);
   return made;
 }
 
@@ -44,13 +43,13 @@ void device_queue::start_recorded(slot_address address, std::vector<end_mark> co
                          part->words(refused.kernel) + " in " + describe(address)))));
     return;
   }
-  if (what.changes != change_lists::none) { part->lists.give_back(std::exchange(what.changes, change_lists::none)); }
   lane::batch& batch = on.begin();
-  if (CUresult const answer = part->enqueue(on.stream(), on.counter(), batch.number); answer != CUDA_SUCCESS) {
+  if (CUresult const answer = part->enqueue(on, batch.number); answer != CUDA_SUCCESS) {
     on.cancel();
-    fail(address, answer, "cuGraphLaunch");
+    fail(address, answer, "cuGraphLaunch");  // and what it was to change is owed
     return;
   }
+  if (what.changes != change_lists::none) { part->lists.give_back(std::exchange(what.changes, change_lists::none)); }
   batch.tasks[batch.count++] = address;
   on.finish_itself();
   launched_batch(on, batch);

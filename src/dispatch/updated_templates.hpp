@@ -44,7 +44,7 @@ class updated_templates {
 
   updated_templates(context::floating_context const& context, mapped_slabs& memory) noexcept
       : context_(context), memory_(memory) {}
-  /// From now on, with this kernel (own_kernels::updater); null: there are none, and nobody asks for any.
+  /// From now on, with this kernel (own_functions::updater); null: there are none, and nobody asks for any.
   void use(CUfunction updater) noexcept;
   [[nodiscard]] bool usable() const noexcept { return updater_ != nullptr; }
 

@@ -1,8 +1,10 @@
 // Device and host memory: made, moved, freed while in use, refused.
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <thread>
 
 #include "support/contract_test.hpp"
 
@@ -102,6 +104,26 @@ TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysUntilThen) {
   fresh[0] = 999;
   word.release();
   EXPECT_EQ(result.read({used}), 321u);
+}
+
+// requirement: nothing that a runtime frees makes it wait for a kernel that waits for the host
+TEST_P(Buffer, PinnedMemoryIsNotFreedBehindAKernelThatRuns) {
+  held_word ahead{rt()}, running{rt()};
+  host_buffer<std::uint32_t> const value{rt(), 1};
+  value[0] = 0;
+  ticket const before = rt().submit(ahead.launch_of(program()), {.device = first()});
+  { host_buffer<std::uint32_t> const given_up{rt(), 1000}; }
+  ticket const held = rt().submit(running.launch_of(program()), {.device = first(), .after = {before}});
+  ahead.release();
+  before.wait();
+  ASSERT_TRUE(pumping(rt(), [&] { return running.started(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds{3});  // once a millisecond it is looked what may go
+  ticket const behind = rt().submit(program().write.on({1}, {1})(value.data(), 7u), {.device = first(), .after = {held}});
+  rt().pump();
+  EXPECT_FALSE(behind.ready());
+  running.release();
+  behind.wait();
+  EXPECT_EQ(value[0], 7u);
 }
 
 // requirement

@@ -140,6 +140,46 @@ TEST_P(Recording, ATaskMayBecomeAnotherKernel) {
   EXPECT_EQ(value[0], 50u);
 }
 
+// requirement: many replays in a row, each with some tasks changed, in arguments or in their grid, and others not; in the end
+// another kernel and another block: every replay runs what was set before it
+TEST_P(Recording, RunsEveryReplayAsItWasSet) {
+  constexpr std::uint32_t tasks = 100, replays = 60;
+  host_buffer<std::uint32_t> const counters{rt(), tasks};
+  std::fill_n(counters.data(), tasks, 0u);
+  auto const adding = [&](std::uint32_t task, std::uint32_t amount, std::uint32_t blocks, std::uint32_t threads = 1) {
+    return program().add.on({blocks}, {threads})(counters.data() + task, amount);
+  };
+  recording steps{rt()};
+  std::vector<recorded_task> made;
+  std::vector<std::uint32_t> each(tasks), expected(tasks, 0);  // what a replay adds
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    // Chains of ten: the order of tasks is held as well.
+    recorded_options options{.device = i % 10 == 0 || i % 20 > 10 ? first() : last()};
+    if (i % 10 != 0) { options.after.push_back(made.back()); }
+    made.push_back(steps.add(adding(i, i, 1), options));
+    each[i] = i;
+  }
+  ticket end;
+  for (std::uint32_t replay = 0; replay < replays; ++replay) {
+    for (std::uint32_t i = replay % 7; replay % 5 != 0 && i < tasks; i += 1 + replay % 3) {
+      std::uint32_t const blocks = 1 + (replay / 2 + i) % 2;
+      bool const other = replay > 50 && i % 9 == 0;
+      bool const threads = replay > 55 && i % 9 == 1;
+      each[i] = other ? 0 : blocks * (replay + i) * (threads ? 2 : 1);
+      if (other) {
+        steps.set(made[i], program().nothing.on({1}, {1})());
+      } else {
+        steps.set(made[i], adding(i, replay + i, blocks, threads ? 2 : 1));
+      }
+    }
+    end = steps.replay();
+    for (std::uint32_t i = 0; i < tasks; ++i) { expected[i] += each[i]; }
+    if (replay % 20 != 19) { continue; }
+    end.wait();
+    for (std::uint32_t i = 0; i < tasks; ++i) { ASSERT_EQ(counters[i], expected[i]) << i << ", replay " << replay; }
+  }
+}
+
 // requirement: arguments that lie inside no launch
 TEST_P(Recording, CarriesLargeArguments) {
   auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");

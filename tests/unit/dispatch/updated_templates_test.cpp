@@ -5,102 +5,13 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "unit/dispatch/lane_test.hpp"
+#include "unit/dispatch/updating_device.hpp"
 
 namespace flotilla::dispatch {
 namespace {
-
-/// The CPU driver's table, with nodes that can be updated.
-struct updating_device {
-  struct graph_facts {
-    std::array<std::byte*, 1> records{};
-    std::uint32_t count = 0;
-    std::uint32_t stride = 0;
-    std::uint32_t argument_bytes = 0;
-    std::map<CUgraphNode, CUDA_KERNEL_NODE_PARAMS> nodes;
-  };
-  static inline driver::table real;
-  static inline CUfunction updater = nullptr;
-  static inline std::map<CUgraph, graph_facts> graphs;
-  static inline std::map<CUgraphExec, CUgraph> execs;
-  static inline int attributes_asked = 0;
-  static inline int refuse_attributes = 0;  // how many times
-  static inline int refuse_launches = 0;
-
-  static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after, std::size_t count,
-                                     CUDA_KERNEL_NODE_PARAMS const* what) {
-    CUresult const answer = real.graph_add_kernel_node(made, to, after, count, what);
-    graph_facts& of = graphs[to];
-    if (what->func == updater) {
-      std::memcpy(of.records.data(), what->kernelParams[0], sizeof(void*));
-      std::memcpy(&of.count, what->kernelParams[1], sizeof of.count);
-      std::memcpy(&of.stride, what->kernelParams[2], sizeof of.stride);
-      std::memcpy(&of.argument_bytes, what->kernelParams[3], sizeof of.argument_bytes);
-    } else {
-      of.nodes[*made] = *what;
-    }
-    return answer;
-  }
-  static CUresult CUDAAPI set_attribute(CUgraphNode node, CUkernelNodeAttrID, CUkernelNodeAttrValue const* value) {
-    ++attributes_asked;
-    if (refuse_attributes > 0) { return --refuse_attributes, CUDA_ERROR_NOT_SUPPORTED; }
-    // As the driver does, it answers in what it was asked with.
-    const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
-        reinterpret_cast<CUgraphDeviceNode>(node);
-    return CUDA_SUCCESS;
-  }
-  static CUresult CUDAAPI instantiate(CUgraphExec* made, CUgraph of, unsigned long long flags) {
-    CUresult const answer = real.graph_instantiate_with_flags(made, of, flags);
-    execs[*made] = of;
-    return answer;
-  }
-  static CUresult CUDAAPI launch(CUgraphExec what, CUstream where) {
-    if (refuse_launches > 0) { return --refuse_launches, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES; }
-    graph_facts& of = graphs.at(execs.at(what));
-    for (std::uint32_t i = 0; i < of.count; ++i) {
-      std::byte* const record = of.records[0] + std::size_t{i} * of.stride;
-      CUgraphNode node = nullptr;
-      std::uint32_t what_to_do = 0;
-      std::memcpy(&node, record, sizeof node);
-      std::memcpy(&what_to_do, record + 8, sizeof what_to_do);
-      CUDA_KERNEL_NODE_PARAMS& held = of.nodes.at(node);
-      if ((what_to_do & 2) != 0) { std::memcpy(&held.gridDimX, record + 12, 12); }
-      if ((what_to_do & 3) != 0) {
-        std::size_t bytes = of.argument_bytes;
-        std::array<void*, 5> packed{CU_LAUNCH_PARAM_BUFFER_POINTER, record + 32, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                                    CU_LAUNCH_PARAM_END};
-        CUDA_KERNEL_NODE_PARAMS wanted = held;
-        wanted.kernelParams = nullptr;
-        wanted.extra = packed.data();
-        EXPECT_EQ(real.graph_exec_kernel_node_set_params(what, node, &wanted), CUDA_SUCCESS);
-      }
-      if ((what_to_do & 4) != 0) {
-        EXPECT_EQ(real.graph_node_set_enabled(what, node, (what_to_do & 8) != 0 ? 1 : 0), CUDA_SUCCESS);
-      }
-    }
-    return real.graph_launch(what, where);
-  }
-  static CUresult CUDAAPI upload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
-
-  static std::shared_ptr<driver::table const> over(std::shared_ptr<driver::table const> const& under) {
-    real = *under;
-    graphs.clear();
-    execs.clear();
-    attributes_asked = refuse_attributes = refuse_launches = 0;
-    auto made = std::make_shared<driver::table>(real);
-    made->graph_add_kernel_node = add_kernel;
-    made->graph_kernel_node_set_attribute = set_attribute;
-    made->graph_instantiate_with_flags = instantiate;
-    made->graph_launch = launch;
-    made->graph_upload = upload;
-    return made;
-  }
-};
 
 class UpdatedTemplates : public template_test {
  protected:

@@ -1,0 +1,145 @@
+// Recorded tasks that the device updates between replays.
+
+#include "dispatch/recorded_part.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include <flotilla/runtime.hpp>
+
+#include "unit/dispatch/lane_test.hpp"
+#include "unit/dispatch/updating_device.hpp"
+
+namespace flotilla::dispatch {
+namespace {
+
+class RecordedPart : public template_test {
+ protected:
+  static constexpr std::uint32_t tasks = 20;
+
+  RecordedPart() : template_test{updating_device::over(api())} {
+    updating_device::updater = function("update_nodes");
+    own_ = {.marker = function("write_number"), .root = function("nothing"), .updater = updating_device::updater};
+    // Launches are a runtime's. Kernels of the same numbers run here.
+    for (std::uint32_t i = 0; i <= std::max(adding(0, 0).kernel_index(), nothing().kernel_index()); ++i) {
+      bool const adds = i == adding(0, 0).kernel_index();
+      table_.kernels.add([&](kernel_entry& made) {
+        made.name = adds ? "add_to" : "nothing";
+        if (adds) { made.parameters = {{0, 8}, {8, 4}}; }
+        made.argument_bytes = adds ? 12 : 0;
+        made.functions = {function(adds ? "add_to" : "nothing")};
+      });
+    }
+    std::vector<recorded_action> actions;
+    for (std::uint32_t i = 0; i < tasks; ++i) {
+      plan_.tasks.push_back(i);
+      plan_.after.push_back(i < 4 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{i - 4});
+      if (i >= tasks - 4) { plan_.leaves.push_back(i); }
+      actions.emplace_back(adding(i, 1));
+    }
+    part_ = std::make_unique<recorded_part>(
+        context_, recorded_part::making{plan_, actions, table_, lane_.counter(), own_, memory_, page_});
+    EXPECT_EQ(part_->upload(lane_.stream()), CUDA_SUCCESS);
+  }
+  ~RecordedPart() override {
+    settle();
+    part_->destroy();
+    memory_.destroy();
+  }
+  launch adding(std::uint32_t task, std::uint32_t amount, std::uint32_t blocks = 1, std::uint32_t threads = 1) {
+    return program_.add.on({blocks}, {threads})(&sums_[task], amount);
+  }
+  launch nothing() { return program_.nothing.on({1}, {1})(); }
+  /// What the next replay is to change.
+  std::uint32_t change(std::uint32_t task, launch const& what, std::uint32_t in = change_lists::none) {
+    if (in == change_lists::none) { in = part_->lists.take(); }
+    part_->lists.at(in).put(task, what);
+    return in;
+  }
+  /// As device_queue::start_recorded does.
+  CUresult replay(std::uint32_t changes = change_lists::none) {
+    if (auto const refused = part_->rewrite(changes); refused.status != CUDA_SUCCESS) {
+      part_->owe(changes);
+      return refused.status;
+    }
+    CUresult const answer = part_->enqueue(lane_, number_ + 1);
+    if (answer != CUDA_SUCCESS) {
+      part_->owe(changes);
+      return answer;
+    }
+    ++number_;
+    if (changes != change_lists::none) { part_->lists.give_back(changes); }
+    EXPECT_TRUE(reaches(number_));
+    return answer;
+  }
+  std::uint32_t take(std::uint32_t task) { return std::atomic_ref{sums_[task]}.exchange(0); }
+
+  runtime rt_{{.devices = "cpu:1", .workers = 0}};
+  test::test_program program_{rt_};
+  mapped_slabs memory_{context_};
+  own_functions own_;
+  kernel_table table_;
+  planned_part plan_;
+  std::array<std::uint32_t, tasks> sums_{};
+  std::unique_ptr<recorded_part> part_;
+  std::uint64_t number_ = 0;
+};
+
+// requirement: a node holds what it was set to last, arguments and grid, and no other does
+TEST_F(RecordedPart, HoldsWhatWasSet) {
+  EXPECT_EQ(updating_device::attributes_asked, static_cast<int>(tasks));
+  std::array<std::uint32_t, tasks> each{};
+  each.fill(1);
+  for (std::uint32_t round = 0; round < 30; ++round) {
+    std::uint32_t changes = change_lists::none;
+    for (std::uint32_t i = round % 5; round % 4 != 3 && i < tasks; i += 1 + round % 6) {
+      std::uint32_t const blocks = 1 + (round + i) % 3;
+      changes = change(i, adding(i, round * i, blocks), changes);
+      each[i] = round * i * blocks;
+    }
+    ASSERT_EQ(replay(changes), CUDA_SUCCESS);
+    for (std::uint32_t i = 0; i < tasks; ++i) { ASSERT_EQ(take(i), each[i]) << i << ", round " << round; }
+  }
+}
+
+// requirement: what a replay that was not launched was to change is made by the next, under that one's own changes
+TEST_F(RecordedPart, OwesWhatWasNotLaunched) {
+  updating_device::refuse_launches = 1;
+  std::uint32_t changes = change(0, adding(0, 5));
+  EXPECT_NE(replay(change(1, adding(1, 6), changes)), CUDA_SUCCESS);
+  ASSERT_EQ(replay(change(1, adding(1, 7))), CUDA_SUCCESS);
+  EXPECT_EQ(take(0), 5u);
+  EXPECT_EQ(take(1), 7u);
+  EXPECT_EQ(take(2), 1u);
+  ASSERT_EQ(replay(), CUDA_SUCCESS);
+  EXPECT_EQ(take(0), 5u);
+}
+
+// requirement: a grid that is not valid fails its replay, and is asked again until it is set anew
+TEST_F(RecordedPart, RefusesAGridThatIsNotValid) {
+  EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(replay(change(4, adding(4, 9))), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(take(3), 0u);
+  ASSERT_EQ(replay(change(3, adding(3, 8))), CUDA_SUCCESS);
+  EXPECT_EQ(take(3), 8u);
+  EXPECT_EQ(take(4), 9u);
+}
+
+// requirement: what a device cannot change is changed all the same, and all else stays as it was set
+TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
+  ASSERT_EQ(replay(change(5, adding(5, 50, 2))), CUDA_SUCCESS);
+  EXPECT_EQ(take(5), 100u);
+  ASSERT_EQ(replay(change(6, nothing())), CUDA_SUCCESS);
+  EXPECT_EQ(take(5), 100u);
+  EXPECT_EQ(take(6), 1u) << "of the first replay";
+  ASSERT_EQ(replay(change(7, adding(7, 3, 1, 2))), CUDA_SUCCESS);
+  EXPECT_EQ(take(5), 100u);
+  EXPECT_EQ(take(6), 0u);
+  EXPECT_EQ(take(7), 8u) << "1, 1, and 3 by two threads";
+}
+
+}  // namespace
+}  // namespace flotilla::dispatch
