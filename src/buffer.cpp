@@ -17,7 +17,7 @@ memory::~memory() {
   if (address_ == 0) { return; }
   bool const device = place_ == places::device;
   owner_->release(device ? dispatch::limbo::kinds::device_memory : dispatch::limbo::kinds::host_memory,
-                  device ? device_.value : 0, address_);
+                  device ? device_.value : 0, address_, bytes_);
 }
 
 void transfer_now(transfer const& what) {

@@ -7,12 +7,14 @@ namespace flotilla::dispatch {
 void change_list::put(change what, std::byte const* arguments) {
   std::uint32_t& place = place_[what.node];
   // An earlier change of the node goes; its bytes too, where these find room there.
-  bool const fits = place != 0 && changes_[place - 1].bytes >= what.bytes;
+  bool const fits = place != 0 && changes_[place - 1].room >= what.bytes;
   if (fits) {
     what.at = changes_[place - 1].at;
+    what.room = changes_[place - 1].room;
   } else {
     constexpr std::size_t alignment = 16;
     what.at = static_cast<std::uint32_t>((bytes_.size() + alignment - 1) / alignment * alignment);
+    what.room = what.bytes;
     bytes_.resize(what.at + what.bytes);
   }
   std::copy_n(arguments, what.bytes, bytes_.begin() + what.at);

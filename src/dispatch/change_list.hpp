@@ -28,6 +28,7 @@ class change_list {
     std::uint32_t shared_bytes = 0;
     extent grid{}, block{};
     std::uint32_t at = 0, bytes = 0;   // of the arguments
+    std::uint32_t room = 0;            // bytes, from `at` on
   };
   explicit change_list(std::size_t nodes) : place_(nodes, 0) {}
 
@@ -40,7 +41,7 @@ class change_list {
     static_assert(std::is_trivially_copyable_v<transfer>);
     put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
-  /// `what.at` does not count.
+  /// `what.at` and `what.room` do not count.
   void put(change what, std::byte const* arguments);
   void put_all(change_list const& later) {
     for (change const& each : later.changes_) { put(each, later.arguments(each)); }

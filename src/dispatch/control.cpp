@@ -77,17 +77,26 @@ std::uintptr_t core::allocate(unsigned device, std::size_t bytes) {
 
 std::uintptr_t core::allocate_host(std::size_t bytes) {
   void* memory = nullptr;
-  control(0, [&](device_queue& queue) {
-    queue.free_unused();
-    driver::check(queue.context.api().mem_host_alloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                  "cuMemHostAlloc", [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
-  });
+  CUresult answer = CUDA_SUCCESS;
+  auto const attempt = [&](device_queue::waiting how) {
+    control(0, [&](device_queue& queue) {
+      queue.free_unused(how);
+      answer = queue.context.api().mem_host_alloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    });
+  };
+  attempt(device_queue::waiting::avoided);
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && !unused.empty() && callable_frame::innermost(*this) == nullptr) {
+    wait_until_idle(unused.close_epoch());  // as above
+    attempt(device_queue::waiting::allowed);
+  }
+  note(answer, *devices_[0]);
+  driver::check(answer, "cuMemHostAlloc", [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
   return reinterpret_cast<std::uintptr_t>(memory);
 }
 
-void core::release(limbo::kinds kind, unsigned device, std::uintptr_t address) noexcept {
+void core::release(limbo::kinds kind, unsigned device, std::uintptr_t address, std::size_t bytes) noexcept {
   if (fork_generation_ != base::fork_generation()) { return; }
-  unused.put({.kind = kind, .device = device, .address = address});
+  unused.put({.kind = kind, .device = device, .address = address, .bytes = bytes});
   // Whoever drains next frees it. With nothing open it can go at once, if the lease is to be had.
   device_queue& queue = *devices_[device];
   if (has_open_tasks() || is_poisoned()) { return; }
@@ -95,7 +104,7 @@ void core::release(limbo::kinds kind, unsigned device, std::uintptr_t address) n
     second_look const after{*this, queue, held};
     try {
       context::current_scope const scope{*held};
-      queue.free_unused();
+      queue.free_unused(device_queue::waiting::allowed);  // for nothing
     } catch (error const&) {
       // The context cannot be made current: its memory goes with it.
     }

@@ -108,16 +108,12 @@ void core::shut_down() noexcept {
     for (auto const& each : devices_) { destroy_works(each->pool); }
     destroy_works(any_pool_);
   }
-  // Everything that was given up may go now, and so may the programs: no task is left that uses them. A library
-  // belongs to no context: it goes also where none can be made current any more.
-  for (std::size_t i = 0; i < table.programs.size(); ++i) {
-    note(api().library_unload(table.programs[i].library), *devices_.front());
-  }
+  // Everything that was given up may go now, and so may the programs: no task is left that uses them.
   for (auto const& each : devices_) {
     context::lease held = each->gate.take();
     try {
       context::current_scope const scope{held};
-      each->free_unused();
+      each->free_unused(device_queue::waiting::allowed);
       each->destroy_resources();
     } catch (error const& why) {
       if (!is_poisoned()) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
@@ -126,9 +122,17 @@ void core::shut_down() noexcept {
     if (is_poisoned()) { count_tickets_of_open(each->index); }
   }
   if (is_poisoned()) { count_tickets_of_open(std::nullopt); }
+  // Behind the graphs that hold their functions. A library belongs to no context: it goes also where none can be made current.
+  for (std::size_t i = 0; i < table.programs.size(); ++i) {
+    note(api().library_unload(table.programs[i].library), *devices_.front());
+  }
   // The first device's context last: pinned memory belongs to it, and on a poisoned driver a kernel of another may
   // still be at it until its own context has ended.
   for (auto each = devices_.rbegin(); each != devices_.rend(); ++each) { (*each)->end_context(); }
+}
+
+bool core::any_batches() const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(), [](auto const& each) { return each->has_batches(); });
 }
 
 void core::check_process() const {

@@ -134,7 +134,7 @@ class core {
   void flush_printf();
   [[nodiscard]] std::uintptr_t allocate(unsigned device, std::size_t bytes);
   [[nodiscard]] std::uintptr_t allocate_host(std::size_t bytes);
-  void release(limbo::kinds kind, unsigned device, std::uintptr_t address) noexcept;
+  void release(limbo::kinds kind, unsigned device, std::uintptr_t address, std::size_t bytes) noexcept;
 
   // ---- load.cpp ----
   /// Loads `code`, or where that is null the file.
@@ -237,6 +237,8 @@ class core {
   [[nodiscard]] bool something_else(device_queue const& queue) const noexcept;
   /// Whether a pass could move anything on.
   [[nodiscard]] bool something_left() const noexcept;
+  /// Whether a device has something in flight, as far as was noticed.
+  [[nodiscard]] bool any_batches() const noexcept;
   [[nodiscard]] bool any_waits() const noexcept { return any_pending_.load(std::memory_order_seq_cst); }
 
   kernel_table table;

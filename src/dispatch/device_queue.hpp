@@ -28,6 +28,7 @@
 #include "dispatch/lane_plan.hpp"
 #include "dispatch/launch_stage.hpp"
 #include "dispatch/leveled_tasks.hpp"
+#include "dispatch/limbo.hpp"
 #include "dispatch/own_kernels.hpp"
 #include "dispatch/pace_probe.hpp"
 #include "dispatch/recorded_part.hpp"
@@ -118,7 +119,11 @@ class device_queue {
   bool pass(drainer who, std::function<bool()> const& stop);
   void look_at_pace();
   bool run_works(drainer who);
-  void free_unused();
+  /// Frees what nothing can use any more.
+  enum class waiting { avoided, allowed };
+  void free_unused(waiting how = waiting::avoided);
+  /// Whether the driver would wait for what is running.
+  [[nodiscard]] bool would_wait(limbo::item const& to_free) const noexcept;
   /// Whether more of that level may come in: launches where they could be given to lanes.
   [[nodiscard]] bool room(urgency level) const noexcept;
   [[nodiscard]] bool may_launch(urgency level) const noexcept {

@@ -17,7 +17,7 @@ constexpr auto drain_at_most = std::chrono::microseconds{100};
 constexpr auto drain_alone_at_most = std::chrono::microseconds{1000};
 constexpr std::uint32_t most_any = 1024;  // as short tasks as there are keep a device busy for 0.2 ms
 constexpr int few_looks = 8;
-constexpr std::size_t most_unused = 256;
+constexpr std::size_t most_unused = std::size_t{256} << 20;  // bytes
 using std::chrono::microseconds;
 }  // namespace
 
@@ -184,15 +184,24 @@ bool device_queue::run_works(drainer who) {
   return moved;
 }
 
-void device_queue::free_unused() {
+bool device_queue::would_wait(limbo::item const& to_free) const noexcept {
+  switch (to_free.kind) {
+    case limbo::kinds::recorded: return driving_.busy != 0;
+    case limbo::kinds::host_memory: return driving_.busy != 0 || owner.any_batches();  // it is every device's
+    default: return false;
+  }
+}
+
+void device_queue::free_unused(waiting how) {
   std::uint64_t const oldest = owner.oldest_epoch();
   // The driver waits for all that runs before it gives up pinned memory and graphs, and with it would this thread, with all
-  // that it is to launch; and who waits for a kernel that waits for the host waits for ever. So they stay until the device has
-  // nothing to do, or until they are many.
-  bool const may_wait = driving_.busy == 0 || owner.unused.size() > most_unused;
+  // that it is to launch; and who waits for a kernel that waits for the host waits for ever. So they stay until there is nothing
+  // to wait for, or until they are too much.
+  auto const here = [this](limbo::item const& each) { return each.device == index; };
+  auto const late = [&](limbo::item const& each) { return here(each) && would_wait(each); };
+  bool const all = how == waiting::allowed || owner.unused.bytes(oldest, late) > most_unused;
   auto const mine = [&](limbo::item const& each) {
-    if (each.kind == limbo::kinds::failure) { return true; }
-    return each.device == index && (may_wait || each.kind == limbo::kinds::device_memory);
+    return each.kind == limbo::kinds::failure || (here(each) && (all || !would_wait(each)));
   };
   while (auto const item = owner.unused.take(oldest, mine)) {
     switch (item->kind) {

@@ -23,6 +23,7 @@ class limbo {
     unsigned device = 0;           // whose lease is needed to free it
     std::uint64_t address = 0;     // of memory; of a failure: its slot; of a recorded part: its index
     std::uint64_t generation = 0;  // of a failure
+    std::size_t bytes = 0;         // of memory
   };
 
   /// For a new task. Cost: one load of a line that is rarely written.
@@ -40,8 +41,16 @@ class limbo {
     items_.push_back(what);
     count_.store(items_.size(), std::memory_order_release);
   }
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
+
+  /// How much memory that is of those that may go when `oldest` is the epoch of the oldest open task, and that `which` accepts.
+  template <class Which>
+  [[nodiscard]] std::size_t bytes(std::uint64_t oldest, Which&& which) {
+    std::lock_guard const lock{mutex_};
+    std::size_t sum = 0;
+    for (auto each = items_.begin(); each != items_.end() && each->epoch < oldest; ++each) { sum += which(*each) ? each->bytes : 0; }
+    return sum;
+  }
 
   /// The first item that may go when `oldest` is the epoch of the oldest open task, and that `may` accepts.
   template <class May>

@@ -1,6 +1,7 @@
 #include "dispatch/mapped_slabs.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace flotilla::dispatch {
@@ -10,19 +11,17 @@ constexpr std::size_t line = 64;
 }
 
 void mapped_slabs::begin() {
-  if (slabs_.empty()) { add_slab(slab_bytes); }
+  if (current_ == nullptr) { current_ = &add_slab(slab_bytes); }
 }
 
-void mapped_slabs::add_slab(std::size_t bytes) {
+mapped_memory& mapped_slabs::add_slab(std::size_t bytes) {
   slabs_.reserve(slabs_.size() + 1);
   slabs_.push_back(std::make_unique<mapped_memory>(context_, bytes));
-  last_bytes_ = bytes;
-  used_ = 0;
+  return *slabs_.back();
 }
 
 mapped_slabs::piece mapped_slabs::take(std::size_t bytes) {
-  bytes = (bytes + line - 1) / line * line;
-  // Most are of a few sizes, and few are ever given back.
+  bytes = std::bit_ceil(std::max(bytes, line));  // of few sizes, so that they are used again
   auto const found = std::find_if(free_.begin(), free_.end(), [bytes](piece const& each) { return each.bytes == bytes; });
   if (found != free_.end()) {
     piece const got = *found;
@@ -31,9 +30,18 @@ mapped_slabs::piece mapped_slabs::take(std::size_t bytes) {
     return got;
   }
   free_.reserve(cut_ + 1);  // so that give_back never allocates
-  if (used_ + bytes > last_bytes_) { add_slab(std::max(bytes, slab_bytes)); }
-  piece const got{slabs_.back()->host() + used_, slabs_.back()->device() + used_, bytes};
-  used_ += bytes;
+  piece got;
+  if (bytes > slab_bytes / 4) {
+    mapped_memory const& own = add_slab(bytes);
+    got = {own.host(), own.device(), bytes};
+  } else {
+    if (current_ == nullptr || used_ + bytes > slab_bytes) {
+      current_ = &add_slab(slab_bytes);
+      used_ = 0;
+    }
+    got = {current_->host() + used_, current_->device() + used_, bytes};
+    used_ += bytes;
+  }
   ++cut_;
   return got;
 }

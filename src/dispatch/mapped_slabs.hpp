@@ -18,7 +18,7 @@ namespace flotilla::dispatch {
 /// Only the holder of the device's lease, with the context current where a slab is made.
 class mapped_slabs {
  public:
-  /// A multiple of 64 bytes, on a line.
+  /// On a line; a power of two.
   struct piece {
     std::byte* host = nullptr;
     CUdeviceptr device = 0;
@@ -38,13 +38,13 @@ class mapped_slabs {
   static constexpr std::size_t slab_bytes = std::size_t{1} << 20;
 
  private:
-  void add_slab(std::size_t bytes);
+  mapped_memory& add_slab(std::size_t bytes);
 
   context::floating_context const& context_;
   std::vector<std::unique_ptr<mapped_memory>> slabs_;
-  std::size_t used_ = 0;       // of the last slab
-  std::size_t last_bytes_ = 0;
-  std::vector<piece> free_;    // with room for all that were cut
+  mapped_memory* current_ = nullptr;  // what pieces are cut from
+  std::size_t used_ = 0;              // of that
+  std::vector<piece> free_;           // with room for all that were cut
   std::size_t cut_ = 0;
 };
 

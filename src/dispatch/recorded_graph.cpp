@@ -58,6 +58,10 @@ bool is_valid_grid(extent const& grid) noexcept {
   return grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= 0x7fff'ffff && grid.y <= 0xffff && grid.z <= 0xffff;
 }
 
+bool has_several_roots(planned_part const& plan) noexcept {
+  return std::count_if(plan.after.begin(), plan.after.end(), [](auto const& each) { return each.empty(); }) > 1;
+}
+
 bool has_all(driver::table const& api) noexcept {
   return api.graph_create != nullptr && api.graph_add_kernel_node != nullptr && api.graph_instantiate_with_params != nullptr &&
          api.graph_exec_kernel_node_set_params != nullptr && api.graph_launch != nullptr &&
@@ -70,11 +74,13 @@ bool has_all(driver::table const& api) noexcept {
 recorded_graph::recorded_graph(context::floating_context const& context, making const& from)
     : context_(context), table_(from.table), device_(from.plan.device), nodes_(from.plan.tasks.size()) {
   if (!has_all(context_.api())) { driver::check(CUDA_ERROR_NOT_SUPPORTED, "cuGraphCreate", context_.subject()); }
-  auto const kernels = static_cast<std::size_t>(
-      std::count_if(from.holds.changes().begin(), from.holds.changes().end(), [this](auto const& each) { return suits(each); }));
+  std::span<change_list::change const> const all = from.holds.changes();
+  auto const kernels =
+      static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](auto const& each) { return suits(each); }));
   if (from.records != nullptr && from.own.updater != nullptr && kernels >= fewest_updated &&
       context_.api().graph_kernel_node_set_attribute != nullptr && context_.api().graph_upload != nullptr) {
     updates_ = std::make_unique<recorded_updates>(context_, *from.records, from.page, from.own.updater, nodes_.size());
+    made_as_.assign(all.begin(), all.end());
   }
   try {
     build(from);
@@ -90,7 +96,7 @@ void recorded_graph::build(making const& from) {
   CUgraphNode root = nullptr;
   if (updates_ != nullptr) {
     root = updates_->add_root(graph_);
-  } else if (from.own.root != nullptr && roots(from.plan) > 1) {
+  } else if (from.own.root != nullptr && has_several_roots(from.plan)) {
     CUDA_KERNEL_NODE_PARAMS nothing{};
     nothing.func = from.own.root;
     nothing.gridDimX = nothing.gridDimY = nothing.gridDimZ = 1;
@@ -119,11 +125,6 @@ void recorded_graph::build(making const& from) {
   });
 }
 
-std::size_t recorded_graph::roots(planned_part const& plan) const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(plan.after.begin(), plan.after.end(), [](auto const& each) { return each.empty(); }));
-}
-
 bool recorded_graph::suits(change_list::change const& what) const noexcept {
   if (what.kernel == change_list::no_kernel || what.bytes > node_record::most_argument_bytes) { return false; }
   // Of a kernel that asks for clusters not every grid is valid, and nobody would say so.
@@ -133,19 +134,21 @@ bool recorded_graph::suits(change_list::change const& what) const noexcept {
   return answer == CUDA_SUCCESS && width == 0;
 }
 
-bool recorded_graph::can_become(change_list::change const& held, change_list::change const& wanted) const noexcept {
+bool recorded_graph::can_become(change_list::change const& wanted) const noexcept {
   if (updates_ == nullptr || !updates_->has(wanted.node)) { return true; }
+  change_list::change const& held = made_as_[wanted.node];
   return held.kernel == wanted.kernel && held.shared_bytes == wanted.shared_bytes && held.block.x == wanted.block.x &&
          held.block.y == wanted.block.y && held.block.z == wanted.block.z;
 }
 
-void recorded_graph::begin() noexcept {
-  if (updates_ != nullptr) { updates_->begin(); }
+void recorded_graph::begin(std::size_t changes) noexcept {
+  if (updates_ != nullptr) { updates_->begin(changes); }
 }
 
 recorded_graph::outcome recorded_graph::put(change_list::change const& what, std::byte const* arguments) {
-  // A grid that is not valid is the driver's to refuse.
-  if (updates_ == nullptr || !updates_->has(what.node) || !is_valid_grid(what.grid)) { return write(what, arguments, {}); }
+  if (updates_ == nullptr || !updates_->has(what.node)) { return write(what, arguments, {}); }
+  // As the driver would say, were it asked.
+  if (!is_valid_grid(what.grid)) { return {CUDA_ERROR_INVALID_VALUE, "cuGraphExecKernelNodeSetParams"}; }
   try {
     updates_->put(what.node, {what.grid.x, what.grid.y, what.grid.z}, arguments, what.bytes);
   } catch (driver_error const& why) {

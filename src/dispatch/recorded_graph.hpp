@@ -51,12 +51,12 @@ class recorded_graph {
 
   /// Whether the device updates its nodes.
   [[nodiscard]] bool updated() const noexcept { return updates_ != nullptr; }
-  /// Whether it can have the node of `held` hold `wanted`, in whatever way.
-  [[nodiscard]] bool can_become(change_list::change const& held, change_list::change const& wanted) const noexcept;
+  /// Whether it can have its node hold that, in whatever way.
+  [[nodiscard]] bool can_become(change_list::change const& wanted) const noexcept;
 
   struct outcome { CUresult status; char const* call; };
-  /// Before what the next replay changes is put.
-  void begin() noexcept;
+  /// Before what the next replay changes is put: at most so many nodes.
+  void begin(std::size_t changes) noexcept;
   /// The node holds this from the next replay on. One that is under way keeps what it had.
   [[nodiscard]] outcome put(change_list::change const& what, std::byte const* arguments);
   /// Behind its nodes `number`, the lane's next, is written. Where that fails nothing that was put counts as put.
@@ -70,7 +70,6 @@ class recorded_graph {
   [[nodiscard]] outcome write(change_list::change const& what, std::byte const* arguments, std::span<CUgraphNode const> ahead);
   [[nodiscard]] outcome write_transfer(std::uint32_t node, transfer const& what, std::span<CUgraphNode const> ahead);
   [[nodiscard]] bool suits(change_list::change const& what) const noexcept;
-  [[nodiscard]] std::size_t roots(planned_part const& plan) const noexcept;
 
   context::floating_context const& context_;
   kernel_table const& table_;
@@ -80,6 +79,7 @@ class recorded_graph {
   std::vector<CUgraphNode> nodes_;
   end_node end_;
   std::unique_ptr<recorded_updates> updates_;  // null: the driver rewrites them
+  std::vector<change_list::change> made_as_;   // of one that is updated: each node
   std::vector<void*> pointers_;                // scratch
 };
 

@@ -1,8 +1,8 @@
 #include "dispatch/recorded_part.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include <flotilla/error.hpp>
@@ -52,24 +52,25 @@ void recorded_part::destroy() noexcept {
 }
 
 recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
-  graph_->begin();
-  if (owed_.empty()) { return changes == change_lists::none ? refusal{} : rewrite(lists.at(changes)); }
+  if (owed_.empty()) {
+    if (changes != change_lists::none) { return rewrite(lists.at(changes)); }
+    graph_->begin(0);
+    return {};
+  }
   // What is owed is older than what this replay changes; all of it is tried again, which does no harm.
   if (changes != change_lists::none) { owed_.put_all(lists.at(changes)); }
   return rewrite(owed_);
 }
 
 recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
+  std::span<change_list::change const> const all = changes.changes();
   if (graph_->updated()) {
-    std::span<change_list::change const> const all = changes.changes();
-    auto const cannot = std::find_if_not(all.begin(), all.end(), [this](change_list::change const& each) {
-      return graph_->can_become(holds_.changes()[each.node], each);
-    });
-    std::optional<std::uint32_t> const kernel = cannot != all.end() ? std::optional{cannot->kernel} : std::nullopt;
     holds_.put_all(changes);
-    if (kernel) { return leave_updating(*kernel); }
+    bool const can = std::all_of(all.begin(), all.end(), [this](auto const& each) { return graph_->can_become(each); });
+    if (!can) { return leave_updating(); }
   }
-  for (change_list::change const& each : changes.changes()) {
+  graph_->begin(all.size());
+  for (change_list::change const& each : all) {
     recorded_graph::outcome const came = graph_->put(each, changes.arguments(each));
     if (came.status != CUDA_SUCCESS) { return {came.status, came.call, each.kernel}; }
     kernels_[each.node].store(each.kernel, std::memory_order_relaxed);
@@ -77,17 +78,24 @@ recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
   return {};
 }
 
-recorded_part::refusal recorded_part::leave_updating(std::uint32_t because_of) {
+recorded_part::refusal recorded_part::leave_updating() {
+  std::vector<std::uint32_t> held;  // for messages, until the nodes hold others
+  auto const name_all = [&](auto const& kernel_of) {
+    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) { kernels_[i].store(kernel_of(i), std::memory_order_relaxed); }
+  };
   try {
-    for (change_list::change const& each : holds_.changes()) { kernels_[each.node].store(each.kernel, std::memory_order_relaxed); }
+    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) { held.push_back(kernels_[i].load(std::memory_order_relaxed)); }
+    name_all([this](std::uint32_t i) { return holds_.changes()[i].kernel; });
     std::unique_ptr<recorded_graph> made = make(nullptr);
     left_ = std::exchange(graph_, std::move(made));
     holds_ = change_list{0};
     return {};
   } catch (driver_error const& why) {
-    return {static_cast<CUresult>(why.status()), "cuGraphInstantiateWithParams", because_of};
+    name_all([&](std::uint32_t i) { return held[i]; });
+    return {.status = static_cast<CUresult>(why.status()), .why = std::current_exception()};
   } catch (std::bad_alloc const&) {
-    return {CUDA_ERROR_OUT_OF_MEMORY, "cuGraphInstantiateWithParams", because_of};
+    if (held.size() == plan_.tasks.size()) { name_all([&](std::uint32_t i) { return held[i]; }); }
+    return {.status = CUDA_ERROR_OUT_OF_MEMORY, .why = std::current_exception()};
   }
 }
 
@@ -107,7 +115,9 @@ CUresult recorded_part::upload(CUstream stream) {
   CUresult answer = graph_->upload(stream);
   if (answer == CUDA_SUCCESS && graph_->updated()) { answer = context_.api().stream_synchronize(stream); }
   if (answer == CUDA_SUCCESS || !graph_->updated() || is_sticky(driver::status_of(answer))) { return answer; }
-  return leave_updating(holds_.changes().front().kernel).status;
+  refusal const left = leave_updating();
+  if (left.why != nullptr) { std::rethrow_exception(left.why); }
+  return CUDA_SUCCESS;
 }
 
 std::string recorded_part::describe() const {

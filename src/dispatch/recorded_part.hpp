@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,7 +51,8 @@ class recorded_part {
   struct refusal {
     CUresult status = CUDA_SUCCESS;
     char const* call = "";
-    std::uint32_t kernel = 0;  // or no_kernel
+    std::uint32_t kernel = 0;      // or no_kernel
+    std::exception_ptr why{};      // where it says more
   };
   /// Has the nodes hold what a replay has changed, and what is owed, as soon as that replay is launched. On refusal some may
   /// hold it: the list is still the caller's, to be owed.
@@ -61,6 +63,7 @@ class recorded_part {
   /// was rewritten is to be owed.
   [[nodiscard]] CUresult enqueue(lane const& on, std::uint64_t number) noexcept;
   /// Has it on the device before its first replay. `stream` is waited for: nothing that may take long is in it.
+  /// @throws driver_error, std::bad_alloc  It cannot be used.
   [[nodiscard]] CUresult upload(CUstream stream);
 
   // Any thread.
@@ -72,8 +75,8 @@ class recorded_part {
  private:
   [[nodiscard]] std::unique_ptr<recorded_graph> make(mapped_slabs* records);
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  /// From now on the driver rewrites its nodes. @param because_of  The kernel that a node is to hold.
-  [[nodiscard]] refusal leave_updating(std::uint32_t because_of);
+  /// From now on the driver rewrites its nodes, which hold what they are to hold.
+  [[nodiscard]] refusal leave_updating();
   [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
 
   context::floating_context const& context_;

@@ -44,16 +44,22 @@ void recorded_updates::attach(std::size_t i, CUgraphNode node, std::uint32_t arg
       context_.api().graph_kernel_node_set_attribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &wanted),
       "cuGraphKernelNodeSetAttribute", context_.subject());
   nodes_[i] = reinterpret_cast<std::uint64_t>(wanted.deviceUpdatableKernelNode.devNode);
-  ++attached_;
   stride_ = std::max(stride_, node_record::stride_for(argument_bytes));
 }
 
 void recorded_updates::choose() {
+  std::size_t const bytes = most_ * stride_;
   for (chosen_ = 0; chosen_ < lists_.size(); ++chosen_) {
-    if (page_.number(lists_[chosen_].lane) >= lists_[chosen_].number) { return; }
+    list& each = lists_[chosen_];
+    if (each.number > page_.number(each.lane)) { continue; }
+    if (each.piece.bytes < bytes) {
+      mapped_slabs::piece const larger = memory_.take(bytes);
+      memory_.give_back(std::exchange(each.piece, larger));
+    }
+    return;
   }
   lists_.reserve(lists_.size() + 1);
-  lists_.push_back({memory_.take(attached_ * stride_), 0, 0});
+  lists_.push_back({memory_.take(bytes), 0, 0});
 }
 
 void recorded_updates::put(std::size_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments,

@@ -34,11 +34,13 @@ class recorded_updates {
   /// Before the graph is instantiated: node `i`, a kernel, can be updated. @throws driver_error
   void attach(std::size_t i, CUgraphNode node, std::uint32_t argument_bytes);
   [[nodiscard]] bool has(std::size_t i) const noexcept { return nodes_[i] != 0; }
-  [[nodiscard]] std::size_t count() const noexcept { return attached_; }
 
-  /// For the next replay: nothing yet.
-  void begin() noexcept { pending_ = 0; }
-  /// Node `i`, once each, holds these from the next replay on. @throws driver_error, std::bad_alloc
+  /// For the next replay: nothing yet, and at most so many.
+  void begin(std::size_t most) noexcept {
+    pending_ = 0;
+    most_ = most;
+  }
+  /// Node `i`, once each and with no more bytes than it was attached with, holds these from the next replay on. @throws driver_error, std::bad_alloc
   void put(std::size_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments, std::uint32_t bytes);
   /// Has the root carry over what was put. Where the replay is not launched after this, the same is put again for the next.
   [[nodiscard]] CUresult set_root(CUgraphExec exec) noexcept;
@@ -61,9 +63,9 @@ class recorded_updates {
   CUfunction updater_;
   CUgraphNode root_ = nullptr;
   std::vector<std::uint64_t> nodes_;  // 0: cannot be updated
-  std::size_t attached_ = 0;
   std::uint32_t stride_ = 0;
   std::vector<list> lists_;
+  std::size_t most_ = 0;          // records of the next replay
   std::size_t chosen_ = 0;        // whose records are pending
   std::uint32_t pending_ = 0;     // records
   std::uint32_t root_holds_ = 0;  // records

@@ -11,6 +11,8 @@
 namespace flotilla::dispatch {
 
 namespace {
+constexpr std::size_t about_a_graph = std::size_t{1} << 20;  // bytes, of the device's memory and the host's
+
 std::uint64_t next_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -22,7 +24,7 @@ recorder::recorder(core& owner) : core_(owner), id_(next_id()) { core_.check_pro
 recorder::~recorder() { give_up(parts_); }
 
 void recorder::give_up(std::vector<part> const& parts) noexcept {
-  for (part const& each : parts) { core_.release(limbo::kinds::recorded, each.device, each.index); }
+  for (part const& each : parts) { core_.release(limbo::kinds::recorded, each.device, each.index, about_a_graph); }
 }
 
 std::uint32_t recorder::checked(recorded_task which, char const* where) const {

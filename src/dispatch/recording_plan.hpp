@@ -7,8 +7,8 @@
 
 namespace flotilla::dispatch {
 
-/// The most successors of a node and the most roots of a graph: more than a device runs at once would only cost memory, 128 KiB
-/// for each chain; and where they are roots, some 750 ns of the launching thread each, unless a kernel of ours is ahead of them.
+/// The most successors of a node and the most roots of a graph: more side by side would cost device memory, 128 KiB for each
+/// chain; and where they are roots, some 750 ns of the launching thread each, unless a kernel of ours is ahead of them.
 inline constexpr std::size_t most_side_by_side = 64;
 
 struct task_to_plan {

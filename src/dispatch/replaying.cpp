@@ -38,9 +38,10 @@ void device_queue::start_recorded(slot_address address, std::vector<end_mark> co
   if (auto const refused = part->rewrite(what.changes); refused.status != CUDA_SUCCESS) {
     owner.note(refused.status, *this);
     if (is_sticky(driver::status_of(refused.status))) { return; }  // as in `fail`
-    drop_task(address, failure_of(std::make_exception_ptr(driver_error(
-                         driver::status_of(refused.status), refused.call,
-                         part->words(refused.kernel) + " in " + describe(address)))));
+    drop_task(address, failure_of(refused.why != nullptr
+                                    ? refused.why
+                                    : std::make_exception_ptr(driver_error(driver::status_of(refused.status), refused.call,
+                                                                           part->words(refused.kernel) + " in " + describe(address)))));
     return;
   }
   lane::batch& batch = on.begin();

@@ -25,7 +25,7 @@ struct launch_form {
   auto operator<=>(launch_form const&) const = default;
 };
 
-/// To make one takes the host as long as to rewrite one of its size some 40 times, so that is the price of the first: it is made when
+/// To make one takes the host as long as to rewrite one of its size some 30 times, so that is the price of the first: it is made when
 /// so many batches of a form were rewritten for want of one, and the second when half as many were, and so on, for a form
 /// that wanted several wants more. So they cost not much more than rewriting does, whatever the program is like, and a
 /// program that goes on gets what it can use soon. Those of one device are bounded, by what was

@@ -55,6 +55,9 @@ TEST_F(MappedSlabs, UsePiecesAgain) {
   EXPECT_EQ(again.host, first.host);
   EXPECT_TRUE(is_zero(again));
   slabs_.give_back({});
+  // Of another length, but not much.
+  slabs_.give_back(again);
+  EXPECT_EQ(slabs_.take(900).host, first.host);
 }
 
 // requirement: one that is larger than a slab has one of its own

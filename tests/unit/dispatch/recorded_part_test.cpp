@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <set>
 #include <vector>
 
 #include <flotilla/runtime.hpp>
@@ -61,6 +63,11 @@ class RecordedPart : public template_test {
   }
   /// As device_queue::start_recorded does.
   CUresult replay(std::uint32_t changes = change_lists::none) {
+    CUresult const answer = enqueue(changes);
+    EXPECT_TRUE(reaches(number_));
+    return answer;
+  }
+  CUresult enqueue(std::uint32_t changes) {
     if (auto const refused = part_->rewrite(changes); refused.status != CUDA_SUCCESS) {
       part_->owe(changes);
       return refused.status;
@@ -72,7 +79,6 @@ class RecordedPart : public template_test {
     }
     ++number_;
     if (changes != change_lists::none) { part_->lists.give_back(changes); }
-    EXPECT_TRUE(reaches(number_));
     return answer;
   }
   std::uint32_t take(std::uint32_t task) { return std::atomic_ref{sums_[task]}.exchange(0); }
@@ -118,6 +124,25 @@ TEST_F(RecordedPart, OwesWhatWasNotLaunched) {
   EXPECT_EQ(take(0), 5u);
 }
 
+// requirement: what a replay under way is still to read is not written to; what it has read is used again
+TEST_F(RecordedPart, KeepsTheListsOfReplaysUnderWay) {
+  std::array<std::uint32_t, 2> words{};
+  std::uint32_t* address = words.data();
+  std::array<void*, 1> arguments{&address};
+  ASSERT_EQ(context_.api().launch_kernel(function("hold_until"), 1, 1, 1, 1, 1, 1, 0, lane_.stream(), arguments.data(), nullptr),
+            CUDA_SUCCESS);
+  std::vector<std::byte*> lists;
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(enqueue(change(0, adding(0, i))), CUDA_SUCCESS);
+    lists.push_back(updating_device::last_records);
+  }
+  EXPECT_EQ((std::set<std::byte*>{lists.begin(), lists.end()}.size()), 5u);
+  std::atomic_ref{words[1]}.store(1, std::memory_order_release);
+  ASSERT_TRUE(reaches(number_));
+  ASSERT_EQ(replay(change(0, adding(0, 6))), CUDA_SUCCESS);
+  EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
+}
+
 // requirement: a grid that is not valid fails its replay, and is asked again until it is set anew
 TEST_F(RecordedPart, RefusesAGridThatIsNotValid) {
   EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
@@ -139,6 +164,20 @@ TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   EXPECT_EQ(take(5), 100u);
   EXPECT_EQ(take(6), 0u);
   EXPECT_EQ(take(7), 8u) << "1, 1, and 3 by two threads";
+}
+
+// requirement: a block that no device has fails its replay, and every later one until it is set anew; the old one never runs in
+// its place
+TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
+  ASSERT_EQ(replay(change(2, adding(2, 5))), CUDA_SUCCESS);
+  EXPECT_EQ(take(2), 5u);
+  EXPECT_NE(replay(change(2, adding(2, 7, 1, 5000))), CUDA_SUCCESS);
+  EXPECT_NE(replay(), CUDA_SUCCESS);
+  EXPECT_NE(replay(change(3, adding(3, 9))), CUDA_SUCCESS);
+  EXPECT_EQ(take(2), 0u);
+  ASSERT_EQ(replay(change(2, adding(2, 8))), CUDA_SUCCESS);
+  EXPECT_EQ(take(2), 8u);
+  EXPECT_EQ(take(3), 10u) << "1, of the first replay, and 9";
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct updating_device {
   static inline CUfunction updater = nullptr;
   static inline std::map<CUgraph, graph_facts> graphs;
   static inline std::map<CUgraphExec, CUgraph> execs;
+  static inline std::byte* last_records = nullptr;  // that were carried over
   static inline int attributes_asked = 0;
   static inline int refuse_attributes = 0;  // how many times
   static inline int refuse_launches = 0;
@@ -77,6 +78,7 @@ struct updating_device {
   static CUresult CUDAAPI launch(CUgraphExec what, CUstream where) {
     if (refuse_launches > 0) { return --refuse_launches, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES; }
     graph_facts& of = graphs.at(execs.at(what));
+    if (of.count != 0) { last_records = of.records[0]; }
     for (std::uint32_t i = 0; i < of.count; ++i) {
       std::byte* const record = of.records[0] + std::size_t{i} * of.stride;
       CUgraphNode node = nullptr;
