@@ -13,7 +13,6 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     : owner(owner_core), index(number), info(where), context(std::move(api), where, asked), gate(context),
       pool(number, window),
       lanes_(std::min(asked.settings.lanes.value_or(lane_plan::launch_lanes), lane_plan::launch_lanes)),
-      events_(context, CU_EVENT_DISABLE_TIMING),
       blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), staging_(*this),
       templates_(context), records_(context), updated_(context, records_), probe_(context) {
   context::lease held = gate.take();
@@ -53,7 +52,6 @@ void device_queue::destroy_resources() noexcept {
   records_.destroy();
   own_kernels_.destroy(context);
   probe_.destroy();
-  events_.destroy();
   blocking_events_.destroy();
   for (auto const& each : driving_.lanes) { each->destroy(); }
   if (memory_stream_ != nullptr) { context.api().stream_destroy(std::exchange(memory_stream_, nullptr)); }

@@ -232,7 +232,6 @@ class device_queue {
   std::vector<slot_address> requeued_;
   std::atomic<int> most_requeued_{-1};  // the highest level of those, -1: none. Written with the mutex; a pass asks first
   CUstream memory_stream_ = nullptr;  // allocations and frees, and nothing else
-  event_pool events_;
   event_pool blocking_events_;
 
   struct refusal { slot_address task; CUresult status; };

@@ -129,7 +129,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     return made.updated() ? kernel_pace::an_update : made.rooted() ? kernel_pace::a_root : std::chrono::nanoseconds{0};
   };
   std::uint32_t const depth = (size + by->width() - 1) / by->width();
-  bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due() && probe_.begin(on.stream());
+  bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due(used) && probe_.begin(on.stream());
   auto const begun = measured ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   std::span<lane::batch* const> const all{parts.data(), by->marks()};
   CUresult const answer = whole ? by->launch(on.stream(), on.counter(), all.front()->number) : CUDA_ERROR_UNKNOWN;

@@ -102,7 +102,7 @@ bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot
     if (each.device() == index && each.lane() == on.index()) { continue; }  // in order already
     if (owner.queue(each.device()).page->number(each.lane()) >= each.number()) { continue; }
     if (CUresult const answer = owner.queue(each.device()).order_behind(each, on.stream()); answer != CUDA_SUCCESS) {
-      fail(task, answer, "cuStreamWaitEvent");
+      fail(task, answer, "cuStreamWaitValue64");
       return false;
     }
   }
@@ -110,15 +110,9 @@ bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot
 }
 
 CUresult device_queue::order_behind(end_mark ahead, CUstream stream) {
-  if (lane_plan::takes_work(ahead.lane())) {
-    // A callable may be capturing in that stream just now: nothing may be put into it. Its number will do.
-    return context.api().stream_wait_value_64(stream, page->device_address(ahead.lane()), ahead.number(),
-                                              CU_STREAM_WAIT_VALUE_GEQ);
-  }
-  return events_.with([&](CUevent event) {
-    CUresult const recorded = context.api().event_record(event, driving_.lanes[ahead.lane()]->stream());
-    return recorded != CUDA_SUCCESS ? recorded : context.api().stream_wait_event(stream, event, 0);
-  });
+  // For its number, and not for an event: one would have to be recorded in that stream, behind all that is in it and while a
+  // callable may be capturing there; and in two threads that alternate both calls take 2.8 us, this one 1.4.
+  return context.api().stream_wait_value_64(stream, page->device_address(ahead.lane()), ahead.number(), CU_STREAM_WAIT_VALUE_GEQ);
 }
 
 void device_queue::launched(slot_address address, lane& on, lane::batch& in) {

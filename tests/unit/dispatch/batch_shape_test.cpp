@@ -155,17 +155,19 @@ TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
 // requirement: measured often while it is news, seldom afterwards, and soon again when it changes
 TEST(KernelPace, IsMeasuredSeldomWhereNothingChanges) {
   kernel_pace pace;
-  auto const batches_until_due = [&] {
+  auto const batches_until_due = [&](std::uint32_t tasks) {
     int batches = 1;
-    for (; !pace.due(); ++batches) {}
+    for (; !pace.due(tasks); ++batches) {}
     return batches;
   };
-  EXPECT_EQ(batches_until_due(), 1);
+  EXPECT_EQ(batches_until_due(64), 1);
   for (int i = 0; i < 10; ++i) { see(pace, 1000); }
-  EXPECT_EQ(batches_until_due(), 16);
-  EXPECT_TRUE(pace.due()) << "until it has been measured";
+  EXPECT_EQ(batches_until_due(64), 16);
+  EXPECT_TRUE(pace.due(64)) << "until it has been measured";
+  see(pace, 1000);
+  EXPECT_EQ(batches_until_due(1), 256) << "a lone task feels it";
   see(pace, 5000);
-  EXPECT_EQ(batches_until_due(), 1);
+  EXPECT_EQ(batches_until_due(1), 1);
 }
 
 }  // namespace
