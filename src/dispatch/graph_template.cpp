@@ -123,7 +123,11 @@ CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint6
     answer = marks_[i].set(context_, exec_, counter, first + i);
   }
   if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, stream); }
-  if (answer != CUDA_SUCCESS && records_ != nullptr) { records_->forget(); }
+  if (answer == CUDA_SUCCESS) {
+    has_run_ = true;
+  } else if (records_ != nullptr) {
+    records_->forget();
+  }
   return answer;
 }
 

@@ -63,6 +63,8 @@ class graph_template {
   /// Whether a kernel of ours is ahead of its nodes.
   [[nodiscard]] bool rooted() const noexcept { return root_ != nullptr; }
   [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
+  /// Whether it was launched before.
+  [[nodiscard]] bool has_run() const noexcept { return has_run_; }
 
   /// Of one that is rewritten. Has node `i` hold this launch from the next `launch` on. One that is in flight keeps what it had.
   /// Other than CUDA_SUCCESS, the node still holds an earlier task: `disable` it.
@@ -85,6 +87,7 @@ class graph_template {
   context::floating_context const& context_;
   shape shape_;
   bool marked_;
+  bool has_run_ = false;
   std::uint32_t family_ = 0;
   std::unique_ptr<node_records> records_;  // null: rewritten
   std::uint64_t disabled_ = 0;

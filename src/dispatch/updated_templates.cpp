@@ -56,7 +56,7 @@ bool updated_templates::give_up_one() noexcept {
 
 graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
                                         std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
-                                        CUstream stream, bool idle) noexcept {
+                                        CUstream stream, bool whole, bool idle) noexcept {
   family* of = nullptr;
   try {
     std::uint32_t number = 0;
@@ -65,10 +65,11 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
     of->last_taken = ++takes_;
     if (!of->free.empty()) {
       graph_template* const got = of->free.back();
+      if (!whole && !got->has_run()) { return nullptr; }
       of->free.pop_back();
       return got;
     }
-    if (++of->rewritten * (of->all.size() + 1) < price) { return nullptr; }
+    if (++of->rewritten * (of->all.size() + 1) < price || !whole) { return nullptr; }
     of->rewritten = 0;
     while (chains_ + form.shape.width > most_chains) {
       if (!idle || !give_up_one()) { return nullptr; }

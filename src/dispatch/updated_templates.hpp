@@ -51,10 +51,12 @@ class updated_templates {
   /// One for launches of that form, which are about to be filled in; null: none is free, and none is to be made now.
   /// @param any     A launch of that form.
   /// @param stream  Where it will be launched.
+  /// @param whole   Whether every node is to run. Where some are not it is none that was never launched: nodes that the very first
+  ///                launch of a graph is to disable have been seen to run all the same (docs/results/h200x4-first-launch.txt).
   /// @param idle    Whether nothing is in flight: to destroy a graph waits for all that is.
   [[nodiscard]] graph_template* take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
                                      std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
-                                     CUstream stream, bool idle) noexcept;
+                                     CUstream stream, bool whole, bool idle) noexcept;
   /// The driver did not launch it. Where that goes on, the form is rewritten from then on.
   void note_refusal(graph_template& refused) noexcept;
   /// When its batch is done, or never began.

@@ -43,15 +43,22 @@ class cells {
             .bytes = sizeof one,
             .device = device_ordinal{device}};
   }
-  /// How many tasks ran not exactly once. When nothing runs any more.
-  [[nodiscard]] std::size_t wrong() const {
+  struct miscount {
+    std::size_t task;
+    std::uint32_t times;
+  };
+  /// The tasks that ran not exactly once. When nothing runs any more.
+  [[nodiscard]] std::vector<miscount> wrong() const {
     std::vector<std::uint32_t> sums(pinned_.begin(), pinned_.end()), seen(pinned_.size());
     for (device_buffer<std::uint32_t> const& each : of_device_) {
       rt_.submit(each.copy_to(std::span{seen})).wait();
       for (std::size_t i = 0; i < sums.size(); ++i) { sums[i] += seen[i]; }
     }
-    return static_cast<std::size_t>(
-        std::ranges::count_if(sums, [](std::uint32_t sum) { return sum != 1; }));
+    std::vector<miscount> found;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] != 1) { found.push_back({i, sums[i]}); }
+    }
+    return found;
   }
 
  private:

@@ -33,9 +33,9 @@ class UpdatedTemplates : public template_test {
   static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
-  graph_template* take(launch_form const& of, bool idle = false) {
+  graph_template* take(launch_form const& of, bool idle = false, bool whole = true) {
     CUDA_KERNEL_NODE_PARAMS const any = node_of(add_, add_arguments_.data());
-    return pool_.take(of, any, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), idle);
+    return pool_.take(of, any, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), whole, idle);
   }
   /// After what is rewritten for want of one.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
@@ -130,6 +130,20 @@ TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
   pool_.give_back(*first);
   EXPECT_EQ(take(form(0)), first);
   EXPECT_EQ(pool_.chains(), 2u);
+}
+
+// requirement: a first launch disables nothing; later ones may
+TEST_F(UpdatedTemplates, AreMadeForAWholeBatch) {
+  for (std::uint32_t batch = 0; batch < 2 * updated_templates::price; ++batch) { ASSERT_EQ(take(form(0), false, false), nullptr); }
+  graph_template* const made = take(form(0));
+  ASSERT_NE(made, nullptr) << "its price is paid";
+  pool_.give_back(*made);
+  EXPECT_EQ(take(form(0), false, false), nullptr) << "it was never launched";
+  ASSERT_EQ(take(form(0)), made);
+  for (std::uint32_t i = 0; i < 16; ++i) { put(*made, i, 1); }
+  ASSERT_EQ(launch(*made), CUDA_SUCCESS);
+  pool_.give_back(*made);
+  EXPECT_EQ(take(form(0), false, false), made);
 }
 
 // requirement: they are bounded, and one is given up only by a device that has nothing to do
