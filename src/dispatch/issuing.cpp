@@ -6,6 +6,7 @@
 
 #include "dispatch/core.hpp"
 #include "dispatch/device_queue.hpp"
+#include "dispatch/updatable.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -20,11 +21,6 @@ std::uint32_t template_size(std::uint32_t tasks) noexcept {
 }
 // Up to here a batch is somebody's few tasks, and what counts is when they are seen to end.
 constexpr std::uint32_t few = 8;
-
-// What the driver would check, were it asked: every GPU takes so much.
-bool is_valid_grid(std::uint32_t const (&grid)[3]) noexcept {
-  return grid[0] != 0 && grid[1] != 0 && grid[2] != 0 && grid[0] <= 0x7fff'ffff && grid[1] <= 0xffff && grid[2] <= 0xffff;
-}
 }  // namespace
 
 CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
@@ -38,7 +34,7 @@ bool device_queue::same_form(std::span<slot_address const> tasks) const noexcept
   return std::all_of(tasks.begin(), tasks.end(), [&](slot_address const address) {
     slot const& each = owner.at(address);
     return std::equal(each.block, each.block + 3, first.block) && each.shared_bytes == first.shared_bytes &&
-           is_valid_grid(each.grid);
+           is_valid_grid({each.grid[0], each.grid[1], each.grid[2]});
   });
 }
 

@@ -1,12 +1,14 @@
 #include "dispatch/recorded_graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include <flotilla/error.hpp>
 
+#include "dispatch/updatable.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -51,11 +53,6 @@ CUDA_MEMCPY3D parameters_of(transfer const& what) {
   made.WidthInBytes = what.bytes;
   made.Height = made.Depth = 1;
   return made;
-}
-
-// Every GPU takes so much: nobody checks what a device writes.
-bool is_valid_grid(extent const& grid) noexcept {
-  return grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= 0x7fff'ffff && grid.y <= 0xffff && grid.z <= 0xffff;
 }
 
 bool has_several_roots(planned_part const& plan) noexcept {
@@ -126,12 +123,8 @@ void recorded_graph::build(making const& from) {
 }
 
 bool recorded_graph::suits(change_list::change const& what) const noexcept {
-  if (what.kernel == change_list::no_kernel || what.bytes > node_record::most_argument_bytes) { return false; }
-  // Of a kernel that asks for clusters not every grid is valid, and nobody would say so.
-  int width = 0;
-  CUresult const answer = context_.api().func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                                            table_.kernels[what.kernel].functions[device_]);
-  return answer == CUDA_SUCCESS && width == 0;
+  return what.kernel != change_list::no_kernel && what.bytes <= node_record::most_argument_bytes &&
+         is_updatable(context_, table_.kernels[what.kernel].functions[device_]);
 }
 
 bool recorded_graph::can_become(change_list::change const& wanted) const noexcept {
@@ -148,9 +141,10 @@ void recorded_graph::begin(std::size_t changes) noexcept {
 recorded_graph::outcome recorded_graph::put(change_list::change const& what, std::byte const* arguments) {
   if (updates_ == nullptr || !updates_->has(what.node)) { return write(what, arguments, {}); }
   // As the driver would say, were it asked.
-  if (!is_valid_grid(what.grid)) { return {CUDA_ERROR_INVALID_VALUE, "cuGraphExecKernelNodeSetParams"}; }
+  std::array<std::uint32_t, 3> const grid{what.grid.x, what.grid.y, what.grid.z};
+  if (!is_valid_grid(grid)) { return {CUDA_ERROR_INVALID_VALUE, "cuGraphExecKernelNodeSetParams"}; }
   try {
-    updates_->put(what.node, {what.grid.x, what.grid.y, what.grid.z}, arguments, what.bytes);
+    updates_->put(what.node, grid, arguments, what.bytes);
   } catch (driver_error const& why) {
     return {static_cast<CUresult>(why.status()), "cuMemHostRegister"};
   } catch (std::bad_alloc const&) { return {CUDA_ERROR_OUT_OF_MEMORY, "cuMemHostRegister"}; }

@@ -5,6 +5,7 @@
 
 #include <flotilla/error.hpp>
 
+#include "dispatch/updatable.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -31,14 +32,6 @@ updated_templates::family* updated_templates::family_of(launch_form const& form,
     throw;
   }
   return &families_[number];
-}
-
-bool updated_templates::suits(CUfunction kernel) const noexcept {
-  // Of a kernel that asks for clusters not every grid is valid, and nobody would say so.
-  int width = 0;
-  CUresult const answer =
-      context_.api().func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel);
-  return answer == CUDA_SUCCESS && width == 0;
 }
 
 bool updated_templates::give_up_one() noexcept {
@@ -75,7 +68,7 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
       if (!idle || !give_up_one()) { return nullptr; }
     }
     of->refused = true;  // until there is one
-    if (!suits(any.func)) { return nullptr; }
+    if (!is_updatable(context_, any.func)) { return nullptr; }
     graph_template::updating const update{updater_, argument_bytes, stream, memory_, number};
     of->all.reserve(of->all.size() + 1);
     of->free.reserve(of->all.size() + 1);  // so that give_back never allocates

@@ -75,7 +75,6 @@ class updated_templates {
     bool refused = false;           // the driver cannot have such a one
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
-  [[nodiscard]] bool suits(CUfunction kernel) const noexcept;
   /// Destroys one that is free and was not needed for long. @return whether there was one.
   bool give_up_one() noexcept;
 

@@ -42,6 +42,11 @@ class RecordedPart : public template_test {
       if (i >= tasks - 4) { plan_.leaves.push_back(i); }
       actions.emplace_back(adding(i, 1));
     }
+    // And a fill, which the driver rewrites in either case.
+    plan_.tasks.push_back(tasks);
+    plan_.after.emplace_back();
+    plan_.leaves.push_back(tasks);
+    actions.emplace_back(filling(1));
     part_ = std::make_unique<recorded_part>(
         context_, recorded_part::making{plan_, actions, table_, lane_.counter(), own_, memory_, page_});
     EXPECT_EQ(part_->upload(lane_.stream()), CUDA_SUCCESS);
@@ -54,9 +59,11 @@ class RecordedPart : public template_test {
   launch adding(std::uint32_t task, std::uint32_t amount, std::uint32_t blocks = 1, std::uint32_t threads = 1) {
     return program_.add.on({blocks}, {threads})(&sums_[task], amount);
   }
+  transfer filling(std::uint32_t value) { return filled_.fill(value); }
   launch nothing() { return program_.nothing.on({1}, {1})(); }
   /// What the next replay is to change.
-  std::uint32_t change(std::uint32_t task, launch const& what, std::uint32_t in = change_lists::none) {
+  template <class Action>
+  std::uint32_t change(std::uint32_t task, Action const& what, std::uint32_t in = change_lists::none) {
     if (in == change_lists::none) { in = part_->lists.take(); }
     part_->lists.at(in).put(task, what);
     return in;
@@ -85,6 +92,7 @@ class RecordedPart : public template_test {
 
   runtime rt_{{.devices = "cpu:1", .workers = 0}};
   test::test_program program_{rt_};
+  device_buffer<std::uint32_t> filled_{rt_, device_ordinal{0}, 1};
   mapped_slabs memory_{context_};
   own_functions own_;
   kernel_table table_;
@@ -108,6 +116,17 @@ TEST_F(RecordedPart, HoldsWhatWasSet) {
     }
     ASSERT_EQ(replay(changes), CUDA_SUCCESS);
     for (std::uint32_t i = 0; i < tasks; ++i) { ASSERT_EQ(take(i), each[i]) << i << ", round " << round; }
+  }
+}
+
+// requirement: what is no launch is changed beside them
+TEST_F(RecordedPart, ChangesFillsAsWell) {
+  for (std::uint32_t value = 2; value < 6; ++value) {
+    ASSERT_EQ(replay(change(tasks, filling(value), change(4, adding(4, 10 * value)))), CUDA_SUCCESS);
+    EXPECT_EQ(take(4), 10 * value);
+    std::uint32_t seen = 0;
+    ASSERT_EQ(api()->memcpy_dtoh(&seen, filled_.address(), sizeof seen), CUDA_SUCCESS);
+    EXPECT_EQ(seen, value);
   }
 }
 

@@ -1,0 +1,12 @@
+#include "dispatch/updatable.hpp"
+
+namespace flotilla::dispatch {
+
+bool is_updatable(context::floating_context const& context, CUfunction kernel) noexcept {
+  int width = 0;
+  CUresult const answer =
+      context.api().func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel);
+  return answer == CUDA_SUCCESS && width == 0;
+}
+
+}  // namespace flotilla::dispatch
