@@ -61,10 +61,10 @@ class device_queue {
   /// Says that there is something to drain. Pairs with the start of `pass`: see docs/dispatch.md.
   /// @return whether nobody had said so yet.
   bool announce() noexcept;
-  /// Whether somebody should drain: something was announced, or the last pass left something that only
-  /// another pass can move on.
   /// Whether batches are in flight, which somebody will have to collect.
   [[nodiscard]] bool has_batches() const noexcept { return has_batches_.load(std::memory_order_acquire); }
+  /// Whether somebody should drain: something was announced, or the last pass left something that only
+  /// another pass can move on.
   [[nodiscard]] bool needs_drain() const noexcept {
     return pending_.load(std::memory_order_seq_cst) || backlog_.load(std::memory_order_acquire);
   }
