@@ -37,7 +37,7 @@ void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid
 
 void node_records::disable(std::uint32_t i) noexcept {
   state& held = states_[i];
-  at(i).what = held.known && !held.runs ? 0 : node_record::set_enabled;
+  at(i).what = node_record::set_enabled;  // each time: were it lost once, an old task would run again and again
   held.known = true;
   held.runs = false;
 }
