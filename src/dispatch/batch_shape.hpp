@@ -79,9 +79,10 @@ class kernel_pace {
   [[nodiscard]] bool lasting() const noexcept { return nanoseconds_ == 0 || nanoseconds_ >= surely_long; }
 
   /// Short kernels form two chains, which costs the front end least; longer ones several, and more lanes, so that more of them
-  /// run at once, the longest as many as a GPU can have, 128, and no more: what ends a batch would have to wait as well. Marks on the way let the first of a batch be seen some 50 us after their end, or as
-  /// long after it as they took themselves. Kernels from some microseconds on follow one another only where the device
-  /// is full. Measured on an H200: docs/performance.md.
+  /// run at once, the longest as many as a GPU can have, 128, and no more: what ends a batch would have to wait as well. Marks
+  /// on the way let the first of a batch be seen some 50 us after their end, or as long after it as they took themselves.
+  /// Kernels from some microseconds on follow one another only where the device is full. Measured on an H200:
+  /// docs/performance.md.
   [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
     constexpr float seen_late = 60'000;
     constexpr float lasts = 200'000;  // a batch: what comes next has to wait for it

@@ -1,5 +1,6 @@
 #include "dispatch/end_node.hpp"
 
+#include "dispatch/own_kernels.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -8,14 +9,10 @@ namespace {
 
 struct marking {
   void* arguments[2];
-  CUDA_KERNEL_NODE_PARAMS parameters{};
+  CUDA_KERNEL_NODE_PARAMS parameters;
 
-  marking(CUfunction marker, CUdeviceptr& counter, std::uint64_t& number) noexcept : arguments{&counter, &number} {
-    parameters.func = marker;
-    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-    parameters.kernelParams = arguments;
-  }
+  marking(CUfunction marker, CUdeviceptr& counter, std::uint64_t& number) noexcept
+      : arguments{&counter, &number}, parameters(one_block(marker, 1, arguments)) {}
   marking(marking const&) = delete;
   marking& operator=(marking const&) = delete;
 };

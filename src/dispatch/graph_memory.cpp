@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "dispatch/own_kernels.hpp"
+
 namespace flotilla::dispatch {
 
 namespace {
@@ -37,11 +39,7 @@ void reserve_graph_memory(context::floating_context const& context, CUfunction a
   CUdeviceptr address = 0;
   std::uint64_t number = 0;
   std::array<void*, 2> arguments{&address, &number};
-  CUDA_KERNEL_NODE_PARAMS node{};
-  node.func = any;
-  node.gridDimX = node.gridDimY = node.gridDimZ = 1;
-  node.blockDimX = node.blockDimY = node.blockDimZ = 1;
-  node.kernelParams = arguments.data();
+  CUDA_KERNEL_NODE_PARAMS const node = one_block(any, 1, arguments.data());
   std::array<CUgraphExec, reserved_chains / chains> made{};
   for (CUgraphExec& each : made) {
     each = make_one(api, node, stream);

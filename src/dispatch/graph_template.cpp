@@ -4,23 +4,10 @@
 #include <bit>
 #include <utility>
 
+#include "dispatch/own_kernels.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
-
-namespace {
-
-CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, std::uint32_t threads, void** arguments) noexcept {
-  CUDA_KERNEL_NODE_PARAMS made{};
-  made.func = kernel;
-  made.gridDimX = made.gridDimY = made.gridDimZ = 1;
-  made.blockDimX = threads;
-  made.blockDimY = made.blockDimZ = 1;
-  made.kernelParams = arguments;
-  return made;
-}
-
-}  // namespace
 
 graph_template::graph_template(context::floating_context const& context, shape const& wanted,
                                CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,

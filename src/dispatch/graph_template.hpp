@@ -109,7 +109,7 @@ class template_pool {
   explicit template_pool(context::floating_context const& context) noexcept;
   /// Whether this driver has all that templates need.
   [[nodiscard]] bool usable() const noexcept { return usable_; }
-  /// What several chains are to begin behind: see own_kernels. Before any is made.
+  /// What several chains are to begin behind: see own_functions. Before any is made.
   void use(CUfunction root) noexcept { root_ = root; }
   /// A template of `size`, in chains of `width`, no more than that, and with marks behind every `run` rows.
   /// @param marker  What writes its number: see end_node. One and the same, where there is one.

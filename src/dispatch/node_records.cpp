@@ -27,19 +27,17 @@ void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid
     what |= node_record::set_grid;
     to.grid = held.grid = grid;
   }
-  if (!held.known || !held.runs) {
+  if (!held.runs) {
     what |= node_record::set_enabled | node_record::enabled;
-    held.known = held.runs = true;
+    held.runs = true;
   }
   to.what = what;
   std::memcpy(&to + 1, arguments, argument_bytes_);
 }
 
 void node_records::disable(std::uint32_t i) noexcept {
-  state& held = states_[i];
   at(i).what = node_record::set_enabled;  // each time: were it lost once, an old task would run again and again
-  held.known = true;
-  held.runs = false;
+  states_[i].runs = false;
 }
 
 void node_records::forget() noexcept {

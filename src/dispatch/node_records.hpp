@@ -42,8 +42,7 @@ class node_records {
   /// What the node is known to hold.
   struct state {
     std::array<std::uint32_t, 3> grid{};  // zeros: not known
-    bool runs = true;
-    bool known = false;                   // whether `runs` is
+    bool runs = false;                    // for certain
   };
   [[nodiscard]] node_record& at(std::uint32_t i) noexcept;
 

@@ -27,6 +27,17 @@ struct own_functions {
   CUfunction updater = nullptr;
 };
 
+/// One of them as a node, of one block. Valid as long as the arguments are.
+[[nodiscard]] inline CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, unsigned threads, void** arguments) noexcept {
+  CUDA_KERNEL_NODE_PARAMS made{};
+  made.func = kernel;
+  made.gridDimX = made.gridDimY = made.gridDimZ = 1;
+  made.blockDimX = threads;
+  made.blockDimY = made.blockDimZ = 1;
+  made.kernelParams = arguments;
+  return made;
+}
+
 /// As PTX, so that they are there however the library was built. Where a driver cannot have one of them there is none, and
 /// nothing else is lost.
 class own_kernels {

@@ -94,10 +94,7 @@ void recorded_graph::build(making const& from) {
   if (updates_ != nullptr) {
     root = updates_->add_root(graph_);
   } else if (from.own.root != nullptr && has_several_roots(from.plan)) {
-    CUDA_KERNEL_NODE_PARAMS nothing{};
-    nothing.func = from.own.root;
-    nothing.gridDimX = nothing.gridDimY = nothing.gridDimZ = 1;
-    nothing.blockDimX = nothing.blockDimY = nothing.blockDimZ = 1;
+    CUDA_KERNEL_NODE_PARAMS const nothing = one_block(from.own.root, 1, nullptr);
     driver::check(api.graph_add_kernel_node(&root, graph_, nullptr, 0, &nothing), "cuGraphAddKernelNode", context_.subject());
   }
   std::vector<CUgraphNode> ahead;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dispatch/own_kernels.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -20,13 +21,8 @@ void recorded_updates::give_back() noexcept {
 
 CUDA_KERNEL_NODE_PARAMS recorded_updates::root_for(std::uint32_t count) noexcept {
   count_ = count;
-  CUDA_KERNEL_NODE_PARAMS made{};
-  made.func = updater_;
+  CUDA_KERNEL_NODE_PARAMS made = one_block(updater_, block_threads, parameters_.data());
   made.gridDimX = std::max(1u, (count + block_threads - 1) / block_threads);
-  made.gridDimY = made.gridDimZ = 1;
-  made.blockDimX = block_threads;
-  made.blockDimY = made.blockDimZ = 1;
-  made.kernelParams = parameters_.data();
   return made;
 }
 
