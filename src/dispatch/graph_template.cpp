@@ -16,22 +16,21 @@ graph_template::graph_template(context::floating_context const& context, shape c
   try {
     driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
     if (root != nullptr && width() > 1) { add_root(one_block(root, 1, nullptr)); }
-    build(any, counter, marker);
+    build([&any](std::uint32_t) -> auto& { return any; }, counter, marker);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-graph_template::graph_template(context::floating_context const& context, shape const& wanted,
-                               CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
-                               updating const& update)
+graph_template::graph_template(context::floating_context const& context, shape const& wanted, filling const& first,
+                               CUdeviceptr counter, CUfunction marker, updating const& update)
     : context_(context), shape_(wanted), marked_(marker != nullptr), family_(update.family),
       records_(std::make_unique<node_records>(update.memory, wanted.size, update.argument_bytes)), nodes_(wanted.size) {
   try {
     driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
     add_root(one_block(update.updater, size(), records_->parameters()));
-    build(any, counter, marker);
+    build(first, counter, marker);
     // A graph that updates itself has to be on the device before it is launched.
     driver::check(context.api().graph_upload(exec_, update.stream), "cuGraphUpload", context.subject());
   } catch (...) {
@@ -40,7 +39,7 @@ graph_template::graph_template(context::floating_context const& context, shape c
   }
 }
 
-void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
+void graph_template::build(filling const& first, CUdeviceptr counter, CUfunction marker) {
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
   std::uint32_t const rows = size() / width();
@@ -48,7 +47,7 @@ void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr count
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t i = row * width(); i < (row + 1) * width(); ++i) {
       CUgraphNode const behind = ahead != nullptr ? ahead : row != 0 ? nodes_[i - width()] : nullptr;
-      driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &behind, behind != nullptr ? 1 : 0, &any),
+      driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &behind, behind != nullptr ? 1 : 0, &first(i)),
                     "cuGraphAddKernelNode", subject);
       if (updated()) { have_updated(i); }
     }
@@ -110,11 +109,7 @@ CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint6
     answer = marks_[i].set(context_, exec_, counter, first + i);
   }
   if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, stream); }
-  if (answer == CUDA_SUCCESS) {
-    has_run_ = true;
-  } else if (records_ != nullptr) {
-    records_->forget();
-  }
+  has_run_ = has_run_ || answer == CUDA_SUCCESS;
   return answer;
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -39,14 +40,19 @@ class graph_template {
     std::uint32_t family;     // for who made it
   };
 
+  /// What node `i` is to hold, a launch that is valid; good until the next call.
+  using filling = std::function<CUDA_KERNEL_NODE_PARAMS const&(std::uint32_t i)>;
+
   /// All nodes hold `any` at first: a launch that is valid.
   /// @param marker  What writes the number: see end_node.
   /// @param root    Ahead of several chains; null: nothing is.
   /// @throws driver_error, std::bad_alloc
   graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
                  CUdeviceptr counter, CUfunction marker, CUfunction root);
-  /// One that the device updates. What updates it is ahead of its chains.
-  graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
+  /// One that the device updates. What updates it is ahead of its chains. Each node holds its task of the first batch from the
+  /// beginning: so nothing hangs on what the device changes for the very first launch, which has been seen to be lost
+  /// (docs/results/h200x4-first-launch.txt).
+  graph_template(context::floating_context const& context, shape const& wanted, filling const& first,
                  CUdeviceptr counter, CUfunction marker, updating const& update);
   ~graph_template();
   graph_template(graph_template const&) = delete;
@@ -79,7 +85,7 @@ class graph_template {
   [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept;
 
  private:
-  void build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker);
+  void build(filling const& first, CUdeviceptr counter, CUfunction marker);
   void add_root(CUDA_KERNEL_NODE_PARAMS const& what);
   void have_updated(std::uint32_t i);
   void destroy() noexcept;

@@ -53,8 +53,9 @@ graph_template* device_queue::updated_for(lane const& on, std::span<slot_address
                          of.kernel,
                          {first.block[0], first.block[1], first.block[2]},
                          first.shared_bytes};
-  return updated_.take(form, parameters_of(tasks[0]), bytes, on.counter(), marker_for(of, size), on.stream(),
-                       tasks.size() >= size, driving_.busy == 0);
+  auto const holds = [this, &tasks](std::uint32_t i) -> auto& { return parameters_of(tasks[i]); };
+  return updated_.take(form, holds, bytes, on.counter(), marker_for(of, size), on.stream(), tasks.size() >= size,
+                       driving_.busy == 0);
 }
 
 CUresult device_queue::fill(graph_template& by, std::uint32_t node, slot_address address) {

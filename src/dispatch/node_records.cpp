@@ -7,7 +7,7 @@ namespace flotilla::dispatch {
 node_records::node_records(mapped_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes)
     : count_(count), argument_bytes_(argument_bytes),
       stride_(node_record::stride_for(argument_bytes)),
-      states_(count), memory_(memory), piece_(memory.take(std::size_t{count} * stride_)),
+      memory_(memory), piece_(memory.take(std::size_t{count} * stride_)),
       parameters_{&piece_.device, &count_, &stride_} {}
 
 node_record& node_records::at(std::uint32_t i) noexcept {
@@ -21,27 +21,12 @@ void node_records::attach(std::uint32_t i, CUgraphDeviceNode node) noexcept {
 
 void node_records::put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept {
   node_record& to = at(i);
-  state& held = states_[i];
-  std::uint32_t what = argument_bytes_ != 0 ? node_record::set_arguments : 0;
-  if (held.grid != grid) {
-    what |= node_record::set_grid;
-    to.grid = held.grid = grid;
-  }
-  if (!held.runs) {
-    what |= node_record::set_enabled | node_record::enabled;
-    held.runs = true;
-  }
-  to.what = what;
+  to.what = node_record::set_grid | node_record::set_enabled | node_record::enabled |
+            (argument_bytes_ != 0 ? node_record::set_arguments : 0);
+  to.grid = grid;
   std::memcpy(&to + 1, arguments, argument_bytes_);
 }
 
-void node_records::disable(std::uint32_t i) noexcept {
-  at(i).what = node_record::set_enabled;  // each time: were it lost once, an old task would run again and again
-  states_[i].runs = false;
-}
-
-void node_records::forget() noexcept {
-  for (state& each : states_) { each = {}; }
-}
+void node_records::disable(std::uint32_t i) noexcept { at(i).what = node_record::set_enabled; }
 
 }  // namespace flotilla::dispatch

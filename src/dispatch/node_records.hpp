@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "dispatch/mapped_slabs.hpp"
 #include "dispatch/node_record.hpp"
@@ -16,6 +15,9 @@ namespace flotilla::dispatch {
 /// To have the driver rewrite a node costs the host 100 to 300 ns, with a lock that all devices of the process share; to
 /// write down here what the node is to hold, some 10. The graph's first node is a kernel (own_functions::updater) that
 /// carries it over. What cannot be changed so is a node's function, its block and its shared memory.
+///
+/// Every launch says all of every node. Nothing hangs on what an earlier launch left there: were it ever lost, a node would run an
+/// old task again, or a task in another's grid, launch after launch.
 ///
 /// Only the holder of the device's lease, and only while no launch of the graph is in flight.
 class node_records {
@@ -31,25 +33,16 @@ class node_records {
 
   /// Record `i` is for that node.
   void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;
-  /// The node holds these from the next launch on, and runs.
+  /// Before each launch one of these for each node: it runs that, or nothing.
   void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept;
-  /// The node does nothing from the next launch on, until `put`.
   void disable(std::uint32_t i) noexcept;
-  /// What was written down was not carried over: the launch was refused.
-  void forget() noexcept;
 
  private:
-  /// What the node is known to hold.
-  struct state {
-    std::array<std::uint32_t, 3> grid{};  // zeros: not known
-    bool runs = false;                    // for certain
-  };
   [[nodiscard]] node_record& at(std::uint32_t i) noexcept;
 
   std::uint32_t count_;
   std::uint32_t argument_bytes_;
   std::uint32_t stride_;
-  std::vector<state> states_;
   mapped_slabs& memory_;
   mapped_slabs::piece piece_;
   std::array<void*, 3> parameters_;

@@ -47,7 +47,7 @@ bool updated_templates::give_up_one() noexcept {
   return true;
 }
 
-graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
+graph_template* updated_templates::take(launch_form const& form, graph_template::filling const& first,
                                         std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
                                         CUstream stream, bool whole, bool idle) noexcept {
   family* of = nullptr;
@@ -58,7 +58,6 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
     of->last_taken = ++takes_;
     if (!of->free.empty()) {
       graph_template* const got = of->free.back();
-      if (!whole && !got->has_run()) { return nullptr; }
       of->free.pop_back();
       return got;
     }
@@ -68,11 +67,11 @@ graph_template* updated_templates::take(launch_form const& form, CUDA_KERNEL_NOD
       if (!idle || !give_up_one()) { return nullptr; }
     }
     of->refused = true;  // until there is one
-    if (!is_updatable(context_, any.func)) { return nullptr; }
+    if (!is_updatable(context_, first(0).func)) { return nullptr; }
     graph_template::updating const update{updater_, argument_bytes, stream, memory_, number};
     of->all.reserve(of->all.size() + 1);
     of->free.reserve(of->all.size() + 1);  // so that give_back never allocates
-    of->all.push_back(std::make_unique<graph_template>(context_, form.shape, any, counter, marker, update));
+    of->all.push_back(std::make_unique<graph_template>(context_, form.shape, first, counter, marker, update));
     of->refused = false;
     chains_ += form.shape.width;
     return of->all.back().get();
@@ -91,7 +90,7 @@ void updated_templates::note_refusal(graph_template& refused) noexcept {
 }
 
 void updated_templates::give_back(graph_template& done) noexcept {
-  families_[done.family()].free.push_back(&done);
+  if (done.has_run()) { families_[done.family()].free.push_back(&done); }
 }
 
 void updated_templates::destroy() noexcept {

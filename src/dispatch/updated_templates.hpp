@@ -49,17 +49,17 @@ class updated_templates {
   [[nodiscard]] bool usable() const noexcept { return updater_ != nullptr; }
 
   /// One for launches of that form, which are about to be filled in; null: none is free, and none is to be made now.
-  /// @param any     A launch of that form.
+  /// @param first   What each node is to hold, if `whole`; else only the first node's is there.
   /// @param stream  Where it will be launched.
-  /// @param whole   Whether every node is to run. Where some are not it is none that was never launched: nodes that the very first
-  ///                launch of a graph is to disable have been seen to run all the same (docs/results/h200x4-first-launch.txt).
+  /// @param whole   Whether every node is to run. Only for such a batch one is made: nodes cannot be instantiated disabled, and what
+  ///                the very first launch disables has been seen to run all the same (docs/results/h200x4-first-launch.txt).
   /// @param idle    Whether nothing is in flight: to destroy a graph waits for all that is.
-  [[nodiscard]] graph_template* take(launch_form const& form, CUDA_KERNEL_NODE_PARAMS const& any,
+  [[nodiscard]] graph_template* take(launch_form const& form, graph_template::filling const& first,
                                      std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
                                      CUstream stream, bool whole, bool idle) noexcept;
   /// The driver did not launch it. Where that goes on, the form is rewritten from then on.
   void note_refusal(graph_template& refused) noexcept;
-  /// When its batch is done, or never began.
+  /// When its batch is done, or never began. One whose first launch was refused is not used again: the next would be its first.
   void give_back(graph_template& done) noexcept;
   void destroy() noexcept;
   /// Chains of all that there are.

@@ -33,9 +33,20 @@ class UpdatedTemplates : public template_test {
   static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
+  /// What nodes are made with.
+  static std::uint32_t first_amount(std::uint32_t i) { return i + 1; }
+  static std::uint32_t first_grid(std::uint32_t i) { return 1 + i % 2; }
   graph_template* take(launch_form const& of, bool idle = false, bool whole = true) {
-    CUDA_KERNEL_NODE_PARAMS const any = node_of(add_, add_arguments_.data());
-    return pool_.take(of, any, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), whole, idle);
+    std::uint32_t* to = &sum_;
+    std::uint32_t amount = 0;
+    std::array<void*, 2> const arguments_of_it{&to, &amount};
+    CUDA_KERNEL_NODE_PARAMS holds = node_of(add_, const_cast<void**>(arguments_of_it.data()));
+    auto const first = [&](std::uint32_t i) -> auto& {
+      amount = first_amount(i);
+      holds.gridDimX = first_grid(i);
+      return holds;
+    };
+    return pool_.take(of, first, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), whole, idle);
   }
   /// After what is rewritten for want of one.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
@@ -55,6 +66,16 @@ class UpdatedTemplates : public template_test {
     EXPECT_TRUE(reaches(number_));
     return answer;
   }
+  /// Its first launch is behind it, as it always is of one that is given back.
+  void launch_first(graph_template& what) {
+    std::uint32_t expected = 0;
+    for (std::uint32_t i = 0; i < what.size(); ++i) {
+      put(what, i, first_amount(i), first_grid(i));
+      expected += first_amount(i) * first_grid(i);
+    }
+    EXPECT_EQ(launch(what), CUDA_SUCCESS);
+    EXPECT_EQ(take_sum(), expected);
+  }
   [[nodiscard]] std::uint32_t take_sum() { return std::atomic_ref{sum_}.exchange(0); }
 
   mapped_slabs memory_{context_};
@@ -64,9 +85,6 @@ class UpdatedTemplates : public template_test {
   CUfunction add_ = nullptr;
   std::uint64_t number_ = 0;
   std::uint32_t sum_ = 0;
-  std::uint32_t amount_ = 0;
-  std::uint32_t* sum_address_ = &sum_;
-  std::array<void*, 2> add_arguments_{&sum_address_, &amount_};
 };
 
 // requirement: every launch runs what was put in for it, with its own arguments and its own grid; a disabled node nothing
@@ -87,6 +105,19 @@ TEST_F(UpdatedTemplates, RunWhatWasPutIn) {
     }
     ASSERT_EQ(launch(*made), CUDA_SUCCESS);
     ASSERT_EQ(take_sum(), expected) << round;
+  }
+}
+
+// requirement: a launch hangs on nothing that one before left in the nodes
+TEST_F(UpdatedTemplates, AreToldAllInEveryLaunch) {
+  updating_device::forget = true;
+  graph_template* const made = take_in_the_end(form(0, 2));
+  ASSERT_NE(made, nullptr);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t i = 0; i < 8; ++i) { put(*made, i, 1, 2); }
+    for (std::uint32_t i = 8; i < 16; ++i) { EXPECT_EQ(made->disable(i), CUDA_SUCCESS); }
+    ASSERT_EQ(launch(*made), CUDA_SUCCESS);
+    EXPECT_EQ(take_sum(), 16u) << round;
   }
 }
 
@@ -127,23 +158,38 @@ TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
   }
   EXPECT_NE(take(form(0)), nullptr);
   EXPECT_EQ(take(form(1)), nullptr) << "another kernel is another form";
+  launch_first(*first);
   pool_.give_back(*first);
   EXPECT_EQ(take(form(0)), first);
   EXPECT_EQ(pool_.chains(), 2u);
 }
 
-// requirement: a first launch disables nothing; later ones may
-TEST_F(UpdatedTemplates, AreMadeForAWholeBatch) {
+// requirement: a first launch runs what its nodes were made with, even where nothing is carried over in it; later ones may disable
+TEST_F(UpdatedTemplates, HoldTheirFirstBatchFromTheBeginning) {
+  updating_device::lose_first = true;
   for (std::uint32_t batch = 0; batch < 2 * updated_templates::price; ++batch) { ASSERT_EQ(take(form(0), false, false), nullptr); }
   graph_template* const made = take(form(0));
   ASSERT_NE(made, nullptr) << "its price is paid";
+  launch_first(*made);
   pool_.give_back(*made);
-  EXPECT_EQ(take(form(0), false, false), nullptr) << "it was never launched";
-  ASSERT_EQ(take(form(0)), made);
-  for (std::uint32_t i = 0; i < 16; ++i) { put(*made, i, 1); }
+  ASSERT_EQ(take(form(0), false, false), made);
+  for (std::uint32_t i = 0; i < 15; ++i) { EXPECT_EQ(made->disable(i), CUDA_SUCCESS); }
+  put(*made, 15, 7, 3);
   ASSERT_EQ(launch(*made), CUDA_SUCCESS);
-  pool_.give_back(*made);
-  EXPECT_EQ(take(form(0), false, false), made);
+  EXPECT_EQ(take_sum(), 7u * 3);
+}
+
+// requirement: one that was never launched is no other batch's: that would be its first
+TEST_F(UpdatedTemplates, AreNotUsedAgainWhereTheFirstLaunchIsRefused) {
+  graph_template* const refused = take_in_the_end(form(0));
+  ASSERT_NE(refused, nullptr);
+  updating_device::refuse_launches = 1;
+  ASSERT_NE(launch(*refused), CUDA_SUCCESS);
+  pool_.note_refusal(*refused);
+  pool_.give_back(*refused);
+  graph_template* const other = take_in_the_end(form(0));
+  ASSERT_NE(other, nullptr);
+  EXPECT_NE(other, refused);
 }
 
 // requirement: they are bounded, and one is given up only by a device that has nothing to do
@@ -154,7 +200,10 @@ TEST_F(UpdatedTemplates, AreBounded) {
     ASSERT_NE(made.back(), nullptr);
   }
   EXPECT_EQ(take_in_the_end(form(1000, 4), true), nullptr) << "all are in use";
-  for (graph_template* const each : made) { pool_.give_back(*each); }
+  for (graph_template* const each : made) {
+    launch_first(*each);
+    pool_.give_back(*each);
+  }
   EXPECT_EQ(take(form(0, 4)), made[0]);
   pool_.give_back(*made[0]);
   EXPECT_EQ(take_in_the_end(form(1000, 4)), nullptr) << "the device is at work";
@@ -177,15 +226,13 @@ TEST_F(UpdatedTemplates, AreNotTriedAgain) {
 
 // requirement: nor for ever where the driver makes one and launches none
 TEST_F(UpdatedTemplates, AreLeftWhereTheyAreNotLaunched) {
-  graph_template* const made = take_in_the_end(form(0));
-  ASSERT_NE(made, nullptr);
   for (std::uint32_t i = 0; i < updated_templates::most_refusals; ++i) {
-    pool_.give_back(*made);
-    ASSERT_EQ(take(form(0)), made) << i;
+    graph_template* const made = take_in_the_end(form(0));
+    ASSERT_NE(made, nullptr) << i;
     pool_.note_refusal(*made);
+    pool_.give_back(*made);
   }
-  pool_.give_back(*made);
-  EXPECT_EQ(take(form(0)), nullptr);
+  EXPECT_EQ(take_in_the_end(form(0)), nullptr);
 }
 
 // requirement: a driver without what they need has none

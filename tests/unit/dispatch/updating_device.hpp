@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "driver/table.hpp"
 
@@ -23,6 +24,7 @@ struct updating_device {
     std::uint32_t stride = 0;
     std::map<CUgraphNode, CUDA_KERNEL_NODE_PARAMS> nodes;
     std::set<CUgraphNode> updatable;
+    bool launched = false;
 
     void read(CUDA_KERNEL_NODE_PARAMS const& of_updater) {
       std::memcpy(records.data(), of_updater.kernelParams[0], sizeof(void*));
@@ -38,6 +40,8 @@ struct updating_device {
   static inline int attributes_asked = 0;
   static inline int refuse_attributes = 0;  // how many times
   static inline int refuse_launches = 0;
+  static inline bool forget = false;      // before each launch, grids and which nodes run
+  static inline bool lose_first = false;  // what the first launch of a graph is to change, as GPUs have been seen to do
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after, std::size_t count,
                                      CUDA_KERNEL_NODE_PARAMS const* what) {
@@ -78,6 +82,12 @@ struct updating_device {
   static CUresult CUDAAPI launch(CUgraphExec what, CUstream where) {
     if (refuse_launches > 0) { return --refuse_launches, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES; }
     graph_facts& of = graphs.at(execs.at(what));
+    if (lose_first && std::exchange(of.launched, true) == false) { return real.graph_launch(what, where); }
+    for (CUgraphNode const node : of.updatable) {
+      if (!forget) { break; }
+      of.nodes.at(node).gridDimX = 7;
+      EXPECT_EQ(real.graph_node_set_enabled(what, node, 1), CUDA_SUCCESS);
+    }
     if (of.count != 0) { last_records = of.records[0]; }
     for (std::uint32_t i = 0; i < of.count; ++i) {
       std::byte* const record = of.records[0] + std::size_t{i} * of.stride;
@@ -111,6 +121,7 @@ struct updating_device {
     graphs.clear();
     execs.clear();
     attributes_asked = refuse_attributes = refuse_launches = 0;
+    forget = lose_first = false;
     auto made = std::make_shared<driver::table>(real);
     made->graph_add_kernel_node = add_kernel;
     made->graph_exec_kernel_node_set_params = set_kernel;
