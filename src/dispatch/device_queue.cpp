@@ -32,7 +32,7 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     if (info.kind == device_kind::gpu) {
       own_kernels_.create(context);
       if (own_kernels_.functions().marker != nullptr) { reserve_graph_memory(context, own_kernels_.functions().marker, memory_stream_); }
-      templates_.use(own_kernels_.functions().root);
+      templates_.use(own_kernels_.functions().root, own_kernels_.functions().awaiter);
       updated_.use(own_kernels_.functions().updater);
       if (updated_.usable()) { records_.begin(); }
     }

@@ -157,9 +157,9 @@ class device_queue {
   void start_transfer(slot_address address, std::vector<end_mark> const& waits);
   /// @return whether there was room for it; else it is still the next.
   bool run_work(slot_address address, std::vector<end_mark> const& waits);
-  /// Has the lane wait for them, and opens it before where it is the first time that it is used. Else the task has
-  /// failed. @return whether it may go on.
-  [[nodiscard]] bool put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task);
+  /// Has the lane wait for them, all but `awaited`, and opens it before where it is the first time that it is used. Else the task
+  /// has failed. @return whether it may go on.
+  [[nodiscard]] bool put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task, end_mark awaited = {});
   [[nodiscard]] CUresult issue(transfer const& what, CUstream stream);
   void finish(lane& of);
   void launched(slot_address address, lane& on, lane::batch& in);
@@ -188,6 +188,11 @@ class device_queue {
   /// Of the lanes for that shape the one with the least in flight; no_lane: none has room.
   [[nodiscard]] unsigned emptiest_lane(batch_shape const& shape, urgency level) const noexcept;
 
+  // awaiting.cpp
+  /// Which of them, if any, a batch of launches had better wait for itself, on the device.
+  [[nodiscard]] end_mark to_await(std::vector<end_mark> const& waits);
+  [[nodiscard]] bool may_await();
+
   // issuing.cpp
   /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
   std::size_t launch_piece(lane& on, std::span<slot_address const> tasks, launch_stage const& of, bool& refused);
@@ -196,6 +201,8 @@ class device_queue {
   /// The same for one of those that were to go together: what it runs behind may have been refused since.
   void launch_anew(slot_address address, lane& on);
   void launched_batch(lane& on, lane::batch const& batch);
+  /// Has the template hold what is awaited, if anything is.
+  [[nodiscard]] CUresult await(graph_template& by, end_mark what);
   /// What is to write the number of such a batch: see end_node.
   [[nodiscard]] CUfunction marker_for(launch_stage const& of, std::uint32_t size) const noexcept;
   /// A template that the device updates, for the first of `tasks`; null where there is none, or it would not do.
@@ -258,6 +265,9 @@ class device_queue {
     bool has_urgent_lanes = false;     // on a GPU: for launches, and used once
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
+    std::uint32_t awaiting = 0;        // batches in flight that wait for another device themselves
+    bool never_awaits = false;         // see may_await
+    std::size_t kernels_seen = 0;      // of the table, by may_await
     std::vector<kernel_pace> paces;    // by kernel
     CUDA_KERNEL_NODE_PARAMS parameters{};  // scratch
     std::vector<void*> pointers;           // scratch

@@ -141,6 +141,7 @@ bool device_queue::retire() {
         driving_.in_flight -= done->count;
         if (lane_plan::level_of(each.index()) != 0) { driving_.urgent_in_flight -= done->count; }
         if (done->lasting) { --driving_.lasting; }
+        if (done->awaits) { --driving_.awaiting; }
         if (done->by != nullptr) { give_back(*done->by); }
       }
       if (any != 0) {

@@ -9,13 +9,32 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+struct awaiting {
+  void* arguments[3];
+  CUDA_KERNEL_NODE_PARAMS parameters;
+
+  awaiting(CUfunction awaiter, graph_template::awaited& what) noexcept
+      : arguments{&what.counter, &what.number, &what.stopped}, parameters(one_block(awaiter, 1, arguments)) {}
+  awaiting(awaiting const&) = delete;
+  awaiting& operator=(awaiting const&) = delete;
+};
+
+}  // namespace
+
 graph_template::graph_template(context::floating_context const& context, shape const& wanted,
                                CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
-                               CUfunction root)
-    : context_(context), shape_(wanted), marked_(marker != nullptr), nodes_(wanted.size) {
+                               CUfunction root, CUfunction awaiter)
+    : context_(context), shape_(wanted), marked_(marker != nullptr), awaiter_(awaiter), nodes_(wanted.size) {
   try {
     driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
-    if (root != nullptr && width() > 1) { add_root(one_block(root, 1, nullptr)); }
+    if (awaiter != nullptr) {
+      awaited nothing{counter, 0, counter};
+      add_root(awaiting{awaiter, nothing}.parameters);
+    } else if (root != nullptr && width() > 1) {
+      add_root(one_block(root, 1, nullptr));
+    }
     build([&any](std::uint32_t) -> auto& { return any; }, counter, marker);
   } catch (...) {
     destroy();
@@ -103,6 +122,11 @@ CUresult graph_template::disable(std::uint32_t i) noexcept {
   return answer;
 }
 
+CUresult graph_template::await(awaited what) noexcept {
+  awaiting const next{awaiter_, what};
+  return context_.api().graph_exec_kernel_node_set_params(exec_, root_, &next.parameters);
+}
+
 CUresult graph_template::launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept {
   CUresult answer = CUDA_SUCCESS;
   for (std::uint32_t i = 0; i < marks() && answer == CUDA_SUCCESS; ++i) {
@@ -129,18 +153,19 @@ template_pool::template_pool(context::floating_context const& context) noexcept
     : context_(context), usable_(has_all(context.api())) {}
 
 std::vector<graph_template*>& template_pool::free_of(std::uint32_t size, std::uint32_t width, std::uint32_t run,
-                                                     bool marked) noexcept {
+                                                     bool marked, bool awaits) noexcept {
   auto const log = [](std::uint32_t of) { return static_cast<std::size_t>(std::countr_zero(of)); };
-  return free_[log(size)][log(width)][log(run)][marked ? 1 : 0];
+  return free_[log(size)][log(width)][log(run)][(marked ? 1 : 0) + (awaits ? 2 : 0)];
 }
 
 graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, std::uint32_t run,
-                                    CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker) {
+                                    CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
+                                    bool awaits) {
   run = std::min(run, size / width);
-  std::vector<graph_template*>& free = free_of(size, width, run, marker != nullptr);
+  std::vector<graph_template*>& free = free_of(size, width, run, marker != nullptr, awaits);
   if (free.empty()) {
     all_.push_back(std::make_unique<graph_template>(context_, graph_template::shape{size, width, run}, any, counter,
-                                                    marker, root_));
+                                                    marker, root_, awaits ? awaiter_ : nullptr));
     free.reserve(all_.size());  // so that give_back never allocates
     return *all_.back();
   }
@@ -150,7 +175,7 @@ graph_template& template_pool::take(std::uint32_t size, std::uint32_t width, std
 }
 
 void template_pool::give_back(graph_template& done) noexcept {
-  free_of(done.size(), done.width(), done.run(), done.marked()).push_back(&done);
+  free_of(done.size(), done.width(), done.run(), done.marked(), done.awaits()).push_back(&done);
 }
 
 void template_pool::destroy() noexcept {

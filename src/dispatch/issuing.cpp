@@ -24,8 +24,9 @@ constexpr std::uint32_t few = 8;
 }  // namespace
 
 CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
-  // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long.
-  bool const soonest = size <= few && !of.lasting && driving_.lasting == 0;
+  // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long, and nothing
+  // there waits for another device (a hop between two takes 5.5 us then, and not 7).
+  bool const soonest = size <= few && !of.lasting && driving_.lasting == 0 && !of.awaited.launched();
   return soonest ? nullptr : own_kernels_.functions().marker;
 }
 
@@ -41,7 +42,7 @@ bool device_queue::same_form(std::span<slot_address const> tasks) const noexcept
 graph_template* device_queue::updated_for(lane const& on, std::span<slot_address const> tasks, launch_stage const& of,
                                           std::uint32_t size) {
   std::uint32_t const fewest = of.lasting ? updated_templates::fewest_lasting : updated_templates::fewest_nodes;
-  bool const worth_it = size >= fewest && !of.ordered;  // a chain takes the device longer anyway
+  bool const worth_it = size >= fewest && !of.ordered && !of.awaited.launched();  // a chain takes the device longer anyway
   if (!worth_it || !updated_.usable() || of.kernel == launch_stage::no_kernel) { return nullptr; }
   std::uint32_t const bytes = owner.table.kernels[of.kernel].argument_bytes;
   if (bytes > node_record::most_argument_bytes || !same_form(tasks.first(std::min<std::size_t>(size, tasks.size())))) {
@@ -95,7 +96,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
   graph_template* by = updated_for(on, tasks, of, size);
   if (by == nullptr) try {
     by = &templates_.take(size, std::min(of.width, size), of.run, parameters_of(tasks[0]), on.counter(),
-                          marker_for(of, size));
+                          marker_for(of, size), of.awaited.launched());
   } catch (driver_error const& why) {
     owner.note(static_cast<CUresult>(why.status()), *this);
     // Perhaps this launch is to blame, perhaps there is no memory for templates: alone it gets an answer of its own.
@@ -126,10 +127,12 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     return made.updated() ? kernel_pace::an_update : made.rooted() ? kernel_pace::a_root : std::chrono::nanoseconds{0};
   };
   std::uint32_t const depth = (size + by->width() - 1) / by->width();
-  bool const measured = of.kernel != launch_stage::no_kernel && pace_of(of.kernel).due(used) && probe_.begin(on.stream());
+  bool const measured = of.kernel != launch_stage::no_kernel && !by->awaits() && pace_of(of.kernel).due(used) &&
+                        probe_.begin(on.stream());
   auto const begun = measured ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   std::span<lane::batch* const> const all{parts.data(), by->marks()};
-  CUresult const answer = whole ? by->launch(on.stream(), on.counter(), all.front()->number) : CUDA_ERROR_UNKNOWN;
+  CUresult answer = whole ? await(*by, of.awaited) : CUDA_ERROR_UNKNOWN;
+  if (answer == CUDA_SUCCESS) { answer = by->launch(on.stream(), on.counter(), all.front()->number); }
   if (answer == CUDA_SUCCESS) {
     if (measured) {
       std::uint64_t const launching =
@@ -144,6 +147,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     bump(batches_);
     for (lane::batch* const part : all) {
       part->lasting = of.lasting;
+      part->awaits = by->awaits();
       launched_batch(on, *part);
     }
   } else {
@@ -202,6 +206,7 @@ void device_queue::launched_batch(lane& on, lane::batch const& batch) {
   driving_.in_flight += batch.count;
   if (lane_plan::level_of(on.index()) != 0) { driving_.urgent_in_flight += batch.count; }
   if (batch.lasting) { ++driving_.lasting; }
+  if (batch.awaits) { ++driving_.awaiting; }
   driving_.busy |= std::uint64_t{1} << on.index();
   // After this nobody may touch the slots but to end them.
   owner.launched({batch.tasks.data(), batch.count}, end_mark::of(index, on.index(), batch.number));

@@ -7,7 +7,7 @@
 namespace flotilla::dispatch {
 
 completion_page::completion_page(context::floating_context const& context, unsigned lanes)
-    : memory_(context, lanes * stride * sizeof(std::uint64_t)),
+    : lanes_(lanes), memory_(context, (lanes + 1) * stride * sizeof(std::uint64_t)),
       numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())) {
   for (unsigned lane = 0; lane < lanes; ++lane) { numbers_[lane * stride] = first_number; }
 }
@@ -36,7 +36,7 @@ lane::batch& lane::begin() {
   made.number = last_number_ + ++begun_;
   made.by = nullptr;
   made.count = 0;
-  made.lasting = false;
+  made.awaits = made.lasting = false;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }

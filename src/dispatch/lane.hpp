@@ -41,9 +41,13 @@ class completion_page {
   [[nodiscard]] CUdeviceptr device_address(unsigned lane) const noexcept {
     return memory_.device() + lane * stride * sizeof(std::uint64_t);
   }
+  /// A word that devices read and that is 0 until this: nothing of this runtime goes on. Any thread.
+  void stop() noexcept { std::atomic_ref<std::uint64_t>{numbers_[lanes_ * stride]}.store(1, std::memory_order_release); }
+  [[nodiscard]] CUdeviceptr stopped_address() const noexcept { return device_address(lanes_); }
 
  private:
   static constexpr std::size_t stride = 8;  // a line
+  unsigned const lanes_;
   mapped_memory memory_;
   std::uint64_t* numbers_;
 };
@@ -64,6 +68,7 @@ class lane {
     std::chrono::steady_clock::time_point begun;
     graph_template* by = nullptr;      // what carries it, when this is the last of that; null: it went plainly
     std::uint32_t count = 0;
+    bool awaits = false;               // it begins with a kernel that waits for another device
     bool lasting = false;              // of kernels that are not short, or that nobody has seen run
     std::array<slot_address, most_tasks> tasks;
   };

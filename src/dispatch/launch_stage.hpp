@@ -20,7 +20,8 @@ struct launch_stage {
   std::uint32_t width = 1;     // chains side by side; 1 where one of the tasks is to run behind another
   std::uint32_t run = 1;       // of how many behind one another the end is seen together
   std::uint32_t kernel = no_kernel;  // of all its tasks, where that is one
-  bool behind = false;         // the lane was told to wait for something: only what waits for it too comes in
+  end_mark awaited{};          // what the batch itself is to wait for first; not launched: nothing
+  bool behind = false;         // it waits for something, or its lane was told to: only what waits for it too comes in
   bool ordered = false;        // a task here runs behind another one here
   bool lasting = false;        // one of its kernels is not short, or nobody has seen it run
 };

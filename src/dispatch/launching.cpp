@@ -98,7 +98,8 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     return;
   }
   lane& on = *driving_.lanes[lane_number];
-  if (!put_behind(waits, on, address)) { return; }
+  end_mark const awaited = alone ? end_mark{} : to_await(waits);
+  if (!put_behind(waits, on, address, awaited)) { return; }
   if (alone) {
     launch_plain(address, on);
     return;
@@ -109,6 +110,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   fresh.most_in_chain = chain_of(shape);
   fresh.run = shape.run;
   fresh.kernel = of.kernel;
+  fresh.awaited = awaited;
   fresh.behind = !waits.empty();
   fresh.ordered = false;
   fresh.lasting = false;
@@ -148,12 +150,13 @@ void device_queue::launch_urgent_staged() {
 void device_queue::launch_staged(unsigned lane_number) {
   driving_.staged &= ~(std::uint64_t{1} << lane_number);
   launch_stage& stage = driving_.stages[lane_number];
-  launch_stage const gone = stage;
+  launch_stage gone = stage;
   stage.count = 0;
   std::span<slot_address const> left{gone.tasks.data(), gone.count};
   while (!left.empty() && !owner.is_poisoned()) {
     bool refused = false;
     left = left.subspan(launch_piece(*driving_.lanes[lane_number], left, gone, refused));
+    gone.awaited = {};  // what is left comes behind it in the stream; what was refused is looked at anew
     if (!refused || (!gone.ordered && driving_.lanes[lane_number]->room(most_of_a_stage))) { continue; }
     // What is left may have been behind what was refused, or finds no room behind what went singly: it is looked at anew. Not
     // here, where another task may be half looked at, but by whoever started that.

@@ -14,7 +14,8 @@ constexpr char simple_head[] = R"(
 )";
 
 // Of the marker: the release at system scope is what lets the host, once it has read the number, read what the kernels
-// before wrote to its memory.
+// before wrote to its memory; and a kernel behind the awaiter, whose acquire is the other side. The awaiter reads over the bus,
+// a microsecond a look, so it asks seldom whether all is over.
 constexpr char simple_code[] = R"(
 .visible .entry flotilla_begin()
 .maxntid 1
@@ -29,6 +30,32 @@ constexpr char simple_code[] = R"(
   ld.param.u64 %to, [counter];
   ld.param.u64 %value, [number];
   st.release.sys.global.u64 [%to], %value;
+  ret;
+}
+
+.visible .entry flotilla_await(.param .u64 counter, .param .u64 number, .param .u64 stopped)
+.maxntid 1
+{
+  .reg .pred %p;
+  .reg .u32 %looks, %rest;
+  .reg .u64 %from, %wanted, %seen, %flag, %stop;
+  ld.param.u64 %from, [counter];
+  ld.param.u64 %wanted, [number];
+  ld.param.u64 %flag, [stopped];
+  mov.u32 %looks, 0;
+again:
+  ld.acquire.sys.global.u64 %seen, [%from];
+  setp.ge.u64 %p, %seen, %wanted;
+  @%p bra done;
+  add.u32 %looks, %looks, 1;
+  and.b32 %rest, %looks, 63;
+  setp.ne.u32 %p, %rest, 0;
+  @%p bra again;
+  ld.relaxed.sys.global.u64 %stop, [%flag];
+  setp.eq.u64 %p, %stop, 0;
+  @%p bra again;
+  trap;
+done:
   ret;
 }
 )";
@@ -133,7 +160,8 @@ bool own_kernels::load(context::floating_context const& context, char const* cod
     return false;
   }
   if (api.module_get_function(&functions_.marker, module_, "flotilla_end") == CUDA_SUCCESS &&
-      api.module_get_function(&functions_.root, module_, "flotilla_begin") == CUDA_SUCCESS) {
+      api.module_get_function(&functions_.root, module_, "flotilla_begin") == CUDA_SUCCESS &&
+      api.module_get_function(&functions_.awaiter, module_, "flotilla_await") == CUDA_SUCCESS) {
     return true;
   }
   destroy(context);

@@ -22,6 +22,10 @@ struct own_functions {
   /// (docs/results/h200-roots.txt).
   CUfunction root = nullptr;
 
+  /// `(counter, number, stopped)`: one thread, which returns when the counter has reached the number, and faults its context when
+  /// `stopped` is not 0. What a graph begins with whose tasks are behind another device: see awaiting.cpp.
+  CUfunction awaiter = nullptr;
+
   /// `(records, count, stride)`: a thread a record, which writes what it says into a node of the graph that this kernel is part
   /// of: see node_record. Since driver 12.4.
   CUfunction updater = nullptr;

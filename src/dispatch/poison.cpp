@@ -73,6 +73,8 @@ void core::poison(CUresult answer, device_queue const& seen_on) noexcept {
   }
   poison_ = failure_of(std::make_exception_ptr(poisoned(driver::status_of(answer), text)));
   poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
+  // What waits on a device for what will never come: else no context could be ended.
+  for (auto const& each : devices_) { each->page->stop(); }
 }
 
 }  // namespace flotilla::dispatch

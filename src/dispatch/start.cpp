@@ -91,7 +91,7 @@ bool device_queue::resolve(slot_address address, std::vector<end_mark>& waits, u
   return true;
 }
 
-bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task) {
+bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task, end_mark awaited) {
   urgency const level = lane_plan::level_of(on.index());
   if (CUresult const answer = on.open(priority_of(level)); answer != CUDA_SUCCESS) {
     fail(task, answer, "cuStreamCreateWithPriority");
@@ -100,6 +100,7 @@ bool device_queue::put_behind(std::vector<end_mark> const& waits, lane& on, slot
   if (level != 0 && lane_plan::takes_launches(on.index()) && info.kind == device_kind::gpu) { driving_.has_urgent_lanes = true; }
   for (end_mark const& each : waits) {
     if (each.device() == index && each.lane() == on.index()) { continue; }  // in order already
+    if (each.word == awaited.word) { continue; }
     if (owner.queue(each.device()).page->number(each.lane()) >= each.number()) { continue; }
     if (CUresult const answer = owner.queue(each.device()).order_behind(each, on.stream()); answer != CUDA_SUCCESS) {
       fail(task, answer, "cuStreamWaitValue64");

@@ -1,11 +1,13 @@
 // Order by `after`.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <stdexcept>
 
 #include "support/contract_test.hpp"
 #include "support/driver_in_use.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -42,6 +44,31 @@ TEST_P(After, ChainAcrossDevicesRunsInOrder) {
     }
   }
   EXPECT_EQ(values[40 % values.size()].read({before}), expected);
+}
+
+// requirement: what a device waits for itself is over when its launch runs, and is seen there, however many wait at once
+TEST_P(After, ChainsToAndFroRunInOrder) {
+  constexpr std::size_t chains = 12;
+  std::uint32_t const links = sanitized ? 50 : 500;
+  host_buffer<std::uint32_t> const values{rt(), chains};  // every device reaches it
+  std::array<std::uint32_t, chains> expected;
+  std::array<ticket, chains> latest;
+  expected.fill(1);
+  std::fill(values.begin(), values.end(), 1u);
+  auto const all = ordinals();
+  for (std::uint32_t i = 0; i < links; ++i) {
+    for (std::size_t chain = 0; chain < chains; ++chain) {
+      task_options how{.device = all[(i + chain) % all.size()]};
+      if (i != 0) { how.after.add(latest[chain]); }
+      if (i != 0 && i % 7 == 0) { how.after.add(latest[(chain + 1) % chains]); }
+      latest[chain] = rt().submit(program().step.on({1}, {1})(values.data() + chain, 3u, i), how);
+      expected[chain] = expected[chain] * 3 + i;
+    }
+  }
+  for (std::size_t chain = 0; chain < chains; ++chain) {
+    latest[chain].wait();
+    EXPECT_EQ(values[chain], expected[chain]) << chain;
+  }
 }
 
 // requirement

@@ -142,6 +142,36 @@ TEST_P(Fault, EndsEveryKindOfWait) {
   });
 }
 
+// requirement: what waits on one device for the end of what faults on another does not wait for ever, and does not run
+TEST_P(Fault, EndsWhatAwaitsTheGuilty) {
+  FLOTILLA_NEED_DEVICES(2);
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    std::uint32_t cell = 0;
+    {
+      runtime rt{{.devices = device_spec(2), .workers = GetParam()}};
+      test_program const kernels{rt};
+      held_word word{rt};
+      host_buffer<std::uint32_t> const written{rt, 1};
+      written[0] = 0;
+      device_ordinal const guilty{0}, other{1};
+      ticket const held = rt.submit(word.launch_of(kernels), {.device = guilty});
+      ticket const trap = rt.submit(kernels.loaded.kernel<>("trap_now").on({1}, {1})(),
+                                    {.device = guilty, .after = {held}});
+      std::vector<ticket> behind;
+      for (int i = 0; i < 3; ++i) {
+        behind.push_back(
+            rt.submit(kernels.write.on({1}, {1})(written.data(), 1u), {.device = other, .after = {trap}}));
+      }
+      for (int i = 0; i < 100; ++i) { rt.pump(); }
+      word.release();
+      (void)poisoned_message(trap);
+      for (ticket const& each : behind) { EXPECT_THROW(each.wait(), error); }
+      cell = written[0];
+    }
+    EXPECT_EQ(cell, 0u);
+  });
+}
+
 // requirement: another runtime of the process is lost as well, and a new one is refused
 TEST_P(Fault, IsTheWholeProcesss) {
   FLOTILLA_NEED_DEVICES(1);

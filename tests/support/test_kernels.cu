@@ -45,6 +45,18 @@ extern "C" __global__ void write_number(unsigned long long* where, unsigned long
 #endif
 }
 
+// As the kernel that waits for another device on GPUs.
+extern "C" __global__ void await_number(unsigned long long const* counter, unsigned long long number,
+                                        unsigned long long const* stopped) {
+#ifdef __CUDACC__
+  while (*(unsigned long long volatile const*)counter < number && *(unsigned long long volatile const*)stopped == 0) {}
+#else
+  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < number && __atomic_load_n(stopped, __ATOMIC_ACQUIRE) == 0) {
+    __nanosleep(1000);
+  }
+#endif
+}
+
 extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) { values[i] += 1; }

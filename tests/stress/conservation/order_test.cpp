@@ -39,10 +39,13 @@ device_counters all_counters(runtime const& rt) {
   return sum;
 }
 
-class OrderedConservation : public guest_test {};
+class OrderedConservation : public guest_test, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Callables, OrderedConservation, ::testing::Bool(), [](auto const& with) {
+  return with.param ? "among_them" : "not_among_them";
+});
 
 // requirement, stress
-TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
+TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   FLOTILLA_NEED_DEVICES(1);
   constexpr unsigned producers = 16;
   int const devices = std::min(4, devices_there());
@@ -55,7 +58,8 @@ TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
           .kernel = rt.load(test_conservation_kernels)
                         .kernel<std::uint32_t*, cells_ahead, std::uint32_t*>("run_once"),
           .counted = counted,
-          .violations = violations.data()};
+          .violations = violations.data(),
+          .callables = GetParam()};
   std::uint64_t const before = all_counters(rt).tasks;
   auto const begun = std::chrono::steady_clock::now();
   {
@@ -84,9 +88,9 @@ TEST_F(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   EXPECT_EQ(all.failed, 0u);
   EXPECT_GT(all.checked, tasks / 4) << "hardly anything was looked at";
   std::printf(
-      "conservation: %zu tasks, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders "
+      "conservation: %zu tasks%s, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders "
       "checked\n",
-      tasks, devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong.size(),
+      tasks, GetParam() ? "" : " without callables", devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong.size(),
       all.checked.load());
 }
 

@@ -34,7 +34,7 @@ ticket producer::submit(std::size_t id, unsigned where, cell_place place) {
   choice made;
   if (where < run_.counted.devices()) { made.how.device = device_ordinal{where}; }
   if (dice_() % 4 == 0) { made.how.priority = -static_cast<int>(dice_() % 6); }
-  bool const is_copy = id % 1000 == 0, is_callable = id % 500 == 250;
+  bool const is_copy = id % 1000 == 0, is_callable = run_.callables && id % 500 == 250;
   put_behind(made, where, !is_copy && !is_callable);
   std::uint32_t* const cell = run_.counted.at(place, id);
   if (is_copy) { return run_.rt.submit(run_.counted.set(where, id, one), made.how); }

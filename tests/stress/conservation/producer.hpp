@@ -49,6 +49,7 @@ struct run {
   run_once kernel;
   cells& counted;
   std::uint32_t* violations;  // kernels', in pinned memory
+  bool callables;             // among the tasks: a device that has had one waits in other ways
   common_tasks common{};
   std::atomic<std::size_t> checked{0};    // predecessors that kernels looked at
   std::atomic<std::size_t> attached{0};   // continuations

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "unit/dispatch/lane_test.hpp"
 
@@ -21,7 +23,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     add_ = function("add_to");
     hold_ = function("hold_until");
     marker_ = GetParam() != own::none ? function("write_number") : nullptr;
-    if (GetParam() == own::marks_and_root) { pool_.use(function("nothing")); }
+    pool_.use(GetParam() == own::marks_and_root ? function("nothing") : nullptr, function("await_number"));
   }
   ~GraphTemplate() override {
     go_on();
@@ -128,6 +130,42 @@ TEST_P(GraphTemplate, IsAsWideAsItsShape) {
     ASSERT_TRUE(reaches(first + wide.marks() - 1)) << width;
     EXPECT_EQ(sum() - before, 120u) << width;
   }
+}
+
+// requirement: what awaits a number runs when that is reached, in each launch another one
+TEST_P(GraphTemplate, AwaitsANumberOfAnotherLane) {
+  graph_template& wide = pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true);
+  EXPECT_TRUE(wide.awaits());
+  EXPECT_TRUE(wide.rooted());
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    std::uint64_t const wanted = 5 * round;
+    for (std::uint32_t i = 0; i < 4; ++i) { ASSERT_EQ(wide.set(i, adding(1)), CUDA_SUCCESS); }
+    ASSERT_EQ(wide.await({page_.device_address(2), wanted, page_.stopped_address()}), CUDA_SUCCESS);
+    page_.raise(2, wanted - 1);
+    ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), round), CUDA_SUCCESS);
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    ASSERT_EQ(sum(), 4 * (round - 1)) << "one number too early";
+    page_.raise(2, wanted);
+    ASSERT_TRUE(reaches(round));
+    ASSERT_EQ(sum(), 4 * round);
+  }
+}
+
+// requirement: nor is it taken by who waits for nothing
+TEST_P(GraphTemplate, IsTakenByWhetherItAwaits) {
+  graph_template& awaiting = pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true);
+  pool_.give_back(awaiting);
+  EXPECT_NE(&take(4, 2, 2), &awaiting);
+  EXPECT_EQ(&pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true), &awaiting);
+}
+
+// requirement: what awaits a number that will never come ends when all is over
+TEST_P(GraphTemplate, EndsWhereAllIsOver) {
+  graph_template& awaiting = pool_.take(1, 1, 1, adding(0), lane_.counter(), marker_, true);
+  ASSERT_EQ(awaiting.await({page_.device_address(2), 1000, page_.stopped_address()}), CUDA_SUCCESS);
+  ASSERT_EQ(awaiting.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
+  page_.stop();
+  settle();  // what a GPU does besides, it faults, has a test of its own: Fault.EndsWhatAwaitsTheGuilty
 }
 
 INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate, ::testing::Values(own::none, own::marks, own::marks_and_root), [](auto const& of) {
