@@ -233,7 +233,7 @@ class core {
     std::optional<context::lease>& held;
     ~second_look();
   };
-  /// Whether there is more to do for who drains `queue`: another device has work, or continuations are due.
+  /// Whether there is more to do for who drains `queue`: another device has work that nobody is at, or continuations are due.
   [[nodiscard]] bool something_else(device_queue const& queue) const noexcept;
   /// Whether a pass could move anything on.
   [[nodiscard]] bool something_left() const noexcept;

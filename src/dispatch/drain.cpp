@@ -4,6 +4,7 @@
 
 #include <flotilla/error.hpp>
 
+#include "base/pause.hpp"
 #include "dispatch/core.hpp"
 #include "dispatch/device_queue.hpp"
 
@@ -17,6 +18,8 @@ constexpr auto drain_at_most = std::chrono::microseconds{100};
 constexpr auto drain_alone_at_most = std::chrono::microseconds{1000};
 constexpr std::uint32_t most_any = 1024;  // as short tasks as there are keep a device busy for 0.2 ms
 constexpr int few_looks = 8;
+constexpr auto a_hop_at_most = std::chrono::microseconds{10};
+constexpr int looks_between = 8;
 constexpr std::size_t most_unused = std::size_t{256} << 20;  // bytes
 using std::chrono::microseconds;
 }  // namespace
@@ -45,7 +48,7 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
   try {
     context::current_scope const scope{held};
     auto const begun = std::chrono::steady_clock::now();
-    while (pass(who, stop)) {
+    while (pass(who, stop) || comes_back(held, stop)) {
       moved = true;
       auto const since = std::chrono::steady_clock::now() - begun;
       if (held.wanted() || (stop && stop()) || since > drain_alone_at_most) { break; }
@@ -57,6 +60,19 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
     if (!owner.is_poisoned()) { moved = fail_all(failure_of(std::current_exception())); }
   }
   return moved;
+}
+
+bool device_queue::comes_back(context::lease const& held, std::function<bool()> const& stop) const {
+  if (driving_.awaiting == 0 || owner.single_threaded()) { return false; }
+  auto const until = std::chrono::steady_clock::now() + a_hop_at_most;
+  while (std::chrono::steady_clock::now() < until) {
+    for (int i = 0; i < looks_between; ++i) {
+      if (pending_.load(std::memory_order_relaxed)) { return true; }
+      base::pause();
+    }
+    if (held.wanted() || (stop && stop()) || owner.something_else(*this)) { return false; }
+  }
+  return false;
 }
 
 bool device_queue::pass(drainer who, std::function<bool()> const& stop) {

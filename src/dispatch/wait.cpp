@@ -175,7 +175,7 @@ bool core::sleep_until_ended(task_id id) {
 
 bool core::something_else(device_queue const& queue) const noexcept {
   return continuations_due() || std::any_of(devices_.begin(), devices_.end(), [&](auto const& each) {
-           return each.get() != &queue && (each->needs_drain() || any_waits());
+           return each.get() != &queue && ((each->needs_drain() && !each->gate.held()) || any_waits());
          });
 }
 
