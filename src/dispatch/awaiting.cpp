@@ -4,15 +4,22 @@
 // on one device to one behind it on another takes 8.3 us so, 7.0 with events, and 3.8 where a kernel of one thread looks
 // (docs/results/h200x2-hops.txt). It also saves the host the call: 1.4 us.
 //
-// **Why it cannot hang.** Such a kernel, an awaiter, keeps what it runs on. Take all that was launched and has not ended, of all
+// **Why it does not hang.** Such a kernel, an awaiter, keeps what it runs on. Take all that was launched and has not ended, of all
 // devices, in the order in which the launches were made, and of these the first. What it is behind, in its stream or by
-// `after`, was launched before it, so that has ended: nothing is put behind a task that is not launched (core::park). So an
-// awaiter that is the first one ends. A kernel that is the first one needs room for one block at a time; awaiters that came
-// after it have at most `most_awaiting` threads of the device, so there is room. What would need more than room for a block is a
-// launch whose blocks must all be there at once: a cooperative launch, or one in clusters. Where such a one can be
-// on the device nothing awaits: that is may_await. It leaves cooperative launches to callables, and what is launched where
-// flotilla does not see it to contexts that are not flotilla's own.
+// `after`, was launched before it, so that has ended: nothing is put behind a task whose number is not on its stream (core::park,
+// device_queue::launched). So an awaiter that is the first one ends. A kernel that is the first one needs room for one block at a
+// time; there are at most `most_awaiting` awaiters, of one thread each, so there is room. What needs more than room for a block is a
+// launch whose blocks must all be there at once, a cooperative one or one in clusters. Where such a one can be on the device nothing
+// awaits (may_await): cooperative launches are callables' to make, and after the first callable of a device nothing awaits there; it
+// runs when what awaited before has left, or after a second, for it may be what an awaited kernel waits for.
+//
+// Not covered: blocks that wait for each other in a plain launch, which CUDA does not promise anything for either; and cooperative
+// launches of a first callable that begins while something has been awaited for over a second.
+//
+// Contexts of one GPU take turns, milliseconds each, and an awaiter uses its turn up where a stream that waits does not. So nothing awaits
+// while there is another context of flotilla's in the process, of whatever runtime; what other processes have there is not known.
 #include <algorithm>
+#include <chrono>
 
 #include "dispatch/core.hpp"
 #include "dispatch/device_queue.hpp"
@@ -25,27 +32,43 @@ constexpr std::uint32_t most_awaiting = 8;
 constexpr std::uint32_t multiprocessors_for_one = 16;  // that the others are left, on a small device too
 // What is further ahead than so many batches of its lane may take long: a stream waits for that, and keeps nothing.
 constexpr std::uint64_t soon = 2;
+constexpr std::chrono::seconds callables_wait_at_most{1};
 }  // namespace
 
-bool device_queue::may_await() {
-  if (driving_.never_awaits || own_kernels_.functions().awaiter == nullptr) { return false; }
-  auto const most = std::min(most_awaiting, static_cast<std::uint32_t>(info.multiprocessors) / multiprocessors_for_one);
-  if (driving_.awaiting >= most) { return false; }
-  bool const has_own = context.asked().context.value_or(context_source::owned()).kind == context_source::kinds::owned;
-  bool const alone = std::none_of(owner.devices_.begin(), owner.devices_.end(), [this](auto const& each) {
-    return each->index != index && each->info.uuid == info.uuid;  // of one GPU, they would wait for each other's turn
-  });
-  bool const knows_all = callables_.load(std::memory_order_relaxed) == 0;
-  driving_.never_awaits = !has_own || !alone || !knows_all;
-  for (; driving_.kernels_seen < owner.table.kernels.size(); ++driving_.kernels_seen) {
-    // One that cannot be updated is one in clusters.
-    CUfunction const kernel = owner.table.kernels[driving_.kernels_seen].functions[index];
-    driving_.never_awaits = driving_.never_awaits || !is_updatable(context, kernel);
-  }
-  return !driving_.never_awaits;
+bool device_queue::may_ever_await() const {
+  device_settings const& asked = context.asked();
+  if (own_kernels_.functions().awaiter == nullptr) { return false; }
+  // Others may launch anything in a context that they have as well; a part of a GPU is small.
+  if (asked.context.value_or(context_source::owned()).kind != context_source::kinds::owned) { return false; }
+  if (asked.exec_affinity) { return false; }
+  CUdevice device = 0;
+  int ends_kernels = 1;  // after some seconds, where the device has a display
+  driver::table const& api = context.api();
+  return api.device_get(&device, info.driver_ordinal) == CUDA_SUCCESS &&
+         api.device_get_attribute(&ends_kernels, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, device) == CUDA_SUCCESS &&
+         ends_kernels == 0;
 }
 
-end_mark device_queue::to_await(std::vector<end_mark> const& waits) {
+bool device_queue::may_await() {
+  if (!driving_.awaits) { driving_.awaits = may_ever_await(); }
+  for (; *driving_.awaits && driving_.kernels_seen < owner.table.kernels.size(); ++driving_.kernels_seen) {
+    // One that cannot be updated is one in clusters.
+    driving_.awaits = is_updatable(context, owner.table.kernels[driving_.kernels_seen].functions[index]);
+  }
+  auto const most = std::min(most_awaiting, static_cast<std::uint32_t>(info.multiprocessors) / multiprocessors_for_one);
+  return *driving_.awaits && driving_.awaiting < most && context::live_contexts() == owner.devices_.size();
+}
+
+bool device_queue::awaiters_have_left() {
+  driving_.awaits = false;
+  if (driving_.awaiting == 0) { return true; }
+  auto const now = std::chrono::steady_clock::now();
+  if (driving_.works_since == std::chrono::steady_clock::time_point{}) { driving_.works_since = now; }
+  return now - driving_.works_since > callables_wait_at_most;
+}
+
+end_mark device_queue::to_await(std::vector<end_mark> const& waits, kernel_pace const& pace) {
+  if (pace.nanoseconds() == 0) { return {}; }  // nobody has seen it run, and behind an awaiter it cannot be measured
   for (end_mark const each : waits) {
     if (each.device() == index) { continue; }
     std::uint64_t const reached = owner.queue(each.device()).page->number(each.lane());

@@ -80,10 +80,10 @@ bool device_queue::run_work(slot_address address, std::vector<end_mark> const& w
     // still use memory that is freed behind it. Until then nobody sees a mark.
     driving_.outcomes.emplace(address, failure_of(thrown));
     batch.tasks[batch.count++] = address;
+    finish(*on);
   } else {
     launched(address, *on, batch);
   }
-  finish(*on);
   return true;
 }
 

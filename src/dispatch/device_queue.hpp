@@ -165,6 +165,7 @@ class device_queue {
   [[nodiscard]] bool put_behind(std::vector<end_mark> const& waits, lane& on, slot_address task, end_mark awaited = {});
   [[nodiscard]] CUresult issue(transfer const& what, CUstream stream);
   void finish(lane& of);
+  /// The same of a batch whose task is on the stream.
   void launched(slot_address address, lane& on, lane::batch& in);
 
   // launching.cpp
@@ -193,8 +194,12 @@ class device_queue {
 
   // awaiting.cpp
   /// Which of them, if any, a batch of launches had better wait for itself, on the device.
-  [[nodiscard]] end_mark to_await(std::vector<end_mark> const& waits);
+  [[nodiscard]] end_mark to_await(std::vector<end_mark> const& waits, kernel_pace const& pace);
   [[nodiscard]] bool may_await();
+  /// What no kernel of the device may wait beside: for ever.
+  [[nodiscard]] bool may_ever_await() const;
+  /// Before a callable runs: nothing awaits from now on, and what does is let go by. @return whether it has.
+  [[nodiscard]] bool awaiters_have_left();
 
   // issuing.cpp
   /// Launches the first of `tasks`, in one template. @return how many; `refused`: one of them got an error.
@@ -268,9 +273,10 @@ class device_queue {
     bool has_urgent_lanes = false;     // on a GPU: for launches, and used once
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
-    std::uint32_t awaiting = 0;        // batches in flight that wait for another device themselves
-    bool never_awaits = false;         // see may_await
+    std::uint32_t awaiting = 0;        // batches, staged or in flight, that wait for another device themselves
+    std::optional<bool> awaits;        // whether any may: see may_await
     std::size_t kernels_seen = 0;      // of the table, by may_await
+    std::chrono::steady_clock::time_point works_since{};  // a callable waits for awaiters to leave since; else 0
     std::vector<kernel_pace> paces;    // by kernel
     CUDA_KERNEL_NODE_PARAMS parameters{};  // scratch
     std::vector<void*> pointers;           // scratch

@@ -63,7 +63,8 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
 }
 
 bool device_queue::comes_back(context::lease const& held, std::function<bool()> const& stop) const {
-  if (driving_.awaiting == 0 || owner.single_threaded()) { return false; }
+  bool const has_more = backlog_.load(std::memory_order_relaxed);  // which only passes move on
+  if (driving_.awaiting == 0 || has_more || owner.single_threaded()) { return false; }
   auto const until = std::chrono::steady_clock::now() + a_hop_at_most;
   while (std::chrono::steady_clock::now() < until) {
     for (int i = 0; i < looks_between; ++i) {
@@ -180,6 +181,7 @@ bool device_queue::retire() {
 }
 
 bool device_queue::run_works(drainer who) {
+  if (driving_.works.empty() || !awaiters_have_left()) { return false; }
   bool moved = false;
   for (unsigned level = urgencies; level-- > 0;) {
     auto& works = driving_.works.of(static_cast<urgency>(level));

@@ -25,8 +25,9 @@ constexpr std::uint32_t few = 8;
 
 CUfunction device_queue::marker_for(launch_stage const& of, std::uint32_t size) const noexcept {
   // A memory operation is seen sooner, and waits for what else its connection has under way: where nothing takes long, and nothing
-  // there waits for another device (a hop between two takes 5.5 us then, and not 7).
-  bool const soonest = size <= few && !of.lasting && driving_.lasting == 0 && !of.awaited.launched();
+  // waits for another device (a hop between two takes 5.5 us then, and not 7).
+  bool const soonest =
+      size <= few && !of.lasting && driving_.lasting == 0 && !of.awaited.launched() && driving_.awaiting == 0;
   return soonest ? nullptr : own_kernels_.functions().marker;
 }
 
@@ -147,7 +148,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     bump(batches_);
     for (lane::batch* const part : all) {
       part->lasting = of.lasting;
-      part->awaits = by->awaits();
+      part->awaits = by->awaits() && part == all.front();  // behind its first mark nothing does any more
       launched_batch(on, *part);
     }
   } else {

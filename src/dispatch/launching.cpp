@@ -98,7 +98,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     return;
   }
   lane& on = *driving_.lanes[lane_number];
-  end_mark const awaited = alone ? end_mark{} : to_await(waits);
+  end_mark const awaited = alone ? end_mark{} : to_await(waits, pace_of(of.kernel));
   if (!put_behind(waits, on, address, awaited)) { return; }
   if (alone) {
     launch_plain(address, on);
@@ -111,6 +111,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
   fresh.run = shape.run;
   fresh.kernel = of.kernel;
   fresh.awaited = awaited;
+  if (awaited.launched()) { ++driving_.awaiting; }  // from here on, so that one pass cannot stage more than there may be
   fresh.behind = !waits.empty();
   fresh.ordered = false;
   fresh.lasting = false;
@@ -152,6 +153,7 @@ void device_queue::launch_staged(unsigned lane_number) {
   launch_stage& stage = driving_.stages[lane_number];
   launch_stage gone = stage;
   stage.count = 0;
+  if (gone.awaited.launched()) { --driving_.awaiting; }  // what is launched counts itself
   std::span<slot_address const> left{gone.tasks.data(), gone.count};
   while (!left.empty() && !owner.is_poisoned()) {
     bool refused = false;

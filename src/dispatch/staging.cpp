@@ -99,16 +99,14 @@ bool staging::fill_piece(std::function<bool()> const& stop) {
   through->copied_out = 0;
   through->task = next->task;
   next->issued += bytes;
-  if (up) {
-    if (next->issued == next->what.bytes) {
-      // All of it is on the stream: from here on the lane's number says when it is done.
-      queue_.launched(next->task, on, batch);
-      copies_.erase(next);
-    }
-  } else {
-    // Not so the other way: the end is when the host has the bytes, which only this class can say.
-    through->to = reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes);
+  if (up && next->issued == next->what.bytes) {
+    // All of it is on the stream: from here on the lane's number says when it is done.
+    queue_.launched(next->task, on, batch);
+    copies_.erase(next);
+    return true;
   }
+  // Not so the other way: the end is when the host has the bytes, which only this class can say.
+  if (!up) { through->to = reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes); }
   queue_.finish(on);
   return true;
 }

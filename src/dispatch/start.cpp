@@ -118,8 +118,11 @@ CUresult device_queue::order_behind(end_mark ahead, CUstream stream) {
 
 void device_queue::launched(slot_address address, lane& on, lane::batch& in) {
   in.tasks[in.count++] = address;
+  end_mark const end = end_mark::of(index, on.index(), in.number);
+  // The write of its number first: what another device's thread launches behind it waits for that.
+  finish(on);
   // After this nobody may touch the slot but to end it.
-  owner.launched({&address, 1}, end_mark::of(index, on.index(), in.number));
+  owner.launched({&address, 1}, end);
 }
 
 void device_queue::finish(lane& of) {
@@ -147,7 +150,6 @@ void device_queue::start_transfer(slot_address address, std::vector<end_mark> co
     return;
   }
   launched(address, on, on.begin());
-  finish(on);
 }
 
 CUresult device_queue::issue(transfer const& what, CUstream stream) {

@@ -35,6 +35,11 @@ updated_templates::family* updated_templates::family_of(launch_form const& form,
 }
 
 bool updated_templates::give_up_one() noexcept {
+  if (!dead_.empty()) {
+    chains_ -= dead_.back()->width();
+    dead_.pop_back();
+    return true;
+  }
   family* oldest = nullptr;
   for (family& each : families_) {
     if (!each.free.empty() && (oldest == nullptr || each.last_taken < oldest->last_taken)) { oldest = &each; }
@@ -71,6 +76,7 @@ graph_template* updated_templates::take(launch_form const& form, graph_template:
     graph_template::updating const update{updater_, argument_bytes, stream, memory_, number};
     of->all.reserve(of->all.size() + 1);
     of->free.reserve(of->all.size() + 1);  // so that give_back never allocates
+    dead_.reserve(++made_);
     of->all.push_back(std::make_unique<graph_template>(context_, form.shape, first, counter, marker, update));
     of->refused = false;
     chains_ += form.shape.width;
@@ -90,12 +96,17 @@ void updated_templates::note_refusal(graph_template& refused) noexcept {
 }
 
 void updated_templates::give_back(graph_template& done) noexcept {
-  if (done.has_run()) { families_[done.family()].free.push_back(&done); }
+  family& of = families_[done.family()];
+  if (done.has_run()) { return of.free.push_back(&done); }
+  auto const found = std::find_if(of.all.begin(), of.all.end(), [&done](auto const& each) { return each.get() == &done; });
+  dead_.push_back(std::move(*found));
+  of.all.erase(found);
 }
 
 void updated_templates::destroy() noexcept {
   numbers_.clear();
   families_.clear();
+  dead_.clear();
   chains_ = 0;
   updater_ = nullptr;
 }

@@ -59,7 +59,8 @@ class updated_templates {
                                      CUstream stream, bool whole, bool idle) noexcept;
   /// The driver did not launch it. Where that goes on, the form is rewritten from then on.
   void note_refusal(graph_template& refused) noexcept;
-  /// When its batch is done, or never began. One whose first launch was refused is not used again: the next would be its first.
+  /// When its batch is done, or never began. One whose first launch was refused is not used again, for the next would be its first, and
+  /// is the first to be given up.
   void give_back(graph_template& done) noexcept;
   void destroy() noexcept;
   /// Chains of all that there are.
@@ -83,6 +84,8 @@ class updated_templates {
   CUfunction updater_ = nullptr;
   std::map<launch_form, std::uint32_t> numbers_;
   std::vector<family> families_;
+  std::vector<std::unique_ptr<graph_template>> dead_;  // never launched, and not to be
+  std::size_t made_ = 0;
   std::uint32_t chains_ = 0;
   std::uint64_t takes_ = 0;
 };
