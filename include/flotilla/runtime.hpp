@@ -36,8 +36,8 @@ struct task_options {
   std::optional<device_ordinal> device{};  ///< where; empty: as the arguments or the placement say
   std::string_view label{};                ///< for messages; copied
   /// Tasks of this runtime, of any device, to run after. Order is kept on the device: launches and copies begin when
-  /// these are done. The body of a callable begins when they are on their streams; what it enqueues on its
-  /// `task_context::stream()` runs behind them, but what it does on the host may not.
+  /// these are done (a launch may wait for another GPU in a thread of its own). A callable's body begins when they are
+  /// on their streams; what it enqueues on `task_context::stream()` runs behind them, what it does on the host may not.
   dependency_list after{};
   bool batch = true;  ///< false: a start of its own, never folded into a batch with others
   /// As CUDA counts a stream's priority (cuStreamCreateWithPriority): lower is more urgent, 0 is the least and the
