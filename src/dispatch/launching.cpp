@@ -153,6 +153,7 @@ void device_queue::launch_staged(unsigned lane_number) {
   launch_stage& stage = driving_.stages[lane_number];
   launch_stage gone = stage;
   stage.count = 0;
+  stage.awaited = {};  // an empty stage may be launched again, and awaits nothing
   if (gone.awaited.launched()) { --driving_.awaiting; }  // what is launched counts itself
   std::span<slot_address const> left{gone.tasks.data(), gone.count};
   while (!left.empty() && !owner.is_poisoned()) {
