@@ -29,7 +29,6 @@ namespace flotilla::dispatch {
 
 namespace {
 constexpr std::uint32_t most_awaiting = 8;
-constexpr std::uint32_t multiprocessors_for_one = 16;  // that the others are left, on a small device too
 // What is further ahead than so many batches of its lane may take long: a stream waits for that, and keeps nothing.
 constexpr std::uint64_t soon = 2;
 constexpr std::chrono::seconds callables_wait_at_most{1};
@@ -55,7 +54,7 @@ bool device_queue::may_await() {
     // One that cannot be updated is one in clusters.
     driving_.awaits = is_updatable(context, owner.table.kernels[driving_.kernels_seen].functions[index]);
   }
-  auto const most = std::min(most_awaiting, static_cast<std::uint32_t>(info.multiprocessors) / multiprocessors_for_one);
+  auto const most = std::min(most_awaiting, static_cast<unsigned>(info.multiprocessors) / multiprocessors_an_awaiter);
   return *driving_.awaits && driving_.awaiting < most && context::live_contexts() == owner.devices_.size();
 }
 

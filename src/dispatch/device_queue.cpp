@@ -29,13 +29,12 @@ device_queue::device_queue(core& owner_core, unsigned number, std::shared_ptr<dr
     }
     driver::check(context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
                   context.subject());
-    if (info.kind == device_kind::gpu) {
-      own_kernels_.create(context);
-      if (own_kernels_.functions().marker != nullptr) { reserve_graph_memory(context, own_kernels_.functions().marker, memory_stream_); }
-      templates_.use(own_kernels_.functions().root, own_kernels_.functions().awaiter);
-      updated_.use(own_kernels_.functions().updater);
-      if (updated_.usable()) { records_.begin(); }
-    }
+    own_kernels_.create(context);
+    own_functions const& own = own_kernels_.functions();
+    if (own.marker != nullptr && info.kind == device_kind::gpu) { reserve_graph_memory(context, own.marker, memory_stream_); }
+    templates_.use(own.root, own.awaiter);
+    updated_.use(own.updater);
+    if (updated_.usable()) { records_.begin(); }
   } catch (...) {
     destroy_resources();
     throw;

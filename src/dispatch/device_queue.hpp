@@ -47,6 +47,8 @@ class device_queue {
   static constexpr unsigned no_lane = lane_plan::no_lane;
   // Slots from one inbox in a pass: no thread starves another.
   static constexpr std::size_t quantum = 64;
+  // Multiprocessors for one awaiter at a time, see awaiting.cpp. The CPU devices of tests have few.
+  static inline unsigned multiprocessors_an_awaiter = 16;
   // Launches in flight that are not urgent; of those there are as many as their few lanes take.
   static constexpr std::size_t most_in_flight = 4096;
 

@@ -169,6 +169,10 @@ bool own_kernels::load(context::floating_context const& context, char const* cod
 }
 
 void own_kernels::create(context::floating_context const& context) noexcept {
+  if (context.where().kind == device_kind::cpu) {
+    if (on_cpu_devices != nullptr) { functions_ = on_cpu_devices(context); }
+    return;
+  }
   // In one piece where the driver takes it: to compile PTX takes some ms, and to compile it twice twice as long.
   try {
     if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {

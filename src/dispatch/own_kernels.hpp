@@ -46,11 +46,14 @@ struct own_functions {
 /// nothing else is lost.
 class own_kernels {
  public:
-  /// With the context current, of a GPU: a CPU device has none.
+  /// With the context current. A CPU device has none.
   void create(context::floating_context const& context) noexcept;
   void destroy(context::floating_context const& context) noexcept;
 
   [[nodiscard]] own_functions const& functions() const noexcept { return functions_; }
+
+  /// Of tests: what stands for them on a CPU device.
+  static inline own_functions (*on_cpu_devices)(context::floating_context const&) = nullptr;
 
  private:
   [[nodiscard]] bool load(context::floating_context const& context, char const* code) noexcept;
