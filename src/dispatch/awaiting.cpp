@@ -1,23 +1,25 @@
 // What a batch waits for on the device, before its tasks: another device.
 //
-// A stream that is told to wait for a number (cuStreamWaitValue64), and finds it not reached, looks again seldom: from a kernel
-// on one device to one behind it on another takes 8.3 us so, 7.0 with events, and 3.8 where a kernel of one thread looks
-// (docs/results/h200x2-hops.txt). It also saves the host the call: 1.4 us.
+// A stream that is told to wait for a number (cuStreamWaitValue64), and finds it not reached, looks again seldom: from
+// a kernel on one device to one behind it on another takes 8.3 us so, 7.0 with events, and 3.8 where a kernel of one
+// thread looks (docs/results/h200x2-hops.txt). It also saves the host the call: 1.4 us.
 //
-// **Why it does not hang.** Such a kernel, an awaiter, keeps what it runs on. Take all that was launched and has not ended, of all
-// devices, in the order in which the launches were made, and of these the first. What it is behind, in its stream or by
-// `after`, was launched before it, so that has ended: nothing is put behind a task whose number is not on its stream (core::park,
-// device_queue::launched). So an awaiter that is the first one ends. A kernel that is the first one needs room for one block at a
-// time; there are at most `most_awaiting` awaiters, of one thread each, so there is room. What needs more than room for a block is a
-// launch whose blocks must all be there at once, a cooperative one or one in clusters. Where such a one can be on the device nothing
-// awaits (may_await): cooperative launches are callables' to make, and after the first callable of a device nothing awaits there; it
-// runs when what awaited before has left, or after a second, for it may be what an awaited kernel waits for.
+// **Why it does not hang.** Such a kernel, an awaiter, keeps what it runs on. Take all that was launched and has not
+// ended, of all devices, in the order in which the launches were made, and of these the first. What it is behind, in
+// its stream or by `after`, was launched before it, so that has ended: nothing is put behind a task whose number is
+// not on its stream (core::park, device_queue::launched). So an awaiter that is the first one ends. A kernel that is
+// the first one needs room for one block at a time; there are at most `most_awaiting` awaiters, of one thread each, so
+// there is room. What needs more than room for a block is a launch whose blocks must all be there at once, a
+// cooperative one or one in clusters. Where such a one can be on the device nothing awaits (may_await): cooperative
+// launches are callables' to make, and after the first callable of a device nothing awaits there; it runs when what
+// awaited before has left, or after a second, for it may be what an awaited kernel waits for.
 //
-// Not covered: blocks that wait for each other in a plain launch, which CUDA does not promise anything for either; and cooperative
-// launches of a first callable that begins while something has been awaited for over a second.
+// Not covered: blocks that wait for each other in a plain launch, which CUDA does not promise anything for either; and
+// cooperative launches of a first callable that begins while something has been awaited for over a second.
 //
-// Contexts of one GPU take turns, milliseconds each, and an awaiter uses its turn up where a stream that waits does not. So nothing awaits
-// while there is another context of flotilla's in the process, of whatever runtime; what other processes have there is not known.
+// Contexts of one GPU take turns, milliseconds each, and an awaiter uses its turn up where a stream that waits does
+// not. So nothing awaits while there is another context of flotilla's in the process, of whatever runtime; what other
+// processes have there is not known.
 #include <algorithm>
 #include <chrono>
 

@@ -119,8 +119,8 @@ class device_queue {
 
  private:
   bool pass(drainer who, std::function<bool()> const& stop);
-  /// Where a batch waits for another device the next link of its chain is likely to come from there in a moment: waits for that, rather
-  /// than have another thread take the device over. @return whether something has come.
+  /// Where a batch waits for another device the next link of its chain is likely to come from there in a moment: waits
+  /// for that, rather than have another thread take the device over. @return whether something has come.
   [[nodiscard]] bool comes_back(context::lease const& held, std::function<bool()> const& stop) const;
   void look_at_pace();
   bool run_works(drainer who);
