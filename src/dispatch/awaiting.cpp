@@ -11,15 +11,15 @@
 // the first one needs room for one block at a time; there are at most `most_awaiting` awaiters, of one thread each, so
 // there is room. What needs more than room for a block is a launch whose blocks must all be there at once, a
 // cooperative one or one in clusters. Where such a one can be on the device nothing awaits (may_await): cooperative
-// launches are callables' to make, and after the first callable of a device nothing awaits there; it runs when what
-// awaited before has left, or after a second, for it may be what an awaited kernel waits for.
+// launches are callables' to make, and after the first callable of a device nothing awaits there; it runs when the
+// batches that awaited have ended, or after a second, for it may be what an awaited kernel waits for.
 //
 // Not covered: blocks that wait for each other in a plain launch, which CUDA does not promise anything for either; and
-// cooperative launches of a first callable that begins while something has been awaited for over a second.
+// cooperative launches of a first callable that was kept for that second.
 //
 // Contexts of one GPU take turns, milliseconds each, and an awaiter uses its turn up where a stream that waits does
 // not. So nothing awaits while there is another context of flotilla's in the process, of whatever runtime; what other
-// processes have there is not known.
+// processes have there, and others in this one, is not known.
 #include <algorithm>
 #include <chrono>
 

@@ -200,7 +200,7 @@ class device_queue {
   [[nodiscard]] bool may_await();
   /// What no kernel of the device may wait beside: for ever.
   [[nodiscard]] bool may_ever_await() const;
-  /// Before a callable runs: nothing awaits from now on, and what does is let go by. @return whether it has.
+  /// Before a callable runs: nothing awaits from now on, and batches that do are let go by. @return whether they have.
   [[nodiscard]] bool awaiters_have_left();
 
   // issuing.cpp

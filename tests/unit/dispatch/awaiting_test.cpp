@@ -48,6 +48,14 @@ class Awaiting : public guest_test {
         rt.submit(program.step.on({1}, {1})(value.data(), 1u, 0u), {.device = where}).wait();
       }
     }
+    /// A task of device 1 that is launched, behind one of device 0 that is held: it awaits.
+    ticket launched_behind(ticket const& held) {
+      auto const batches = [this] { return rt.counters(rt.devices()[1]).batches; };
+      std::uint64_t const before = batches();
+      ticket made = rt.submit(step(1), {.device = device_ordinal{1}, .after = {held}});
+      EXPECT_TRUE(eventually([&] { return batches() > before; }));
+      return made;
+    }
     launch step(std::uint32_t link) { return program.step.on({1}, {1})(value.data(), 3u, link); }
   };
   /// A chain whose first link is on one device, held until all is launched, and whose others are on the other.
@@ -122,8 +130,7 @@ TEST_F(Awaiting, TheFirstCallableWaitsForAwaitersToLeave) {
   held_word head{ships.rt};
   ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
   ASSERT_TRUE(eventually([&] { return head.started(); }));
-  ticket const behind = ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}});
-  std::this_thread::sleep_for(20ms);  // it is launched, and awaits
+  ticket const behind = ships.launched_behind(held);
   std::atomic<bool> ran{false};
   ticket const callable = ships.rt.submit([&](task_context&) { ran = true; }, {.device = device_ordinal{1}});
   std::this_thread::sleep_for(200ms);
@@ -139,8 +146,7 @@ TEST_F(Awaiting, TheFirstCallableWaitsASecondAtMost) {
   held_word head{ships.rt};
   ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
   ASSERT_TRUE(eventually([&] { return head.started(); }));
-  ticket const behind = ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}});
-  std::this_thread::sleep_for(20ms);
+  ticket const behind = ships.launched_behind(held);
   ticket const callable = ships.rt.submit([&](task_context&) { head.release(); }, {.device = device_ordinal{1}});
   callable.wait();
   behind.wait();
@@ -153,8 +159,7 @@ TEST_F(Awaiting, WhatHasLeftIsCountedOnce) {
     held_word head{ships.rt};
     ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
     ASSERT_TRUE(eventually([&] { return head.started(); }));
-    ticket const there = ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}});
-    std::this_thread::sleep_for(2ms);  // launched, and its stage empty
+    ticket const there = ships.launched_behind(held);  // its stage is empty
     ticket const next = ships.rt.submit(ships.step(2), {.device = device_ordinal{1}, .after = {there}});
     std::this_thread::sleep_for(2ms);
     head.release();
