@@ -58,7 +58,7 @@ class graph_template {
   graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
                  CUdeviceptr counter, CUfunction marker, CUfunction root, CUfunction awaiter = nullptr);
   /// One that the device updates. What updates it is ahead of its chains. Each node holds its task of the first batch from the
-  /// beginning: so nothing hangs on what the device changes for the very first launch, which has been seen to be lost
+  /// beginning, so that nothing hangs on what the device changes for the very first launch: it was once thought lost there
   /// (docs/results/h200x4-first-launch.txt).
   graph_template(context::floating_context const& context, shape const& wanted, filling const& first,
                  CUdeviceptr counter, CUfunction marker, updating const& update);

@@ -51,8 +51,8 @@ class updated_templates {
   /// One for launches of that form, which are about to be filled in; null: none is free, and none is to be made now.
   /// @param first   What each node is to hold, if `whole`; else only the first node's is there.
   /// @param stream  Where it will be launched.
-  /// @param whole   Whether every node is to run. Only for such a batch one is made: nodes cannot be instantiated disabled, and what
-  ///                the very first launch disables has been seen to run all the same (docs/results/h200x4-first-launch.txt).
+  /// @param whole   Whether every node is to run. Only for such a batch one is made: nodes cannot be instantiated disabled, and
+  ///                nothing is to hang on what a first launch disables (docs/results/h200x4-first-launch.txt).
   /// @param idle    Whether nothing is in flight: to destroy a graph waits for all that is.
   [[nodiscard]] graph_template* take(launch_form const& form, graph_template::filling const& first,
                                      std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,

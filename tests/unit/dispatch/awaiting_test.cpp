@@ -48,8 +48,10 @@ class Awaiting : public guest_test {
         rt.submit(program.step.on({1}, {1})(value.data(), 1u, 0u), {.device = where}).wait();
       }
     }
-    /// A task of device 1 that is launched, behind one of device 0 that is held: it awaits.
-    ticket launched_behind(ticket const& held) {
+    /// A task of device 1 that is launched, behind one of device 0 that `head` holds: it awaits.
+    ticket launched_behind(held_word const& head) {
+      ticket const held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
+      EXPECT_TRUE(eventually([&] { return head.started(); }));
       auto const batches = [this] { return rt.counters(rt.devices()[1]).batches; };
       std::uint64_t const before = batches();
       ticket made = rt.submit(step(1), {.device = device_ordinal{1}, .after = {held}});
@@ -128,9 +130,7 @@ TEST_F(Awaiting, KeepsItsOrderWhereTheDriverRefuses) {
 TEST_F(Awaiting, TheFirstCallableWaitsForAwaitersToLeave) {
   fleet ships;
   held_word head{ships.rt};
-  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
-  ASSERT_TRUE(eventually([&] { return head.started(); }));
-  ticket const behind = ships.launched_behind(held);
+  ticket const behind = ships.launched_behind(head);
   std::atomic<bool> ran{false};
   ticket const callable = ships.rt.submit([&](task_context&) { ran = true; }, {.device = device_ordinal{1}});
   std::this_thread::sleep_for(200ms);
@@ -144,9 +144,7 @@ TEST_F(Awaiting, TheFirstCallableWaitsForAwaitersToLeave) {
 TEST_F(Awaiting, TheFirstCallableWaitsASecondAtMost) {
   fleet ships;
   held_word head{ships.rt};
-  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
-  ASSERT_TRUE(eventually([&] { return head.started(); }));
-  ticket const behind = ships.launched_behind(held);
+  ticket const behind = ships.launched_behind(head);
   ticket const callable = ships.rt.submit([&](task_context&) { head.release(); }, {.device = device_ordinal{1}});
   callable.wait();
   behind.wait();
@@ -157,9 +155,7 @@ TEST_F(Awaiting, WhatHasLeftIsCountedOnce) {
   fleet ships;
   for (int round = 0; round < 20; ++round) {
     held_word head{ships.rt};
-    ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
-    ASSERT_TRUE(eventually([&] { return head.started(); }));
-    ticket const there = ships.launched_behind(held);  // its stage is empty
+    ticket const there = ships.launched_behind(head);  // its stage is empty
     ticket const next = ships.rt.submit(ships.step(2), {.device = device_ordinal{1}, .after = {there}});
     std::this_thread::sleep_for(2ms);
     head.release();

@@ -41,7 +41,7 @@ struct updating_device {
   static inline int refuse_attributes = 0;  // how many times
   static inline int refuse_launches = 0;
   static inline bool forget = false;      // before each launch, grids and which nodes run
-  static inline bool lose_first = false;  // what the first launch of a graph is to change, as GPUs have been seen to do
+  static inline bool lose_first = false;  // what the first launch of a graph is to change
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after, std::size_t count,
                                      CUDA_KERNEL_NODE_PARAMS const* what) {
