@@ -22,7 +22,7 @@ memory::~memory() {
 
 void transfer_now(transfer const& what) {
   ticket made;
-  what.owner->submit({.transferred = &what}, {}, true, made);
+  what.owner->submit(what, {}, true, made);
   made.wait();
 }
 

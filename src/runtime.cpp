@@ -7,8 +7,6 @@
 
 namespace flotilla {
 
-using dispatch::request;
-
 runtime::runtime(runtime_options options) : core_(new dispatch::core(std::move(options))) {}
 runtime::~runtime() { dispatch::core::end_runtime(core_); }
 
@@ -52,32 +50,32 @@ program runtime::load(std::filesystem::path const& file) {
 
 ticket runtime::submit(launch const& what, task_options const& options) {
   ticket made;
-  core_->submit({.launched = &what}, options, true, made);
+  core_->submit(what, options, true, made);
   return made;
 }
 ticket runtime::submit(transfer const& what, task_options const& options) {
   ticket made;
-  core_->submit({.transferred = &what}, options, true, made);
+  core_->submit(what, options, true, made);
   return made;
 }
 ticket runtime::submit(work what, task_options const& options) {
   ticket made;
-  core_->submit({.worked = &what}, options, true, made);
+  core_->submit(what, options, true, made);
   return made;
 }
 std::optional<ticket> runtime::try_submit(launch const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit({.launched = &what}, options, false, *made)) { made.reset(); }
+  if (!core_->submit(what, options, false, *made)) { made.reset(); }
   return made;
 }
 std::optional<ticket> runtime::try_submit(transfer const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit({.transferred = &what}, options, false, *made)) { made.reset(); }
+  if (!core_->submit(what, options, false, *made)) { made.reset(); }
   return made;
 }
 std::optional<ticket> runtime::try_submit(work&& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit({.worked = &what}, options, false, *made)) { made.reset(); }
+  if (!core_->submit(what, options, false, *made)) { made.reset(); }
   return made;
 }
 

@@ -100,7 +100,10 @@ class kernel_pace {
     made.most_in_chain = rows(lasts);
     made.most = is_long ? made.width : std::min(made.run * made.width, 64u);
     made.lanes = is_short ? few_lanes : 16;
-    made.batches = std::max(is_short || is_long ? 2u : 4u, 2 * made.most_when_full / (made.run * made.width));
+    // Of short kernels one template a lane: eight are 100 us of work, and to make sixteen for each form takes a flood twice as
+    // long to begin with (four GPUs, whose drivers share a lock: 140 ns a task over its first milliseconds, 75 with eight).
+    std::uint32_t const marks = made.most_when_full / (made.run * made.width);
+    made.batches = is_short ? std::max(1u, marks) : std::max(is_long ? 2u : 4u, 2 * marks);
     return made;
   }
 

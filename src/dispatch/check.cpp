@@ -12,12 +12,16 @@ std::string words(extent const& of) {
 }
 
 // Apart from what asks: see core::refuse_use.
-[[noreturn, gnu::noinline]] void refuse_extents(std::string const& kernel, launch const& asked) {
-  throw invalid_argument("kernel '" + kernel + "': a grid of " + words(asked.grid()) + " blocks of " +
-                         words(asked.block()) + " threads is empty");
-}
-[[noreturn, gnu::noinline]] void refuse_block(std::string const& kernel, launch const& asked) {
-  throw invalid_argument("kernel '" + kernel + "': no device has blocks of " + words(asked.block()) + " threads");
+[[gnu::noinline]] void check_extents(std::string const& kernel, launch const& asked) {
+  auto const empty = [](extent const& each) { return each.x == 0 || each.y == 0 || each.z == 0; };
+  if (empty(asked.grid()) || empty(asked.block())) {
+    throw invalid_argument("kernel '" + kernel + "': a grid of " + words(asked.grid()) + " blocks of " +
+                           words(asked.block()) + " threads is empty");
+  }
+  extent const block = asked.block();
+  if (block.x > 0xffff || block.y > 0xffff || block.z > 0xffff) {
+    throw invalid_argument("kernel '" + kernel + "': no device has blocks of " + words(block) + " threads");
+  }
 }
 [[noreturn, gnu::noinline]] void refuse_arguments(kernel_entry const& kernel, launch const& asked) {
   throw invalid_argument("kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) +
@@ -30,13 +34,12 @@ std::string words(extent const& of) {
 
 }  // namespace
 
-void core::check_launch(launch const& asked, std::optional<device_ordinal> device) const {
+void core::check_task(launch const& asked, std::optional<device_ordinal> device) const {
   if (asked.owner() != this) { throw wrong_runtime("the launch was made by a kernel of another runtime"); }
   kernel_entry const& kernel = table.kernels[asked.kernel_index()];
-  auto const empty = [](extent const& each) { return each.x == 0 || each.y == 0 || each.z == 0; };
-  if (empty(asked.grid()) || empty(asked.block())) { refuse_extents(kernel.name, asked); }
-  extent const& block = asked.block();
-  if (block.x > 0xffff || block.y > 0xffff || block.z > 0xffff) { refuse_block(kernel.name, asked); }
+  // A zero, less one, is the greatest number there is: one question for three. What it finds may still be right.
+  auto const together = [](extent of) { return (of.x - 1) | (of.y - 1) | (of.z - 1); };
+  if (together(asked.grid()) > 0x7fff'ffff || together(asked.block()) >= 0xffff) { check_extents(kernel.name, asked); }
   if (asked.argument_bytes() > launch::most_bytes || asked.argument_bytes() != kernel.argument_bytes) {
     refuse_arguments(kernel, asked);
   }
@@ -44,7 +47,7 @@ void core::check_launch(launch const& asked, std::optional<device_ordinal> devic
   if (device && asked.device() && *device != *asked.device()) { refuse_device(kernel.name, asked, *device); }
 }
 
-void core::check_transfer(transfer const& asked, std::optional<device_ordinal> device) const {
+void core::check_task(transfer const& asked, std::optional<device_ordinal> device) const {
   if (asked.owner == nullptr) { throw invalid_argument("the copy or fill is of an empty buffer"); }
   if (asked.owner != this) { throw wrong_runtime("the copy or fill is of a buffer of another runtime"); }
   if (device && *device != asked.device) {
@@ -53,19 +56,11 @@ void core::check_transfer(transfer const& asked, std::optional<device_ordinal> d
   }
 }
 
-void core::check_request(request const& what, task_options const& options) const {
-  if (what.launched != nullptr) {
-    check_launch(*what.launched, options.device);
-    return check_after(options.after);
+void core::check_task(work const& asked, std::optional<device_ordinal> device, std::string_view label) const {
+  if (!asked) {
+    throw invalid_argument("the callable is null" + (label.empty() ? "" : ": label '" + std::string{label} + "'"));
   }
-  if (what.transferred != nullptr) {
-    check_transfer(*what.transferred, options.device);
-  } else if (what.worked == nullptr || !*what.worked) {
-    throw invalid_argument("the callable is null" +
-                           (options.label.empty() ? "" : ": label '" + std::string{options.label} + "'"));
-  }
-  if (options.device) { static_cast<void>(checked(*options.device)); }
-  check_after(options.after);
+  if (device) { static_cast<void>(checked(*device)); }
 }
 
 void core::check_after(dependency_list const& after, std::size_t most) const {

@@ -43,14 +43,6 @@ struct task_state {
   std::shared_ptr<failure const> why{};    // of failed
 };
 
-/// What is to be submitted: exactly one of these.
-struct request {
-  launch const* launched = nullptr;
-  transfer const* transferred = nullptr;
-  work* worked = nullptr;
-  replayed_part const* replayed = nullptr;
-};
-
 /// A callable that is running on this thread, for those who must not wait inside one.
 struct callable_frame {
   core const* of;
@@ -68,23 +60,26 @@ class core {
   static void end_runtime(core* self) noexcept;
 
   // ---- submit.cpp ----
+  /// @param what  A `launch const`, a `transfer const`, or a `work`, which is moved from.
   /// @param made  Made a ticket of the task. By reference, as other results here are words rather than optionals: what
   ///              is returned through memory is read back at once, in another width, and that stalls.
   /// @return false only where `may_wait` is false and the window is full.
-  bool submit(request const& what, task_options const& options, bool may_wait, ticket& made);
+  template <class What>
+  bool submit(What& what, task_options const& options, bool may_wait, ticket& made);
   /// For what is submitted in steps: slots are taken, filled, opened, and published. What is opened must be published.
   /// One slot of each of these devices, all or none; waits where a window is full, with none in hand.
   void take_slots(std::span<unsigned const> devices, urgency level, std::span<slot_address> slots);
   void give_back(std::span<slot_address const> slots) noexcept;
-  void fill(slot_address address, request const& what, task_options const& options);
+  void fill(slot_address address, replayed_part const& what, task_options const& options);
   /// What the task will be once it is open.
   [[nodiscard]] task_id id_when_open(slot_address address) noexcept;
   void open(slot_address address, unsigned place, ticket& handed) noexcept;
-  void publish(slot_address address, unsigned place) { publish(address, place, inbox_to(place, at(address).level)); }
+  void publish(slot_address address, unsigned place);
 
   // ---- check.cpp ----
-  void check_launch(launch const& asked, std::optional<device_ordinal> device) const;
-  void check_transfer(transfer const& asked, std::optional<device_ordinal> device) const;
+  void check_task(launch const& asked, std::optional<device_ordinal> device) const;
+  void check_task(transfer const& asked, std::optional<device_ordinal> device) const;
+  void check_task(work const& asked, std::optional<device_ordinal> device, std::string_view label) const;
   void check_after(dependency_list const& after, std::size_t most = 0xffff) const;
 
   // ---- wait.cpp ----
@@ -253,19 +248,31 @@ class core {
     std::uint32_t const number = address >> 16;
     return number == devices_.size() ? any_pool_ : devices_[number]->pool;
   }
-  /// @return a device, or one past the last: any.
-  [[nodiscard]] unsigned place(request const& what, task_options const& options) const;
+  /// Where tasks go, looked up once: a device, or all of them, of which any may take one.
+  struct destination {
+    unsigned place;       // the device; one past the last: any
+    device_queue* queue;  // null: any
+    slot_pool& slots;
+    inbox_registry& boxes;
+    [[nodiscard]] std::uint32_t device() const noexcept { return queue == nullptr ? 0 : place + 1; }  // as a slot has it
+    [[nodiscard]] slot& at(slot_address address) const noexcept { return slots[address & 0xffff]; }
+    [[nodiscard]] slot_side& side(slot_address address) const noexcept { return slots.side(address & 0xffff); }
+  };
+  [[nodiscard]] destination destination_of(unsigned place) noexcept;
+  /// @param required  What the task itself says. @return a device, or one past the last: any.
+  [[nodiscard]] unsigned place(task_options const& options, std::optional<device_ordinal> required) const;
   // What a submit that goes well does not come to lies apart: it needs registers and stack that the rest does not.
   [[noreturn]] void refuse_use() const;
   [[noreturn]] void refuse(device_ordinal device) const;
-  void check_request(request const& what, task_options const& options) const;
   /// @return no_slot only where `may_wait` is false.
-  [[nodiscard]] slot_address take_slot(unsigned place, inbox& mine, bool may_wait);
+  [[nodiscard]] slot_address take_slot(destination const& from, inbox& mine, bool may_wait);
   [[nodiscard]] slot_address find_slot(unsigned place, slot_pool& slots, inbox& mine, bool may_wait);
   void drop_counted(slot_address slot, std::uint64_t generation) noexcept;
   /// The calling thread's.
-  [[nodiscard]] inbox& inbox_to(unsigned place, urgency level);
-  void publish(slot_address address, unsigned place, inbox& into);
+  [[nodiscard]] inbox& inbox_to(destination const& to, urgency level) const;
+  /// @param device  1 + the device; 0: any.
+  void open(slot& made, slot_address address, std::uint32_t device, ticket& handed) noexcept;
+  void publish(slot_address address, destination const& to, inbox& into);
   [[nodiscard]] bool has_ended(task_id id) noexcept;
   void watch(task_id id, std::shared_ptr<completion_state> const& of);
   void end_watched(slot_address task, std::uint64_t generation, std::exception_ptr const& why);

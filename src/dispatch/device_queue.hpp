@@ -62,7 +62,12 @@ class device_queue {
 
   /// Says that there is something to drain. Pairs with the start of `pass`: see docs/dispatch.md.
   /// @return whether nobody had said so yet.
-  bool announce() noexcept;
+  bool announce() noexcept {
+    // The submitter's side of the handshake: the slot's index was pushed before. The fence and the one in
+    // `pass` see to it that either this thread finds pending_ cleared, or the pass finds the slot.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return !pending_.load(std::memory_order_relaxed) && !pending_.exchange(true, std::memory_order_seq_cst);
+  }
   /// Whether batches are in flight, which somebody will have to collect.
   [[nodiscard]] bool has_batches() const noexcept { return has_batches_.load(std::memory_order_acquire); }
   /// Whether somebody should drain: something was announced, or the last pass left something that only

@@ -24,13 +24,6 @@ constexpr std::size_t most_unused = std::size_t{256} << 20;  // bytes
 using std::chrono::microseconds;
 }  // namespace
 
-bool device_queue::announce() noexcept {
-  // The submitter's side of the handshake: the slot's index was pushed before. The fence and the one in
-  // `pass` see to it that either this thread finds pending_ cleared, or the pass finds the slot.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return !pending_.load(std::memory_order_relaxed) && !pending_.exchange(true, std::memory_order_seq_cst);
-}
-
 void device_queue::requeue(slot_address address) {
   {
     std::lock_guard const lock{requeued_mutex_};

@@ -41,23 +41,21 @@ thread_inboxes& thread_inboxes::mine() {
   return inboxes;
 }
 
-inbox& thread_inboxes::get(std::uint64_t core, unsigned place, unsigned places, inbox_registry& registry,
-                           std::size_t capacity, urgency level) {
+inbox& thread_inboxes::find(std::uint64_t core, std::size_t wanted, std::size_t places, inbox_registry& registry,
+                            std::size_t capacity, urgency level) {
   thread_inboxes& self = mine();
-  std::size_t const wanted = std::size_t{level} * places + place;
-  // Few runtimes a thread, and mostly the last one again: a search of a short vector, latest first.
-  for (auto each = self.cores_.rbegin(); each != self.cores_.rend(); ++each) {
-    if (each->core != core) { continue; }
-    if (wanted >= each->by_place.size()) { each->by_place.resize(std::size_t{level + 1u} * places); }
-    std::shared_ptr<inbox>& box = each->by_place[wanted];
-    if (box == nullptr) { box = registry.open(capacity, level); }
-    return *box;
+  // Few runtimes a thread, and mostly one of the last: a search of a short vector, latest first.
+  auto of = std::find_if(self.cores_.rbegin(), self.cores_.rend(), [core](of_core const& each) { return each.core == core; });
+  if (of == self.cores_.rend()) {
+    self.forget_dead_cores();
+    self.cores_.push_back({core, {}});
+    of = self.cores_.rbegin();
   }
-  self.forget_dead_cores();
-  of_core& made = self.cores_.emplace_back(of_core{core, {}});
-  made.by_place.resize(std::size_t{level + 1u} * places);
-  made.by_place[wanted] = registry.open(capacity, level);
-  return *made.by_place[wanted];
+  if (wanted >= of->by_place.size()) { of->by_place.resize(places); }
+  std::shared_ptr<inbox>& box = of->by_place[wanted];
+  if (box == nullptr) { box = registry.open(capacity, level); }
+  last_ = {core, of->by_place.size(), of->by_place.data()};
+  return *box;
 }
 
 void thread_inboxes::forget_dead_cores() {
@@ -70,6 +68,7 @@ void thread_inboxes::forget_dead_cores() {
 }
 
 thread_inboxes::~thread_inboxes() {
+  last_ = {};
   for (of_core& each : cores_) {
     for (std::shared_ptr<inbox> const& box : each.by_place) {
       if (box != nullptr) { box->orphan(); }

@@ -106,19 +106,35 @@ class thread_inboxes {
  public:
   /// @param core   The runtime's number, never used twice.
   /// @param place  Device, or one past the last for any.
+  /// Cost: some loads, once there is one and this thread's last was to the same runtime.
   [[nodiscard]] static inbox& get(std::uint64_t core, unsigned place, unsigned places,
-                                  inbox_registry& registry, std::size_t capacity, urgency level = 0);
+                                  inbox_registry& registry, std::size_t capacity, urgency level = 0) {
+    std::size_t const wanted = std::size_t{level} * places + place;
+    if (last_.core == core && wanted < last_.places) {
+      if (inbox* const box = last_.boxes[wanted].get(); box != nullptr) { return *box; }
+    }
+    return find(core, wanted, std::size_t{level + 1u} * places, registry, capacity, level);
+  }
 
  private:
   struct of_core {
     std::uint64_t core;
     std::vector<std::shared_ptr<inbox>> by_place;  // and by level: those of one level together, the least urgent first
   };
+  /// What `find` found last, of the calling thread. A runtime that has ended is not asked for again.
+  struct found {
+    std::uint64_t core;
+    std::size_t places;
+    std::shared_ptr<inbox> const* boxes;
+  };
   thread_inboxes() = default;
   ~thread_inboxes();
   static thread_inboxes& mine();
+  [[nodiscard]] static inbox& find(std::uint64_t core, std::size_t wanted, std::size_t places, inbox_registry& registry,
+                                   std::size_t capacity, urgency level);
   void forget_dead_cores();
   std::vector<of_core> cores_;
+  static inline thread_local constinit found last_{};
 };
 
 }  // namespace flotilla::dispatch

@@ -36,12 +36,12 @@ std::uint32_t recorder::checked(recorded_task which, char const* where) const {
 }
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
-  core_.check_launch(what, device);
+  core_.check_task(what, device);
   return device.value_or(what.device().value_or(device_ordinal{0})).value;
 }
 
 unsigned recorder::check(transfer const& what, std::optional<device_ordinal> device) const {
-  core_.check_transfer(what, device);
+  core_.check_task(what, device);
   bool const host_side = what.kind == transfer::kinds::host_to_device || what.kind == transfer::kinds::device_to_host;
   if (host_side && !what.pinned) {
     throw invalid_argument("a copy from or to pageable memory cannot be recorded: it goes through pieces of pinned memory");
@@ -205,7 +205,7 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
     for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
   }
   replayed_part const what{of.index, of.changes, order_only};
-  core_.fill(slot, {.replayed = &what}, how);
+  core_.fill(slot, what, how);
 }
 
 }  // namespace flotilla::dispatch

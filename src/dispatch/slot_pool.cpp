@@ -65,25 +65,7 @@ slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory
   }
 }
 
-slot_address slot_pool::take_from(std::uint32_t block) noexcept {
-  std::atomic<std::uint64_t>& word = words_[block].word;
-  auto taken = static_cast<std::uint32_t>(word.load(std::memory_order_relaxed));
-  while (taken != full) {
-    std::uint32_t const bit = ~taken & (taken + 1);  // the lowest that is clear
-    // acquire: pairs with the release in give_back
-    taken = static_cast<std::uint32_t>(word.fetch_or(bit, std::memory_order_acquire));
-    if ((taken & bit) == 0) {
-      std::uint32_t const index = block * block_slots + static_cast<std::uint32_t>(std::countr_zero(bit));
-      // The next one most likely: whoever ended its last task has its lines.
-      auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
-      for (std::size_t line = 0; line < 3; ++line) { __builtin_prefetch(next + line * base::cache_line, 1); }
-      return base_ | index;
-    }
-  }
-  return no_slot;
-}
-
-slot_address slot_pool::take(cursor& mine) noexcept {
+slot_address slot_pool::take_from_another(cursor& mine) noexcept {
   while (true) {
     if (mine.block != no_block) {
       if (slot_address const got = take_from(mine.block); got != no_slot) { return got; }

@@ -1,8 +1,10 @@
 #pragma once
 // The slots of one window: of a device, or of the tasks for any device.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -66,7 +68,10 @@ class slot_pool {
 
   /// A free slot of the cursor's block or an offered one, or no_slot. Any thread. Cost: an uncontended
   /// read-modify-write.
-  [[nodiscard]] slot_address take(cursor& mine) noexcept;
+  [[nodiscard]] slot_address take(cursor& mine) noexcept {
+    slot_address const got = mine.block == no_block ? no_slot : take_from(mine.block);
+    return got != no_slot ? got : take_from_another(mine);
+  }
   /// A free slot, whoever holds its block, or no_slot: the window is full. Any thread. Reads every block.
   [[nodiscard]] slot_address take_any() noexcept;
   /// Changes whenever slots come back: what a thread looks at that waits for one.
@@ -117,6 +122,8 @@ class slot_pool {
   slot_pool(unsigned number, std::size_t window, block_of_memory memory);
   [[nodiscard]] static block_of_memory mapped(std::size_t bytes);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
+  /// The same as `take`; of the cursor's block only what has come back just now.
+  [[nodiscard]] slot_address take_from_another(cursor& mine) noexcept;
   [[nodiscard]] std::uint32_t pick() noexcept;
   void offer(std::uint32_t block) noexcept;
 
@@ -130,6 +137,24 @@ class slot_pool {
   slot* slots_;
   std::unique_ptr<slot_side[]> sides_;
 };
+
+inline slot_address slot_pool::take_from(std::uint32_t block) noexcept {
+  std::atomic<std::uint64_t>& word = words_[block].word;
+  while (true) {
+    auto const taken = static_cast<std::uint32_t>(word.load(std::memory_order_relaxed));
+    if (taken == full) { return no_slot; }
+    auto const lowest = static_cast<std::uint32_t>(std::countr_one(taken));
+    std::uint64_t const bit = std::uint64_t{1} << lowest;
+    // acquire: pairs with the release in give_back. Asked for one bit alone, it is one instruction.
+    if ((word.fetch_or(bit, std::memory_order_acquire) & bit) == 0) {
+      std::uint32_t const index = block * block_slots + lowest;
+      // The next one most likely: whoever ended its last task has its lines.
+      auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
+      for (std::size_t line = 0; line < 3; ++line) { __builtin_prefetch(next + line * base::cache_line, 1); }
+      return base_ | index;
+    }
+  }
+}
 
 /// Gives slots back in runs of one block, and says so once to those who wait.
 class slot_returns {

@@ -14,8 +14,17 @@ namespace flotilla::dispatch {
 
 bool staging::progress(std::function<bool()> const& stop) {
   if (copies_.empty()) { return false; }
-  // Emptying comes first: it makes room.
-  return empty_pieces(stop) || end_failed() || fill_piece(stop);
+  put_off_ = !put_off_ && queue_.is_wanted();
+  if (put_off_) { return true; }
+  // Emptying comes before filling: it makes room.
+  return number_issued() || empty_pieces(stop) || end_failed() || issue_piece(stop);
+}
+
+/// Where another copy of that lane went out meanwhile, its number stands for the piece too, and is written again.
+bool staging::number_issued() {
+  if (unnumbered_ == nullptr) { return false; }
+  queue_.finish(*std::exchange(unnumbered_, nullptr));
+  return true;
 }
 
 /// Copies until all is copied, or something else is to be done here: a step at least. @return how much.
@@ -65,7 +74,7 @@ bool staging::may_go_on(copy& what) const noexcept {
 
 urgency staging::level_of(copy const& of) const noexcept { return queue_.owner.at(of.task).level; }
 
-bool staging::fill_piece(std::function<bool()> const& stop) {
+bool staging::issue_piece(std::function<bool()> const& stop) {
   auto next = copies_.end();  // the first of the most urgent
   for (auto each = copies_.begin(); each != copies_.end(); ++each) {
     bool const goes_before = next == copies_.end() || level_of(*each) > level_of(*next);
@@ -107,7 +116,7 @@ bool staging::fill_piece(std::function<bool()> const& stop) {
   }
   // Not so the other way: the end is when the host has the bytes, which only this class can say.
   if (!up) { through->to = reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes); }
-  queue_.finish(on);
+  unnumbered_ = &on;
   return true;
 }
 
@@ -141,7 +150,7 @@ void staging::fail_all(std::shared_ptr<failure const> const& why) {
   for (copy& each : copies_) {
     if (each.why == nullptr) { each.why = why; }
   }
-  while (empty_pieces({}) || end_failed()) {}
+  while (number_issued() || empty_pieces({}) || end_failed()) {}
 }
 
 bool staging::end_failed() {

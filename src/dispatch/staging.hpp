@@ -20,10 +20,12 @@
 namespace flotilla::dispatch {
 
 class device_queue;
+class lane;
 
 /// A driver call that copies pageable memory copies it before it returns, and would hold the lease for all
 /// of it: 1 GiB is some 100 ms. Here the holder copies a piece into, or out of, a ring of pinned memory
-/// in each pass, and drains in between.
+/// in each pass, and drains in between. A step is one call of the driver at most, and whoever needs the device as
+/// one is due goes before it; not before the next one, too, or in a flood nothing would be copied.
 ///
 /// Only the holder of the device's lease, its context current.
 class staging {
@@ -41,8 +43,8 @@ class staging {
   void add(slot_address task, transfer const& what, std::vector<end_mark> behind = {}) {
     copies_.push_back({task, what, 0, 0, nullptr, std::move(behind)});
   }
-  /// Moves each copy on by what can be done now, at most one piece copied by the host: less once `stop` says so, which
-  /// is asked where there is one. @return whether any was.
+  /// Moves one copy on by a step: a piece copied by the host, or less once somebody needs the device or `stop` says so,
+  /// which is asked where there is one; or a piece put on its way; or its number behind it. @return whether any was.
   bool progress(std::function<bool()> const& stop);
   /// Every copy fails. What is under way goes on, and then they end.
   void fail_all(std::shared_ptr<failure const> const& why);
@@ -71,8 +73,9 @@ class staging {
 
   [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes,
                                                 std::function<bool()> const& stop) const;
+  bool number_issued();
   bool empty_pieces(std::function<bool()> const& stop);
-  bool fill_piece(std::function<bool()> const& stop);
+  bool issue_piece(std::function<bool()> const& stop);
   [[nodiscard]] bool may_go_on(copy& what) const noexcept;
   [[nodiscard]] urgency level_of(copy const& of) const noexcept;
   piece* free_piece();
@@ -82,6 +85,8 @@ class staging {
   device_queue& queue_;
   std::array<piece, pieces> ring_{};
   std::deque<copy> copies_;
+  lane* unnumbered_ = nullptr;  // has been given a piece, and not told yet to write its number
+  bool put_off_ = false;        // the last step
 };
 
 }  // namespace flotilla::dispatch

@@ -1,7 +1,5 @@
 // Submit: choose a device, take a slot, fill it, push its index, make sure that somebody drains.
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <thread>
 
 #include <flotilla/error.hpp>
@@ -10,6 +8,7 @@
 #include "dispatch/core.hpp"
 #include "dispatch/lone_habit.hpp"
 #include "dispatch/patience.hpp"
+#include "dispatch/slot_filling.hpp"
 
 namespace flotilla::dispatch {
 
@@ -18,55 +17,39 @@ namespace {
 using base::pause;
 constexpr std::uint32_t no_thread = 0xffff'ffff;
 
+// What each kind of task says itself of where it goes.
+std::optional<device_ordinal> required_by(launch const& what) noexcept { return what.device(); }
+std::optional<device_ordinal> required_by(transfer const& what) noexcept { return what.device; }
+std::optional<device_ordinal> required_by(work const&) noexcept { return std::nullopt; }
+
 }  // namespace
 
-unsigned core::place(request const& what, task_options const& options) const {
+inline core::destination core::destination_of(unsigned place) noexcept {
+  if (place == devices_.size()) { return {place, nullptr, any_pool_, any_inboxes}; }
+  device_queue& queue = *devices_[place];
+  return {place, &queue, queue.pool, queue.inboxes};
+}
+
+inline unsigned core::place(task_options const& options, std::optional<device_ordinal> required) const {
   if (options.device) { return options.device->value; }
-  if (what.transferred != nullptr) { return what.transferred->device.value; }
-  if (what.launched != nullptr && what.launched->device()) { return what.launched->device()->value; }
+  if (required) { return required->value; }
   if (options_.placement != nullptr) {
     if (auto const chosen = options_.placement->place(devices(), options)) { return checked(*chosen); }
   }
   return devices_.size() == 1 ? 0u : static_cast<unsigned>(devices_.size());
 }
 
-bool core::submit(request const& what, task_options const& options, bool may_wait, ticket& handed) {
-  check_usable();
-  check_request(what, options);
-  unsigned const where = place(what, options);
-  // What may throw comes first: once the slot is open, the task must be drained.
-  inbox& into = inbox_to(where, urgency_of(options.priority));
-  slot_address const address = take_slot(where, into, may_wait);
-  if (address == no_slot) { return false; }
-  try {
-    fill(address, what, options);
-  } catch (...) {
-    pool(address).give_back(address);
-    throw;
-  }
-  open(address, where, handed);
-  bool const waits_next = lone_habit::of_this_thread().submitted(id_, address, handed.id_.generation);
-  if (waits_next && where != devices_.size() && !single_threaded()) { devices_[where]->expect_waiter(); }
-  publish(address, where, into);
-  return true;
+inline inbox& core::inbox_to(destination const& to, urgency level) const {
+  return thread_inboxes::get(id_, to.place, static_cast<unsigned>(devices_.size()) + 1, to.boxes, to.slots.window(), level);
 }
 
-inbox& core::inbox_to(unsigned where, urgency level) {
-  bool const any = where == devices_.size();
-  return thread_inboxes::get(id_, where, static_cast<unsigned>(devices_.size()) + 1,
-                             any ? any_inboxes : devices_[where]->inboxes,
-                             any ? any_pool_.window() : devices_[where]->pool.window(), level);
+inline slot_address core::take_slot(destination const& from, inbox& mine, bool may_wait) {
+  slot_address const got = from.slots.take(mine.slots());
+  return got != no_slot ? got : find_slot(from.place, from.slots, mine, may_wait);
 }
 
-task_id core::id_when_open(slot_address address) noexcept {
-  generation_word const word{at(address).generation.load(std::memory_order_relaxed)};
-  return {this, address, word.generation() + 1};
-}
-
-void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
-  bool const any = where == devices_.size();
-  slot& made = at(address);
-  made.device.store(any ? 0 : where + 1, std::memory_order_relaxed);
+inline void core::open(slot& made, slot_address address, std::uint32_t device, ticket& handed) noexcept {
+  made.device.store(device, std::memory_order_relaxed);
   std::uint64_t const generation =
     generation_word{made.generation.load(std::memory_order_relaxed)}.generation() + 1;
   made.end.store(0, std::memory_order_relaxed);
@@ -76,7 +59,65 @@ void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
   handed.id_.runtime = this;
   handed.id_.slot = address;
   handed.id_.generation = generation;
-  handed.device_ = any ? 0 : where + 1;
+  handed.device_ = device;
+}
+
+inline void core::publish(slot_address address, destination const& to, inbox& into) {
+  into.push(address);
+  if (to.queue != nullptr) {
+    if (to.queue->announce()) { wake(*to.queue); }
+    return;
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in pull_any
+  if (!any_pending_.load(std::memory_order_relaxed) && !any_pending_.exchange(true, std::memory_order_seq_cst)) {
+    workers_.wake();
+  }
+}
+
+template <class What>
+bool core::submit(What& what, task_options const& options, bool may_wait, ticket& handed) {
+  check_usable();
+  if constexpr (std::is_same_v<What, work>) {
+    check_task(what, options.device, options.label);
+  } else {
+    check_task(what, options.device);
+  }
+  if (options.after.size() != 0) { check_after(options.after); }
+  destination const to = destination_of(place(options, required_by(what)));
+  urgency const level = urgency_of(options.priority);
+  // What may throw comes first: once the slot is open, the task must be drained.
+  inbox& into = inbox_to(to, level);
+  slot_address const address = take_slot(to, into, may_wait);
+  if (address == no_slot) { return false; }
+  slot& made = to.at(address);
+  try {
+    fill_slot(made, to.side(address), what, options, level, unused.epoch());
+  } catch (...) {
+    to.slots.give_back(address);
+    throw;
+  }
+  open(made, address, to.device(), handed);
+  bool const waits_next = lone_habit::of_this_thread().submitted(id_, address, handed.id_.generation);
+  if (waits_next && to.queue != nullptr && !single_threaded()) { to.queue->expect_waiter(); }
+  publish(address, to, into);
+  return true;
+}
+
+template bool core::submit(launch const&, task_options const&, bool, ticket&);
+template bool core::submit(transfer const&, task_options const&, bool, ticket&);
+template bool core::submit(work&, task_options const&, bool, ticket&);
+
+void core::fill(slot_address address, replayed_part const& what, task_options const& options) {
+  fill_slot(at(address), side(address), what, options, urgency_of(options.priority), unused.epoch());
+}
+
+task_id core::id_when_open(slot_address address) noexcept {
+  generation_word const word{at(address).generation.load(std::memory_order_relaxed)};
+  return {this, address, word.generation() + 1};
+}
+
+void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
+  open(at(address), address, where == devices_.size() ? 0 : where + 1, handed);
 }
 
 void core::take_slots(std::span<unsigned const> devices, urgency level, std::span<slot_address> slots) {
@@ -87,7 +128,8 @@ void core::take_slots(std::span<unsigned const> devices, urgency level, std::spa
     std::size_t taken = 0;
     try {
       for (; taken < slots.size(); ++taken) {
-        slots[taken] = take_slot(devices[taken], inbox_to(devices[taken], level), inside);
+        destination const from = destination_of(devices[taken]);
+        slots[taken] = take_slot(from, inbox_to(from, level), inside);
         if (slots[taken] == no_slot) { break; }
       }
     } catch (...) {
@@ -113,12 +155,6 @@ void core::give_back(std::span<slot_address const> slots) noexcept {
   for (slot_address const each : slots) {
     if (each != no_slot) { pool(each).give_back(each); }
   }
-}
-
-slot_address core::take_slot(unsigned where, inbox& mine, bool may_wait) {
-  slot_pool& slots = where == devices_.size() ? any_pool_ : devices_[where]->pool;
-  slot_address const got = slots.take(mine.slots());
-  return got != no_slot ? got : find_slot(where, slots, mine, may_wait);
 }
 
 slot_address core::find_slot(unsigned where, slot_pool& slots, inbox& mine, bool may_wait) {
@@ -166,76 +202,9 @@ slot_address core::find_slot(unsigned where, slot_pool& slots, inbox& mine, bool
   }
 }
 
-void core::fill(slot_address address, request const& what, task_options const& options) {
-  slot& made = at(address);
-  made.batch = options.batch;
-  made.level = urgency_of(options.priority);
-  made.large = false;
-  made.holds_work = false;
-  made.submitter = static_cast<std::uint32_t>(context::this_thread_token());
-  made.wanted.store(0, std::memory_order_relaxed);
-  made.parked_on.store(0, std::memory_order_relaxed);
-  made.staged.store(0, std::memory_order_relaxed);
-  made.epoch.store(unused.epoch(), std::memory_order_relaxed);
-  made.labelled = !options.label.empty();
-  if (made.labelled) { side(address).set_label(options.label); }
-  made.dependencies = static_cast<std::uint16_t>(options.after.size());
-  if (options.after.size() > slot::inline_dependencies) { side(address).more_dependencies.clear(); }
-  for (std::size_t i = 0; i < options.after.size(); ++i) {
-    task_id const ahead = options.after[i];
-    if (i < slot::inline_dependencies) {
-      made.after_slot[i] = ahead.slot;
-      made.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
-    } else {
-      side(address).more_dependencies.push_back({ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
-    }
-  }
-  if (what.launched != nullptr) {
-    launch const& asked = *what.launched;
-    made.kind = task_kind::launch;
-    made.kernel = asked.kernel_index();
-    made.shared_bytes = asked.dynamic_shared_bytes();
-    made.grid[0] = asked.grid().x;
-    made.grid[1] = asked.grid().y;
-    made.grid[2] = asked.grid().z;
-    made.block[0] = static_cast<std::uint16_t>(asked.block().x);
-    made.block[1] = static_cast<std::uint16_t>(asked.block().y);
-    made.block[2] = static_cast<std::uint16_t>(asked.block().z);
-    made.argument_bytes = static_cast<std::uint16_t>(asked.argument_bytes());
-    made.large = asked.argument_bytes() > slot::inline_bytes;
-    std::byte* into = made.bytes;
-    if (made.large) {
-      // Kept with the slot from then on: a slot that once needed it does not allocate again.
-      auto& store = side(address).arguments;
-      if (store == nullptr) { store = std::make_unique<std::byte[]>(launch::most_bytes); }
-      into = store.get();
-    }
-    std::memcpy(into, asked.arguments(), asked.argument_bytes());
-  } else if (what.transferred != nullptr) {
-    made.kind = task_kind::transfer;
-    static_assert(sizeof(transfer) <= slot::inline_bytes);
-    ::new (static_cast<void*>(made.bytes)) transfer(*what.transferred);
-  } else if (what.replayed != nullptr) {
-    made.kind = task_kind::recorded;
-    ::new (static_cast<void*>(made.bytes)) replayed_part(*what.replayed);
-  } else {
-    made.kind = task_kind::work;
-    static_assert(sizeof(work) <= slot::inline_bytes);
-    ::new (static_cast<void*>(made.bytes)) work(std::move(*what.worked));
-    made.holds_work = true;
-  }
-}
-
-void core::publish(slot_address address, unsigned where, inbox& into) {
-  into.push(address);
-  if (where != devices_.size()) {
-    if (devices_[where]->announce()) { wake(*devices_[where]); }
-    return;
-  }
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in pull_any
-  if (!any_pending_.load(std::memory_order_relaxed) && !any_pending_.exchange(true, std::memory_order_seq_cst)) {
-    workers_.wake();
-  }
+void core::publish(slot_address address, unsigned where) {
+  destination const to = destination_of(where);
+  publish(address, to, inbox_to(to, to.at(address).level));
 }
 
 void core::wake(device_queue const& because) noexcept {

@@ -147,6 +147,27 @@ TEST_P(Arguments, GridOrBlockOfNothingIsRefusedByName) {
   refused(program().nothing.over(10, 0)());  // error guess: a division by zero
 }
 
+// boundary: a slot has 16 bits for each side of a block. What fits is the driver's to refuse, by the ticket
+TEST_P(Arguments, BlocksThatNoSlotHoldsAreRefusedByName) {
+  for (extent const block : {extent{65536}, extent{1, 65536}, extent{1, 1, 65536}, extent{65537, 2, 3}, extent{0xffff'ffff}}) {
+    EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(program().nothing.on({1}, block)()); }),
+                AllOf(HasSubstr("nothing"), HasSubstr("no device has blocks of " + std::to_string(block.x))));
+  }
+  for (extent const block : {extent{65535}, extent{1, 65535}, extent{65535, 2}, extent{2, 65534, 3}}) {
+    ticket const made = rt().submit(program().nothing.on({1}, block)());
+    EXPECT_THAT(thrown<driver_error>([&] { made.wait(); }), HasSubstr("nothing"));
+  }
+}
+
+// boundary: of a grid only what the driver says is too much
+TEST_P(Arguments, GridsAreAsLargeAsTheDriverHasThem) {
+  rt().submit(program().nothing.on({3, 65535}, {1})()).wait();
+  for (extent const grid : {extent{0x8000'0000}, extent{1, 65536}, extent{1, 1, 0xffff'ffff}}) {
+    ticket const made = rt().submit(program().nothing.on(grid, {1})());
+    EXPECT_THAT(thrown<driver_error>([&] { made.wait(); }), HasSubstr("nothing")) << grid.x;
+  }
+}
+
 // error guess: more threads than a grid has must not become fewer
 TEST_P(Arguments, OverMoreThreadsThanAGridHasIsRefused) {
   for (std::uint64_t const threads :

@@ -73,6 +73,18 @@ TEST(BatchShape, FitsIntoALane) {
   }
 }
 
+// requirement: what a flood of short kernels has in flight outlasts a pause of its host of 80 us (front end: 185 ns a task), in
+// few templates, for to make them is what a flood begins with
+TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
+  for (float length = 100; length < 3000; length *= 1.1F) {
+    batch_shape const shape = shape_for(length);
+    std::uint32_t const marks = std::max(1u, shape.most_when_full / shape.width / shape.run);
+    std::uint32_t const templates = shape.lanes * ((shape.batches + marks - 1) / marks);
+    EXPECT_GE(templates * shape.most_when_full * 185, 80'000u) << length;
+    EXPECT_LE(templates, 8u) << length;
+  }
+}
+
 /// A batch of 64 one behind the other, all alone on the device, of kernels of that length.
 void see(kernel_pace& pace, std::int64_t length_ns) { pace.note(nanoseconds{4000 + 64 * length_ns}, 64, 1); }
 
