@@ -63,6 +63,14 @@ class kernel_pace {
     ask_again_in(1);
   }
 
+  /// A batch of it went out that the device fills in itself. So it is taken to be from then on, for while there are not
+  /// enough templates yet others are rewritten, and more in flight would want more templates.
+  void filled_by_device() noexcept {
+    if (by_device_) { return; }
+    by_device_ = true;
+    if (nanoseconds_ != 0) { shape_ = shape_for(nanoseconds_, true); }
+  }
+
   /// Asked once a batch: whether this one should be measured. To measure one costs the host some 7 us, which a batch of many tasks
   /// does not feel, and one of a single task that is waited for does.
   [[nodiscard]] bool due(std::uint32_t tasks) noexcept {
@@ -83,7 +91,10 @@ class kernel_pace {
   /// on the way let the first of a batch be seen some 50 us after their end, or as long after it as they took themselves.
   /// Kernels from some microseconds on follow one another only where the device is full. Measured on an H200:
   /// docs/performance.md.
-  [[nodiscard]] static batch_shape shape_for(float nanoseconds) noexcept {
+  ///
+  /// Short kernels that the device fills in itself have one batch a lane and not two: eight are 100 us of work, and templates for
+  /// sixteen of each form take a flood twice as long to begin with. Where the host rewrites, lanes would run dry.
+  [[nodiscard]] static batch_shape shape_for(float nanoseconds, bool by_device = false) noexcept {
     constexpr float seen_late = 60'000;
     constexpr float lasts = 200'000;  // a batch: what comes next has to wait for it
     auto const rows = [nanoseconds](float time) {
@@ -100,10 +111,9 @@ class kernel_pace {
     made.most_in_chain = rows(lasts);
     made.most = is_long ? made.width : std::min(made.run * made.width, 64u);
     made.lanes = is_short ? few_lanes : 16;
-    // Of short kernels one template a lane: eight are 100 us of work, and to make sixteen for each form takes a flood twice as
-    // long to begin with (four GPUs, whose drivers share a lock: 140 ns a task over its first milliseconds, 75 with eight).
     std::uint32_t const marks = made.most_when_full / (made.run * made.width);
-    made.batches = is_short ? std::max(1u, marks) : std::max(is_long ? 2u : 4u, 2 * marks);
+    made.batches = std::max(is_short || is_long ? 2u : 4u, 2 * marks);
+    if (is_short && by_device) { made.batches = std::max(1u, marks); }
     return made;
   }
 
@@ -131,12 +141,13 @@ class kernel_pace {
 
   void believe(float nanoseconds) noexcept {
     nanoseconds_ = last_ = nanoseconds;
-    shape_ = shape_for(nanoseconds);
+    shape_ = shape_for(nanoseconds, by_device_);
   }
   void ask_again_in(std::uint32_t tasks) noexcept { until_due_ = interval_ = std::min(tasks, most_interval); }
 
   float nanoseconds_ = 0;  // 0: never seen
   float last_ = 0;
+  bool by_device_ = false;
   std::uint32_t doubtful_ = 0;  // measurements that said little, since fewer chains were tried
   std::uint32_t patience_ = 8;
   std::uint32_t interval_ = 1;

@@ -68,7 +68,9 @@ core::core(runtime_options options)
       devices_.push_back(std::make_unique<device_queue>(*this, each.ordinal.value, chosen_.api, each, asked,
                                                         asked.settings.window.value_or(default_window)));
       schedules_.add(*devices_.back()->context.effective().schedule);
+      slots_.push_back(&devices_.back()->pool[0]);
     }
+    slots_.push_back(&any_pool_[0]);
   } catch (...) {
     for (auto const& each : devices_) {
       context::lease held = each->gate.take();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <flotilla/runtime.hpp>
@@ -73,8 +74,8 @@ class core {
   void fill(slot_address address, replayed_part const& what, task_options const& options);
   /// What the task will be once it is open.
   [[nodiscard]] task_id id_when_open(slot_address address) noexcept;
-  void open(slot_address address, unsigned place, ticket& handed) noexcept;
-  void publish(slot_address address, unsigned place);
+  void open_in(slot_address address, unsigned place, ticket& handed) noexcept;
+  void publish_in(slot_address address, unsigned place);
 
   // ---- check.cpp ----
   void check_task(launch const& asked, std::optional<device_ordinal> device) const;
@@ -140,7 +141,7 @@ class core {
                    bool write);
 
   // ---- tasks.cpp: what the holder of a lease does to tasks ----
-  [[nodiscard]] slot& at(slot_address address) noexcept { return pool(address)[address & 0xffff]; }
+  [[nodiscard]] slot& at(slot_address address) noexcept { return slots_[address >> 16][address & 0xffff]; }
   /// Fetches a slot that another core has written, to be read soon.
   void prefetch(slot_address address) noexcept {
     auto const* const bytes = reinterpret_cast<std::byte const*>(&at(address));
@@ -258,21 +259,21 @@ class core {
     [[nodiscard]] slot& at(slot_address address) const noexcept { return slots[address & 0xffff]; }
     [[nodiscard]] slot_side& side(slot_address address) const noexcept { return slots.side(address & 0xffff); }
   };
-  [[nodiscard]] destination destination_of(unsigned place) noexcept;
+  [[nodiscard]] inline destination destination_of(unsigned place) noexcept;
   /// @param required  What the task itself says. @return a device, or one past the last: any.
-  [[nodiscard]] unsigned place(task_options const& options, std::optional<device_ordinal> required) const;
+  [[nodiscard]] inline unsigned place(task_options const& options, std::optional<device_ordinal> required) const;
   // What a submit that goes well does not come to lies apart: it needs registers and stack that the rest does not.
   [[noreturn]] void refuse_use() const;
   [[noreturn]] void refuse(device_ordinal device) const;
   /// @return no_slot only where `may_wait` is false.
-  [[nodiscard]] slot_address take_slot(destination const& from, inbox& mine, bool may_wait);
+  [[nodiscard]] inline slot_address take_slot(destination const& from, inbox& mine, bool may_wait);
   [[nodiscard]] slot_address find_slot(unsigned place, slot_pool& slots, inbox& mine, bool may_wait);
   void drop_counted(slot_address slot, std::uint64_t generation) noexcept;
   /// The calling thread's.
-  [[nodiscard]] inbox& inbox_to(destination const& to, urgency level) const;
+  [[nodiscard]] inline inbox& inbox_to(destination const& to, urgency level) const;
   /// @param device  1 + the device; 0: any.
-  void open(slot& made, slot_address address, std::uint32_t device, ticket& handed) noexcept;
-  void publish(slot_address address, destination const& to, inbox& into);
+  inline void open(slot& made, slot_address address, std::uint32_t device, ticket& handed) noexcept;
+  inline void publish(slot_address address, destination const& to, inbox& into);
   [[nodiscard]] bool has_ended(task_id id) noexcept;
   void watch(task_id id, std::shared_ptr<completion_state> const& of);
   void end_watched(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
@@ -314,6 +315,7 @@ class core {
   std::vector<std::unique_ptr<device_queue>> devices_;
   schedules schedules_;                 // of all devices, as granted: they never change
   slot_pool any_pool_;
+  std::vector<slot*> slots_;            // of the pools, by number: `at` is asked several times a task
   failure_table failures_;
   std::shared_ptr<continuations> const continuations_;  // completions may outlive this
   base::sharded_count tickets_;         // those that outlived their tasks: an open task stands for its own

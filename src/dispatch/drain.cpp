@@ -267,7 +267,7 @@ bool device_queue::fail_all(std::shared_ptr<failure const> const& why) {
     }
   }
   for (slot_address const each : all) { drop_task(each, why); }
-  backlog_.store(false, std::memory_order_release);
+  backlog_.store(!staging_.empty(), std::memory_order_release);  // pieces under way: their copies end behind them
   return !all.empty();
 }
 

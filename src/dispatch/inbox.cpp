@@ -52,9 +52,9 @@ inbox& thread_inboxes::find(std::uint64_t core, std::size_t wanted, std::size_t 
     of = self.cores_.rbegin();
   }
   if (wanted >= of->by_place.size()) { of->by_place.resize(places); }
+  last_ = {core, of->by_place.size(), of->by_place.data()};  // what was there may have moved, whatever happens now
   std::shared_ptr<inbox>& box = of->by_place[wanted];
   if (box == nullptr) { box = registry.open(capacity, level); }
-  last_ = {core, of->by_place.size(), of->by_place.data()};
   return *box;
 }
 

@@ -121,7 +121,8 @@ class thread_inboxes {
     std::uint64_t core;
     std::vector<std::shared_ptr<inbox>> by_place;  // and by level: those of one level together, the least urgent first
   };
-  /// What `find` found last, of the calling thread. A runtime that has ended is not asked for again.
+  /// What `find` found last, of the calling thread. A runtime that has ended is not asked for again; the boxes of one move
+  /// only in `find`, on this thread, and not where `cores_` grows.
   struct found {
     std::uint64_t core;
     std::size_t places;

@@ -23,7 +23,9 @@ unsigned device_queue::emptiest_lane(batch_shape const& shape, urgency level) co
   // Streams share hardware connections, a process has eight, and what waits in one behind something else keeps all of its
   // connection waiting, whatever their priorities: once there are urgent lanes, what waits for nothing waits behind no batch
   // either.
-  std::size_t const most = level == 0 && driving_.has_urgent_lanes ? 1 : shape.batches;
+  // With fewer lanes than the kernel wants one batch in each is too little to be at work while the next is on its way.
+  std::uint32_t const enough = lanes < shape.lanes ? std::max(2u, shape.batches) : shape.batches;
+  std::size_t const most = level == 0 && driving_.has_urgent_lanes ? 1 : enough;
   unsigned best = no_lane;
   // The next in turn where they are even; of an urgent level the same again, for the others may have no stream yet.
   unsigned const first = driving_.filling[level] - of.first + (level == 0 ? 1 : 0);

@@ -182,11 +182,11 @@ ticket recorder::replay(replay_options const& options) {
   }
   // Nothing below throws. All are open before any can end: what one leaves behind is kept for those behind it.
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    core_.open(slots[i], devices_[i], tickets[i]);
+    core_.open_in(slots[i], devices_[i], tickets[i]);
     parts_[i].previous = ids[i];
     parts_[i].changes = change_lists::none;
   }
-  for (std::size_t i = 0; i < slots.size(); ++i) { core_.publish(slots[i], devices_[i]); }
+  for (std::size_t i = 0; i < slots.size(); ++i) { core_.publish_in(slots[i], devices_[i]); }
   return std::move(tickets.back());
 }
 

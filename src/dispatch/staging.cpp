@@ -14,13 +14,13 @@ namespace flotilla::dispatch {
 
 bool staging::progress(std::function<bool()> const& stop) {
   if (copies_.empty()) { return false; }
-  put_off_ = !put_off_ && queue_.is_wanted();
-  if (put_off_) { return true; }
+  was_put_off_ = !was_put_off_ && unnumbered_ == nullptr && queue_.is_wanted();
+  // Another pass takes in what has come; to let go of the lease is all that who wants that needs.
+  if (was_put_off_) { return !queue_.gate.wanted(); }
   // Emptying comes before filling: it makes room.
   return number_issued() || empty_pieces(stop) || end_failed() || issue_piece(stop);
 }
 
-/// Where another copy of that lane went out meanwhile, its number stands for the piece too, and is written again.
 bool staging::number_issued() {
   if (unnumbered_ == nullptr) { return false; }
   queue_.finish(*std::exchange(unnumbered_, nullptr));
@@ -101,6 +101,7 @@ bool staging::issue_piece(std::function<bool()> const& stop) {
     return true;
   }
   lane::batch& batch = on.begin();
+  queue_.driving_.busy |= std::uint64_t{1} << on.index();  // before its number, too: see would_wait
   through->busy = true;
   through->lane = on.index();
   through->number = batch.number;
@@ -115,7 +116,7 @@ bool staging::issue_piece(std::function<bool()> const& stop) {
     return true;
   }
   // Not so the other way: the end is when the host has the bytes, which only this class can say.
-  if (!up) { through->to = reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes); }
+  through->to = up ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes);
   unnumbered_ = &on;
   return true;
 }

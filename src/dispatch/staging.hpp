@@ -24,8 +24,9 @@ class lane;
 
 /// A driver call that copies pageable memory copies it before it returns, and would hold the lease for all
 /// of it: 1 GiB is some 100 ms. Here the holder copies a piece into, or out of, a ring of pinned memory
-/// in each pass, and drains in between. A step is one call of the driver at most, and whoever needs the device as
-/// one is due goes before it; not before the next one, too, or in a flood nothing would be copied.
+/// in each pass, and drains in between: the copy of a piece is one call of the driver and its number the next, and between
+/// them passes whoever needs the device. Who needs it as a copy is due goes before that; not before the next one, too, or in
+/// a flood nothing would be copied.
 ///
 /// Only the holder of the device's lease, its context current.
 class staging {
@@ -44,8 +45,12 @@ class staging {
     copies_.push_back({task, what, 0, 0, nullptr, std::move(behind)});
   }
   /// Moves one copy on by a step: a piece copied by the host, or less once somebody needs the device or `stop` says so,
-  /// which is asked where there is one; or a piece put on its way; or its number behind it. @return whether any was.
+  /// which is asked where there is one; or a piece put on its way; or its number behind it. @return whether there is
+  /// more that a pass at once can do.
   bool progress(std::function<bool()> const& stop);
+  /// The number of the piece that went out last, if that is still to come: before anything else is put on that lane, or the
+  /// number would come behind it. @return whether it was.
+  bool number_issued();
   /// Every copy fails. What is under way goes on, and then they end.
   void fail_all(std::shared_ptr<failure const> const& why);
   [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
@@ -73,7 +78,6 @@ class staging {
 
   [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes,
                                                 std::function<bool()> const& stop) const;
-  bool number_issued();
   bool empty_pieces(std::function<bool()> const& stop);
   bool issue_piece(std::function<bool()> const& stop);
   [[nodiscard]] bool may_go_on(copy& what) const noexcept;
@@ -85,8 +89,8 @@ class staging {
   device_queue& queue_;
   std::array<piece, pieces> ring_{};
   std::deque<copy> copies_;
-  lane* unnumbered_ = nullptr;  // has been given a piece, and not told yet to write its number
-  bool put_off_ = false;        // the last step
+  lane* unnumbered_ = nullptr;  // has been given a piece of a copy that is here, and not told yet to write its number
+  bool was_put_off_ = false;    // the last step
 };
 
 }  // namespace flotilla::dispatch

@@ -139,6 +139,7 @@ void device_queue::start_transfer(slot_address address, std::vector<end_mark> co
     driving_.ready.of(of.level).push_back(address);
     return;
   }
+  staging_.number_issued();
   if (!put_behind(waits, on, address)) { return; }
   bool const host_side = down || what.kind == transfer::kinds::host_to_device;
   if (host_side && !what.pinned && what.bytes != 0) {

@@ -1,6 +1,7 @@
 // Submit: choose a device, take a slot, fill it, push its index, make sure that somebody drains.
 #include <algorithm>
 #include <thread>
+#include <type_traits>
 
 #include <flotilla/error.hpp>
 
@@ -116,7 +117,7 @@ task_id core::id_when_open(slot_address address) noexcept {
   return {this, address, word.generation() + 1};
 }
 
-void core::open(slot_address address, unsigned where, ticket& handed) noexcept {
+void core::open_in(slot_address address, unsigned where, ticket& handed) noexcept {
   open(at(address), address, where == devices_.size() ? 0 : where + 1, handed);
 }
 
@@ -202,7 +203,7 @@ slot_address core::find_slot(unsigned where, slot_pool& slots, inbox& mine, bool
   }
 }
 
-void core::publish(slot_address address, unsigned where) {
+void core::publish_in(slot_address address, unsigned where) {
   destination const to = destination_of(where);
   publish(address, to, inbox_to(to, to.at(address).level));
 }

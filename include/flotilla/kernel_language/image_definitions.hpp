@@ -70,8 +70,14 @@ struct kernel<Kernel> {
     while (s->next_thread < s->thread_count) {
       std::uint32_t const number = s->next_thread++;
       s->thread_number = number;
-      s->thread_index = s->next_index;
-      advance(s->next_index, s->block_size);
+      // One by one, never as a whole: what was written in parts and is read as one has to reach the
+      // cache in between, which was half of what an empty thread took.
+      index3& next = s->next_index;
+      index3& mine = s->thread_index;
+      mine.x = next.x;
+      mine.y = next.y;
+      mine.z = next.z;
+      advance(next, s->block_size);
       Kernel(
           std::get<I>(values)...);  // other threads of the block may run inside: `s` has moved on
       s->exited[number / warp_lanes] |= 1u << number % warp_lanes;

@@ -76,13 +76,28 @@ TEST(BatchShape, FitsIntoALane) {
 // requirement: what a flood of short kernels has in flight outlasts a pause of its host of 80 us (front end: 185 ns a task), in
 // few templates, for to make them is what a flood begins with
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
-  for (float length = 100; length < 3000; length *= 1.1F) {
-    batch_shape const shape = shape_for(length);
-    std::uint32_t const marks = std::max(1u, shape.most_when_full / shape.width / shape.run);
-    std::uint32_t const templates = shape.lanes * ((shape.batches + marks - 1) / marks);
-    EXPECT_GE(templates * shape.most_when_full * 185, 80'000u) << length;
-    EXPECT_LE(templates, 8u) << length;
+  for (float length = 100; length < 1800; length *= 1.1F) {
+    batch_shape const shape = kernel_pace::shape_for(length, true);
+    EXPECT_EQ(shape.batches, 1u) << length << ": one template, one mark";
+    EXPECT_LE(shape.most_when_full, shape.run * shape.width) << length;
+    EXPECT_GE(shape.lanes * shape.most_when_full * 185, 80'000u) << length;
+    EXPECT_EQ(shape_for(length).batches, 2u) << length << ": the host rewrites";
   }
+  for (float length = 3100; length < 1e6F; length *= 1.1F) {
+    EXPECT_EQ(kernel_pace::shape_for(length, true).batches, shape_for(length).batches) << length;
+  }
+}
+
+// requirement: whoever fills it in, what is believed of its time makes the rest of the shape, and later news too
+TEST(KernelPace, WhatTheDeviceFillsInStaysSo) {
+  kernel_pace pace;
+  pace.filled_by_device();
+  EXPECT_EQ(pace.shape().most, 1u) << "nobody has seen it run";
+  pace.note(nanoseconds{4000 + 64 * 500}, 64, 1);
+  EXPECT_EQ(pace.shape().batches, 1u);
+  pace.note_open(nanoseconds{50'000'000}, 64, 0);
+  EXPECT_EQ(pace.shape().batches, shape_for(pace.nanoseconds()).batches) << "long ones as ever";
+  EXPECT_GT(pace.nanoseconds(), 8000.0F);
 }
 
 /// A batch of 64 one behind the other, all alone on the device, of kernels of that length.

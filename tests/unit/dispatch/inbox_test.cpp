@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -182,6 +183,43 @@ TEST(ThreadInboxes, AreOnePerLevel) {
   inbox_registry::view seen;
   here.refresh(seen);
   EXPECT_EQ(seen.boxes.size(), 3u);
+}
+
+// requirement: what a thread found last is found at once, and no other place, level or runtime instead
+TEST(ThreadInboxes, AreFoundInTurns) {
+  constexpr unsigned places = 3, runtimes = 3;
+  std::vector<inbox_registry> registries(places * runtimes);
+  std::vector<std::uint64_t> cores;
+  for (unsigned i = 0; i < runtimes; ++i) { cores.push_back(new_core()); }
+  auto const at = [&](unsigned core, unsigned place, urgency level) {
+    return &thread_inboxes::get(cores[core], place, places, registries[core * places + place], 8, level);
+  };
+  std::vector<inbox*> first;
+  auto const each = [&](auto&& use) {
+    for (urgency level = 0; level < urgencies; ++level) {
+      for (unsigned place = 0; place < places; ++place) {
+        for (unsigned core = 0; core < runtimes; ++core) { use(at(core, place, level), level); }
+      }
+    }
+  };
+  each([&](inbox* box, urgency level) {
+    EXPECT_EQ(box->level(), level);
+    EXPECT_EQ(std::count(first.begin(), first.end(), box), 0);
+    first.push_back(box);
+  });
+  std::size_t i = 0;
+  each([&](inbox* box, urgency) { EXPECT_EQ(box, first[i++]); });
+}
+
+// regression: an inbox that could not be made left the thread with the place where the others had been
+TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
+  inbox_registry here;
+  std::uint64_t const core = new_core();
+  inbox& mine = thread_inboxes::get(core, 0, 1, here, 8);
+  constexpr std::size_t too_many = std::size_t{1} << 62;
+  EXPECT_THROW((void)thread_inboxes::get(core, 0, 1, here, too_many, 5), std::bad_alloc);
+  EXPECT_EQ(&thread_inboxes::get(core, 0, 1, here, 8), &mine);
+  EXPECT_EQ(thread_inboxes::get(core, 0, 1, here, 8, 5).level(), 5);
 }
 
 // requirement: what a thread pushed before it ended is there, and then its inbox goes

@@ -1,5 +1,5 @@
 // Every interleaving of taking slots from a block, letting go of it and giving slots back: a free slot is always in a
-// block that somebody holds, or that is offered. Follows slot_pool::take and give_back step by step.
+// block that somebody holds, or that is offered. Follows slot_pool::take, take_from_another and give_back step by step.
 
 #include <gtest/gtest.h>
 

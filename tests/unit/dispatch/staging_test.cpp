@@ -5,8 +5,10 @@
 #include <flotilla/flotilla.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "support/eventually.hpp"
@@ -135,6 +137,56 @@ TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
   ticket const back = rt().submit(good.copy_to(down));
   EXPECT_THAT(thrown<driver_error>([&] { back.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
   EXPECT_TRUE(is_there(good, up)) << "the ring is as good as before";
+  // regression: pieces that were on their way down when the copy failed were emptied to where they had been for
+  down.assign(down.size(), 0xee);
+  for (int i = 0; i < 3; ++i) { rt().submit(good.copy_from(up)).wait(); }
+  EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
+  EXPECT_TRUE(is_there(good, up));
+}
+
+// regression: a copy of which a piece was under way when the context could not be made current any more never ended
+TEST_F(Staging, EndsWhatIsUnderWayWhereTheContextIsLost) {
+  for (bool const down : {false, true}) {
+    bytes host = pattern(32 * piece);
+    device_buffer<std::uint8_t> const there{rt(), device, host.size()};
+    ticket const copy = down ? rt().submit(there.copy_to(host)) : rt().submit(there.copy_from(host));
+    rt().pump();
+    ASSERT_FALSE(copy.ready()) << "32 pieces were copied in a pump";
+    for (int call = 1; call <= 100; ++call) {
+      inject("fail=cuCtxPushCurrent@" + std::to_string(call) + ":CUDA_ERROR_INVALID_CONTEXT");
+    }
+    EXPECT_TRUE(ended(copy)) << (down ? "down" : "up");
+    clear_injection();
+    EXPECT_THROW(copy.wait(), driver_error);
+  }
+}
+
+// requirement: copies go on beside a flood, and one that shares their lane finds its place
+TEST_F(Staging, GoesOnBesideAFloodAndOtherCopies) {
+  runtime_options const with_worker{.devices = "cpu:1", .workers = 1};
+  runtime busy{with_worker};
+  test_program program{busy};
+  bytes const up = pattern(24 * piece + 77);
+  device_buffer<std::uint8_t> const there{busy, device, up};
+  device_buffer<std::uint8_t> const small{busy, device, pattern(1000, 9)};
+  host_buffer<std::uint8_t> pinned{busy, 1000};
+  std::atomic<bool> enough{false};
+  std::thread flood{[&] {
+    while (!enough) { static_cast<void>(busy.submit(program.nothing.on({1}, {1})())); }
+  }};
+  for (int i = 0; i < 3; ++i) {
+    bytes back(up.size());
+    ticket const copy = busy.submit(there.copy_to(back));
+    while (!copy.ready()) {
+      std::fill(pinned.begin(), pinned.end(), std::uint8_t{0});
+      busy.submit(small.copy_to(pinned)).wait();
+      ASSERT_TRUE(std::equal(pinned.begin(), pinned.end(), pattern(1000, 9).begin()));
+    }
+    copy.wait();
+    EXPECT_TRUE(back == up);
+  }
+  enough = true;
+  flood.join();
 }
 
 // requirement: with one pinned piece at least copies get through; with none they fail
