@@ -137,11 +137,26 @@ TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
   ticket const back = rt().submit(good.copy_to(down));
   EXPECT_THAT(thrown<driver_error>([&] { back.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
   EXPECT_TRUE(is_there(good, up)) << "the ring is as good as before";
-  // regression: pieces that were on their way down when the copy failed were emptied to where they had been for
-  down.assign(down.size(), 0xee);
-  for (int i = 0; i < 3; ++i) { rt().submit(good.copy_from(up)).wait(); }
+}
+
+// regression: a piece that was on its way down when its copy failed was emptied, once a copy up had used it, to where it had been for
+TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
+  test_program program{rt()};
+  held_word held{rt()};
+  bytes const up = pattern(6 * piece);
+  bytes down(6 * piece, 0xee);
+  device_buffer<std::uint8_t> const there{rt(), device, up};
+  ticket const holds = rt().submit(held.launch_of(program));
+  ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
+  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+  ticket const failing = rt().submit(there.copy_to(down), {.after = {holds}});
+  for (int i = 0; i < 20; ++i) { rt().pump(); }
+  held.release();
+  EXPECT_THAT(thrown<driver_error>([&] { failing.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
+  holds.wait();
+  rt().submit(there.copy_from(up)).wait();
   EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
-  EXPECT_TRUE(is_there(good, up));
+  EXPECT_TRUE(is_there(there, up));
 }
 
 // regression: a copy of which a piece was under way when the context could not be made current any more never ended
