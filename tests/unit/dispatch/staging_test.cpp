@@ -143,8 +143,8 @@ TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
 TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
   held_word held{rt()};
-  bytes const up = pattern(6 * piece);
-  bytes down(6 * piece, 0xee);
+  bytes const up = pattern(4 * ring);  // so much that it is still here when a piece has come round
+  bytes down(up.size(), 0xee);
   device_buffer<std::uint8_t> const there{rt(), device, up};
   ticket const holds = rt().submit(held.launch_of(program));
   ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
