@@ -34,6 +34,9 @@ constexpr std::uint32_t most_awaiting = 8;
 // What is further ahead than so many batches of its lane may take long: a stream waits for that, and keeps nothing.
 constexpr std::uint64_t soon = 2;
 constexpr std::chrono::seconds callables_wait_at_most{1};
+// A chain has one task at a time that could go. Where there are many, what they wait for goes on side by side as well, and to keep
+// them would keep what comes behind them.
+constexpr std::size_t most_kept = 4;
 }  // namespace
 
 bool device_queue::may_ever_await() const {
@@ -56,8 +59,21 @@ bool device_queue::may_await() {
     // One that cannot be updated is one in clusters.
     driving_.awaits = is_updatable(context, owner.table.kernels[driving_.kernels_seen].functions[index]);
   }
-  auto const most = std::min(most_awaiting, static_cast<unsigned>(info.multiprocessors) / multiprocessors_an_awaiter);
-  return *driving_.awaits && driving_.awaiting < most && context::live_contexts() == owner.devices_.size();
+  return *driving_.awaits && driving_.awaiting < most_awaiters() && context::live_contexts() == owner.devices_.size();
+}
+
+std::uint32_t device_queue::most_awaiters() const noexcept {
+  return std::min(most_awaiting, static_cast<unsigned>(info.multiprocessors) / multiprocessors_an_awaiter);
+}
+
+bool device_queue::worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits) {
+  kernel_pace const& pace = pace_of(of.kernel);
+  bool const could = driving_.awaits.value_or(false) && driving_.awaiting >= most_awaiters() && pace.nanoseconds() != 0 &&
+                     !pace.lasting() && driving_.ready.of(of.level).size() < most_kept;
+  if (!could || std::chrono::steady_clock::now() - driving_.awaiter_ended > awaiters_turn_over) { return false; }
+  return std::any_of(waits.begin(), waits.end(), [this](end_mark const& each) {
+    return each.device() != index && owner.queue(each.device()).page->number(each.lane()) < each.number();
+  });
 }
 
 bool device_queue::awaiters_have_left() {

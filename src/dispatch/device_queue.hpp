@@ -49,6 +49,8 @@ class device_queue {
   static constexpr std::size_t quantum = 64;
   // Multiprocessors for one awaiter at a time, see awaiting.cpp. The CPU devices of tests have few.
   static inline unsigned multiprocessors_an_awaiter = 16;
+  // Awaiters of which none has ended for longer wait for something that takes long. Tests are slower than GPUs.
+  static inline std::chrono::microseconds awaiters_turn_over{100};
   // Launches in flight that are not urgent; of those there are as many as their few lanes take.
   static constexpr std::size_t most_in_flight = 4096;
 
@@ -203,6 +205,10 @@ class device_queue {
   /// Which of them, if any, a batch of launches had better wait for itself, on the device.
   [[nodiscard]] end_mark to_await(std::vector<end_mark> const& waits, kernel_pace const& pace);
   [[nodiscard]] bool may_await();
+  [[nodiscard]] std::uint32_t most_awaiters() const noexcept;
+  /// Whether a task is to be kept until one of the batches that await has ended, as they do one after another just now, rather
+  /// than have its stream wait: a chain that is ahead of its devices stays so, and would be at the streams' pace from then on.
+  [[nodiscard]] bool worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits);
   /// What no kernel of the device may wait beside: for ever.
   [[nodiscard]] bool may_ever_await() const;
   /// Before a callable runs: nothing awaits from now on, and batches that do are let go by. @return whether they have.
@@ -281,6 +287,8 @@ class device_queue {
     std::size_t waiting = 0;           // tasks at hand at the start of the pass, about
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::uint32_t awaiting = 0;        // batches, staged or in flight, that wait for another device themselves
+    std::chrono::steady_clock::time_point awaiter_ended{};  // the last
+    bool waits_to_await = false;       // in this pass a task was kept until it may await
     std::optional<bool> awaits;        // whether any may: see may_await
     std::size_t kernels_seen = 0;      // of the table, by may_await
     std::chrono::steady_clock::time_point works_since{};  // a callable waits for awaiters to leave since; else 0

@@ -56,8 +56,13 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
 }
 
 bool device_queue::comes_back(context::lease const& held, std::function<bool()> const& stop) const {
+  if (driving_.awaiting == 0 || owner.single_threaded()) { return false; }
+  if (driving_.waits_to_await) {
+    for (int i = 0; i < looks_between; ++i) { base::pause(); }
+    return true;
+  }
   bool const has_more = backlog_.load(std::memory_order_relaxed);  // which only passes move on
-  if (driving_.awaiting == 0 || has_more || owner.single_threaded()) { return false; }
+  if (has_more) { return false; }
   auto const until = std::chrono::steady_clock::now() + a_hop_at_most;
   while (std::chrono::steady_clock::now() < until) {
     for (int i = 0; i < looks_between; ++i) {
@@ -73,6 +78,7 @@ bool device_queue::pass(drainer who, std::function<bool()> const& stop) {
   pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
   if (expects_waiter()) { expect_no_waiter(); }
+  driving_.waits_to_await = false;
   if (owner.is_poisoned()) {
     backlog_.store(false, std::memory_order_release);
     return false;
@@ -151,7 +157,10 @@ bool device_queue::retire() {
         driving_.in_flight -= done->count;
         if (lane_plan::level_of(each.index()) != 0) { driving_.urgent_in_flight -= done->count; }
         if (done->lasting) { --driving_.lasting; }
-        if (done->awaits) { --driving_.awaiting; }
+        if (done->awaits) {
+          --driving_.awaiting;
+          driving_.awaiter_ended = now;
+        }
         if (done->by != nullptr) { give_back(*done->by); }
       }
       if (any != 0) {

@@ -70,6 +70,11 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     driving_.ready.of(of.level).push_back(address);
     return;
   }
+  if (!alone && worth_awaiting_later(of, waits)) {
+    driving_.waits_to_await = true;
+    driving_.ready.of(of.level).push_back(address);
+    return;
+  }
   unsigned& filling = driving_.filling[of.level];
   unsigned lane_number = no_lane;
   if (!waits.empty()) {

@@ -33,6 +33,7 @@ class Awaiting : public guest_test {
     clear_injection();
     dispatch::own_kernels::on_cpu_devices = nullptr;
     dispatch::device_queue::multiprocessors_an_awaiter = shared_by_;
+    dispatch::device_queue::awaiters_turn_over = turn_over_;
   }
 
   /// A runtime whose kernels have been seen to run on both devices.
@@ -99,6 +100,7 @@ class Awaiting : public guest_test {
   }
   parallelism threads_{4};
   unsigned const shared_by_ = dispatch::device_queue::multiprocessors_an_awaiter;
+  std::chrono::microseconds const turn_over_ = dispatch::device_queue::awaiters_turn_over;
 };
 
 // requirement: no stream is told to wait where a batch can, and the order is kept
@@ -110,6 +112,53 @@ TEST_F(Awaiting, WhatIsBehindAnotherDeviceWaitsInItsBatch) {
   EXPECT_EQ(ships.value[0], value);
   EXPECT_EQ(ships.rt.counters(ships.rt.devices()[0]).failed + ships.rt.counters(ships.rt.devices()[1]).failed, 0u)
       << "a stream was told to wait";
+}
+
+// requirement: where as many await as may, and have ended one after another so far, the next is kept until one has: a chain that is
+// ahead of its devices would be at the pace of streams that wait, and so stay ahead
+TEST_F(Awaiting, WhatMayNotAwaitYetIsKeptWhileOthersTurnOver) {
+  constexpr unsigned tasks = 4;  // three more than may await
+  dispatch::device_queue::awaiters_turn_over = 60s;
+  fleet ships;
+  dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
+  std::uint32_t made = ships.value[0];
+  made = expected(made, chain(ships, 3, 0));  // one has awaited, and ended
+  inject("fail=cuStreamWaitValue64@1:CUDA_ERROR_NOT_SUPPORTED");
+  held_word head{ships.rt};
+  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
+  ASSERT_TRUE(eventually([&] { return head.started(); }));
+  std::vector<ticket> behind;
+  for (unsigned i = 0; i < tasks; ++i) {
+    behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
+  }
+  std::this_thread::sleep_for(5ms);
+  head.release();
+  for (ticket const& each : behind) {
+    EXPECT_NO_THROW(each.wait()) << "its stream was told to wait";
+    made = made * 3 + 1;
+  }
+  EXPECT_EQ(ships.value[0], made);
+}
+
+// requirement: and while none ends, not for long: what it waits for may take any time
+TEST_F(Awaiting, WhatMayNotAwaitIsNotKeptWhereNoneEnds) {
+  constexpr unsigned tasks = 4;
+  dispatch::device_queue::awaiters_turn_over = 1ms;
+  fleet ships;
+  dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
+  chain(ships, 3, 0);
+  held_word head{ships.rt};
+  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
+  ASSERT_TRUE(eventually([&] { return head.started(); }));
+  auto const batches = [&] { return ships.rt.counters(ships.rt.devices()[1]).batches; };
+  std::uint64_t const before = batches();
+  std::vector<ticket> behind;
+  for (unsigned i = 0; i < tasks; ++i) {
+    behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
+  }
+  EXPECT_TRUE(eventually([&] { return batches() == before + tasks; })) << "kept, with their predecessor launched long ago";
+  head.release();
+  for (ticket const& each : behind) { each.wait(); }
 }
 
 // requirement: nor is it lost where what was to wait is refused, its node, its awaiter or its graph, at whatever call
