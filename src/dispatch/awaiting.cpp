@@ -22,6 +22,7 @@
 // processes have there, and others in this one, is not known.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "dispatch/core.hpp"
 #include "dispatch/device_queue.hpp"
@@ -66,16 +67,6 @@ std::uint32_t device_queue::most_awaiters() const noexcept {
   return std::min(most_awaiting, static_cast<unsigned>(info.multiprocessors) / multiprocessors_an_awaiter);
 }
 
-bool device_queue::worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits) {
-  kernel_pace const& pace = pace_of(of.kernel);
-  bool const could = driving_.awaits.value_or(false) && driving_.awaiting >= most_awaiters() && pace.nanoseconds() != 0 &&
-                     !pace.lasting() && driving_.ready.of(of.level).size() < most_kept;
-  if (!could || std::chrono::steady_clock::now() - driving_.awaiter_ended > awaiters_turn_over) { return false; }
-  return std::any_of(waits.begin(), waits.end(), [this](end_mark const& each) {
-    return each.device() != index && owner.queue(each.device()).page->number(each.lane()) < each.number();
-  });
-}
-
 bool device_queue::awaiters_have_left() {
   driving_.awaits = false;
   if (driving_.awaiting == 0) { return true; }
@@ -84,14 +75,34 @@ bool device_queue::awaiters_have_left() {
   return now - driving_.works_since > callables_wait_at_most;
 }
 
-end_mark device_queue::to_await(std::vector<end_mark> const& waits, kernel_pace const& pace) {
-  if (pace.nanoseconds() == 0) { return {}; }  // nobody has seen it run, and behind an awaiter it cannot be measured
+end_mark device_queue::near_by(std::vector<end_mark> const& waits) const noexcept {
   for (end_mark const each : waits) {
     if (each.device() == index) { continue; }
     std::uint64_t const reached = owner.queue(each.device()).page->number(each.lane());
-    if (reached < each.number() && reached + soon >= each.number() && may_await()) { return each; }
+    if (reached < each.number() && reached + soon >= each.number()) { return each; }
   }
   return {};
+}
+
+end_mark device_queue::to_await(std::vector<end_mark> const& waits, kernel_pace const& pace) {
+  if (pace.nanoseconds() == 0) { return {}; }  // nobody has seen it run, and behind an awaiter it cannot be measured
+  end_mark const near = near_by(waits);
+  return near.launched() && may_await() ? near : end_mark{};
+}
+
+void device_queue::note_how_often() noexcept {
+  if (driving_.awaiting == 0) { return; }
+  auto const now = std::chrono::steady_clock::now();
+  driving_.passes_often = now - std::exchange(driving_.last_pass, now) < awaiters_turn_over / 5;
+}
+
+bool device_queue::worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits) {
+  // What is urgent goes as it can. With several to wait for, streams wait for the others all the same.
+  if (driving_.awaiting == 0 || of.level != 0 || waits.size() != 1 || !driving_.awaits.value_or(false)) { return false; }
+  if (driving_.awaiting < most_awaiters() || driving_.ready.of(0).size() >= most_kept) { return false; }
+  kernel_pace const& pace = pace_of(of.kernel);
+  bool const turn_over = std::chrono::steady_clock::now() - driving_.awaiter_ended < awaiters_turn_over;
+  return turn_over && driving_.passes_often && pace.nanoseconds() != 0 && !pace.lasting() && near_by(waits).launched();
 }
 
 CUresult device_queue::await(graph_template& by, end_mark what) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace flotilla::dispatch {
 
@@ -63,12 +64,12 @@ class kernel_pace {
     ask_again_in(1);
   }
 
-  /// A batch of it went out that the device fills in itself. So it is taken to be from then on, for while there are not
-  /// enough templates yet others are rewritten, and more in flight would want more templates.
-  void filled_by_device() noexcept {
-    if (by_device_) { return; }
-    by_device_ = true;
-    if (nanoseconds_ != 0) { shape_ = shape_for(nanoseconds_, true); }
+  /// Who fills in a batch of it that the device might. Once that was the device it is taken to be, for while there are not enough
+  /// templates yet others are rewritten, and more in flight would want more templates; until many in a row were rewritten.
+  void filled_in(bool by_device) noexcept {
+    rewritten_ = by_device ? 0 : rewritten_ + 1;
+    bool const now = by_device || (by_device_ && rewritten_ < many_rewritten);
+    if (std::exchange(by_device_, now) != now && nanoseconds_ != 0) { shape_ = shape_for(nanoseconds_, now); }
   }
 
   /// Asked once a batch: whether this one should be measured. To measure one costs the host some 7 us, which a batch of many tasks
@@ -135,6 +136,7 @@ class kernel_pace {
   static constexpr float around_batch = 4000;
   static constexpr float front_end = 200;
   static constexpr float front_end_of_many = 380;  // where there are several chains in a batch
+  static constexpr std::uint32_t many_rewritten = 64;
   static constexpr float overdue = 10;  // times what was expected
   static constexpr std::uint32_t most_counted = 16;    // tasks of a batch
   static constexpr std::uint32_t most_interval = 256;  // tasks that are counted
@@ -148,6 +150,7 @@ class kernel_pace {
   float nanoseconds_ = 0;  // 0: never seen
   float last_ = 0;
   bool by_device_ = false;
+  std::uint32_t rewritten_ = 0;  // in a row
   std::uint32_t doubtful_ = 0;  // measurements that said little, since fewer chains were tried
   std::uint32_t patience_ = 8;
   std::uint32_t interval_ = 1;

@@ -49,7 +49,7 @@ class device_queue {
   static constexpr std::size_t quantum = 64;
   // Multiprocessors for one awaiter at a time, see awaiting.cpp. The CPU devices of tests have few.
   static inline unsigned multiprocessors_an_awaiter = 16;
-  // Awaiters of which none has ended for longer wait for something that takes long. Tests are slower than GPUs.
+  // Awaiters of which none was seen to end for longer wait for something that takes long. Tests are slower than GPUs.
   static inline std::chrono::microseconds awaiters_turn_over{100};
   // Launches in flight that are not urgent; of those there are as many as their few lanes take.
   static constexpr std::size_t most_in_flight = 4096;
@@ -126,9 +126,11 @@ class device_queue {
 
  private:
   bool pass(drainer who, std::function<bool()> const& stop);
-  /// Where a batch waits for another device the next link of its chain is likely to come from there in a moment: waits
-  /// for that, rather than have another thread take the device over. @return whether something has come.
+  /// Where a batch waits for another device the next link of its chain is likely to come from there in a moment, or is kept here
+  /// until one that waits has ended: waits for that, rather than have another thread take the device over.
+  /// @return whether another pass has something to do.
   [[nodiscard]] bool comes_back(context::lease const& held, std::function<bool()> const& stop) const;
+  [[nodiscard]] bool some_batch_is_done() const;
   void look_at_pace();
   bool run_works(drainer who);
   /// Frees what nothing can use any more.
@@ -149,6 +151,8 @@ class device_queue {
   /// What is urgent is launched at once; the rest is left staged.
   bool take_inboxes();
   bool take_inboxes(urgency level);
+  /// Those that found no room, or are kept.
+  bool take_ready(urgency level);
   bool pull_any();
   /// How many more tasks for any device of that level could begin here now.
   [[nodiscard]] std::size_t any_room(urgency level) const noexcept;
@@ -206,8 +210,11 @@ class device_queue {
   [[nodiscard]] end_mark to_await(std::vector<end_mark> const& waits, kernel_pace const& pace);
   [[nodiscard]] bool may_await();
   [[nodiscard]] std::uint32_t most_awaiters() const noexcept;
+  /// The first of those that are of another device, not reached, and not far ahead; else not launched.
+  [[nodiscard]] end_mark near_by(std::vector<end_mark> const& waits) const noexcept;
   /// Whether a task is to be kept until one of the batches that await has ended, as they do one after another just now, rather
   /// than have its stream wait: a chain that is ahead of its devices stays so, and would be at the streams' pace from then on.
+  void note_how_often() noexcept;
   [[nodiscard]] bool worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits);
   /// What no kernel of the device may wait beside: for ever.
   [[nodiscard]] bool may_ever_await() const;
@@ -288,7 +295,9 @@ class device_queue {
     std::size_t lasting = 0;           // batches in flight whose kernels may take long
     std::uint32_t awaiting = 0;        // batches, staged or in flight, that wait for another device themselves
     std::chrono::steady_clock::time_point awaiter_ended{};  // the last
-    bool waits_to_await = false;       // in this pass a task was kept until it may await
+    std::chrono::steady_clock::time_point last_pass{};      // with batches that await
+    bool passes_often = false;         // some microseconds apart, as a task that is kept needs it
+    bool kept = false;                 // in this pass a task was, until it may await
     std::optional<bool> awaits;        // whether any may: see may_await
     std::size_t kernels_seen = 0;      // of the table, by may_await
     std::chrono::steady_clock::time_point works_since{};  // a callable waits for awaiters to leave since; else 0

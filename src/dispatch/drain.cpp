@@ -1,6 +1,7 @@
 // A pass: how the holder of a lease empties what waits for its device.
 #include <bit>
 #include <span>
+#include <utility>
 
 #include <flotilla/error.hpp>
 
@@ -41,8 +42,10 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
   try {
     context::current_scope const scope{held};
     auto const begun = std::chrono::steady_clock::now();
-    while (pass(who, stop) || comes_back(held, stop)) {
-      moved = true;
+    while (true) {
+      bool const did = pass(who, stop);
+      moved = moved || did;
+      if (!did && !comes_back(held, stop)) { break; }
       auto const since = std::chrono::steady_clock::now() - begun;
       if (held.wanted() || (stop && stop()) || since > drain_alone_at_most) { break; }
       if (since > drain_at_most && (!staging_.empty() || owner.something_else(*this))) { break; }
@@ -57,19 +60,24 @@ bool device_queue::drain(context::lease& held, drainer who, std::function<bool()
 
 bool device_queue::comes_back(context::lease const& held, std::function<bool()> const& stop) const {
   if (driving_.awaiting == 0 || owner.single_threaded()) { return false; }
-  if (driving_.waits_to_await) {
-    for (int i = 0; i < looks_between; ++i) { base::pause(); }
-    return true;
-  }
+  bool const kept = driving_.kept;
   bool const has_more = backlog_.load(std::memory_order_relaxed);  // which only passes move on
-  if (has_more) { return false; }
+  if (has_more && !kept) { return false; }
   auto const until = std::chrono::steady_clock::now() + a_hop_at_most;
   while (std::chrono::steady_clock::now() < until) {
     for (int i = 0; i < looks_between; ++i) {
       if (pending_.load(std::memory_order_relaxed)) { return true; }
       base::pause();
     }
+    if (kept && some_batch_is_done()) { return true; }
     if (held.wanted() || (stop && stop()) || owner.something_else(*this)) { return false; }
+  }
+  return false;
+}
+
+bool device_queue::some_batch_is_done() const {
+  for (std::uint64_t left = driving_.busy; left != 0; left &= left - 1) {
+    if (driving_.lanes[static_cast<unsigned>(std::countr_zero(left))]->done() != nullptr) { return true; }
   }
   return false;
 }
@@ -78,13 +86,15 @@ bool device_queue::pass(drainer who, std::function<bool()> const& stop) {
   pending_.store(false, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
   if (expects_waiter()) { expect_no_waiter(); }
-  driving_.waits_to_await = false;
+  bool const kept = std::exchange(driving_.kept, false);
+  note_how_often();
   if (owner.is_poisoned()) {
     backlog_.store(false, std::memory_order_release);
     return false;
   }
   bool moved = retire();
   look_at_pace();
+  if (kept) { moved = take_ready(0) || moved; }  // before what came back since, or other chains would go first for ever
   moved = take_requeued() || moved;
   moved = take_inboxes() || moved;
   moved = pull_any() || moved;

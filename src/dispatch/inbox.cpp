@@ -47,6 +47,7 @@ inbox& thread_inboxes::find(std::uint64_t core, std::size_t wanted, std::size_t 
   // Few runtimes a thread, and mostly one of the last: a search of a short vector, latest first.
   auto of = std::find_if(self.cores_.rbegin(), self.cores_.rend(), [core](of_core const& each) { return each.core == core; });
   if (of == self.cores_.rend()) {
+    last_ = {};
     self.forget_dead_cores();
     self.cores_.push_back({core, {}});
     of = self.cores_.rbegin();

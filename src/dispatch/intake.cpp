@@ -59,10 +59,9 @@ bool device_queue::take_inboxes() {
   return take_inboxes(0) || moved;
 }
 
-bool device_queue::take_inboxes(urgency level) {
+bool device_queue::take_ready(urgency level) {
   bool moved = false;
   auto& ready = driving_.ready.of(level);
-  // Those that found no room come first, or later ones would overtake them for ever.
   for (std::size_t left = ready.size(); left > 0 && may_launch(level); --left) {
     slot_address const next = ready.take_front();
     std::size_t const before = ready.size();
@@ -70,6 +69,12 @@ bool device_queue::take_inboxes(urgency level) {
     if (ready.size() > before) { break; }  // still none
     moved = true;
   }
+  return moved;
+}
+
+bool device_queue::take_inboxes(urgency level) {
+  // Those that found no room come first, or later ones would overtake them for ever.
+  bool moved = take_ready(level);
   auto const boxes = driving_.own_view.of(level);
   bool orphans = false;
   for (std::size_t i = 0; i < boxes.size() && room(level); ++i) {

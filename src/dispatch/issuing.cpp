@@ -105,7 +105,7 @@ std::size_t device_queue::launch_piece(lane& on, std::span<slot_address const> t
     refused = true;
     return 1;
   }
-  if (by->updated()) { pace_of(of.kernel).filled_by_device(); }
+  if (of.kernel != launch_stage::no_kernel && size >= updated_templates::fewest_nodes) { pace_of(of.kernel).filled_in(by->updated()); }
   std::vector<refusal> bad;  // not scratch: who is launched singly may have others launched
   std::array<lane::batch*, template_pool::most_marks> parts;
   for (std::uint32_t i = 0; i < by->marks(); ++i) { parts[i] = &on.begin(); }

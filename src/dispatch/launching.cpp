@@ -71,7 +71,7 @@ void device_queue::start_launch(slot_address address, std::vector<end_mark> cons
     return;
   }
   if (!alone && worth_awaiting_later(of, waits)) {
-    driving_.waits_to_await = true;
+    driving_.kept = true;
     driving_.ready.of(of.level).push_back(address);
     return;
   }

@@ -46,6 +46,7 @@ bool staging::empty_pieces(std::function<bool()> const& stop) {
     auto const of = std::find_if(copies_.begin(), copies_.end(), [&](copy const& c) { return c.task == each.task; });
     if (each.to == nullptr || of == copies_.end() || of->why != nullptr) {
       each.busy = false;
+      each.to = nullptr;
       continue;
     }
     std::size_t const from = each.copied_out;
@@ -108,6 +109,9 @@ bool staging::issue_piece(std::function<bool()> const& stop) {
   through->bytes = bytes;
   through->copied_out = 0;
   through->task = next->task;
+  // Where the host is to have it: of a copy down, whose end only this class can say. Never what an earlier copy left here: slots,
+  // and so tasks, come round.
+  through->to = up ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
   next->issued += bytes;
   if (up && next->issued == next->what.bytes) {
     // All of it is on the stream: from here on the lane's number says when it is done.
@@ -115,8 +119,6 @@ bool staging::issue_piece(std::function<bool()> const& stop) {
     copies_.erase(next);
     return true;
   }
-  // Not so the other way: the end is when the host has the bytes, which only this class can say.
-  through->to = up ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued - bytes);
   unnumbered_ = &on;
   return true;
 }

@@ -24,8 +24,8 @@ class lane;
 
 /// A driver call that copies pageable memory copies it before it returns, and would hold the lease for all
 /// of it: 1 GiB is some 100 ms. Here the holder copies a piece into, or out of, a ring of pinned memory
-/// in each pass, and drains in between: the copy of a piece is one call of the driver and its number the next, and between
-/// them passes whoever needs the device. Who needs it as a copy is due goes before that; not before the next one, too, or in
+/// in each pass, and drains in between: the copy of a piece is one call of the driver and its number the next (but for the
+/// last piece of a copy up), and between them passes whoever needs the device. Who needs it as a copy is due goes before that; not before the next one, too, or in
 /// a flood nothing would be copied.
 ///
 /// Only the holder of the device's lease, its context current.

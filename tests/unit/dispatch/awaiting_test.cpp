@@ -51,13 +51,26 @@ class Awaiting : public guest_test {
     }
     /// A task of device 1 that is launched, behind one of device 0 that `head` holds: it awaits.
     ticket launched_behind(held_word const& head) {
-      ticket const held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
+      std::vector<ticket> made;
+      static_cast<void>(held_behind(head, made));
+      return std::move(made.back());
+    }
+    /// The same, added to `behind`. @return what it is behind.
+    ticket held_behind(held_word const& head, std::vector<ticket>& behind) {
+      ticket held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
       EXPECT_TRUE(eventually([&] { return head.started(); }));
       auto const batches = [this] { return rt.counters(rt.devices()[1]).batches; };
       std::uint64_t const before = batches();
-      ticket made = rt.submit(step(1), {.device = device_ordinal{1}, .after = {held}});
+      behind.push_back(rt.submit(step(1), {.device = device_ordinal{1}, .after = {held}}));
       EXPECT_TRUE(eventually([&] { return batches() > before; }));
-      return made;
+      return held;
+    }
+    /// And it ends.
+    void one_awaits() {
+      held_word head{rt};
+      ticket const made = launched_behind(head);
+      head.release();
+      rt.wait_idle();
     }
     launch step(std::uint32_t link) { return program.step.on({1}, {1})(value.data(), 3u, link); }
   };
@@ -121,14 +134,13 @@ TEST_F(Awaiting, WhatMayNotAwaitYetIsKeptWhileOthersTurnOver) {
   dispatch::device_queue::awaiters_turn_over = 60s;
   fleet ships;
   dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
+  ships.one_awaits();
   std::uint32_t made = ships.value[0];
-  made = expected(made, chain(ships, 3, 0));  // one has awaited, and ended
   inject("fail=cuStreamWaitValue64@1:CUDA_ERROR_NOT_SUPPORTED");
   held_word head{ships.rt};
-  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
-  ASSERT_TRUE(eventually([&] { return head.started(); }));
   std::vector<ticket> behind;
-  for (unsigned i = 0; i < tasks; ++i) {
+  ticket const held = ships.held_behind(head, behind);
+  for (unsigned i = 1; i < tasks; ++i) {
     behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
   }
   std::this_thread::sleep_for(5ms);
@@ -146,14 +158,13 @@ TEST_F(Awaiting, WhatMayNotAwaitIsNotKeptWhereNoneEnds) {
   dispatch::device_queue::awaiters_turn_over = 1ms;
   fleet ships;
   dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
-  chain(ships, 3, 0);
+  ships.one_awaits();
   held_word head{ships.rt};
-  ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{0}});
-  ASSERT_TRUE(eventually([&] { return head.started(); }));
   auto const batches = [&] { return ships.rt.counters(ships.rt.devices()[1]).batches; };
   std::uint64_t const before = batches();
   std::vector<ticket> behind;
-  for (unsigned i = 0; i < tasks; ++i) {
+  ticket const held = ships.held_behind(head, behind);
+  for (unsigned i = 1; i < tasks; ++i) {
     behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
   }
   EXPECT_TRUE(eventually([&] { return batches() == before + tasks; })) << "kept, with their predecessor launched long ago";

@@ -91,9 +91,15 @@ TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
 // requirement: whoever fills it in, what is believed of its time makes the rest of the shape, and later news too
 TEST(KernelPace, WhatTheDeviceFillsInStaysSo) {
   kernel_pace pace;
-  pace.filled_by_device();
+  pace.filled_in(true);
   EXPECT_EQ(pace.shape().most, 1u) << "nobody has seen it run";
   pace.note(nanoseconds{4000 + 64 * 500}, 64, 1);
+  EXPECT_EQ(pace.shape().batches, 1u);
+  for (int i = 0; i < 1000; ++i) { pace.filled_in(i % 20 == 0); }
+  EXPECT_EQ(pace.shape().batches, 1u) << "some are rewritten until there are templates enough";
+  for (int i = 0; i < 100; ++i) { pace.filled_in(false); }
+  EXPECT_EQ(pace.shape().batches, 2u) << "the device does not any more";
+  pace.filled_in(true);
   EXPECT_EQ(pace.shape().batches, 1u);
   pace.note_open(nanoseconds{50'000'000}, 64, 0);
   EXPECT_EQ(pace.shape().batches, shape_for(pace.nanoseconds()).batches) << "long ones as ever";

@@ -159,6 +159,30 @@ TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
   EXPECT_TRUE(is_there(there, up));
 }
 
+// regression: the same where the copy up has only one piece, whose end nobody looks for: then the next copy in its slot was taken for it
+TEST_F(Staging, TakesNoCopyForAnotherThatHadItsSlot) {
+  test_program program{rt()};
+  held_word held{rt()};
+  bytes const large = pattern(6 * piece), small = pattern(piece, 7);
+  bytes down(large.size(), 0xee);
+  device_buffer<std::uint8_t> const there{rt(), device, large}, other{rt(), device, small.size()};
+  ticket const holds = rt().submit(held.launch_of(program));
+  ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
+  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+  ticket const failing = rt().submit(there.copy_to(down), {.after = {holds}});
+  for (int i = 0; i < 20; ++i) { rt().pump(); }
+  held.release();
+  EXPECT_THROW(failing.wait(), driver_error);
+  holds.wait();
+  for (int round = 0; round < 8; ++round) {
+    rt().submit(other.copy_from(small)).wait();
+    rt().submit(program.nothing.on({1}, {1})()).wait();
+    EXPECT_TRUE(is_there(other, small)) << round;
+  }
+  EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
+  EXPECT_TRUE(is_there(there, large));
+}
+
 // regression: a copy of which a piece was under way when the context could not be made current any more never ended
 TEST_F(Staging, EndsWhatIsUnderWayWhereTheContextIsLost) {
   for (bool const down : {false, true}) {
