@@ -100,9 +100,8 @@ bool device_queue::worth_awaiting_later(slot const& of, std::vector<end_mark> co
   // What is urgent goes as it can. With several to wait for, streams wait for the others all the same.
   if (driving_.awaiting == 0 || of.level != 0 || waits.size() != 1 || !driving_.awaits.value_or(false)) { return false; }
   if (driving_.awaiting < most_awaiters() || driving_.ready.of(0).size() >= most_kept) { return false; }
-  kernel_pace const& pace = pace_of(of.kernel);
   bool const turn_over = std::chrono::steady_clock::now() - driving_.awaiter_ended < awaiters_turn_over;
-  return turn_over && driving_.passes_often && pace.nanoseconds() != 0 && !pace.lasting() && near_by(waits).launched();
+  return turn_over && driving_.passes_often && pace_of(of.kernel).nanoseconds() != 0 && near_by(waits).launched();
 }
 
 CUresult device_queue::await(graph_template& by, end_mark what) {
