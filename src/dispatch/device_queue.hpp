@@ -213,9 +213,10 @@ class device_queue {
   [[nodiscard]] std::uint32_t most_awaiters() const noexcept;
   /// The first of those that are of another device, not reached, and not far ahead; else not launched.
   [[nodiscard]] end_mark near_by(std::vector<end_mark> const& waits) const noexcept;
+  /// At the start of a pass: how long ago the last was.
+  void note_how_often() noexcept;
   /// Whether a task is to be kept until one of the batches that await has ended, as they do one after another just now, rather
   /// than have its stream wait: a chain that is ahead of its devices stays so, and would be at the streams' pace from then on.
-  void note_how_often() noexcept;
   [[nodiscard]] bool worth_awaiting_later(slot const& of, std::vector<end_mark> const& waits);
   /// What no kernel of the device may wait beside: for ever.
   [[nodiscard]] bool may_ever_await() const;

@@ -50,6 +50,18 @@ class Staging : public guest_test {
     rt().submit(buffer.copy_to(back)).wait();
     return back == expected;
   }
+  /// At its second piece, with its first under way.
+  void fail_a_copy_down(test_program& program, device_buffer<std::uint8_t> const& from, bytes& to) {
+    held_word held{rt()};
+    ticket const holds = rt().submit(held.launch_of(program));
+    ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
+    inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+    ticket const failing = rt().submit(from.copy_to(to), {.after = {holds}});
+    for (int i = 0; i < 20; ++i) { rt().pump(); }
+    held.release();
+    EXPECT_THAT(thrown<driver_error>([&] { failing.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
+    holds.wait();
+  }
 
  private:
   std::optional<runtime> rt_;
@@ -142,18 +154,10 @@ TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
 // regression: a piece that was on its way down when its copy failed was emptied, once a copy up had used it, to where it had been for
 TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
-  held_word held{rt()};
   bytes const up = pattern(4 * ring);  // so much that it is still here when a piece has come round
   bytes down(up.size(), 0xee);
   device_buffer<std::uint8_t> const there{rt(), device, up};
-  ticket const holds = rt().submit(held.launch_of(program));
-  ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
-  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
-  ticket const failing = rt().submit(there.copy_to(down), {.after = {holds}});
-  for (int i = 0; i < 20; ++i) { rt().pump(); }
-  held.release();
-  EXPECT_THAT(thrown<driver_error>([&] { failing.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
-  holds.wait();
+  fail_a_copy_down(program, there, down);
   rt().submit(there.copy_from(up)).wait();
   EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
   EXPECT_TRUE(is_there(there, up));
@@ -162,18 +166,10 @@ TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
 // regression: the same where the copy up has only one piece, whose end nobody looks for: then the next copy in its slot was taken for it
 TEST_F(Staging, TakesNoCopyForAnotherThatHadItsSlot) {
   test_program program{rt()};
-  held_word held{rt()};
   bytes const large = pattern(6 * piece), small = pattern(piece, 7);
   bytes down(large.size(), 0xee);
   device_buffer<std::uint8_t> const there{rt(), device, large}, other{rt(), device, small.size()};
-  ticket const holds = rt().submit(held.launch_of(program));
-  ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
-  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
-  ticket const failing = rt().submit(there.copy_to(down), {.after = {holds}});
-  for (int i = 0; i < 20; ++i) { rt().pump(); }
-  held.release();
-  EXPECT_THROW(failing.wait(), driver_error);
-  holds.wait();
+  fail_a_copy_down(program, there, down);
   for (int round = 0; round < 8; ++round) {
     rt().submit(other.copy_from(small)).wait();
     rt().submit(program.nothing.on({1}, {1})()).wait();
