@@ -4,37 +4,37 @@
 # Compiles the kernels in the files for GPUs and for CPU devices, and embeds both into TARGET (a
 # library or a program of yours) as one image:
 #
-#   #include "<name>.hpp"                  // says: extern const flotilla::image <name>;
+#   #include "<name>.hpp"                  // declares: extern const flotilla::image <name>;
 #
-# The build writes that header, and puts it on the include path of TARGET and of who links TARGET.
-# `name` is TARGET_kernels unless given; a target with several images gives each its own. The files
-# of one call are compiled together, as one translation unit, so that names of helpers in them must
-# differ. Each needs `extern "C" __global__ void kernel(...)`; the language is described in
-# <flotilla/kernel_language.hpp>, which is included before the first line.
+# The build writes that header, and adds its folder to the include path of TARGET and of targets
+# that link TARGET. `name` is TARGET_kernels by default; a target with several images gives each its
+# own. The files of one call are compiled together, as one translation unit, so names of helpers in
+# them must differ. Each file needs `extern "C" __global__ void kernel(...)`.
+# <flotilla/kernel_language.hpp>, which is included before the first line, describes the language.
 #
-# Variables that matter, all optional:
+# Variables, all optional:
 #   FLOTILLA_GPU_KERNELS         OFF: no nvcc is needed, and the image has no code for GPUs
 #   FLOTILLA_NVCC                nvcc; else as flotilla_cuda.cmake finds it: FLOTILLA_CUDA, CUDACXX,
 #                                the path, /usr/local/cuda, NVIDIA's wheels
 #   FLOTILLA_CUDA_ARCHITECTURES  default 80;90;100. PTX is added for the last: later GPUs can run it
 #   FLOTILLA_NVCC_FLAGS, FLOTILLA_CPU_KERNEL_FLAGS   more flags of either compiler
-#   FLOTILLA_SANITIZE            sanitizers of the build: code for CPU devices gets them, too
+#   FLOTILLA_SANITIZE            sanitizers of the build, which code for CPU devices uses, too
 #
-# To be called in TARGET's own folder.
+# Call it in TARGET's own folder.
 include_guard(GLOBAL)
 cmake_policy(PUSH)
-# A user's project may have asked for older ones; CMP0116 is about depfiles.
+# A user's project may have requested older policies; CMP0116 is about depfiles.
 cmake_policy(VERSION 3.20...3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake")
 
-# The folder of flotilla/*.hpp: beside ours in the source tree, some levels up when installed.
+# The folder of flotilla/*.hpp: next to this one in the source tree, some levels up when installed.
 function(_flotilla_kernels_include result)
   set(dir "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  while(NOT EXISTS "${dir}/include/flotilla/cpu_image.hpp")
+  while(NOT EXISTS "${dir}/include/flotilla/kernel_language/image_abi.hpp")
     cmake_path(GET dir PARENT_PATH parent)
     if(parent STREQUAL dir)
       message(FATAL_ERROR
-        "flotilla_add_kernels: no include/flotilla above ${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+        "flotilla_add_kernels: no folder above ${CMAKE_CURRENT_FUNCTION_LIST_DIR} has include/flotilla")
     endif()
     set(dir "${parent}")
   endwhile()
@@ -43,20 +43,20 @@ endfunction()
 
 function(flotilla_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "FILES;DEFINITIONS;INCLUDE_DIRECTORIES")
-  set(files ${arg_UNPARSED_ARGUMENTS} ${arg_FILES})  # FILES may be written out
+  set(files ${arg_UNPARSED_ARGUMENTS} ${arg_FILES})  # the keyword FILES is optional
   if(NOT TARGET ${target})
-    message(FATAL_ERROR "flotilla_add_kernels: there is no target ${target}")
+    message(FATAL_ERROR "flotilla_add_kernels: there is no target ${target}; define it first")
   endif()
   if(NOT files)
-    message(FATAL_ERROR "flotilla_add_kernels(${target}): no files")
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): needs at least one .cu file")
   endif()
   set(name "${arg_NAME}")
   if(NOT name)
     set(name "${target}_kernels")
   endif()
   if(NOT name MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
-    message(FATAL_ERROR "flotilla_add_kernels(${target}): \"${name}\" is no name for a variable; "
-            "give one by NAME")
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): the image's name must be a C++ "
+            "identifier, but is \"${name}\"; set it with NAME")
   endif()
 
   set(work "${CMAKE_CURRENT_BINARY_DIR}/flotilla_kernels/${name}")
@@ -96,18 +96,18 @@ function(flotilla_add_kernels target)
   target_compile_features(${target} PRIVATE cxx_std_20)
 endfunction()
 
-# work/cpu.so: a shared object that the CPU driver loads. Linked with nothing of flotilla.
+# work/cpu.so: a shared object that the CPU driver loads. It links nothing of flotilla.
 function(_flotilla_cpu_image work common sources)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
   separate_arguments(user_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
   set(flags ${user_flags} -std=c++20 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE
       -O3 -fno-lto -fno-exceptions -fno-rtti
       -fno-math-errno        # a GPU has no errno
-      -fno-strict-aliasing   # kernels look at memory through vector types
-      # In a kernel these are the device's.
+      -fno-strict-aliasing   # kernels access memory through vector types
+      # In a kernel these act on the device.
       -fno-builtin-printf -fno-builtin-malloc -fno-builtin-free)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A unique symbol would be shared between copies of the image; and a kernel's operator new may
+    # A unique symbol would be shared between copies of the image. A kernel's operator new may
     # return null.
     list(APPEND flags -fno-gnu-unique -fcheck-new)
   endif()
@@ -117,7 +117,7 @@ function(_flotilla_cpu_image work common sources)
   endif()
   list(APPEND flags ${FLOTILLA_CPU_KERNEL_FLAGS})
 
-  # Not -E -MD: the compile below says what it depends on, which is the same.
+  # Not -E -MD, because the compilation below writes the same dependencies.
   add_custom_command(
     OUTPUT "${work}/cpu.so"
     DEPFILE "${work}/cpu.d"
@@ -138,7 +138,7 @@ endfunction()
 # work/gpu.fatbin: code for each architecture, and PTX.
 function(_flotilla_gpu_image work common sources)
   if(NOT FLOTILLA_NVCC)
-    flotilla_find_cuda()  # stops, and says what it tried, if there is none
+    flotilla_find_cuda()  # if there is none, stops with a list of what it tried
   endif()
   set(nvcc "${FLOTILLA_NVCC}")
 
@@ -166,13 +166,13 @@ function(_flotilla_gpu_image work common sources)
     VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# The bytes in the target, and the header that names them.
+# The bytes in the target, and the header that declares them.
 function(_flotilla_embed work target name parts)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
   file(CONFIGURE OUTPUT "${work}/include/${name}.hpp" @ONLY CONTENT [[
 #pragma once
 // Written by flotilla_add_kernels(@target@).
-#include <flotilla/image.hpp>
+#include <flotilla/kernel/image.hpp>
 
 /// The kernels of @target@, for GPUs and CPU devices.
 extern __attribute__((visibility("default"))) const flotilla::image @name@;
@@ -190,7 +190,7 @@ extern __attribute__((visibility("default"))) const flotilla::image @name@;
     VERBATIM)
   set_source_files_properties("${work}/${name}.cpp" PROPERTIES
     OBJECT_DEPENDS "${files}"
-    COMPILE_OPTIONS "-fno-lto"  # symbols made in assembler are not seen by link-time optimisation
+    COMPILE_OPTIONS "-fno-lto"  # link-time optimisation does not see symbols of assembler code
     SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${work}/${name}.cpp")
 endfunction()

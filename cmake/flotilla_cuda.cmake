@@ -1,14 +1,14 @@
 # Finds the CUDA toolkit, 13.0 or later: nvcc for GPU kernels, and the driver's headers.
-# Never enable_language(CUDA): that would look for a GPU runtime that nothing here needs.
+# Never enable_language(CUDA), which would look for a GPU runtime that nothing here needs.
 #
 # flotilla_find_cuda() sets, for every directory of the build:
 #   FLOTILLA_NVCC              the compiler; empty when FLOTILLA_GPU_KERNELS is OFF
 #   FLOTILLA_CUDA_INCLUDE_DIR  the folder of cuda.h and cudaTypedefs.h
 #
-# It takes FLOTILLA_CUDA (a folder, or `wheels`) if that is set; else the first toolkit that will do of
+# It uses FLOTILLA_CUDA (a folder, or `wheels`) if that is set; else the first suitable toolkit of
 # CUDACXX in the environment, nvcc on the path, /usr/local/cuda; else NVIDIA's wheels from PyPI.
 #
-# As a script it gets the toolkit ahead of time, so that configuring later needs no network:
+# As a script it downloads the toolkit, so that configuring later needs no network:
 #   cmake -D FLOTILLA_CUDA=wheels -P cmake/flotilla_cuda.cmake
 include_guard(GLOBAL)
 
@@ -21,13 +21,13 @@ if(NOT FLOTILLA_CUDA_WHEELS_DIR)
     set(FLOTILLA_CUDA_WHEELS_DIR "${own_tree}/build/cuda-wheels")
   endif()
 endif()
-set(FLOTILLA_CUDA_WHEELS_DIR "${FLOTILLA_CUDA_WHEELS_DIR}" CACHE PATH "Where the wheels are unpacked")
+set(FLOTILLA_CUDA_WHEELS_DIR "${FLOTILLA_CUDA_WHEELS_DIR}" CACHE PATH "Folder of the unpacked wheels")
 
 function(flotilla_find_cuda)
   if(NOT DEFINED FLOTILLA_GPU_KERNELS)
     set(FLOTILLA_GPU_KERNELS ON)
   endif()
-  # Once a configure run; again where an earlier caller did not need nvcc and this one does.
+  # Once in a configure run; again if an earlier caller did not need nvcc and this one does.
   get_property(found GLOBAL PROPERTY flotilla_cuda_found)
   if(found AND (FLOTILLA_NVCC OR NOT FLOTILLA_GPU_KERNELS))
     return()
@@ -54,7 +54,7 @@ function(flotilla_find_cuda)
       endif()
     endif()
     if(NOT root)
-      _flotilla_cuda_check("/usr/local/cuda" "the usual folder" root tried)
+      _flotilla_cuda_check("/usr/local/cuda" "the default folder" root tried)
     endif()
     if(NOT root)
       _flotilla_cuda_wheels(root tried)
@@ -63,7 +63,7 @@ function(flotilla_find_cuda)
   if(NOT root)
     list(JOIN tried "\n  " tried)
     message(FATAL_ERROR
-      "flotilla needs the CUDA toolkit 13.0 or later (no GPU and no driver), and none could be had.\n"
+      "flotilla needs the CUDA toolkit 13.0 or later (no GPU and no driver), but none was found.\n"
       "Tried:\n  ${tried}\n"
       "Install the toolkit, name its folder with FLOTILLA_CUDA, or let pip reach PyPI.")
   endif()
@@ -81,15 +81,15 @@ function(flotilla_find_cuda)
   set_property(GLOBAL PROPERTY flotilla_cuda_found ON)
 endfunction()
 
-# The toolkit's folder of a compiler, which may be a link, a bare name, or a script that calls the real one:
-# the compiler itself says where it is.
+# The toolkit's folder of a compiler. The compiler may be a link, a bare name, or a script that
+# calls the real one, so it is asked where the toolkit is.
 function(_flotilla_cuda_root_of nvcc result)
   execute_process(COMMAND "${nvcc}" --dryrun -x cu -c /dev/null
                   RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(status EQUAL 0 AND said MATCHES "TOP=([^\n]+)")
     file(REAL_PATH "${CMAKE_MATCH_1}" root)
   else()
-    set(root "${nvcc}")  # no toolkit's folder: the check names it
+    set(root "${nvcc}")  # no toolkit: the check's error names this path
   endif()
   set(${result} "${root}" PARENT_SCOPE)
 endfunction()
@@ -113,17 +113,17 @@ function(_flotilla_cuda_version include_dir result)
   set(${result} "${major}.${minor}" PARENT_SCOPE)
 endfunction()
 
-# Sets `root_out` if the toolkit in `candidate` will do, else appends to `tried_out` why it does not.
+# Sets `root_out` if the toolkit in `candidate` is suitable, else appends the reason to `tried_out`.
 function(_flotilla_cuda_check candidate origin root_out tried_out)
   _flotilla_cuda_include_dir("${candidate}" include_dir)
   if(NOT IS_DIRECTORY "${candidate}")
-    set(why "no toolkit there (no such folder)")
+    set(why "there is no such folder")
   elseif(NOT include_dir)
-    set(why "it has no cuda.h with cudaTypedefs.h")
+    set(why "it does not have cuda.h and cudaTypedefs.h")
   else()
     _flotilla_cuda_version("${include_dir}" version)
     if(version VERSION_LESS 13.0)
-      set(why "it is ${version}")
+      set(why "its version is ${version}")
     elseif(FLOTILLA_GPU_KERNELS)
       execute_process(COMMAND "${candidate}/bin/nvcc" --version
                       RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
@@ -139,7 +139,7 @@ function(_flotilla_cuda_check candidate origin root_out tried_out)
   endif()
 endfunction()
 
-# Installs the wheels with pip into a folder of their own: no Python environment is touched.
+# Installs the wheels with pip into a separate folder: no Python environment changes.
 function(_flotilla_cuda_wheels root_out tried_out)
   set(dir "${FLOTILLA_CUDA_WHEELS_DIR}")
   set(stamp "${dir}/complete.txt")
@@ -150,7 +150,7 @@ function(_flotilla_cuda_wheels root_out tried_out)
   endif()
   if(NOT have STREQUAL wanted)
     set(pip "")
-    foreach(python python3 /usr/bin/python3)  # the path's may be one without pip
+    foreach(python python3 /usr/bin/python3)  # the one on the path may have no pip
       execute_process(COMMAND ${python} -m pip --version
                       RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
       if(status EQUAL 0)
@@ -159,7 +159,7 @@ function(_flotilla_cuda_wheels root_out tried_out)
       endif()
     endforeach()
     if(NOT pip)
-      set(${tried_out} ${${tried_out}} "NVIDIA's wheels: no python3 with pip here" PARENT_SCOPE)
+      set(${tried_out} ${${tried_out}} "NVIDIA's wheels: there is no python3 with pip" PARENT_SCOPE)
       return()
     endif()
     message(STATUS "Getting the CUDA toolkit's wheels (about 100 MB) into ${dir}")
@@ -171,12 +171,12 @@ function(_flotilla_cuda_wheels root_out tried_out)
       RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT status EQUAL 0)
       string(REPLACE ";" "," output "${output}")
-      string(REGEX MATCHALL "(ERROR|Could not)[^\n]*" reasons "${output}")  # not each retry
+      string(REGEX MATCHALL "(ERROR|Could not)[^\n]*" reasons "${output}")  # leaves out the retries
       list(JOIN reasons "\n    " reasons)
       set(${tried_out} ${${tried_out}} "NVIDIA's wheels with pip:\n    ${reasons}" PARENT_SCOPE)
       return()
     endif()
-    file(WRITE "${stamp}" "${wanted}")  # last: a half-made folder is never taken for a whole one
+    file(WRITE "${stamp}" "${wanted}")  # last, so that an incomplete folder is never used
   endif()
   _flotilla_cuda_check("${dir}/nvidia/cu13" "NVIDIA's wheels" ${root_out} ${tried_out})
   set(${root_out} "${${root_out}}" PARENT_SCOPE)

@@ -1,4 +1,4 @@
-# What every target of ours is compiled with. Nothing of this is exported to users.
+# Compiler options of every target of this project. None is exported to users.
 
 # flotilla_target(TARGET): warnings (errors on request), C++20, hidden symbols.
 function(flotilla_target target)
@@ -6,7 +6,7 @@ function(flotilla_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
                          $<$<BOOL:${FLOTILLA_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Sees overlaps in std::string's operator+ that cannot be (GCC bug 105651).
+    # Warns of overlaps in std::string's operator+ that are impossible (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
   target_compile_definitions(${target} PRIVATE FLOTILLA_BUILD_TYPE="$<CONFIG>")
@@ -15,15 +15,16 @@ function(flotilla_target target)
     VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# Sanitizers concern the whole build: a program and the libraries it loads must agree on them.
+# Sanitizers apply to the whole build, because a program and its libraries must use the same ones.
 if(FLOTILLA_SANITIZE)
   list(JOIN FLOTILLA_SANITIZE "," sanitizers)
-  # An undefined operation must fail a test, not only print.
+  # Undefined behaviour must fail a test, not only print.
   add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${sanitizers})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND "thread" IN_LIST FLOTILLA_SANITIZE)
-    # g++ warns of every std::atomic_thread_fence, which TSan does not model. Ours order flags that decide who
-    # looks again (docs/dispatch.md, 3); data is handed over by acquire and release, which TSan does see.
+    # g++ warns of every std::atomic_thread_fence, which TSan does not model. Our fences order flags
+    # that decide which thread looks for work again (docs/dispatch/queue.md). Data is passed by
+    # acquire and release, which TSan models.
     add_compile_options(-Wno-tsan)
   endif()
 endif()

@@ -1,7 +1,7 @@
-/// Kernels that do nothing, or next to nothing: what is left of a task is what dispatching it
-/// costs.
+/// Kernels that do nothing, or almost nothing, so that the cost of dispatching them can be
+/// measured.
 
 extern "C" __global__ void null_kernel() {}
 
-/// *where = value. The least that can be observed.
-extern "C" __global__ void store(int* where, int value) { *where = value; }
+/// *address = value: the smallest observable effect.
+extern "C" __global__ void store(int* address, int value) { *address = value; }

@@ -1,20 +1,21 @@
-/// c = alpha a b + beta c, all of them row by row without gaps: a is m x k, b is k x n, c is m x n.
+/// c = alpha a b + beta c. The matrices are dense and row-major: a is m x k, b is k x n, c is
+/// m x n.
 ///
-/// Blocks of exactly 16 x 16 threads; each makes 64 x 64 elements of c, each thread 4 x 4 of these,
-/// so a grid of (n / 64, m / 64) blocks, rounded up. Both compilers keep the 4 x 4 sums in
-/// registers.
+/// Launch blocks of exactly 16 x 16 threads in a grid of (n / 64, m / 64) blocks, rounded up. A
+/// block computes 64 x 64 elements of c, a thread 4 x 4 of these. Both compilers keep the 4 x 4
+/// sums in registers.
 namespace sgemm_tile {
-constexpr int side = 64;     // of the tile of c that a block makes
-constexpr int depth = 16;    // how much of k is in shared memory at a time
-constexpr int threads = 16;  // along either side
+constexpr int side = 64;     // of the tile of c that a block computes
+constexpr int depth = 16;    // columns of a, and rows of b, in shared memory at a time
+constexpr int threads = 16;  // of a block, in x and in y
 constexpr int block = threads * threads;
-constexpr int own = side / threads;
+constexpr int per_thread = side / threads;
 }  // namespace sgemm_tile
 
 extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
     sgemm(int m, int n, int k, float alpha, float const* a, float const* b, float beta, float* c) {
   using namespace sgemm_tile;
-  // Transposed; the odd row length keeps shared memory's banks apart.
+  // Transposed. The odd row length avoids bank conflicts in shared memory.
   __shared__ float a_part[depth][side + 1];
   __shared__ float b_part[depth][side];
   int const x = static_cast<int>(threadIdx.x);
@@ -22,9 +23,9 @@ extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
   int const first_row = static_cast<int>(blockIdx.y) * side;
   int const first_column = static_cast<int>(blockIdx.x) * side;
 
-  float sums[own][own] = {};
+  float sums[per_thread][per_thread] = {};
   for (int start = 0; start < k; start += depth) {
-    // Neighbouring threads read neighbouring elements. What lies outside counts as zero.
+    // Adjacent threads read adjacent elements. Elements outside of the matrices count as zero.
     for (int i = y * threads + x; i < depth * side; i += threads * threads) {
       int const a_row = first_row + i / depth, a_column = start + i % depth;
       a_part[i % depth][i / depth] =
@@ -35,22 +36,22 @@ extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
     }
     __syncthreads();
     for (int z = 0; z < depth; ++z) {
-      for (int i = 0; i < own; ++i) {
-        for (int j = 0; j < own; ++j) {
+      for (int i = 0; i < per_thread; ++i) {
+        for (int j = 0; j < per_thread; ++j) {
           sums[i][j] += a_part[z][y + i * threads] * b_part[z][x + j * threads];
         }
       }
     }
-    __syncthreads();  // before the next parts overwrite these
+    __syncthreads();  // before the next parts overwrite these parts
   }
 
-  for (int i = 0; i < own; ++i) {
-    for (int j = 0; j < own; ++j) {
+  for (int i = 0; i < per_thread; ++i) {
+    for (int j = 0; j < per_thread; ++j) {
       int const row = first_row + y + i * threads, column = first_column + x + j * threads;
       if (row >= m || column >= n) { continue; }
-      float& to = c[static_cast<long long>(row) * n + column];
-      // With beta 0, c need not hold numbers.
-      to = beta == 0.0f ? alpha * sums[i][j] : alpha * sums[i][j] + beta * to;
+      float& element = c[static_cast<long long>(row) * n + column];
+      // If beta is 0, c may be uninitialized, so it must not be read.
+      element = beta == 0.0f ? alpha * sums[i][j] : alpha * sums[i][j] + beta * element;
     }
   }
 }

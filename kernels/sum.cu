@@ -1,6 +1,6 @@
-/// Adds data[0] ... data[count - 1] to *total, which the caller has cleared. Any grid; blocks of
-/// any whole number of warps, up to 1024 threads. The order of the additions, and so the last bits,
-/// may differ from run to run.
+/// Adds data[0] ... data[count - 1] to *total, which the caller has set to zero. Works with any
+/// grid and with blocks of whole warps, up to 1024 threads. The order of the additions, and with it
+/// the last bits of the result, may differ from run to run.
 extern "C" __global__ void __launch_bounds__(1024)
     sum(float const* data, unsigned long long count, float* total) {
   float mine = 0.0f;
@@ -11,18 +11,18 @@ extern "C" __global__ void __launch_bounds__(1024)
     mine += data[i];
   }
 
-  // Within each warp without memory, then the first warp adds up what the warps have.
+  // Each warp adds up its values by shuffles, then the first warp adds up the sums of the warps.
   unsigned const all_lanes = 0xffffffffu;
   for (int distance = warpSize / 2; distance > 0; distance /= 2) {
     mine += __shfl_down_sync(all_lanes, mine, distance);
   }
-  __shared__ float of_warp[32];
+  __shared__ float warp_sums[32];
   unsigned const lane = threadIdx.x % warpSize;
   unsigned const warp = threadIdx.x / warpSize;
-  if (lane == 0) { of_warp[warp] = mine; }
+  if (lane == 0) { warp_sums[warp] = mine; }
   __syncthreads();
   if (warp != 0) { return; }
-  mine = lane < blockDim.x / warpSize ? of_warp[lane] : 0.0f;
+  mine = lane < blockDim.x / warpSize ? warp_sums[lane] : 0.0f;
   for (int distance = warpSize / 2; distance > 0; distance /= 2) {
     mine += __shfl_down_sync(all_lanes, mine, distance);
   }

@@ -3,8 +3,8 @@ include(GoogleTest)
 # flotilla_add_test(NAME LABELS label SOURCES file… [KERNELS file.cu…] [LIBRARIES target…]
 #                   [ENVIRONMENT name=value…] [WHOLE] [TIMEOUT seconds])
 #
-# One program of GoogleTest cases. Each case is a CTest of its own; with WHOLE the program is one CTest,
-# for suites whose cases are many and short.
+# Adds a program of GoogleTest cases. Each case becomes a CTest. With WHOLE the program is one
+# CTest, for suites with many short cases.
 function(flotilla_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT;LABELS" "SOURCES;KERNELS;LIBRARIES;ENVIRONMENT")
   if(NOT arg_LABELS OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
@@ -28,7 +28,8 @@ function(flotilla_add_test name)
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
-  # Stress loads the machine by design: next to other tests it would make them late, and they it.
+  # Stress tests load the machine, so they run alone: otherwise other tests and they would delay
+  # each other.
   if(arg_LABELS MATCHES "stress|gpu")
     list(APPEND properties RUN_SERIAL ON)
   endif()
@@ -36,12 +37,12 @@ function(flotilla_add_test name)
     add_test(NAME ${name} COMMAND ${name})
     flotilla_whole_test_properties(${name} ${properties})
   else()
-    # Cases are asked for when CTest starts: the program need not run while building.
+    # CTest lists the cases when it starts, so that the program need not run during the build.
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES ${properties})
   endif()
 endfunction()
 
-# Skipped is what skipped all its cases, and only that: one failed case fails.
+# The CTest counts as skipped only if all its cases were skipped. One failed case fails it.
 function(flotilla_whole_test_properties name)
   set_tests_properties(${name} PROPERTIES ${ARGN}
     SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")

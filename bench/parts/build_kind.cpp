@@ -18,8 +18,7 @@ constexpr bool optimised = true;
 constexpr bool optimised = false;
 #endif
 
-// What the build was configured with, and what the compiler says, should flags have come another
-// way.
+// The compiler's macros show sanitizers that were enabled by flags instead of FLOTILLA_SANITIZE.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool instrumented = true;
 #elif defined(__has_feature)

@@ -1,16 +1,16 @@
 #pragma once
-// Which build of flotilla this is, and whether its times mean anything.
+// The build of flotilla, and whether its times are meaningful.
 
 #include <optional>
 #include <string>
 
 namespace flotilla::bench {
 
-/// CMake's name of the configuration, as "Release". The library is built by the same one: both are
-/// parts of one tree.
+/// CMake's name of the configuration, such as "Release". It is the library's as well: both are
+/// built in one tree.
 [[nodiscard]] std::string build_type();
 
-/// Why no times of this build may be reported; nothing: they may.
+/// Why times of this build may not be reported, or nothing if they may.
 [[nodiscard]] std::optional<std::string> why_not_measured();
 
 }  // namespace flotilla::bench

@@ -1,12 +1,12 @@
-#include "rig.hpp"
+#include "cached_fixture.hpp"
 
 namespace flotilla::bench {
 
-std::unique_ptr<rig>& kept_rig() {
-  static std::unique_ptr<rig> kept;
-  return kept;
+std::unique_ptr<cached_fixture>& fixture_cache() {
+  static std::unique_ptr<cached_fixture> cached;
+  return cached;
 }
 
-void drop_rig() { kept_rig().reset(); }
+void drop_fixture() { fixture_cache().reset(); }
 
 }  // namespace flotilla::bench

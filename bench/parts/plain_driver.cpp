@@ -15,29 +15,29 @@ using driver::check;
 
 constexpr char const* subject = "the control of a bench";
 
-/// Between two devices a producer moves once in so many launches: often enough that all of them are
-/// busy, so seldom that moving costs nothing beside launching.
-constexpr std::int64_t launches_a_visit = 32;
+/// A producer with several devices changes the device after so many launches: often enough to keep
+/// all devices busy, and rarely enough that changing costs little compared with launching.
+constexpr std::int64_t launches_per_visit = 32;
 
 }  // namespace
 
-plain_driver::plain_driver(shape const& wanted)
-    : made_as{wanted}, api_{machine().api}, producers{wanted.producers} {
+plain_driver::plain_driver(options const& wanted)
+    : created_with{wanted}, api_{machine().api}, producers{wanted.producers} {
   device_settings asked;
   asked.schedule = wanted.schedule;
   for (int i = 0; i < wanted.devices; ++i) {
-    contexts_.push_back(std::make_unique<context::floating_context>(
+    contexts_.push_back(std::make_unique<context::context_handle>(
         api_, machine().devices[static_cast<std::size_t>(i)], asked));
   }
-  make_posts();
-  for (int i = 0; i < wanted.producers; ++i) {  // first launches load and allocate
-    launch_all(i, launches_a_visit);
+  create_targets();
+  for (int i = 0; i < wanted.producers; ++i) {  // the first launches load and allocate
+    launch_all(i, launches_per_visit);
     synchronize_all(i);
   }
 }
 
-void plain_driver::make_posts() {
-  post const first{.context = contexts_[0]->handle()};
+void plain_driver::create_targets() {
+  launch_target const first{.context = contexts_[0]->handle()};
   push(first);
   void const* const code =
       api_->kind == device_kind::gpu ? flotilla_kernels.gpu : flotilla_kernels.cpu;
@@ -49,28 +49,29 @@ void plain_driver::make_posts() {
   check(api_->library_get_kernel(&spinning, library_, "spin"), "cuLibraryGetKernel", subject);
   pop();
 
-  posts_.resize(static_cast<std::size_t>(made_as.producers));
-  for (int i = 0; i < std::max(made_as.producers, made_as.devices); ++i) {
-    post made{.context = contexts_[static_cast<std::size_t>(i % made_as.devices)]->handle()};
-    push(made);
-    check(api_->kernel_get_function(&made.null, kernel), "cuKernelGetFunction", subject);
-    check(api_->func_load(made.null), "cuFuncLoad", subject);
-    check(api_->kernel_get_function(&made.spin, spinning), "cuKernelGetFunction", subject);
-    check(api_->func_load(made.spin), "cuFuncLoad", subject);
-    check(api_->stream_create(&made.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", subject);
-    check(api_->event_create(&made.event, CU_EVENT_DISABLE_TIMING), "cuEventCreate", subject);
+  targets_.resize(static_cast<std::size_t>(created_with.producers));
+  for (int i = 0; i < std::max(created_with.producers, created_with.devices); ++i) {
+    launch_target created{
+        .context = contexts_[static_cast<std::size_t>(i % created_with.devices)]->handle()};
+    push(created);
+    check(api_->kernel_get_function(&created.null, kernel), "cuKernelGetFunction", subject);
+    check(api_->func_load(created.null), "cuFuncLoad", subject);
+    check(api_->kernel_get_function(&created.spin, spinning), "cuKernelGetFunction", subject);
+    check(api_->func_load(created.spin), "cuFuncLoad", subject);
+    check(api_->stream_create(&created.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", subject);
+    check(api_->event_create(&created.event, CU_EVENT_DISABLE_TIMING), "cuEventCreate", subject);
     pop();
-    posts_[static_cast<std::size_t>(i % made_as.producers)].push_back(made);
+    targets_[static_cast<std::size_t>(i % created_with.producers)].push_back(created);
   }
 }
 
 plain_driver::~plain_driver() {
   if (library_ != nullptr) { api_->library_unload(library_); }
-  contexts_.clear();  // and with them their streams and events
+  contexts_.clear();  // also destroys their streams and events
 }
 
-void plain_driver::push(post const& where) const {
-  check(api_->ctx_push_current(where.context), "cuCtxPushCurrent", subject);
+void plain_driver::push(launch_target const& target) const {
+  check(api_->ctx_push_current(target.context), "cuCtxPushCurrent", subject);
 }
 
 void plain_driver::pop() const {
@@ -78,43 +79,43 @@ void plain_driver::pop() const {
   check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", subject);
 }
 
-void plain_driver::launch(post const& where) const {
-  check(api_->launch_kernel(where.null, 1, 1, 1, 32, 1, 1, 0, where.stream, nullptr, nullptr),
+void plain_driver::launch(launch_target const& target) const {
+  check(api_->launch_kernel(target.null, 1, 1, 1, 32, 1, 1, 0, target.stream, nullptr, nullptr),
         "cuLaunchKernel", subject);
 }
 
-void plain_driver::spin(post const& where, unsigned blocks, unsigned threads,
+void plain_driver::spin(launch_target const& target, unsigned blocks, unsigned threads,
                         unsigned long long nanoseconds) const {
   void* arguments[] = {&nanoseconds};
-  check(api_->launch_kernel(where.spin, blocks, 1, 1, threads, 1, 1, 0, where.stream, arguments,
+  check(api_->launch_kernel(target.spin, blocks, 1, 1, threads, 1, 1, 0, target.stream, arguments,
                             nullptr),
         "cuLaunchKernel", subject);
 }
 
-void plain_driver::record(post const& where) const {
-  check(api_->event_record(where.event, where.stream), "cuEventRecord", subject);
+void plain_driver::record(launch_target const& target) const {
+  check(api_->event_record(target.event, target.stream), "cuEventRecord", subject);
 }
 
-void plain_driver::synchronize(post const& where) const {
-  check(api_->stream_synchronize(where.stream), "cuStreamSynchronize", subject);
+void plain_driver::synchronize(launch_target const& target) const {
+  check(api_->stream_synchronize(target.stream), "cuStreamSynchronize", subject);
 }
 
 void plain_driver::launch_all(int producer, std::int64_t tasks) const {
-  std::vector<post> const& mine = posts(producer);
-  std::int64_t const visit = mine.size() == 1 ? tasks : launches_a_visit;
+  std::vector<launch_target> const& mine = targets(producer);
+  std::int64_t const visit = mine.size() == 1 ? tasks : launches_per_visit;
   std::size_t next = 0;
   while (tasks > 0) {
-    post const& where = mine[next++ % mine.size()];
-    std::int64_t const now = std::min(visit, tasks);
-    push(where);
-    for (std::int64_t i = 0; i < now; ++i) { launch(where); }
+    launch_target const& target = mine[next++ % mine.size()];
+    std::int64_t const count = std::min(visit, tasks);
+    push(target);
+    for (std::int64_t i = 0; i < count; ++i) { launch(target); }
     pop();
-    tasks -= now;
+    tasks -= count;
   }
 }
 
 void plain_driver::synchronize_all(int producer) const {
-  for (post const& each : posts(producer)) {
+  for (launch_target const& each : targets(producer)) {
     push(each);
     synchronize(each);
     pop();

@@ -1,6 +1,6 @@
 #pragma once
-// The control: the driver without flotilla, through the same table. Producers launch the empty
-// kernel into streams of their own; the context is theirs while they do.
+// A control: the driver without flotilla, through the same function table. Each producer launches
+// the empty kernel into its own streams, and pushes the context while it does.
 
 #include <cuda.h>
 
@@ -8,68 +8,70 @@
 #include <memory>
 #include <vector>
 
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
-#include "context/floating_context.hpp"
-#include "crew.hpp"
-#include "rig.hpp"
+#include "cached_fixture.hpp"
+#include "context/context_handle.hpp"
+#include "thread_team.hpp"
 
 namespace flotilla::bench {
 
-class plain_driver final : public rig {
+class plain_driver final : public cached_fixture {
  public:
-  struct shape {
+  struct options {
     int devices = 1;
     int producers = 1;
-    flotilla::schedule schedule = flotilla::schedule::automatic;
-    bool operator==(shape const&) const = default;
+    flotilla::wait_policy schedule = flotilla::wait_policy::automatic;
+    bool operator==(options const&) const = default;
   };
-  explicit plain_driver(shape const& wanted);
+  explicit plain_driver(options const& wanted);
   ~plain_driver() override;
 
   /// A stream of one producer on one device.
-  struct post {
+  struct launch_target {
     CUcontext context = nullptr;
     CUfunction null = nullptr;
     CUfunction spin = nullptr;
     CUstream stream = nullptr;
     CUevent event = nullptr;
   };
-  /// Those of `producer`: with no fewer producers than devices one post each, evenly spread; else
-  /// several each, so that every device is served.
-  [[nodiscard]] std::vector<post> const& posts(int producer) const {
-    return posts_[static_cast<std::size_t>(producer)];
+  /// The targets of `producer`. With at least as many producers as devices it has one target,
+  /// spread evenly over the devices; else several, so that every device is used.
+  [[nodiscard]] std::vector<launch_target> const& targets(int producer) const {
+    return targets_[static_cast<std::size_t>(producer)];
   }
 
-  void push(post const& where) const;
+  void push(launch_target const& target) const;
   void pop() const;
-  void launch(post const& where) const;  // the context must be current
-  /// Keeps `blocks` of `threads` threads busy for so long each; likewise.
-  void spin(post const& where, unsigned blocks, unsigned threads,
-            unsigned long long nanoseconds) const;
-  void record(post const& where) const;  // likewise
-  void synchronize(post const& where) const;
 
-  /// Launches `tasks` kernels on the producer's posts, as a loop written by hand would. Does not
+  // These need the target's context to be current.
+  void launch(launch_target const& target) const;
+  /// Launches a kernel that keeps `blocks` of `threads` threads busy for so long each.
+  void spin(launch_target const& target, unsigned blocks, unsigned threads,
+            unsigned long long nanoseconds) const;
+  void record(launch_target const& target) const;
+  void synchronize(launch_target const& target) const;
+
+  /// Launches `tasks` kernels on the producer's targets, as a loop written by hand would. Does not
   /// wait.
   void launch_all(int producer, std::int64_t tasks) const;
-  /// Waits until all of the producer's posts are idle.
+  /// Waits until all targets of the producer are idle.
   void synchronize_all(int producer) const;
 
   [[nodiscard]] driver::table const& api() const noexcept { return *api_; }
 
-  shape const made_as;
+  options const created_with;
 
  private:
-  void make_posts();
+  void create_targets();
 
   std::shared_ptr<driver::table const> api_;
-  std::vector<std::unique_ptr<context::floating_context>> contexts_;
+  std::vector<std::unique_ptr<context::context_handle>> contexts_;
   CUlibrary library_ = nullptr;
-  std::vector<std::vector<post>> posts_;
+  std::vector<std::vector<launch_target>> targets_;
 
  public:
-  crew producers;  // last: its threads use the above
+  thread_team producers;  // declared last, because its threads use the members above
 };
 
 }  // namespace flotilla::bench

@@ -1,4 +1,4 @@
-#include "fleet.hpp"
+#include "runtime_fixture.hpp"
 
 #include <flotilla_kernels.hpp>
 
@@ -8,38 +8,40 @@ namespace flotilla::bench {
 
 namespace {
 
-runtime_options options_of(fleet::shape const& wanted) {
-  runtime_options made{
-      .devices = wanted.where.empty() ? first_devices(wanted.devices) : wanted.where,
+runtime_options options_of(runtime_fixture::options const& wanted) {
+  runtime_options options{
+      .devices = wanted.device_spec.empty() ? first_devices(wanted.devices) : wanted.device_spec,
       .workers = wanted.workers};
-  if (wanted.schedule != schedule::automatic) { made.settings.all.schedule = wanted.schedule; }
-  return made;
+  if (wanted.schedule != wait_policy::automatic) {
+    options.settings.all.schedule = wanted.schedule;
+  }
+  return options;
 }
 
 }  // namespace
 
-fleet::fleet(shape const& wanted)
-    : made_as{wanted},
+runtime_fixture::runtime_fixture(options const& wanted)
+    : created_with{wanted},
       rt{options_of(wanted)},
       kernels{rt.load(flotilla_kernels)},
-      null{kernels.kernel<>("null_kernel").on({1}, {32})()},
+      null_launch{kernels.kernel<>("null_kernel").with_shape({1}, {32})()},
       producers{wanted.producers} {
-  // Each device and each producer once, untimed: first uses allocate.
+  // Run one task per producer and device, because first uses allocate.
   producers.run([this](int producer) {
-    for (int i = 0; i < made_as.devices; ++i) {
-      rt.submit(null, {.device = device_of(producer, i)}).wait();
-      rt.submit(null).wait();
+    for (int i = 0; i < created_with.devices; ++i) {
+      rt.submit(null_launch, {.device = device_of(producer, i)}).wait();
+      rt.submit(null_launch).wait();
     }
   });
 }
 
-device_counters fleet::counters() const {
+device_counters runtime_fixture::counters() const {
   device_counters sum;
   for (device const& each : rt.devices()) {
-    device_counters const of = rt.counters(each);
-    sum.tasks += of.tasks;
-    sum.batches += of.batches;
-    sum.migrations += of.migrations;
+    device_counters const counters = rt.counters(each);
+    sum.tasks += counters.tasks;
+    sum.batches += counters.batches;
+    sum.migrations += counters.migrations;
   }
   return sum;
 }

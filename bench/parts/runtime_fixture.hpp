@@ -1,41 +1,40 @@
 #pragma once
-// flotilla as the rows see it: a runtime, an empty kernel, and producers.
+// flotilla in a figure: a runtime, an empty kernel, and threads that submit.
 
 #include <cstdint>
 #include <string>
 
 #include <flotilla/flotilla.hpp>
 
-#include "crew.hpp"
-#include "rig.hpp"
+#include "cached_fixture.hpp"
+#include "thread_team.hpp"
 
 namespace flotilla::bench {
 
-class fleet final : public rig {
+class runtime_fixture final : public cached_fixture {
  public:
-  struct shape {
+  struct options {
     int devices = 1;
     int workers = 1;
     int producers = 1;
-    flotilla::schedule schedule = flotilla::schedule::automatic;
-    std::string where{};  // as runtime_options::devices; empty: the first `devices` of the machine
-    bool operator==(shape const&) const = default;
+    flotilla::wait_policy schedule = flotilla::wait_policy::automatic;
+    std::string device_spec{};  // empty: the first `devices` of the machine
+    bool operator==(options const&) const = default;
   };
-  explicit fleet(shape const& wanted);
+  explicit runtime_fixture(options const& wanted);
 
-  /// Where the i-th task of a producer goes when it names its device: producers begin at different
-  /// ones.
+  /// The device of a producer's i-th task, in turn. Producers begin at different devices.
   [[nodiscard]] device_ordinal device_of(int producer, std::int64_t i) const noexcept {
-    return device_ordinal{static_cast<unsigned>((producer + i) % made_as.devices)};
+    return device_ordinal{static_cast<unsigned>((producer + i) % created_with.devices)};
   }
-  /// Over all devices.
+  /// The sum over all devices.
   [[nodiscard]] device_counters counters() const;
 
-  shape const made_as;
+  options const created_with;
   runtime rt;
-  program kernels;  // flotilla_kernels
-  launch null;      // the empty kernel, one block of 32 threads
-  crew producers;
+  program kernels;     // flotilla_kernels
+  launch null_launch;  // the empty kernel, one block of 32 threads
+  thread_team producers;
 };
 
 }  // namespace flotilla::bench

@@ -12,7 +12,7 @@
 namespace flotilla::bench {
 
 struct tbb_control::impl {
-  explicit impl(shape const& wanted)
+  explicit impl(options const& wanted)
       : groups(static_cast<std::size_t>(wanted.producers)), arena{wanted.workers, 0} {}
 
   std::deque<oneapi::tbb::task_group> groups;  // cannot be moved
@@ -21,10 +21,10 @@ struct tbb_control::impl {
   alignas(base::cache_line) std::atomic<std::int64_t> ran{0};       // written by bodies
 };
 
-tbb_control::tbb_control(shape const& wanted)
-    : made_as{wanted}, impl_{std::make_unique<impl>(wanted)}, producers{wanted.producers} {
+tbb_control::tbb_control(options const& wanted)
+    : created_with{wanted}, impl_{std::make_unique<impl>(wanted)}, producers{wanted.producers} {
   impl_->arena.initialize();
-  producers.run([this](int producer) {  // oneTBB's threads start at the first task
+  producers.run([this](int producer) {  // starts oneTBB's threads
     run_in_group(producer, 64);
     wait_for_group(producer);
     enqueue(64);
@@ -46,12 +46,11 @@ void tbb_control::wait_for_group(int producer) {
 }
 
 void tbb_control::enqueue(std::int64_t tasks) {
-  // relaxed: the producers have been waited for when the count is read
+  // relaxed: the count is read after the producers have finished
   impl_->enqueued.fetch_add(tasks, std::memory_order_relaxed);
   std::atomic<std::int64_t>& ran = impl_->ran;
   for (std::int64_t i = 0; i < tasks; ++i) {
-    // release: pairs with the acquire in wait_for_enqueued: the task does not touch `ran`
-    // afterwards
+    // release: pairs with the acquire in wait_for_enqueued, after which `ran` may be destroyed
     impl_->arena.enqueue([&ran] { ran.fetch_add(1, std::memory_order_release); });
   }
 }

@@ -1,43 +1,42 @@
 #pragma once
-// The control: oneTBB without flotilla. Its calls stand in tbb_control.cpp alone.
+// A control: oneTBB without flotilla. Only tbb_control.cpp calls oneTBB.
 
 #include <cstdint>
 #include <memory>
 
-#include "crew.hpp"
-#include "rig.hpp"
+#include "cached_fixture.hpp"
+#include "thread_team.hpp"
 
 namespace flotilla::bench {
 
-class tbb_control final : public rig {
+class tbb_control final : public cached_fixture {
  public:
-  struct shape {
+  struct options {
     int producers = 1;
-    int workers = 1;  // of the arena that is enqueued to
-    bool operator==(shape const&) const = default;
+    int workers = 1;  // of the arena
+    bool operator==(options const&) const = default;
   };
-  explicit tbb_control(shape const& wanted);
+  explicit tbb_control(options const& wanted);
   ~tbb_control() override;
 
-  /// Starts `tasks` empty bodies in a task_group of the producer's own. To be called on its thread.
+  /// Starts `tasks` empty bodies in the producer's task_group. Call it on the producer's thread.
   void run_in_group(int producer, std::int64_t tasks);
-  /// Helps to run them, until all have.
+  /// Waits for the producer's bodies, and helps to run them.
   void wait_for_group(int producer);
 
-  /// Hands `tasks` bodies that do nothing but count themselves to the arena, from any thread.
+  /// Enqueues `tasks` bodies, which only count themselves, into the arena. Any thread may call it.
   void enqueue(std::int64_t tasks);
-  /// Waits until all that were handed over have run. Does not help: the arena has no place for
-  /// callers.
+  /// Waits for all enqueued bodies. It cannot help, because the arena has no slot for the caller.
   void wait_for_enqueued() const;
 
-  shape const made_as;
+  options const created_with;
 
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
 
  public:
-  crew producers;  // last: its threads use the above
+  thread_team producers;  // declared last, because its threads use the members above
 };
 
 }  // namespace flotilla::bench

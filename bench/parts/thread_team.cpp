@@ -1,23 +1,23 @@
-#include "crew.hpp"
+#include "thread_team.hpp"
 
 #include <utility>
 
 namespace flotilla::bench {
 
-crew::crew(int members)
+thread_team::thread_team(int members)
     : failures_(static_cast<std::size_t>(members)), start_{members}, finish_{members} {
   for (int i = 1; i < members; ++i) {
     threads_.emplace_back([this, i] { serve(i); });
   }
 }
 
-crew::~crew() {
+thread_team::~thread_team() {
   body_ = nullptr;
   start_.arrive_and_wait();
   for (std::thread& each : threads_) { each.join(); }
 }
 
-void crew::run(std::function<void(int)> const& body) {
+void thread_team::run(std::function<void(int)> const& body) {
   body_ = &body;
   start_.arrive_and_wait();
   call(0);
@@ -27,7 +27,7 @@ void crew::run(std::function<void(int)> const& body) {
   }
 }
 
-void crew::serve(int member) noexcept {
+void thread_team::serve(int member) noexcept {
   while (true) {
     start_.arrive_and_wait();
     if (body_ == nullptr) { return; }
@@ -36,7 +36,7 @@ void crew::serve(int member) noexcept {
   }
 }
 
-void crew::call(int member) noexcept {
+void thread_team::call(int member) noexcept {
   try {
     (*body_)(member);
   } catch (...) { failures_[static_cast<std::size_t>(member)] = std::current_exception(); }

@@ -1,6 +1,6 @@
 #pragma once
-// The producers of a row: threads that start together and are waited for together. They live as
-// long as their rig, so that what flotilla, oneTBB and the driver keep for a thread is made once.
+// Threads that begin a piece of work together and finish it together. They live as long as their
+// fixture, so that flotilla, oneTBB and the driver create their per-thread state once.
 
 #include <barrier>
 #include <exception>
@@ -10,18 +10,18 @@
 
 namespace flotilla::bench {
 
-class crew {
+class thread_team {
  public:
-  /// @param members  A count, at least 1. The thread that calls `run` is one of them.
-  explicit crew(int members);
-  ~crew();
-  crew(crew const&) = delete;
-  crew& operator=(crew const&) = delete;
+  /// @param members  A count, at least 1, which includes the thread that calls `run`.
+  explicit thread_team(int members);
+  ~thread_team();
+  thread_team(thread_team const&) = delete;
+  thread_team& operator=(thread_team const&) = delete;
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(failures_.size()); }
 
-  /// Calls `body(i)` for every i in [0, size()), each on a thread of its own, all at once; the
-  /// caller has 0. Returns when all have returned. Throws what one of them threw.
+  /// Calls `body(i)` for every i in [0, size()) at the same time, each on its own thread; the
+  /// caller is 0. Returns when all have returned. Rethrows the exception of one of them.
   void run(std::function<void(int)> const& body);
 
  private:
@@ -31,7 +31,7 @@ class crew {
   std::vector<std::exception_ptr> failures_;  // each written by its member
   std::barrier<> start_;
   std::barrier<> finish_;
-  std::function<void(int)> const* body_ = nullptr;  // written before start_; null: the end
+  std::function<void(int)> const* body_ = nullptr;  // written before start_; null ends the threads
   std::vector<std::thread> threads_;
 };
 

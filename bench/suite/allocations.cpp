@@ -1,14 +1,14 @@
-// Question: how many allocations does a task make, once everything has been used before?
+// Question: how many allocations does a task make in the steady state?
 //
-// operator new is replaced in this program, also for the libraries it loads.
+// This program replaces operator new, also for the libraries that it loads.
 
 #include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "allocations.hpp"
-#include "fleet.hpp"
-#include "suite.hpp"
+#include "bench_suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace {
 
@@ -16,30 +16,30 @@ std::atomic<bool> counting{false};
 std::atomic<std::int64_t> counted{0};
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  // relaxed: a count, read when whoever allocated has been waited for
+  // relaxed: only a count; it is read after the counted work has been waited for
   if (counting.load(std::memory_order_relaxed)) { counted.fetch_add(1, std::memory_order_relaxed); }
-  std::size_t const some = bytes == 0 ? 1 : bytes;
-  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) { return std::malloc(some); }
-  return std::aligned_alloc(alignment, (some + alignment - 1) / alignment * alignment);
+  std::size_t const at_least_one = bytes == 0 ? 1 : bytes;
+  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) { return std::malloc(at_least_one); }
+  return std::aligned_alloc(alignment, (at_least_one + alignment - 1) / alignment * alignment);
 }
 
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* const got = allocate(bytes, alignment);
-  if (got == nullptr) { throw std::bad_alloc{}; }
-  return got;
+  void* const memory = allocate(bytes, alignment);
+  if (memory == nullptr) { throw std::bad_alloc{}; }
+  return memory;
 }
 
 }  // namespace
 
-// The other forms call these, but for those of arrays and nothrow with alignment, which do, too.
+// All other forms of operator new and delete call these.
 void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 1); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* at) noexcept { std::free(at); }
-void operator delete(void* at, std::size_t) noexcept { std::free(at); }
-void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
-void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace flotilla::bench {
 
@@ -53,29 +53,29 @@ std::int64_t counted_allocations() noexcept {
   return counted;
 }
 
-void add_allocations(suite& to) {
-  std::int64_t const tasks = to.amount().flood;
-  to.measure(
+void add_allocations(bench_suite& suite) {
+  std::int64_t const tasks = suite.amount().flood;
+  suite.measure(
       "flotilla, allocations", {.who = "flotilla", .what = "allocations", .backlog = tasks},
       [=](figure&) {
-        auto& ships = rig_for<fleet>({});
+        auto& fixture = get_fixture<runtime_fixture>({});
         auto const flood = [&] {
           for (std::int64_t i = 0; i < tasks; ++i) {
-            static_cast<void>(ships.rt.submit(ships.null));
+            static_cast<void>(fixture.rt.submit(fixture.null_launch));
           }
-          ships.rt.wait_idle();
+          fixture.rt.wait_idle();
         };
-        flood();  // with this very rig: its queues have grown to what they need
+        flood();  // not counted: queues grow to the size that they need
         count_allocations();
         flood();
         return static_cast<double>(counted_allocations()) / static_cast<double>(tasks);
       },
       "allocations");
-  to.compare({.id = "allocations",
-              .subject = "flotilla, allocations",
-              .control = "none",
-              .most = 0,
-              .for_gpus = false});
+  suite.compare({.id = "allocations",
+                 .subject = "flotilla, allocations",
+                 .control = "none",
+                 .max_value = 0,
+                 .for_gpus = false});
 }
 
 }  // namespace flotilla::bench

@@ -1,13 +1,13 @@
 #pragma once
-// Counting calls of operator new.
+// Counts calls of operator new.
 
 #include <cstdint>
 
 namespace flotilla::bench {
 
-/// Begins to count those of the whole process, from 0.
+/// Starts counting from 0, for the whole process.
 void count_allocations() noexcept;
-/// Ends it. @return how many there were.
+/// Stops counting. @return the number of calls.
 [[nodiscard]] std::int64_t counted_allocations() noexcept;
 
 }  // namespace flotilla::bench

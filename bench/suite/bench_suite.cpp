@@ -1,4 +1,4 @@
-#include "suite.hpp"
+#include "bench_suite.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -7,14 +7,14 @@
 #include <exception>
 #include <utility>
 
+#include "cached_fixture.hpp"
 #include "machine.hpp"
-#include "rig.hpp"
 
 namespace flotilla::bench {
 
 namespace {
 
-/// Figures keep their own passes; what is left to report is that they are at work.
+/// Prints the name of the figure that is measured. Each figure stores the results of its own passes.
 class progress final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(Context const&) override { return true; }
@@ -29,84 +29,85 @@ class progress final : public benchmark::BenchmarkReporter {
 }  // namespace
 
 amounts amounts::of(bool gpus, bool quick) {
-  amounts made;
-  if (!gpus) {  // one thread a device runs all its kernels
-    made.flood = 32768;
-    made.kernel_seconds = 0.03;
-    made.copy_bytes = std::size_t{256} << 20;
+  amounts amount;
+  if (!gpus) {  // a CPU device has one thread for its kernels
+    amount.flood = 32768;
+    amount.kernel_seconds = 0.03;
+    amount.copy_bytes = std::size_t{256} << 20;
   }
   if (quick) {
-    made = {.passes = 1,
-            .flood = 2048,
-            .raw = 2048,
-            .lone = 20,
-            .chain = 2000,
-            .copy_bytes = std::size_t{8} << 20,
-            .kernel_seconds = 0.004};
+    amount = {.passes = 1,
+              .flood = 2048,
+              .raw = 2048,
+              .lone = 20,
+              .chain = 2000,
+              .copy_bytes = std::size_t{8} << 20,
+              .kernel_seconds = 0.004};
   }
-  return made;
+  return amount;
 }
 
-suite::suite(options const& wanted)
+bench_suite::bench_suite(options const& wanted)
     : options_{wanted},
       on_gpus_{machine().api->kind == device_kind::gpu},
       amount_{amounts::of(on_gpus_, wanted.quick)} {}
 
-void suite::measure(std::string name, figure_tags const& of, pass once, std::string unit) {
-  figures_.push_back({.name = std::move(name), .of = of, .unit = std::move(unit)});
+void bench_suite::measure(std::string name, figure_tags const& tags, pass once, std::string unit) {
+  figures_.push_back({.name = std::move(name), .tags = tags, .unit = std::move(unit)});
   passes_.push_back(std::move(once));
 }
 
-void suite::compare(row asked) { rows_.push_back(std::move(asked)); }
+void bench_suite::compare(row row) { rows_.push_back(std::move(row)); }
 
-bool suite::wanted(row const& asked) const {
+bool bench_suite::wanted(row const& row) const {
   return options_.only.empty() ||
-         std::find(options_.only.begin(), options_.only.end(), asked.id) != options_.only.end();
+         std::find(options_.only.begin(), options_.only.end(), row.id) != options_.only.end();
 }
 
-bool suite::needed(std::string const& name) const {
+bool bench_suite::needed(std::string const& figure_name) const {
   return options_.only.empty() || std::any_of(rows_.begin(), rows_.end(), [&](row const& each) {
-           return wanted(each) &&
-                  (each.subject == name || std::find(each.controls.begin(), each.controls.end(),
-                                                     name) != each.controls.end());
+           return wanted(each) && (each.subject == figure_name ||
+                                   std::find(each.controls.begin(), each.controls.end(),
+                                             figure_name) != each.controls.end());
          });
 }
 
-void suite::make_pass(std::size_t index, double& ns) noexcept {
-  figure& at = figures_[index];
+void bench_suite::run_pass(std::size_t index, double& ns) noexcept {
+  figure& result = figures_[index];
   try {
-    if (at.passes.empty()) {
-      // First uses allocate and load, and flotilla learns how long kernels take.
-      passes_[index](at);
-      at.each.clear();
+    if (result.passes.empty()) {
+      // A pass that does not count: first uses allocate and load, and flotilla learns how long
+      // kernels take.
+      passes_[index](result);
+      result.samples.clear();
     }
-    ns = passes_[index](at);
-    at.passes.push_back(ns);
-  } catch (not_here const& why) {
-    at.why_not = std::string{"not here: "} + why.what();
+    ns = passes_[index](result);
+    result.passes.push_back(ns);
+  } catch (not_available const& why) {
+    result.why_not = std::string{"not here: "} + why.what();
   } catch (std::exception const& why) {
-    at.why_not = std::string{"failed: "} + why.what();
-    at.failed = true;
-    drop_rig();  // whatever state it is in
+    result.why_not = std::string{"failed: "} + why.what();
+    result.failed = true;
+    drop_fixture();  // its state is unknown
   }
 }
 
-void suite::run() {
+void bench_suite::run() {
   start_ = clock::now();
   for (std::size_t i = 0; i < figures_.size(); ++i) {
     if (!needed(figures_[i].name)) { continue; }
     benchmark::RegisterBenchmark(
         figures_[i].name.c_str(),
         [this, i](benchmark::State& state) {
-          figure& at = figures_[i];
-          if (at.why_not.empty() && seconds() > options_.seconds && at.passes.empty()) {
-            at.why_not = "not measured: the time was over";
+          figure& result = figures_[i];
+          if (result.why_not.empty() && seconds() > options_.seconds && result.passes.empty()) {
+            result.why_not = "not measured: the time was over";
           }
           bool const late = seconds() > options_.seconds;
           for (auto _ : state) {
             double ns = 0;
-            // Fewer passes are better than none for those behind.
-            if (at.why_not.empty() && !late) { make_pass(i, ns); }
+            // When the time is over, the figure keeps the passes that it has.
+            if (result.why_not.empty() && !late) { run_pass(i, ns); }
             state.SetIterationTime(ns * 1e-9);
           }
         })
@@ -114,33 +115,33 @@ void suite::run() {
         ->Iterations(1)
         ->Repetitions(amount_.passes);
   }
-  progress quiet;
-  benchmark::RunSpecifiedBenchmarks(&quiet);
+  progress reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::ClearRegisteredBenchmarks();
-  drop_rig();
+  drop_fixture();
 }
 
-std::vector<row_result> suite::results() const {
-  std::vector<row_result> made;
+std::vector<row_result> bench_suite::results() const {
+  std::vector<row_result> results;
   for (row const& each : rows_) {
-    if (wanted(each)) { made.push_back(evaluate(each, figures_, on_gpus_)); }
+    if (wanted(each)) { results.push_back(evaluate(each, figures_, on_gpus_)); }
   }
-  return made;
+  return results;
 }
 
-std::vector<std::string> suite::ids() const {
-  std::vector<std::string> made;
+std::vector<std::string> bench_suite::ids() const {
+  std::vector<std::string> ids;
   for (row const& each : rows_) {
-    if (std::find(made.begin(), made.end(), each.id) == made.end()) { made.push_back(each.id); }
+    if (std::find(ids.begin(), ids.end(), each.id) == ids.end()) { ids.push_back(each.id); }
   }
-  return made;
+  return ids;
 }
 
 void need_devices(int wanted) {
-  int const there = static_cast<int>(machine().devices.size());
-  if (there < wanted) {
-    throw not_here{"needs " + std::to_string(wanted) + " devices, there " +
-                   (there == 1 ? "is 1" : "are " + std::to_string(there))};
+  int const available = static_cast<int>(machine().devices.size());
+  if (available < wanted) {
+    throw not_available{"needs " + std::to_string(wanted) + " devices, there " +
+                        (available == 1 ? "is 1" : "are " + std::to_string(available))};
   }
 }
 

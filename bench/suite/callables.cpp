@@ -1,74 +1,106 @@
 // Question: what does a callable that does nothing cost, from submit until all have run?
-// Control:  what anybody must do who runs code in a context and wants to know when its stream has
-//           passed it: push, call, record an event, pop (BM_CallablesPlain). And BM_FloodTbbEnqueue
-//           in flood_controls.cpp: the same bodies without any device.
+// Control:  the calls that a thread needs to run code in a context and to know when its stream has
+//           passed it: push, call, record an event, pop. On one device also empty bodies through
+//           oneTBB's task_arena::enqueue.
+
+#include <benchmark/benchmark.h>
 
 #include <functional>
 
-#include "counts.hpp"
-#include "fleet.hpp"
+#include "bench_suite.hpp"
 #include "machine.hpp"
 #include "plain_driver.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
 namespace {
 
-constexpr std::int64_t callables = 16384;
-
-void BM_Callables(benchmark::State& state) {
-  auto const producers = static_cast<int>(state.range(0));
-  auto const devices = static_cast<int>(state.range(1));
-  if (!enough_devices(state, devices)) { return; }
-  auto& ships =
-      rig_for<fleet>({.devices = devices, .workers = workers_for(devices), .producers = producers});
-  for (auto _ : state) {
-    ships.producers.run([&](int producer) {
-      for (std::int64_t i = 0; i < callables / producers; ++i) {
-        static_cast<void>(
-            ships.rt.submit([](task_context&) {}, {.device = ships.device_of(producer, i)}));
-      }
-    });
-    ships.rt.wait_idle();
-  }
-  report_tasks(state, callables);
-  state.counters["workers"] = workers_for(devices);
+std::string named(char const* who, int producers, int devices) {
+  return std::string{who} + " callables, " + std::to_string(producers) + " threads, " +
+         std::to_string(devices) + " devices";
 }
 
-void BM_CallablesPlain(benchmark::State& state) {
-  auto const producers = static_cast<int>(state.range(0));
-  auto const devices = static_cast<int>(state.range(1));
-  if (!enough_devices(state, devices)) { return; }
-  auto& plain = rig_for<plain_driver>({.devices = devices, .producers = producers});
-  std::function<void()> nothing = [] {};
-  benchmark::DoNotOptimize(nothing);
-  for (auto _ : state) {
-    plain.producers.run([&](int producer) {
-      std::vector<plain_driver::post> const& mine = plain.posts(producer);
-      for (std::int64_t i = 0; i < callables / producers; ++i) {
-        plain_driver::post const& where = mine[static_cast<std::size_t>(i) % mine.size()];
-        plain.push(where);
-        nothing();
-        plain.record(where);
-        plain.pop();
-      }
-      plain.synchronize_all(producer);
-    });
-  }
-  report_tasks(state, callables);
+void measure_flotilla(bench_suite& suite, int producers, int devices) {
+  std::int64_t const tasks = suite.amount().raw;
+  suite.measure(
+      named("flotilla", producers, devices),
+      {.who = "flotilla",
+       .what = "callables",
+       .producers = producers,
+       .devices = devices,
+       .backlog = tasks},
+      [=](figure&) {
+        need_devices(devices);
+        auto& fixture = get_fixture<runtime_fixture>(
+            {.devices = devices, .workers = workers_for(devices), .producers = producers});
+        auto const start = clock::now();
+        fixture.producers.run([&](int producer) {
+          for (std::int64_t i = 0; i < tasks / producers; ++i) {
+            static_cast<void>(fixture.rt.submit([](task_context&) {},
+                                                {.device = fixture.device_of(producer, i)}));
+          }
+        });
+        fixture.rt.wait_idle();
+        return ns_each(start, tasks);
+      });
 }
 
-BENCHMARK(BM_Callables)
-    ->ArgNames({"producers", "devices"})
-    ->ArgsProduct({{1, 4}, {1, 4}})
-    ->Apply(on_the_wall)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_CallablesPlain)
-    ->ArgNames({"producers", "devices"})
-    ->ArgsProduct({{1, 4}, {1, 4}})
-    ->Apply(on_the_wall)
-    ->Unit(benchmark::kMillisecond);
+void measure_control(bench_suite& suite, int producers, int devices) {
+  std::int64_t const tasks = suite.amount().raw;
+  suite.measure(
+      named("plain", producers, devices),
+      {.who = "push, call, record, pop",
+       .what = "callables",
+       .producers = producers,
+       .devices = devices,
+       .backlog = tasks},
+      [=](figure&) {
+        need_devices(devices);
+        auto& plain = get_fixture<plain_driver>({.devices = devices, .producers = producers});
+        std::function<void()> nothing = [] {};
+        benchmark::DoNotOptimize(nothing);
+        auto const start = clock::now();
+        plain.producers.run([&](int producer) {
+          std::vector<plain_driver::launch_target> const& targets = plain.targets(producer);
+          for (std::int64_t i = 0; i < tasks / producers; ++i) {
+            plain_driver::launch_target const& target =
+                targets[static_cast<std::size_t>(i) % targets.size()];
+            plain.push(target);
+            nothing();
+            plain.record(target);
+            plain.pop();
+          }
+          plain.synchronize_all(producer);
+        });
+        return ns_each(start, tasks);
+      });
+}
 
 }  // namespace
+
+void add_callables(bench_suite& suite) {
+  struct arrangement {
+    char const* id;
+    int producers, devices;
+  };
+  for (auto const& [id, producers, devices] :
+       {arrangement{"call_1p", 1, 1}, arrangement{"call_4p", 4, 1},
+        arrangement{"call_1p_4gpu", 1, 4}, arrangement{"call_4p_4gpu", 4, 4}}) {
+    measure_flotilla(suite, producers, devices);
+    measure_control(suite, producers, devices);
+    suite.compare({.id = id,
+                   .subject = named("flotilla", producers, devices),
+                   .control = "push, call, record an event, pop",
+                   .controls = {named("plain", producers, devices)}});
+    if (devices == 1) {
+      suite.compare(
+          {.id = id,
+           .subject = named("flotilla", producers, devices),
+           .control = "empty bodies, oneTBB task_arena::enqueue",
+           .controls = {"oneTBB enqueue, " + std::to_string(producers) + " threads, 1 devices"}});
+    }
+  }
+}
 
 }  // namespace flotilla::bench

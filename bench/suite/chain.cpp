@@ -1,38 +1,38 @@
-// Question: what does a task cost that depends on the one before, in a long chain of empty ones?
+// Question: what does a task cost in a long chain of empty tasks, each after the one before?
 // Control:  as many launches into one stream, which keeps the same order.
 
-#include "fleet.hpp"
+#include "bench_suite.hpp"
 #include "plain_driver.hpp"
-#include "suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
-void add_chain(suite& to) {
-  std::int64_t const tasks = to.amount().chain;
+void add_chain(bench_suite& suite) {
+  std::int64_t const tasks = suite.amount().chain;
   figure_tags tags{.who = "flotilla", .what = "chain", .backlog = tasks};
-  to.measure("flotilla, chain", tags, [=](figure&) {
-    auto& ships = rig_for<fleet>({});
+  suite.measure("flotilla, chain", tags, [=](figure&) {
+    auto& fixture = get_fixture<runtime_fixture>({});
     auto const start = clock::now();
-    ticket last = ships.rt.submit(ships.null);
+    ticket last = fixture.rt.submit(fixture.null_launch);
     for (std::int64_t i = 1; i < tasks; ++i) {
-      last = ships.rt.submit(ships.null, {.after = {last}});
+      last = fixture.rt.submit(fixture.null_launch, {.after = {last}});
     }
     last.wait();
     return ns_each(start, tasks);
   });
   tags.who = "raw launches";
-  to.measure("raw launches, chain", tags, [=](figure&) {
-    auto& plain = rig_for<plain_driver>({});
+  suite.measure("raw launches, chain", tags, [=](figure&) {
+    auto& plain = get_fixture<plain_driver>({});
     auto const start = clock::now();
     plain.launch_all(0, tasks);
     plain.synchronize_all(0);
     return ns_each(start, tasks);
   });
-  to.compare({.id = "chain",
-              .subject = "flotilla, chain",
-              .control = "launches into one stream",
-              .controls = {"raw launches, chain"},
-              .most = 750});
+  suite.compare({.id = "chain",
+                 .subject = "flotilla, chain",
+                 .control = "launches into one stream",
+                 .controls = {"raw launches, chain"},
+                 .max_value = 750});
 }
 
 }  // namespace flotilla::bench

@@ -1,6 +1,7 @@
-# Runs the suite as briefly as it can, on CPU devices, and looks at what it says.
+# Runs the suite as briefly as possible on CPU devices and checks its output.
 #
-#   cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal -D OUT=<file> -P check_suite.cmake      FLOTILLA_DEVICES=cpu:2
+#   FLOTILLA_DEVICES=cpu:2 cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal
+#                                -D OUT=<file> -P check_suite.cmake
 include("${CMAKE_CURRENT_LIST_DIR}/../parts/run_bench.cmake")
 
 run_bench(${PROGRAM} --quick --json "${OUT}")
@@ -11,7 +12,7 @@ foreach(key flotilla devices driver cpu flags command)
   endif()
 endforeach()
 
-# Every row has a figure, a control and a ratio; or says why not, where four devices are needed.
+# Every row has a figure, a control and a ratio, or says that it needs four devices.
 set(seen "")
 string(JSON count LENGTH "${report}" rows)
 math(EXPR last "${count} - 1")
@@ -40,19 +41,27 @@ foreach(i RANGE ${last})
 endforeach()
 foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu submit lone_spin eight
            length_1us length_2us length_5us length_20us length_100us full_1ms chain replay pingpong migrate
-           lateness allocations balance copy_beside cpu_empty_1p)
+           lateness allocations balance copy_beside cpu_empty_1p
+           named_1p named_2p named_4p named_8p named_16p named_1p_2gpu named_2p_2gpu
+           named_1p_4gpu named_4p_4gpu named_16p_4gpu empty_1p_2gpu empty_1p_4gpu empty_16p_4gpu
+           empty_tbb_1p empty_tbb_2p empty_tbb_4p empty_tbb_8p empty_tbb_16p
+           pump_1gpu pump_2gpu idle_pump_1gpu idle_pump_2gpu idle_pump_4gpu
+           submit_2p submit_4p submit_8p submit_16p submit_tbb_1p submit_tbb_4p
+           submit_any_1p submit_any_2p submit_any_4p submit_any_8p submit_any_16p
+           lone_spin_0w lone_yield lone_yield_0w lone_blocking lone_blocking_0w lone_tbb
+           call_1p call_4p call_1p_4gpu call_4p_4gpu)
   if(NOT id IN_LIST seen)
     fail("no row ${id}")
   endif()
 endforeach()
 
-# A row that there is not is refused before anything is measured, by name.
+# An unknown row is refused by name before anything is measured.
 execute_process(COMMAND ${PROGRAM} --quick --only abacus
   RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(exit_code EQUAL 0 OR NOT complained MATCHES "abacus" OR NOT said STREQUAL "")
   fail("--only abacus")
 endif()
-# So is a report that cannot be written.
+# A report file that cannot be written is refused in the same way.
 execute_process(COMMAND ${PROGRAM} --quick --only submit --json /nowhere/at/all.json
   RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(exit_code EQUAL 0 OR NOT complained MATCHES "/nowhere/at/all.json" OR NOT said STREQUAL "")

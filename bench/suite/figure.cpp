@@ -4,7 +4,7 @@
 
 namespace flotilla::bench {
 
-double figure::middle() const {
+double figure::median() const {
   std::vector<double> sorted = passes;
   std::sort(sorted.begin(), sorted.end());
   std::size_t const half = sorted.size() / 2;
@@ -13,16 +13,17 @@ double figure::middle() const {
 
 double figure::spread() const {
   auto const [lowest, highest] = std::minmax_element(passes.begin(), passes.end());
-  double const median = middle();
-  return median > 0 ? (*highest - *lowest) / median : 0;
+  double const middle = median();
+  return middle > 0 ? (*highest - *lowest) / middle : 0;
 }
 
 double figure::quantile(double part) const {
-  std::vector<double> sorted = each;
-  auto const at = std::min(sorted.size() - 1,
-                           static_cast<std::size_t>(part * static_cast<double>(sorted.size())));
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(at), sorted.end());
-  return sorted[at];
+  std::vector<double> sorted = samples;
+  auto const index = std::min(sorted.size() - 1,
+                              static_cast<std::size_t>(part * static_cast<double>(sorted.size())));
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(index),
+                   sorted.end());
+  return sorted[index];
 }
 
 }  // namespace flotilla::bench

@@ -1,15 +1,15 @@
-// Question: what does an empty task cost, from submit until all have run: by producers, by devices,
-//           by backlog, and with one thread for everything?
-// Control:  the same number of launches by 1 to 16 threads, a stream each; one graph of 64 chains,
-//           relaunched as it is: what the device can take; empty bodies through oneTBB.
+// Question: what does an empty task cost, from submit until all have run: by number of producers,
+//           by number of devices, by backlog, and with one thread for everything?
+// Control:  as many launches by 1 to 16 threads, each into its own stream; one graph of 64 chains
+//           that is relaunched unchanged, which is the device's limit; empty bodies through oneTBB.
 
 #include <algorithm>
 
-#include "fleet.hpp"
+#include "bench_suite.hpp"
 #include "machine.hpp"
 #include "plain_chains.hpp"
 #include "plain_driver.hpp"
-#include "suite.hpp"
+#include "runtime_fixture.hpp"
 #include "tbb_control.hpp"
 
 namespace flotilla::bench {
@@ -23,188 +23,190 @@ std::string named(char const* who, int producers, int devices) {
          std::to_string(devices) + " devices";
 }
 
-void add_flotilla(suite& to, int producers, int devices) {
-  std::int64_t const tasks = to.amount().flood;
-  to.measure(named("flotilla", producers, devices),
-             {.who = "flotilla",
-              .what = "flood",
-              .producers = producers,
-              .devices = devices,
-              .backlog = tasks},
-             [=](figure& at) {
-               need_devices(devices);
-               auto& ships = rig_for<fleet>(
-                   {.devices = devices, .workers = workers_for(devices), .producers = producers});
-               device_counters const before = ships.counters();
-               auto const start = clock::now();
-               ships.producers.run([&](int) {
-                 for (std::int64_t i = 0; i < tasks / producers; ++i) {
-                   static_cast<void>(ships.rt.submit(ships.null));
-                 }
-               });
-               ships.rt.wait_idle();
-               double const each = ns_each(start, tasks);
-               device_counters const after = ships.counters();
-               auto const batches = std::max<std::uint64_t>(1, after.batches - before.batches);
-               at.note = std::to_string(static_cast<std::uint64_t>(tasks) / batches) + " tasks a batch, " +
-                         std::to_string(after.migrations - before.migrations) + " migrations";
-               return each;
-             });
+void add_flotilla(bench_suite& suite, int producers, int devices) {
+  std::int64_t const tasks = suite.amount().flood;
+  suite.measure(
+      named("flotilla", producers, devices),
+      {.who = "flotilla",
+       .what = "flood",
+       .producers = producers,
+       .devices = devices,
+       .backlog = tasks},
+      [=](figure& result) {
+        need_devices(devices);
+        auto& fixture = get_fixture<runtime_fixture>(
+            {.devices = devices, .workers = workers_for(devices), .producers = producers});
+        device_counters const before = fixture.counters();
+        auto const start = clock::now();
+        fixture.producers.run([&](int) {
+          for (std::int64_t i = 0; i < tasks / producers; ++i) {
+            static_cast<void>(fixture.rt.submit(fixture.null_launch));
+          }
+        });
+        fixture.rt.wait_idle();
+        double const each = ns_each(start, tasks);
+        device_counters const after = fixture.counters();
+        auto const batches = std::max<std::uint64_t>(1, after.batches - before.batches);
+        result.note = std::to_string(static_cast<std::uint64_t>(tasks) / batches) +
+                      " tasks a batch, " + std::to_string(after.migrations - before.migrations) +
+                      " migrations";
+        return each;
+      });
 }
 
-void add_raw(suite& to, int threads, int devices) {
-  std::int64_t const tasks = to.amount().raw;
-  to.measure(named("raw launches", threads, devices),
-             {.who = "raw launches",
-              .what = "flood",
-              .producers = threads,
-              .devices = devices,
-              .backlog = tasks},
-             [=](figure&) {
-               need_devices(devices);
-               auto& plain = rig_for<plain_driver>({.devices = devices, .producers = threads});
-               auto const start = clock::now();
-               plain.producers.run([&](int producer) {
-                 plain.launch_all(producer, tasks / threads);
-                 plain.synchronize_all(producer);
-               });
-               return ns_each(start, tasks);
-             });
+void add_raw(bench_suite& suite, int threads, int devices) {
+  std::int64_t const tasks = suite.amount().raw;
+  suite.measure(named("raw launches", threads, devices),
+                {.who = "raw launches",
+                 .what = "flood",
+                 .producers = threads,
+                 .devices = devices,
+                 .backlog = tasks},
+                [=](figure&) {
+                  need_devices(devices);
+                  auto& plain =
+                      get_fixture<plain_driver>({.devices = devices, .producers = threads});
+                  auto const start = clock::now();
+                  plain.producers.run([&](int producer) {
+                    plain.launch_all(producer, tasks / threads);
+                    plain.synchronize_all(producer);
+                  });
+                  return ns_each(start, tasks);
+                });
 }
 
-void add_tbb(suite& to, int producers) {
-  std::int64_t const tasks = to.amount().raw;
-  to.measure(named("oneTBB enqueue", producers, 1),
-             {.who = "oneTBB enqueue", .what = "flood", .producers = producers, .backlog = tasks},
-             [=](figure&) {
-               auto& tbb =
-                   rig_for<tbb_control>({.producers = producers, .workers = workers_for(1)});
-               auto const start = clock::now();
-               tbb.producers.run([&](int) { tbb.enqueue(tasks / producers); });
-               tbb.wait_for_enqueued();
-               return ns_each(start, tasks);
-             });
+void add_tbb(bench_suite& suite, int producers) {
+  std::int64_t const tasks = suite.amount().raw;
+  suite.measure(
+      named("oneTBB enqueue", producers, 1),
+      {.who = "oneTBB enqueue", .what = "flood", .producers = producers, .backlog = tasks},
+      [=](figure&) {
+        auto& tbb = get_fixture<tbb_control>({.producers = producers, .workers = workers_for(1)});
+        auto const start = clock::now();
+        tbb.producers.run([&](int) { tbb.enqueue(tasks / producers); });
+        tbb.wait_for_enqueued();
+        return ns_each(start, tasks);
+      });
 }
 
-/// 64 chains of 64 nodes: one launch of it costs its thread nothing beside what the device does.
-void add_limit(suite& to) {
+/// A graph of 64 chains of 64 nodes: its launch takes far less time than its execution.
+void add_limit(bench_suite& suite) {
   constexpr int nodes = 4096;
-  std::int64_t const batches = std::max<std::int64_t>(1, to.amount().flood / nodes);
-  to.measure("relaunched graph of 64 chains",
-             {.who = "relaunched graph", .what = "flood", .backlog = batches * nodes},
-             [=](figure&) {
-               auto& chains =
-                   rig_for<plain_chains>({.nodes = nodes, .width = 64, .streams = 1, .graphs = 1});
-               auto const start = clock::now();
-               chains.relaunch(batches);
-               return ns_each(start, batches * nodes);
-             });
+  std::int64_t const batches = std::max<std::int64_t>(1, suite.amount().flood / nodes);
+  suite.measure(
+      "relaunched graph of 64 chains",
+      {.who = "relaunched graph", .what = "flood", .backlog = batches * nodes}, [=](figure&) {
+        auto& chains =
+            get_fixture<plain_chains>({.nodes = nodes, .width = 64, .streams = 1, .graphs = 1});
+        auto const start = clock::now();
+        chains.relaunch(batches);
+        return ns_each(start, batches * nodes);
+      });
 }
 
-void add_pump(suite& to, int devices) {
-  std::int64_t const tasks = to.amount().flood;
-  to.measure("flotilla, one thread that pumps, " + std::to_string(devices) + " devices",
-             {.who = "flotilla, one thread", .what = "flood", .devices = devices, .backlog = tasks},
-             [=](figure&) {
-               need_devices(devices);
-               auto& ships = rig_for<fleet>({.devices = devices, .workers = 0});
-               auto const start = clock::now();
-               for (std::int64_t i = 0; i < tasks; ++i) {
-                 static_cast<void>(ships.rt.submit(ships.null, {.device = ships.device_of(0, i)}));
-                 if (i % 64 == 0) { ships.rt.pump(); }  // as a program's main loop would
-               }
-               ships.rt.wait_idle();
-               return ns_each(start, tasks);
-             });
+void add_pump(bench_suite& suite, int devices) {
+  std::int64_t const tasks = suite.amount().flood;
+  suite.measure(
+      "flotilla, one thread that pumps, " + std::to_string(devices) + " devices",
+      {.who = "flotilla, one thread", .what = "flood", .devices = devices, .backlog = tasks},
+      [=](figure&) {
+        need_devices(devices);
+        auto& fixture = get_fixture<runtime_fixture>({.devices = devices, .workers = 0});
+        auto const start = clock::now();
+        for (std::int64_t i = 0; i < tasks; ++i) {
+          static_cast<void>(
+              fixture.rt.submit(fixture.null_launch, {.device = fixture.device_of(0, i)}));
+          if (i % 64 == 0) { fixture.rt.pump(); }  // as in a program's main loop
+        }
+        fixture.rt.wait_idle();
+        return ns_each(start, tasks);
+      });
 }
 
-void add_backlogs(suite& to) {
-  std::int64_t const all = to.amount().raw / 4;
+void add_backlogs(bench_suite& suite) {
+  std::int64_t const all = suite.amount().raw / 4;
   for (std::int64_t const backlog : {1, 8, 64, 512, 4096}) {
-    to.measure("flotilla, " + std::to_string(backlog) + " tasks at a time",
-               {.who = "flotilla", .what = "backlog", .backlog = backlog}, [=](figure&) {
-                 auto& ships = rig_for<fleet>({});
-                 std::int64_t const rounds =
-                     std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
-                 auto const start = clock::now();
-                 for (std::int64_t round = 0; round < rounds; ++round) {
-                   for (std::int64_t i = 0; i < backlog; ++i) {
-                     static_cast<void>(ships.rt.submit(ships.null));
-                   }
-                   ships.rt.wait_idle();
-                 }
-                 return ns_each(start, rounds * backlog);
-               });
+    suite.measure("flotilla, " + std::to_string(backlog) + " tasks at a time",
+                  {.who = "flotilla", .what = "backlog", .backlog = backlog}, [=](figure&) {
+                    auto& fixture = get_fixture<runtime_fixture>({});
+                    std::int64_t const rounds =
+                        std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
+                    auto const start = clock::now();
+                    for (std::int64_t round = 0; round < rounds; ++round) {
+                      for (std::int64_t i = 0; i < backlog; ++i) {
+                        static_cast<void>(fixture.rt.submit(fixture.null_launch));
+                      }
+                      fixture.rt.wait_idle();
+                    }
+                    return ns_each(start, rounds * backlog);
+                  });
   }
   for (std::int64_t const backlog : {1, 8, 64, 512, 4096}) {
-    to.measure("raw launches, " + std::to_string(backlog) + " at a time",
-               {.who = "raw launches", .what = "backlog", .backlog = backlog}, [=](figure&) {
-                 auto& plain = rig_for<plain_driver>({});
-                 std::int64_t const rounds =
-                     std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
-                 auto const start = clock::now();
-                 for (std::int64_t round = 0; round < rounds; ++round) {
-                   plain.launch_all(0, backlog);
-                   plain.synchronize_all(0);
-                 }
-                 return ns_each(start, rounds * backlog);
-               });
+    suite.measure("raw launches, " + std::to_string(backlog) + " at a time",
+                  {.who = "raw launches", .what = "backlog", .backlog = backlog}, [=](figure&) {
+                    auto& plain = get_fixture<plain_driver>({});
+                    std::int64_t const rounds =
+                        std::max<std::int64_t>(1, all / std::max<std::int64_t>(backlog, 16));
+                    auto const start = clock::now();
+                    for (std::int64_t round = 0; round < rounds; ++round) {
+                      plain.launch_all(0, backlog);
+                      plain.synchronize_all(0);
+                    }
+                    return ns_each(start, rounds * backlog);
+                  });
   }
 }
 
-void add_rows(suite& to) {
+void add_rows(bench_suite& suite) {
   std::string const one = named("flotilla", 1, 1);
   std::string const raw_one = named("raw launches", 1, 1);
   std::vector<std::string> raw;
   for (int const threads : counts) { raw.push_back(named("raw launches", threads, 1)); }
-  to.compare({.id = "empty_1p",
-              .subject = one,
-              .control = "raw launches, 1 thread",
-              .controls = {raw_one},
-              .most_ratio = 0.1});
-  to.compare({.id = "empty_1p",
-              .subject = one,
-              .control = "relaunched graph of 64 chains",
-              .controls = {"relaunched graph of 64 chains"},
-              .most_ratio = 1.35});
+  suite.compare({.id = "empty_1p",
+                 .subject = one,
+                 .control = "raw launches, 1 thread",
+                 .controls = {raw_one},
+                 .max_ratio = 0.1});
+  suite.compare({.id = "empty_1p",
+                 .subject = one,
+                 .control = "relaunched graph of 64 chains",
+                 .controls = {"relaunched graph of 64 chains"},
+                 .max_ratio = 1.35});
   for (int const producers : {2, 4, 8, 16}) {
     std::string const id = "empty_" + std::to_string(producers) + "p";
     std::string const subject = named("flotilla", producers, 1);
-    to.compare({.id = id,
-                .subject = subject,
-                .control = "empty_1p",
-                .controls = {one},
-                .most_ratio = 1.2});
-    to.compare(
-        {.id = id, .subject = subject, .control = "best raw", .controls = raw, .most_ratio = 0.25});
+    suite.compare(
+        {.id = id, .subject = subject, .control = "empty_1p", .controls = {one}, .max_ratio = 1.2});
+    suite.compare(
+        {.id = id, .subject = subject, .control = "best raw", .controls = raw, .max_ratio = 0.25});
   }
-  to.compare({.id = "empty_4gpu",
-              .subject = named("flotilla", 4, 4),
-              .control = "raw launches, 4 threads a GPU",
-              .controls = {named("raw launches", 16, 4)},
-              .most_ratio = 0.25});
-  to.compare({.id = "pump_4gpu",
-              .subject = "flotilla, one thread that pumps, 4 devices",
-              .control = "raw launches by one thread on 4 GPUs",
-              .controls = {named("raw launches", 1, 4)},
-              .most_ratio = 1.0 / 6});
+  suite.compare({.id = "empty_4gpu",
+                 .subject = named("flotilla", 4, 4),
+                 .control = "raw launches, 4 threads a GPU",
+                 .controls = {named("raw launches", 16, 4)},
+                 .max_ratio = 0.25});
+  suite.compare({.id = "pump_4gpu",
+                 .subject = "flotilla, one thread that pumps, 4 devices",
+                 .control = "raw launches by one thread on 4 GPUs",
+                 .controls = {named("raw launches", 1, 4)},
+                 .max_ratio = 1.0 / 6});
 }
 
 }  // namespace
 
-void add_floods(suite& to) {
-  for (int const producers : counts) { add_flotilla(to, producers, 1); }
-  for (int const threads : counts) { add_raw(to, threads, 1); }
-  for (int const producers : counts) { add_tbb(to, producers); }
-  add_limit(to);
+void add_floods(bench_suite& suite) {
+  for (int const producers : counts) { add_flotilla(suite, producers, 1); }
+  for (int const threads : counts) { add_raw(suite, threads, 1); }
+  for (int const producers : counts) { add_tbb(suite, producers); }
+  add_limit(suite);
   for (int const devices : {2, 4, 8}) {
-    add_flotilla(to, devices, devices);
-    add_raw(to, 4 * devices, devices);
+    add_flotilla(suite, devices, devices);
+    add_raw(suite, 4 * devices, devices);
   }
-  for (int const devices : {2, 4}) { add_raw(to, 1, devices); }
-  for (int const devices : {1, 2, 4}) { add_pump(to, devices); }
-  add_backlogs(to);
-  add_rows(to);
+  for (int const devices : {2, 4}) { add_raw(suite, 1, devices); }
+  for (int const devices : {1, 2, 4}) { add_pump(suite, devices); }
+  add_backlogs(suite);
+  add_rows(suite);
 }
 
 }  // namespace flotilla::bench

@@ -1,19 +1,20 @@
-// Question: in a flood of 100 us kernels, how long after a kernel's end is the end seen?
-// Control:  twice the kernel's length, at least 50 us: what is allowed.
+// Question: in a flood of 100 us kernels, how long after a kernel's end does its ticket become
+//           ready?
+// Control:  the allowed time: twice the kernel's length, at least 50 us.
 //
-// The first thousand of a pass do not count: what a kernel takes is not known before some have run.
+// The first thousand tasks of a pass do not count, because flotilla learns from them how long the
+// kernel takes.
 //
-// Each kernel writes the time of its end. A GPU's clock is not the host's: how far they are apart
-// is taken anew for each pass, from lone kernels that end at a time that the host knows within some
-// microseconds.
+// Each kernel writes the time of its end. The offset between the clocks of GPU and host is measured
+// in each pass, with lone kernels whose end the host knows within a few microseconds.
 
 #include <atomic>
 #include <limits>
 
 #include <bench_kernels.hpp>
 
-#include "fleet.hpp"
-#include "suite.hpp"
+#include "bench_suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
@@ -21,24 +22,24 @@ namespace {
 
 constexpr unsigned long long kernel_ns = 100'000;
 constexpr double allowed_ns = 2 * kernel_ns;
-constexpr std::size_t unknown = 1000;
-constexpr std::size_t every =
-    16;  // one task in so many is watched: looking at all would take too long
+constexpr std::size_t learning_tasks = 1000;
+/// One of so many tasks is watched, because polling all would take too long.
+constexpr std::size_t watch_interval = 16;
 
 using stamp_kernel = kernel<unsigned long long, unsigned long long*, unsigned*>;
 
-double host_ns(clock::time_point at) {
-  return std::chrono::duration<double, std::nano>(at.time_since_epoch()).count();
+double host_ns(clock::time_point time) {
+  return std::chrono::duration<double, std::nano>(time.time_since_epoch()).count();
 }
 
-/// What the device's clock is ahead of the host's, in ns.
-double clock_offset(runtime& rt, stamp_kernel::widened const& stamp, unsigned long long* when,
+/// How far the device's clock is ahead of the host's, in ns.
+double clock_offset(runtime& rt, stamp_kernel::configured const& stamp, unsigned long long* when,
                     unsigned* where) {
   double shortest = std::numeric_limits<double>::infinity();
   double offset = 0;
   for (int i = 0; i < 50; ++i) {
     double const before = host_ns(clock::now());
-    rt.submit(stamp(0ull, when, where), {.device = device_ordinal{0}}).wait(schedule::spin);
+    rt.submit(stamp(0ull, when, where), {.device = device_ordinal{0}}).wait(wait_policy::spin);
     double const after = host_ns(clock::now());
     if (after - before < shortest) {
       shortest = after - before;
@@ -48,14 +49,15 @@ double clock_offset(runtime& rt, stamp_kernel::widened const& stamp, unsigned lo
   return offset;
 }
 
-/// Says of each ticket when it was seen to be ready, in ns of the host's clock.
-std::vector<double> watch(std::vector<ticket> const& tickets, std::atomic<std::size_t> const& there,
+/// Polls the tickets. @return when each became ready, in ns of the host's clock.
+std::vector<double> watch(std::vector<ticket> const& tickets,
+                          std::atomic<std::size_t> const& submitted,
                           std::atomic<bool> const& failed) {
   std::vector<double> seen(tickets.size(), 0);
-  std::size_t first = 0;  // all before have been seen
+  std::size_t first = 0;  // all tickets before are ready
   while (first < tickets.size() && !failed) {
-    // acquire: pairs with the release of the producer: the tickets before have been stored
-    std::size_t const end = there.load(std::memory_order_acquire);
+    // acquire: pairs with the producer's release, so that the tickets have been stored
+    std::size_t const end = submitted.load(std::memory_order_acquire);
     for (std::size_t i = first; i < end; ++i) {
       if (seen[i] == 0 && tickets[i].ready()) { seen[i] = host_ns(clock::now()); }
     }
@@ -64,69 +66,72 @@ std::vector<double> watch(std::vector<ticket> const& tickets, std::atomic<std::s
   return seen;
 }
 
-double one_pass(figure& at, std::size_t tasks) {
-  auto& ships = rig_for<fleet>({.producers = 2});
-  program const stamping = ships.rt.load(bench_kernels);
+double one_pass(figure& result, std::size_t tasks) {
+  auto& fixture = get_fixture<runtime_fixture>({.producers = 2});
+  program const stamping = fixture.rt.load(bench_kernels);
   auto const stamp =
-      stamping.kernel<unsigned long long, unsigned long long*, unsigned*>("stamp").on({1}, {1});
-  host_buffer<unsigned long long> const when{ships.rt, tasks};
-  host_buffer<unsigned> const where{ships.rt, tasks};
-  double const offset = clock_offset(ships.rt, stamp, when.data(), where.data());
+      stamping.kernel<unsigned long long, unsigned long long*, unsigned*>("stamp").with_shape({1},
+                                                                                              {1});
+  host_buffer<unsigned long long> when{fixture.rt, tasks};
+  host_buffer<unsigned> where{fixture.rt, tasks};
+  double const offset = clock_offset(fixture.rt, stamp, when.data(), where.data());
 
-  std::vector<ticket> watched(tasks / every);
-  std::atomic<std::size_t> there{0};
-  std::atomic<bool> failed{false};  // tickets that will never come are not watched for
+  std::vector<ticket> watched(tasks / watch_interval);
+  std::atomic<std::size_t> submitted{0};
+  std::atomic<bool> failed{false};  // the watching thread must not wait for further tickets
   std::vector<double> seen;
   auto const submit_all = [&] {
     for (std::size_t i = 0; i < tasks; ++i) {
-      ticket made = ships.rt.submit(stamp(kernel_ns, when.data() + i, where.data() + i));
-      if (i % every == every - 1) {
-        watched[i / every] = std::move(made);
-        there.store(i / every + 1, std::memory_order_release);
+      ticket task = fixture.rt.submit(stamp(kernel_ns, when.data() + i, where.data() + i));
+      if (i % watch_interval == watch_interval - 1) {
+        watched[i / watch_interval] = std::move(task);
+        submitted.store(i / watch_interval + 1, std::memory_order_release);
       }
     }
   };
   auto const start = clock::now();
-  ships.producers.run([&](int member) {
+  fixture.producers.run([&](int member) {
     try {
       if (member == 0) {
         submit_all();
       } else {
-        seen = watch(watched, there, failed);
+        seen = watch(watched, submitted, failed);
       }
     } catch (...) {
       failed = true;
       throw;
     }
   });
-  ships.rt.wait_idle();
+  fixture.rt.wait_idle();
   double const ns = ns_each(start, static_cast<std::int64_t>(tasks));
-  for (std::size_t i = tasks > 2 * unknown ? unknown / every : 0; i < watched.size(); ++i) {
-    double const end = static_cast<double>(when[i * every + every - 1]) - offset;
-    at.each.push_back(
-        std::max(0.0, seen[i] - end));  // the offset is known within a microsecond or so
+  for (std::size_t i = tasks > 2 * learning_tasks ? learning_tasks / watch_interval : 0;
+       i < watched.size(); ++i) {
+    double const end = static_cast<double>(when[i * watch_interval + watch_interval - 1]) - offset;
+    // Not below 0: the offset has an error of about a microsecond.
+    result.samples.push_back(std::max(0.0, seen[i] - end));
   }
   return ns;
 }
 
 }  // namespace
 
-void add_lateness(suite& to) {
-  double const at_once = to.on_gpus() ? 16 : 1;
-  auto const fit = static_cast<std::size_t>(to.amount().kernel_seconds * 1e9 / kernel_ns * at_once);
-  std::size_t const tasks = std::max<std::size_t>(2, fit / every) * every;
-  to.measure("flotilla, from a kernel's end to its being seen",
-             {.who = "flotilla",
-              .what = "lateness",
-              .backlog = static_cast<std::int64_t>(tasks),
-              .length_us = kernel_ns / 1e3},
-             [=](figure& at) { return one_pass(at, tasks); });
-  to.compare({.id = "lateness",
-              .subject = "flotilla, from a kernel's end to its being seen",
-              .of = statistic::p99,
-              .control = "twice the kernel's length, at least 50 us",
-              .constant_ns = allowed_ns,
-              .most_ratio = 1});
+void add_lateness(bench_suite& suite) {
+  double const at_once = suite.on_gpus() ? 16 : 1;
+  auto const fit =
+      static_cast<std::size_t>(suite.amount().kernel_seconds * 1e9 / kernel_ns * at_once);
+  std::size_t const tasks = std::max<std::size_t>(2, fit / watch_interval) * watch_interval;
+  suite.measure("flotilla, from a kernel's end to its being seen",
+                {.who = "flotilla",
+                 .what = "lateness",
+                 .backlog = static_cast<std::int64_t>(tasks),
+                 .length_us = kernel_ns / 1e3},
+                [=](figure& result) { return one_pass(result, tasks); });
+  suite.compare({.id = "lateness",
+                 .subject = "flotilla, from a kernel's end to its being seen",
+                 .of = statistic::p99,
+                 .control = "twice the kernel's length, at least 50 us",
+                 .constant_ns = allowed_ns,
+                 .max_ratio = 1});
 }
 
 }  // namespace flotilla::bench

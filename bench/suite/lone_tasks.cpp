@@ -1,153 +1,133 @@
-// Question: how long does one task, or do eight at once, take from submit until their submitter
-//           knows that they have run; and while a large copy to pageable memory goes on beside?
-// Control:  as many launches and cuStreamSynchronize, the context set to spin; without the copy.
+// Question: how long does one task, or do eight at once, take from submit until the submitting
+//           thread sees the end; and while a large copy to pageable memory runs?
+// Control:  as many launches and cuStreamSynchronize, in a context that spins; without the copy.
 
 #include <array>
 #include <optional>
 
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
-#include "fleet.hpp"
+#include "bench_suite.hpp"
+#include "lone_timing.hpp"
 #include "plain_driver.hpp"
-#include "suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
 namespace {
 
-/// As a program gets it that says nothing of workers.
-fleet::shape const spinning{.workers = 1, .schedule = schedule::spin};
+runtime_fixture::options const spinning{.workers = 1, .schedule = wait_policy::spin};
 
-/// The median of what was added to `at.each` behind its first `before`.
-double middle_since(figure const& at, std::size_t before) {
-  figure const these{
-      .name = {},
-      .of = {},
-      .each = {at.each.begin() + static_cast<std::ptrdiff_t>(before), at.each.end()}};
-  return these.quantile(0.5);
+void run_lone_task(runtime_fixture& fixture) {
+  fixture.rt.submit(fixture.null_launch, {.device = device_ordinal{0}}).wait();
 }
 
-template <class Task>
-void time_one(figure& at, Task const& task) {
-  auto const start = clock::now();
-  task();
-  at.each.push_back(seconds_since(start) * 1e9);
-}
-
-/// Times each call of `task` by itself, into `at`. Returns their median.
-template <class Task>
-double time_each(figure& at, std::int64_t times, Task const& task) {
-  std::size_t const before = at.each.size();
-  at.each.reserve(before + static_cast<std::size_t>(times));  // no allocation between tasks
-  for (std::int64_t i = 0; i < times; ++i) { time_one(at, task); }
-  return middle_since(at, before);
-}
-
-void lone_task(fleet& ships) { ships.rt.submit(ships.null, {.device = device_ordinal{0}}).wait(); }
-
-double beside_a_copy(figure& at, std::size_t bytes, std::size_t most) {
-  auto& ships = rig_for<fleet>(spinning);
-  device_buffer<std::byte> const from{ships.rt, device_ordinal{0}, bytes};
-  std::vector<std::byte> to(bytes);  // written to, and so present before the copy
-  std::size_t const before = at.each.size();
-  at.each.reserve(before + most);
-  // Again where this thread was kept from its processor until the copy was over.
-  for (int tries = 0; tries < 10 && at.each.size() == before; ++tries) {
-    ticket const copy = ships.rt.submit(from.copy_to(std::span<std::byte>{to}));
-    while (!copy.ready() && at.each.size() < before + most) {
-      time_one(at, [&] { lone_task(ships); });
+double time_beside_copy(figure& result, std::size_t bytes, std::size_t max_tasks) {
+  auto& fixture = get_fixture<runtime_fixture>(spinning);
+  device_buffer<std::byte> from{fixture.rt, device_ordinal{0}, bytes};
+  std::vector<std::byte> to(bytes);  // initialized, so that its pages exist before the copy
+  std::size_t const before = result.samples.size();
+  result.samples.reserve(before + max_tasks);
+  // Try again if this thread got no processor until the copy had ended.
+  for (int tries = 0; tries < 10 && result.samples.size() == before; ++tries) {
+    ticket const copy = fixture.rt.submit(from.copy_to(std::span<std::byte>{to}));
+    while (!copy.ready() && result.samples.size() < before + max_tasks) {
+      time_one(result, [&] { run_lone_task(fixture); });
     }
     copy.wait();
   }
-  if (at.each.size() == before) {
-    throw not_here{"the copy was over before a task could be submitted"};
+  if (result.samples.size() == before) {
+    throw not_available{"the copy ended before a task could be submitted"};
   }
-  return middle_since(at, before);
+  return median_since(result, before);
 }
 
-void add_lone(suite& to) {
-  std::int64_t const times = to.amount().lone;
+void add_lone(bench_suite& suite) {
+  std::int64_t const times = suite.amount().lone;
   for (int const workers : {0, 1}) {
     bool const alone = workers == 0;
-    to.measure(alone ? "flotilla, lone task, no workers" : "flotilla, lone task",
-               {.who = alone ? "flotilla, no workers" : "flotilla", .what = "lone", .backlog = 1},
-               [=](figure& at) {
-                 auto& ships = rig_for<fleet>({.workers = workers, .schedule = schedule::spin});
-                 return time_each(at, times, [&] { lone_task(ships); });
-               });
+    suite.measure(
+        alone ? "flotilla, lone task, no workers" : "flotilla, lone task",
+        {.who = alone ? "flotilla, no workers" : "flotilla", .what = "lone", .backlog = 1},
+        [=](figure& result) {
+          auto& fixture =
+              get_fixture<runtime_fixture>({.workers = workers, .schedule = wait_policy::spin});
+          return time_each(result, times, [&] { run_lone_task(fixture); });
+        });
   }
-  std::size_t const bytes = to.amount().copy_bytes;
-  to.measure("flotilla, lone task beside a copy",
-             {.who = "flotilla, a copy beside", .what = "lone", .backlog = 1},
-             [=](figure& at) { return beside_a_copy(at, bytes, 100'000); });
-  to.measure("raw launch and synchronize",
-             {.who = "raw launch and synchronize", .what = "lone", .backlog = 1}, [=](figure& at) {
-               auto& plain = rig_for<plain_driver>({.schedule = schedule::spin});
-               plain_driver::post const& where = plain.posts(0).front();
-               plain.push(where);
-               double const ns = time_each(at, times, [&] {
-                 plain.launch(where);
-                 plain.synchronize(where);
-               });
-               plain.pop();
-               return ns;
-             });
+  std::size_t const bytes = suite.amount().copy_bytes;
+  suite.measure("flotilla, lone task beside a copy",
+                {.who = "flotilla, a copy beside", .what = "lone", .backlog = 1},
+                [=](figure& result) { return time_beside_copy(result, bytes, 100'000); });
+  suite.measure("raw launch and synchronize",
+                {.who = "raw launch and synchronize", .what = "lone", .backlog = 1},
+                [=](figure& result) {
+                  auto& plain = get_fixture<plain_driver>({.schedule = wait_policy::spin});
+                  plain_driver::launch_target const& target = plain.targets(0).front();
+                  plain.push(target);
+                  double const ns = time_each(result, times, [&] {
+                    plain.launch(target);
+                    plain.synchronize(target);
+                  });
+                  plain.pop();
+                  return ns;
+                });
   for (statistic const of : {statistic::p50, statistic::p99}) {
-    to.compare({.id = "lone_spin",
-                .subject = "flotilla, lone task",
-                .of = of,
-                .control = "launch + cuStreamSynchronize, spin",
-                .controls = {"raw launch and synchronize"},
-                .most_ratio = 1});
+    suite.compare({.id = "lone_spin",
+                   .subject = "flotilla, lone task",
+                   .of = of,
+                   .control = "launch + cuStreamSynchronize, spin",
+                   .controls = {"raw launch and synchronize"},
+                   .max_ratio = 1});
   }
-  to.compare({.id = "copy_beside",
-              .subject = "flotilla, lone task beside a copy",
-              .of = statistic::p99,
-              .control = "lone_spin",
-              .controls = {"flotilla, lone task"},
-              .most_ratio = 2});
+  suite.compare({.id = "copy_beside",
+                 .subject = "flotilla, lone task beside a copy",
+                 .of = statistic::p99,
+                 .control = "lone_spin",
+                 .controls = {"flotilla, lone task"},
+                 .max_ratio = 2});
 }
 
-void add_eight(suite& to) {
+void add_eight(bench_suite& suite) {
   constexpr int tasks = 8;
-  std::int64_t const times = to.amount().lone;
-  to.measure("flotilla, eight tasks", {.who = "flotilla", .what = "eight", .backlog = tasks},
-             [=](figure& at) {
-               auto& ships = rig_for<fleet>(spinning);
-               std::array<ticket, tasks> held;
-               return time_each(at, times, [&] {
-                 for (ticket& each : held) {
-                   each = ships.rt.submit(ships.null, {.device = device_ordinal{0}});
-                 }
-                 for (ticket const& each : held) { each.wait(); }
-               });
-             });
-  to.measure("eight raw launches and synchronize",
-             {.who = "raw launches and synchronize", .what = "eight", .backlog = tasks},
-             [=](figure& at) {
-               auto& plain = rig_for<plain_driver>({.schedule = schedule::spin});
-               plain_driver::post const& where = plain.posts(0).front();
-               plain.push(where);
-               double const ns = time_each(at, times, [&] {
-                 for (int i = 0; i < tasks; ++i) { plain.launch(where); }
-                 plain.synchronize(where);
-               });
-               plain.pop();
-               return ns;
-             });
-  to.compare({.id = "eight",
-              .subject = "flotilla, eight tasks",
-              .of = statistic::p50,
-              .control = "8 launches + cuStreamSynchronize",
-              .controls = {"eight raw launches and synchronize"},
-              .most_ratio = 0.6});
+  std::int64_t const times = suite.amount().lone;
+  suite.measure("flotilla, eight tasks", {.who = "flotilla", .what = "eight", .backlog = tasks},
+                [=](figure& result) {
+                  auto& fixture = get_fixture<runtime_fixture>(spinning);
+                  std::array<ticket, tasks> open;
+                  return time_each(result, times, [&] {
+                    for (ticket& each : open) {
+                      each = fixture.rt.submit(fixture.null_launch, {.device = device_ordinal{0}});
+                    }
+                    for (ticket const& each : open) { each.wait(); }
+                  });
+                });
+  suite.measure("eight raw launches and synchronize",
+                {.who = "raw launches and synchronize", .what = "eight", .backlog = tasks},
+                [=](figure& result) {
+                  auto& plain = get_fixture<plain_driver>({.schedule = wait_policy::spin});
+                  plain_driver::launch_target const& target = plain.targets(0).front();
+                  plain.push(target);
+                  double const ns = time_each(result, times, [&] {
+                    for (int i = 0; i < tasks; ++i) { plain.launch(target); }
+                    plain.synchronize(target);
+                  });
+                  plain.pop();
+                  return ns;
+                });
+  suite.compare({.id = "eight",
+                 .subject = "flotilla, eight tasks",
+                 .of = statistic::p50,
+                 .control = "8 launches + cuStreamSynchronize",
+                 .controls = {"eight raw launches and synchronize"},
+                 .max_ratio = 0.6});
 }
 
 }  // namespace
 
-void add_lone_tasks(suite& to) {
-  add_lone(to);
-  add_eight(to);
+void add_lone_tasks(bench_suite& suite) {
+  add_lone(suite);
+  add_eight(suite);
 }
 
 }  // namespace flotilla::bench

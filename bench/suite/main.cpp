@@ -1,4 +1,4 @@
-// flotilla_bench: what `flotilla bench` runs. docs/performance.md says what its rows are.
+// flotilla_bench, which `flotilla bench` runs. docs/performance.md lists its rows.
 
 #include <algorithm>
 #include <exception>
@@ -9,46 +9,53 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench_suite.hpp"
 #include "build_kind.hpp"
 #include "report.hpp"
-#include "suite.hpp"
 
 namespace {
 
 using namespace flotilla;
 
-void add_all(bench::suite& to) {
-  bench::add_floods(to);
-  bench::add_submits(to);
-  bench::add_lone_tasks(to);
-  bench::add_chain(to);
-  bench::add_replay(to);
-  bench::add_allocations(to);
-  bench::add_lateness(to);
-  bench::add_migration(to);
-  bench::add_cpu_device(to);
-  bench::add_balance(to);
-  bench::add_pingpong(to);
-  bench::add_lengths(to);
+/// Rows that are compared over time come first, so that the same fixtures precede them in each
+/// version.
+void add_all(bench::bench_suite& suite) {
+  bench::add_floods(suite);
+  bench::add_submits(suite);
+  bench::add_lone_tasks(suite);
+  bench::add_chain(suite);
+  bench::add_replay(suite);
+  bench::add_allocations(suite);
+  bench::add_lateness(suite);
+  bench::add_migration(suite);
+  bench::add_cpu_device(suite);
+  bench::add_balance(suite);
+  bench::add_pingpong(suite);
+  bench::add_lengths(suite);
+  bench::add_named_floods(suite);
+  bench::add_single_thread(suite);
+  bench::add_submit_threads(suite);
+  bench::add_wait_policies(suite);
+  bench::add_callables(suite);
 }
 
-/// @throws CLI::ValidationError  naming the one that is none
-void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> const& there) {
+/// @throws CLI::ValidationError  An id is unknown; the message names it.
+void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> const& known) {
   for (std::string const& each : wanted) {
-    if (std::find(there.begin(), there.end(), each) == there.end()) {
-      throw CLI::ValidationError{"--only", "there is no row '" + each + "'; --list names all"};
+    if (std::find(known.begin(), known.end(), each) == known.end()) {
+      throw CLI::ValidationError{"--only", "there is no row '" + each + "'; --list prints all ids"};
     }
   }
 }
 
-int run(bench::suite& all, std::string const& json, std::string const& command) {
-  if (!json.empty()) {  // found out now, not after two minutes
+int run(bench::bench_suite& all, std::string const& json, std::string const& command) {
+  if (!json.empty()) {  // fail now rather than after two minutes
     if (!std::ofstream{json, std::ios::app}) {
       throw std::runtime_error{"cannot write the report to " + json};
     }
   }
   all.run();
-  for (auto const& [key, value] : bench::circumstances()) {
+  for (auto const& [key, value] : bench::run_context()) {
     std::cout << key << ": " << value << '\n';
   }
   std::cout << '\n';
@@ -67,24 +74,25 @@ int run(bench::suite& all, std::string const& json, std::string const& command) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures what dispatching costs, flotilla beside its controls", "flotilla bench"};
-  bench::suite::options wanted;
+  CLI::App app{"Measures the cost of dispatching, with flotilla and with controls",
+               "flotilla bench"};
+  bench::bench_suite::options wanted;
   std::string json;
   bool list = false;
-  app.add_option("--json", json, "write the report to this file, too");
-  app.add_option("--only", wanted.only, "ids of rows, with commas between")->delimiter(',');
-  app.add_option("--seconds", wanted.seconds, "begin no more measurements after so long")
+  app.add_option("--json", json, "also write the report to this file");
+  app.add_option("--only", wanted.only, "ids of rows, separated by commas")->delimiter(',');
+  app.add_option("--seconds", wanted.seconds, "begin no measurement after this many seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_flag("--quick", wanted.quick,
-               "as little as there is: shows that it works, measures nothing");
-  app.add_flag("--list", list, "print the ids of the rows, and do nothing else");
+               "as short as possible: shows that it works, measures nothing");
+  app.add_flag("--list", list, "only print the ids of the rows");
   CLI11_PARSE(app, argc, argv);
 
   std::string command = "flotilla bench";
   for (int i = 1; i < argc; ++i) { command += std::string{" "} + argv[i]; }
   try {
-    bench::suite all{wanted};
+    bench::bench_suite all{wanted};
     add_all(all);
     std::vector<std::string> const ids = all.ids();
     if (list) {

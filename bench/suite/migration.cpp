@@ -1,31 +1,31 @@
-// Question: what does it cost that the context goes from thread to thread during a flood?
-// Control:  the same flood, the same loop, with one thread that drains.
+// Question: what does it cost when the context moves from thread to thread during a flood?
+// Control:  the same flood and loop, with one thread that drains.
 //
-// Which oneTBB worker drains is oneTBB's affair. So that the context moves for certain, the workers
-// here are threads of this file, which pump in turn.
+// oneTBB decides which worker drains. To make the context move, this file has its own threads,
+// which pump in turn.
 
 #include <atomic>
 #include <thread>
 
 #include "base/cache_line.hpp"
-#include "fleet.hpp"
-#include "suite.hpp"
+#include "bench_suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
 namespace {
 
-double flood(figure& at, std::int64_t tasks, int pumpers) {
-  auto& ships = rig_for<fleet>({.workers = 0, .producers = 1 + pumpers});
+double flood(figure& result, std::int64_t tasks, int pumpers) {
+  auto& fixture = get_fixture<runtime_fixture>({.workers = 0, .producers = 1 + pumpers});
   alignas(base::cache_line) std::atomic<int> turn{1};
   alignas(base::cache_line) std::atomic<bool> submitted{false};
-  std::atomic<bool> failed{false};  // who threw is waited for by nobody
-  std::uint64_t const before = ships.counters().migrations;
+  std::atomic<bool> failed{false};  // a thread threw, so the others must not wait for it
+  std::uint64_t const before = fixture.counters().migrations;
   auto const start = clock::now();
   auto const submit_all = [&] {
-    // try_submit: a submit that met a full window would help, and so move the context itself.
+    // try_submit, because a submit into a full window would help, and so move the context itself.
     for (std::int64_t i = 0; i < tasks && !failed;) {
-      if (ships.rt.try_submit(ships.null, {.device = device_ordinal{0}})) {
+      if (fixture.rt.try_submit(fixture.null_launch, {.device = device_ordinal{0}})) {
         ++i;
       } else {
         std::this_thread::yield();
@@ -35,18 +35,18 @@ double flood(figure& at, std::int64_t tasks, int pumpers) {
   };
   auto const drain_in_turn = [&](int member) {
     for (bool more = true; more && !failed;) {
-      // acquire: pairs with the release below: one pumps at a time
+      // acquire: pairs with the release below, so that one thread pumps at a time
       if (turn.load(std::memory_order_acquire) != member) {
         std::this_thread::yield();
         continue;
       }
       bool const last = submitted;
-      bool const left = ships.rt.pump();
+      bool const left = fixture.rt.pump();
       more = !last || left;
       turn.store(member % pumpers + 1, std::memory_order_release);
     }
   };
-  ships.producers.run([&](int member) {
+  fixture.producers.run([&](int member) {
     try {
       member == 0 ? submit_all() : drain_in_turn(member);
     } catch (...) {
@@ -55,28 +55,29 @@ double flood(figure& at, std::int64_t tasks, int pumpers) {
     }
   });
   double const ns = ns_each(start, tasks);
-  auto const moved = static_cast<double>(ships.counters().migrations - before);
-  at.note = std::to_string(moved * 1000 / static_cast<double>(tasks)) + " migrations in 1000 tasks";
+  auto const moved = static_cast<double>(fixture.counters().migrations - before);
+  result.note =
+      std::to_string(moved * 1000 / static_cast<double>(tasks)) + " migrations in 1000 tasks";
   return ns;
 }
 
 }  // namespace
 
-void add_migration(suite& to) {
-  std::int64_t const tasks = to.amount().flood;
+void add_migration(bench_suite& suite) {
+  std::int64_t const tasks = suite.amount().flood;
   for (int const pumpers : {1, 2}) {
     bool const moves = pumpers > 1;
-    to.measure(moves ? "flotilla, two threads drain in turn" : "flotilla, one thread drains",
-               {.who = moves ? "flotilla, migrating" : "flotilla, pinned",
-                .what = "migrate",
-                .backlog = tasks},
-               [=](figure& at) { return flood(at, tasks, pumpers); });
+    suite.measure(moves ? "flotilla, two threads drain in turn" : "flotilla, one thread drains",
+                  {.who = moves ? "flotilla, migrating" : "flotilla, pinned",
+                   .what = "migrate",
+                   .backlog = tasks},
+                  [=](figure& result) { return flood(result, tasks, pumpers); });
   }
-  to.compare({.id = "migrate",
-              .subject = "flotilla, two threads drain in turn",
-              .control = "one thread drains",
-              .controls = {"flotilla, one thread drains"},
-              .most_ratio = 1.1});
+  suite.compare({.id = "migrate",
+                 .subject = "flotilla, two threads drain in turn",
+                 .control = "one thread drains",
+                 .controls = {"flotilla, one thread drains"},
+                 .max_ratio = 1.1});
 }
 
 }  // namespace flotilla::bench

@@ -1,6 +1,6 @@
 #pragma once
-// The control: graph templates without flotilla. Chains of kernel nodes side by side in one graph,
-// some graphs over each of some streams, relaunched as they are or rewritten for each batch.
+// A control: graphs without flotilla. Each graph has parallel chains of kernel nodes, each stream
+// has several graphs, and they are relaunched unchanged or rewritten for each batch.
 
 #include <cuda.h>
 
@@ -8,55 +8,55 @@
 #include <memory>
 #include <vector>
 
-#include "context/floating_context.hpp"
-#include "rig.hpp"
+#include "cached_fixture.hpp"
+#include "context/context_handle.hpp"
 
 namespace flotilla::bench {
 
-class plain_chains final : public rig {
+class plain_chains final : public cached_fixture {
  public:
-  struct shape {
-    int nodes = 32;  // of a graph
-    int width = 1;   // chains of a graph
+  struct options {
+    int nodes = 32;  // per graph
+    int width = 1;   // chains per graph
     int streams = 8;
-    int graphs = 4;  // of a stream: one can be rewritten while another runs
-    bool stores = false;  // its kernels write a word each; else they are empty
-    bool operator==(shape const&) const = default;
+    int graphs = 4;       // per stream, so that one can be rewritten while another runs
+    bool stores = false;  // each kernel writes a word; else kernels are empty
+    bool operator==(options const&) const = default;
   };
-  explicit plain_chains(shape const& wanted);
+  explicit plain_chains(options const& wanted);
   ~plain_chains() override;
 
-  /// Launches `batches` graphs as they are, one stream after the other, and waits for all.
+  /// Launches `batches` graphs unchanged, on the streams in turn, and waits for all.
   void relaunch(std::int64_t batches);
-  /// The same, every node rewritten before to spin for so long.
+  /// The same, but rewrites every node before, to spin for so long.
   void rewrite(std::int64_t batches, unsigned threads, unsigned long long nanoseconds);
 
-  shape const made_as;
+  options const created_with;
 
  private:
-  struct graph {
-    CUgraph described = nullptr;
-    CUgraphExec runs = nullptr;
+  struct chain_graph {
+    CUgraph description = nullptr;
+    CUgraphExec executable = nullptr;
     std::vector<CUgraphNode> nodes;
   };
-  struct lane {
+  struct chain_stream {
     CUstream stream = nullptr;
-    std::vector<graph> graphs;
+    std::vector<chain_graph> graphs;
     std::size_t next = 0;
   };
-  void make();
-  void make_graph(graph& into) const;
+  void create();
+  void create_graph(chain_graph& graph) const;
   template <class Rewrite>
-  void launch(std::int64_t batches, Rewrite const& each);
+  void launch(std::int64_t batches, Rewrite const& rewrite);
 
   std::shared_ptr<driver::table const> api_;
-  std::unique_ptr<context::floating_context> context_;
+  std::unique_ptr<context::context_handle> context_;
   CUlibrary library_ = nullptr;
   CUfunction null_ = nullptr;
   CUfunction spin_ = nullptr;
   CUfunction store_ = nullptr;
-  CUdeviceptr words_ = 0;  // one for each node
-  std::vector<lane> lanes_;
+  CUdeviceptr words_ = 0;  // one per node
+  std::vector<chain_stream> lanes_;
 };
 
 }  // namespace flotilla::bench

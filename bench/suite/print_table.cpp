@@ -8,7 +8,7 @@ namespace flotilla::bench {
 
 namespace {
 
-/// A cost as people read it: three digits, and its unit.
+/// A cost with three digits and its unit.
 std::string amount(std::optional<double> value, std::string const& unit) {
   if (!value) { return "-"; }
   char text[48];
@@ -24,7 +24,7 @@ std::string amount(std::optional<double> value, std::string const& unit) {
   return text;
 }
 
-std::string number(std::optional<double> value, char const* format) {
+std::string formatted(std::optional<double> value, char const* format) {
   if (!value) { return "-"; }
   char text[32];
   std::snprintf(text, sizeof text, format, *value);
@@ -33,33 +33,33 @@ std::string number(std::optional<double> value, char const* format) {
 
 std::string target_of(row_result const& row) {
   if (!row.target) { return "-"; }
-  return "<= " +
-         (row.target_is_ratio ? number(row.target, "%.3g") + " x" : amount(row.target, row.unit));
+  return "<= " + (row.target_is_ratio ? formatted(row.target, "%.3g") + " x"
+                                      : amount(row.target, row.unit));
 }
 
 }  // namespace
 
 void print_table(std::ostream& out, std::vector<row_result> const& rows) {
   char line[512];
-  std::snprintf(line, sizeof line, "%-13s %-6s %9s %7s %9s %9s %9s %9s %7s %9s %-3s %s\n", "id",
+  std::snprintf(line, sizeof line, "%-15s %-6s %9s %7s %9s %9s %9s %9s %7s %9s %-3s %s\n", "id",
                 "of", "cost", "spread", "p50", "p99", "p99.9", "control", "ratio", "target", "met",
                 "control is");
   out << line;
   bool all_judged = true;
   for (row_result const& each : rows) {
     char const* const met = !each.judged ? "-" : !each.met ? "?" : *each.met ? "yes" : "NO";
-    std::snprintf(line, sizeof line, "%-13s %-6s %9s %7s %9s %9s %9s %9s %7s %9s %-3s ",
+    std::snprintf(line, sizeof line, "%-15s %-6s %9s %7s %9s %9s %9s %9s %7s %9s %-3s ",
                   each.id.c_str(), to_string(each.of), amount(each.value, each.unit).c_str(),
-                  each.spread ? (number(*each.spread * 100, "%.0f") + " %").c_str() : "-",
+                  each.spread ? (formatted(*each.spread * 100, "%.0f") + " %").c_str() : "-",
                   amount(each.p50, "ns").c_str(), amount(each.p99, "ns").c_str(),
                   amount(each.p999, "ns").c_str(), amount(each.control_value, "ns").c_str(),
-                  number(each.ratio, "%.3f").c_str(), target_of(each).c_str(), met);
+                  formatted(each.ratio, "%.3f").c_str(), target_of(each).c_str(), met);
     out << line << each.control;
     if (!each.note.empty()) { out << " [" << each.note << ']'; }
     out << '\n';
     all_judged = all_judged && each.judged;
   }
-  if (!all_judged) { out << "met -: the target is one for GPUs, these are none\n"; }
+  if (!all_judged) { out << "met -: the row has no target, or its target applies to GPUs only\n"; }
 }
 
 }  // namespace flotilla::bench

@@ -1,5 +1,6 @@
-// Question: what does a node of a recording cost, replayed as it is and with all arguments changed?
-// Control:  a graph of the same nodes in the same chains, relaunched as it is without flotilla.
+// Question: what does a node of a recording cost in a replay, unchanged and with all arguments
+//           changed?
+// Control:  a graph of the same nodes in the same chains, relaunched unchanged without flotilla.
 
 #include <algorithm>
 #include <string>
@@ -9,9 +10,9 @@
 #include <flotilla_kernels.hpp>
 
 #include "allocations.hpp"
+#include "bench_suite.hpp"
 #include "machine.hpp"
 #include "plain_chains.hpp"
-#include "suite.hpp"
 
 namespace flotilla::bench {
 
@@ -19,19 +20,19 @@ namespace {
 
 constexpr int nodes = 1000;
 
-/// A recording of stores, each into a word of its own.
-class replayed final : public rig {
+/// A recording of kernels that each store a word of their own.
+class recorded_stores final : public cached_fixture {
  public:
-  struct shape {
+  struct options {
     int workers = 1;
-    bool operator==(shape const&) const = default;
+    bool operator==(options const&) const = default;
   };
-  explicit replayed(shape const& wanted) : made_as{wanted} {
+  explicit recorded_stores(options const& wanted) : created_with{wanted} {
     for (int i = 0; i < nodes; ++i) { tasks_.push_back(steps_.add(store(i, 0))); }
     steps_.replay().wait();
   }
 
-  /// So many replays, all arguments changed before each where `changed`.
+  /// Replays `replays` times; if `changed`, sets all arguments before each.
   void run(std::int64_t replays, bool changed) {
     ticket last;
     for (std::int64_t k = 0; k < replays; ++k) {
@@ -43,14 +44,14 @@ class replayed final : public rig {
     last.wait();
   }
 
-  shape const made_as;
+  options const created_with;
 
  private:
-  [[nodiscard]] launch store(int where, int value) const {
-    return store_.on({1}, {32})(reinterpret_cast<int*>(words_.address()) + where, value);
+  [[nodiscard]] launch store(int index, int value) {
+    return store_.with_shape({1}, {32})(words_.data() + index, value);
   }
 
-  runtime rt_{{.devices = first_devices(1), .workers = made_as.workers}};
+  runtime rt_{{.devices = first_devices(1), .workers = created_with.workers}};
   kernel<int*, int> store_{rt_.load(flotilla_kernels).kernel<int*, int>("store")};
   device_buffer<int> words_{rt_, device_ordinal{0}, nodes};
   recording steps_{rt_};
@@ -59,51 +60,62 @@ class replayed final : public rig {
 
 constexpr char const* control = "relaunched graph of 1000 nodes";
 
-void add_replays(suite& to, std::string const& name, bool changed) {
-  std::int64_t const replays = std::max<std::int64_t>(2, to.amount().flood / nodes);
-  to.measure(name, {.who = "flotilla", .what = "replay", .backlog = replays * nodes}, [=](figure&) {
-    auto& recorded = rig_for<replayed>({});
-    auto const start = clock::now();
-    recorded.run(replays, changed);
-    return ns_each(start, replays * nodes);
-  });
+void add_replays(bench_suite& suite, std::string const& name, bool changed) {
+  std::int64_t const replays = std::max<std::int64_t>(2, suite.amount().flood / nodes);
+  suite.measure(name, {.who = "flotilla", .what = "replay", .backlog = replays * nodes},
+                [=](figure&) {
+                  auto& recorded = get_fixture<recorded_stores>({});
+                  auto const start = clock::now();
+                  recorded.run(replays, changed);
+                  return ns_each(start, replays * nodes);
+                });
 }
 
 }  // namespace
 
-void add_replay(suite& to) {
-  std::string const as_it_is = "flotilla, replay of 1000 tasks";
+void add_replay(bench_suite& suite) {
+  std::string const unchanged = "flotilla, replay of 1000 tasks";
   std::string const changed = "flotilla, replay of 1000 tasks, all changed";
-  add_replays(to, as_it_is, false);
-  add_replays(to, changed, true);
-  std::int64_t const launches = std::max<std::int64_t>(2, to.amount().flood / nodes);
-  to.measure(control, {.who = "relaunched graph", .what = "replay", .backlog = launches * nodes}, [=](figure&) {
-    auto& chains = rig_for<plain_chains>({.nodes = nodes, .width = 64, .streams = 1, .graphs = 1, .stores = true});
-    auto const start = clock::now();
-    chains.relaunch(launches);
-    return ns_each(start, launches * nodes);
-  });
+  add_replays(suite, unchanged, false);
+  add_replays(suite, changed, true);
+  std::int64_t const launches = std::max<std::int64_t>(2, suite.amount().flood / nodes);
+  suite.measure(control, {.who = "relaunched graph", .what = "replay", .backlog = launches * nodes},
+                [=](figure&) {
+                  auto& chains = get_fixture<plain_chains>(
+                      {.nodes = nodes, .width = 64, .streams = 1, .graphs = 1, .stores = true});
+                  auto const start = clock::now();
+                  chains.relaunch(launches);
+                  return ns_each(start, launches * nodes);
+                });
   std::string const allocations = "flotilla, allocations of replays";
-  to.measure(
+  suite.measure(
       allocations, {.who = "flotilla", .what = "allocations", .backlog = nodes},
       [](figure&) {
-        // One at a time, by one thread: how many lists of changes there are, and how often a worker is asked for, which
-        // allocates, follows from how many replays are under way.
-        auto& recorded = rig_for<replayed>({.workers = 0});
+        // One replay at a time, without workers: the number of change lists and of calls to
+        // workers, which allocate, depends on how many replays are open.
+        auto& recorded = get_fixture<recorded_stores>({.workers = 0});
         for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
         count_allocations();
         for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
         return static_cast<double>(counted_allocations()) / (10.0 * nodes);
       },
       "allocations");
-  to.compare({.id = "replay", .subject = as_it_is, .control = control, .controls = {control}, .most_ratio = 1.1});
-  to.compare({.id = "replay",
-              .subject = changed,
-              .control = control,
-              .controls = {control},
-              .most_ratio = 1.1,
-              .most = 110});
-  to.compare({.id = "allocations", .subject = allocations, .control = "none", .most = 0, .for_gpus = false});
+  suite.compare({.id = "replay",
+                 .subject = unchanged,
+                 .control = control,
+                 .controls = {control},
+                 .max_ratio = 1.1});
+  suite.compare({.id = "replay",
+                 .subject = changed,
+                 .control = control,
+                 .controls = {control},
+                 .max_ratio = 1.1,
+                 .max_value = 110});
+  suite.compare({.id = "allocations",
+                 .subject = allocations,
+                 .control = "none",
+                 .max_value = 0,
+                 .for_gpus = false});
 }
 
 }  // namespace flotilla::bench

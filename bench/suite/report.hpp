@@ -1,23 +1,24 @@
 #pragma once
-// What a run says: a table for people, and JSON for programs.
+// The output of a run: a table for people, and JSON for programs.
 
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "row.hpp"
 
 namespace flotilla::bench {
 
-class suite;
+class bench_suite;
 
 void print_table(std::ostream& out, std::vector<row_result> const& rows);
 
-/// @param command  How the program was called.
-/// @throws std::runtime_error  The file cannot be written; names it.
-void write_json(std::string const& file, suite const& of, std::string const& command);
+/// @param command  The command line of this run.
+/// @throws std::runtime_error  The file cannot be written; the message names it.
+void write_json(std::string const& file, bench_suite const& suite, std::string const& command);
 
-/// What it was measured on, as lines of (key, value).
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> circumstances();
+/// The machine and the build, as (key, value).
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> run_context();
 
 }  // namespace flotilla::bench

@@ -1,4 +1,4 @@
-// Whatever a figure depends on goes with it.
+// The machine and the build, which every figure depends on.
 
 #include <benchmark/benchmark.h>
 
@@ -41,7 +41,7 @@ std::string compiler() {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> circumstances() {
+std::vector<std::pair<std::string, std::string>> run_context() {
   context::choice const& machine = bench::machine();
   std::string names;
   for (device const& each : machine.devices) { names += (names.empty() ? "" : "; ") + each.name; }

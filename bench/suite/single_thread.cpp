@@ -1,62 +1,64 @@
-// Question: what does a task cost when one thread does everything, for one device and for several:
-//           submit, pump, see the end? And what does a pump cost that finds nothing to do?
-// Control:  one thread that launches on as many devices, BM_FloodPlain/producers:1 in
-//           flood_controls.cpp; a push and a pop of each context (BM_PumpPlain).
+// Question: what does a task cost if one thread does everything, on one device and on two: submit,
+//           pump, see the end? And what does a pump cost that finds nothing to do?
+// Control:  one thread that launches on as many devices; a push and a pop of each context.
 
-#include "counts.hpp"
-#include "fleet.hpp"
-#include "flood.hpp"
-#include "machine.hpp"
+#include <benchmark/benchmark.h>
+
+#include "bench_suite.hpp"
 #include "plain_driver.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
 namespace {
 
-/// As a program's main loop would: devices are busy long before all is submitted.
-constexpr std::int64_t submits_a_pump = 64;
-
-void BM_SingleThread(benchmark::State& state) {
-  auto const devices = static_cast<int>(state.range(0));
-  if (!enough_devices(state, devices)) { return; }
-  auto& ships = rig_for<fleet>({.devices = devices, .workers = 0});
-  for (auto _ : state) {
-    for (std::int64_t i = 0; i < flood_tasks; ++i) {
-      static_cast<void>(ships.rt.submit(ships.null, {.device = ships.device_of(0, i)}));
-      if (i % submits_a_pump == 0) { ships.rt.pump(); }
-    }
-    ships.rt.wait_idle();  // pumps, and lets CPU devices have the core when there is nothing to do
-  }
-  report_tasks(state, flood_tasks);
+std::string on_devices(std::string const& who, int devices) {
+  return who + ", " + std::to_string(devices) + " devices";
 }
 
-void BM_Pump(benchmark::State& state) {
-  auto const devices = static_cast<int>(state.range(0));
-  if (!enough_devices(state, devices)) { return; }
-  auto& ships = rig_for<fleet>({.devices = devices, .workers = 0});
-  for (auto _ : state) { benchmark::DoNotOptimize(ships.rt.pump()); }
+void measure_idle_pump(bench_suite& suite, int devices) {
+  std::int64_t const pumps = suite.amount().raw;
+  suite.measure(on_devices("flotilla, pump without tasks", devices),
+                {.who = "flotilla", .what = "idle pump", .devices = devices}, [=](figure&) {
+                  need_devices(devices);
+                  auto& fixture = get_fixture<runtime_fixture>({.devices = devices, .workers = 0});
+                  auto const start = clock::now();
+                  for (std::int64_t i = 0; i < pumps; ++i) {
+                    benchmark::DoNotOptimize(fixture.rt.pump());
+                  }
+                  return ns_each(start, pumps);
+                });
+  suite.measure(on_devices("push and pop", devices),
+                {.who = "push and pop", .what = "idle pump", .devices = devices}, [=](figure&) {
+                  need_devices(devices);
+                  auto& plain = get_fixture<plain_driver>({.devices = devices});
+                  auto const start = clock::now();
+                  for (std::int64_t i = 0; i < pumps; ++i) {
+                    for (plain_driver::launch_target const& each : plain.targets(0)) {
+                      plain.push(each);
+                      plain.pop();
+                    }
+                  }
+                  return ns_each(start, pumps);
+                });
 }
-
-void BM_PumpPlain(benchmark::State& state) {
-  auto const devices = static_cast<int>(state.range(0));
-  if (!enough_devices(state, devices)) { return; }
-  auto& plain = rig_for<plain_driver>({.devices = devices});
-  for (auto _ : state) {
-    for (plain_driver::post const& each : plain.posts(0)) {
-      plain.push(each);
-      plain.pop();
-    }
-  }
-}
-
-BENCHMARK(BM_SingleThread)
-    ->ArgNames({"devices"})
-    ->ArgsProduct({{1, 2, 4}})
-    ->Apply(on_the_wall)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_Pump)->ArgName("devices")->Arg(1)->Arg(2)->Arg(4)->Apply(on_the_wall);
-BENCHMARK(BM_PumpPlain)->ArgName("devices")->Arg(1)->Arg(2)->Arg(4)->Apply(on_the_wall);
 
 }  // namespace
+
+void add_single_thread(bench_suite& suite) {
+  for (int const devices : {1, 2}) {  // on four: the row pump_4gpu
+    suite.compare({.id = "pump_" + std::to_string(devices) + "gpu",
+                   .subject = on_devices("flotilla, one thread that pumps", devices),
+                   .control = "raw launches by one thread",
+                   .controls = {on_devices("raw launches, 1 threads", devices)}});
+  }
+  for (int const devices : {1, 2, 4}) {
+    measure_idle_pump(suite, devices);
+    suite.compare({.id = "idle_pump_" + std::to_string(devices) + "gpu",
+                   .subject = on_devices("flotilla, pump without tasks", devices),
+                   .control = "push and pop of each context",
+                   .controls = {on_devices("push and pop", devices)}});
+  }
+}
 
 }  // namespace flotilla::bench

@@ -1,7 +1,7 @@
-/// Which device this is: every context has its own copy, and the host numbers them.
+/// The ordinal of this device. Every context has its own copy, which the host sets.
 __device__ unsigned here = 0;
 
-/// Keeps the device busy for `nanoseconds`; then says when that was over, and where. One thread.
+/// Keeps one thread busy for `nanoseconds`, then writes the time of the end and the device.
 extern "C" __global__ void stamp(unsigned long long nanoseconds, unsigned long long* when,
                                  unsigned* where) {
   unsigned long long const start = flotilla_globaltimer();

@@ -1,13 +1,13 @@
-// Question: what does a submit cost the thread that makes it?
-// Control:  cuLaunchKernel. Both in bursts that fit flotilla's window and the driver's queue.
-//           Nobody drains meanwhile: the runtime has no workers. The driver has no such state, and
-//           begins at once.
+// Question: what does a submit cost the submitting thread?
+// Control:  cuLaunchKernel. Both in bursts that fit flotilla's window and the driver's queue. The
+//           runtime has no workers, so no thread drains during a burst. The driver cannot be held
+//           back like that; it begins at once.
 
 #include <algorithm>
 
-#include "fleet.hpp"
+#include "bench_suite.hpp"
 #include "plain_driver.hpp"
-#include "suite.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t burst = 512;
 
-/// The mean of the bursts' times, without what carries them out.
+/// The mean time of a submit in bursts; `drain`, which runs the burst, is not timed.
 template <class Submit, class Drain>
 double time_bursts(std::int64_t bursts, Submit const& submit, Drain const& drain) {
   double seconds = 0;
@@ -30,32 +30,34 @@ double time_bursts(std::int64_t bursts, Submit const& submit, Drain const& drain
 
 }  // namespace
 
-void add_submits(suite& to) {
-  std::int64_t const bursts = std::max<std::int64_t>(1, to.amount().raw / burst);
-  to.measure(
-      "flotilla, submit alone", {.who = "flotilla", .what = "submit", .backlog = burst},
-      [=](figure&) {
-        auto& ships = rig_for<fleet>({.workers = 0});
-        return time_bursts(
-            bursts,
-            [&] { static_cast<void>(ships.rt.submit(ships.null, {.device = device_ordinal{0}})); },
-            [&] { ships.rt.wait_idle(); });
-      });
-  to.measure("raw launches, the call alone",
-             {.who = "raw launches", .what = "submit", .backlog = burst}, [=](figure&) {
-               auto& plain = rig_for<plain_driver>({});
-               plain_driver::post const& where = plain.posts(0).front();
-               plain.push(where);
-               double const ns = time_bursts(
-                   bursts, [&] { plain.launch(where); }, [&] { plain.synchronize(where); });
-               plain.pop();
-               return ns;
-             });
-  to.compare({.id = "submit",
-              .subject = "flotilla, submit alone",
-              .control = "cuLaunchKernel alone",
-              .controls = {"raw launches, the call alone"},
-              .most = 60});
+void add_submits(bench_suite& suite) {
+  std::int64_t const bursts = std::max<std::int64_t>(1, suite.amount().raw / burst);
+  suite.measure("flotilla, submit alone", {.who = "flotilla", .what = "submit", .backlog = burst},
+                [=](figure&) {
+                  auto& fixture = get_fixture<runtime_fixture>({.workers = 0});
+                  return time_bursts(
+                      bursts,
+                      [&] {
+                        static_cast<void>(
+                            fixture.rt.submit(fixture.null_launch, {.device = device_ordinal{0}}));
+                      },
+                      [&] { fixture.rt.wait_idle(); });
+                });
+  suite.measure("raw launches, the call alone",
+                {.who = "raw launches", .what = "submit", .backlog = burst}, [=](figure&) {
+                  auto& plain = get_fixture<plain_driver>({});
+                  plain_driver::launch_target const& target = plain.targets(0).front();
+                  plain.push(target);
+                  double const ns = time_bursts(
+                      bursts, [&] { plain.launch(target); }, [&] { plain.synchronize(target); });
+                  plain.pop();
+                  return ns;
+                });
+  suite.compare({.id = "submit",
+                 .subject = "flotilla, submit alone",
+                 .control = "cuLaunchKernel alone",
+                 .controls = {"raw launches, the call alone"},
+                 .max_value = 60});
 }
 
 }  // namespace flotilla::bench

@@ -1,11 +1,12 @@
-# Runs bench_waiting as briefly as it can, on a CPU device, and looks at what it says.
+# Runs bench_waiting as briefly as possible on a CPU device and checks its output.
 #
-#   cmake -D PROGRAM=<bench_waiting> -D EXPECTED=report|refusal -D OUT=<file> -P check_waiting.cmake     FLOTILLA_DEVICES=cpu:1
+#   FLOTILLA_DEVICES=cpu:1 cmake -D PROGRAM=<bench_waiting> -D EXPECTED=report|refusal
+#                                -D OUT=<file> -P check_waiting.cmake
 include("${CMAKE_CURRENT_LIST_DIR}/../parts/run_bench.cmake")
 
 run_bench("${PROGRAM}" --quick --json "${OUT}")
 
-# Each schedule has a row of flotilla's and one of its control.
+# Each wait policy has a row of flotilla and one of its control.
 string(JSON count LENGTH "${report}" rows)
 if(NOT count EQUAL 8)
   fail("${count} rows")
@@ -37,7 +38,7 @@ foreach(schedule spin yield blocking automatic)
   endforeach()
 endforeach()
 
-# What cannot be compared is said, and not judged; what can is.
+# Figures that CPU devices cannot give are reported as such and not judged; the others are judged.
 string(JSON note GET "${report}" context note)
 string(JSON blocking TYPE "${report}" targets 0 met)
 string(JSON idle TYPE "${report}" targets 1 met)

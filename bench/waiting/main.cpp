@@ -1,5 +1,5 @@
-// Question: what does a thread that waits cost, and how late does it know, by the device's
-//           schedule?
+// Question: how much processor time does a waiting thread use, and how late does it see the end, by
+//           the device's wait policy?
 // Control:  launches and cuStreamSynchronize in a context with the same flag.
 
 #include <exception>
@@ -9,19 +9,19 @@
 #include <CLI/CLI.hpp>
 
 #include "build_kind.hpp"
+#include "cached_fixture.hpp"
 #include "machine.hpp"
 #include "report.hpp"
-#include "rig.hpp"
 
 int main(int argc, char** argv) {
   using namespace flotilla;
   CLI::App app{
-      "Measures what waiting costs, by the schedule of the device: the first of FLOTILLA_DEVICES",
+      "Measures the cost of waiting, by the wait policy of the first device of FLOTILLA_DEVICES",
       "bench_waiting"};
   std::string json;
   bool quick = false;
-  app.add_option("--json", json, "write the report to this file, too");
-  app.add_flag("--quick", quick, "as little as there is: shows that it works, measures nothing");
+  app.add_option("--json", json, "also write the report to this file");
+  app.add_flag("--quick", quick, "as short as possible: shows that it works, measures nothing");
   CLI11_PARSE(app, argc, argv);
 
   if (auto const why = bench::why_not_measured()) {
@@ -30,24 +30,24 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // found out now, not at the end
+    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // fail now rather than at the end
       throw std::runtime_error{"cannot write the report to " + json};
     }
-    bench::lengths const of = quick ? bench::lengths::quick() : bench::lengths{};
-    bench::report made{.rows = {},
-                       .on_gpus = bench::machine().api->kind == device_kind::gpu,
-                       .device = bench::machine().devices.front().name,
-                       .driver = bench::machine().text,
-                       .command = "bench_waiting"};
-    for (int i = 1; i < argc; ++i) { made.command += std::string{" "} + argv[i]; }
-    for (schedule const how :
-         {schedule::spin, schedule::yield, schedule::blocking, schedule::automatic}) {
-      made.rows.push_back(bench::measure_flotilla(how, of));
-      made.rows.push_back(bench::measure_driver(how, of));
+    bench::durations const durations = quick ? bench::durations::quick() : bench::durations{};
+    bench::report report{.rows = {},
+                         .on_gpus = bench::machine().api->kind == device_kind::gpu,
+                         .device = bench::machine().devices.front().name,
+                         .driver = bench::machine().text,
+                         .command = "bench_waiting"};
+    for (int i = 1; i < argc; ++i) { report.command += std::string{" "} + argv[i]; }
+    for (wait_policy const policy :
+         {wait_policy::spin, wait_policy::yield, wait_policy::blocking, wait_policy::automatic}) {
+      report.rows.push_back(bench::measure_flotilla(policy, durations));
+      report.rows.push_back(bench::measure_driver(policy, durations));
     }
-    bench::drop_rig();
-    bench::print_rows(std::cout, made);
-    if (!json.empty()) { bench::write_rows(json, made); }
+    bench::drop_fixture();
+    bench::print_rows(std::cout, report);
+    if (!json.empty()) { bench::write_rows(json, report); }
     return std::cout.flush() ? 0 : 1;
   } catch (std::exception const& failure) {
     std::cerr << "bench_waiting: " << failure.what() << '\n';

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "counts.hpp"
-#include "fleet.hpp"
+#include "clock.hpp"
 #include "plain_driver.hpp"
+#include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
@@ -20,27 +20,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Seconds of processor time that all threads of this process have taken.
-double taken() {
+/// Seconds of processor time that all threads of this process have used.
+double processor_seconds() {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
-  auto const seconds = [](timeval const& of) {
-    return static_cast<double>(of.tv_sec) + static_cast<double>(of.tv_usec) * 1e-6;
+  auto const seconds = [](timeval const& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/// What the process takes of a processor while `once` is called again and again for so long.
-template <class Once>
-double share_while(std::chrono::milliseconds length, Once const& once) {
-  double const before = taken();
+/// The share of a processor that this process uses while `action` is repeated for `duration`.
+template <class Action>
+double share_while(std::chrono::milliseconds duration, Action const& action) {
+  double const before = processor_seconds();
   auto const start = clock::now();
-  while (clock::now() - start < length) { once(); }
-  return (taken() - before) / seconds_since(start);
+  while (clock::now() - start < duration) { action(); }
+  return (processor_seconds() - before) / seconds_since(start);
 }
 
-/// How often this process's threads but this one have been on a processor.
-unsigned long long turns_of_others() {
+/// How often the other threads of this process have run on a processor, plus the time that they
+/// waited for one. It changes whenever one of them runs or is ready to run.
+unsigned long long activity_of_others() {
   unsigned long long all = 0;
   for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
     if (thread.path().filename() == std::to_string(gettid())) { continue; }
@@ -51,78 +52,81 @@ unsigned long long turns_of_others() {
   return all;
 }
 
-/// Until the runtime is idle: no other thread was on a processor, or waited for one, for so long. On a processor that
-/// others use as well, oneTBB's threads look for work for as many turns as ever and get each turn later: a fixed time
-/// would measure these looks as the cost of doing nothing. Threads that wake from time to time never let it settle,
-/// and are measured.
-void settle(lengths const& of) {
+/// Waits until the process is idle: for `settling`, no other thread ran or was ready to run. A
+/// fixed time would not do: on a busy machine oneTBB's threads take longer for the same number of
+/// attempts to find work, and these attempts would count as the cost of idling. Threads that wake
+/// periodically never settle, so they are measured.
+void settle(durations const& durations) {
   auto const begin = clock::now();
-  for (unsigned long long seen = turns_of_others();;) {
-    std::this_thread::sleep_for(of.settling);
-    unsigned long long const now = turns_of_others();
-    if (now == seen || clock::now() - begin > of.most_settling) { return; }
-    seen = now;
+  for (unsigned long long before = activity_of_others();;) {
+    std::this_thread::sleep_for(durations.settling);
+    unsigned long long const now = activity_of_others();
+    if (now == before || clock::now() - begin > durations.max_settling) { return; }
+    before = now;
   }
 }
 
 /// @param task  Runs the empty kernel and waits for it.
-/// @param spin  The same with one of so many nanoseconds.
+/// @param spin  Runs a kernel of that many nanoseconds and waits for it.
 template <class Task, class Spin>
-row measure(row made, lengths const& of, Task const& task, Spin const& spin) {
-  for (int i = 0; i < 10; ++i) { task(); }  // what first uses load and allocate
+row measure(row result, durations const& durations, Task const& task, Spin const& spin) {
+  for (int i = 0; i < 10; ++i) { task(); }  // first uses load and allocate
   spin(1000);
-  std::vector<double> each;
-  each.reserve(static_cast<std::size_t>(of.lone));
+  std::vector<double> samples_us;
+  samples_us.reserve(static_cast<std::size_t>(durations.lone));
   auto const start = clock::now();
-  for (int i = 0; i < of.lone && clock::now() - start < of.most_lone; ++i) {
+  for (int i = 0; i < durations.lone && clock::now() - start < durations.max_lone; ++i) {
     auto const begin = clock::now();
     task();
-    each.push_back(seconds_since(begin) * 1e6);
+    samples_us.push_back(seconds_since(begin) * 1e6);
   }
-  std::sort(each.begin(), each.end());
-  made.p50_us = each[each.size() / 2];
-  made.p99_us = each[each.size() * 99 / 100];
-  made.share_50us = share_while(of.waiting, [&] { spin(50'000); });
-  made.share_5ms = share_while(of.waiting, [&] { spin(5'000'000); });
-  settle(of);
-  made.share_idle = share_while(of.idle, [&] { std::this_thread::sleep_for(of.idle); });
-  return made;
+  std::sort(samples_us.begin(), samples_us.end());
+  result.p50_us = samples_us[samples_us.size() / 2];
+  result.p99_us = samples_us[samples_us.size() * 99 / 100];
+  result.share_50us = share_while(durations.waiting, [&] { spin(50'000); });
+  result.share_5ms = share_while(durations.waiting, [&] { spin(5'000'000); });
+  settle(durations);
+  // The idle process is what is measured, so this thread sleeps.
+  result.share_idle =
+      share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
+  return result;
 }
 
 }  // namespace
 
-lengths lengths::quick() {
-  return {.lone = 50, .most_lone = 200ms, .waiting = 20ms, .settling = 200ms, .idle = 500ms};
+durations durations::quick() {
+  return {.lone = 50, .max_lone = 200ms, .waiting = 20ms, .settling = 200ms, .idle = 500ms};
 }
 
-row measure_flotilla(schedule how, lengths const& of) {
-  auto& ships = rig_for<fleet>({.workers = 1, .schedule = how});
-  if (ships.rt.effective_settings(device_ordinal{0}).schedule != how) {
-    throw std::runtime_error{"the device's schedule is not " + to_string(how) +
-                             ": FLOTILLA_SETTINGS or FLOTILLA_CONFIG says another"};
+row measure_flotilla(wait_policy policy, durations const& durations) {
+  auto& fixture = get_fixture<runtime_fixture>({.workers = 1, .schedule = policy});
+  if (fixture.rt.effective_settings(device_ordinal{0}).schedule != policy) {
+    throw std::runtime_error{"the device's wait policy is not " + to_string(policy) +
+                             ": unset FLOTILLA_SETTINGS and FLOTILLA_CONFIG, which set another"};
   }
-  auto const spinning = ships.kernels.kernel<unsigned long long>("spin").on({1}, {1});
+  auto const spinning = fixture.kernels.kernel<unsigned long long>("spin").with_shape({1}, {1});
   return measure(
-      {.schedule = how, .who = "flotilla"}, of, [&] { ships.rt.submit(ships.null).wait(); },
-      [&](unsigned long long ns) { ships.rt.submit(spinning(ns)).wait(); });
+      {.schedule = policy, .who = "flotilla"}, durations,
+      [&] { fixture.rt.submit(fixture.null_launch).wait(); },
+      [&](unsigned long long ns) { fixture.rt.submit(spinning(ns)).wait(); });
 }
 
-row measure_driver(schedule how, lengths const& of) {
-  auto& plain = rig_for<plain_driver>({.schedule = how});
-  plain_driver::post const& where = plain.posts(0).front();
-  plain.push(where);
-  row const made = measure(
-      {.schedule = how, .who = "driver"}, of,
+row measure_driver(wait_policy policy, durations const& durations) {
+  auto& plain = get_fixture<plain_driver>({.schedule = policy});
+  plain_driver::launch_target const& target = plain.targets(0).front();
+  plain.push(target);
+  row const result = measure(
+      {.schedule = policy, .who = "driver"}, durations,
       [&] {
-        plain.launch(where);
-        plain.synchronize(where);
+        plain.launch(target);
+        plain.synchronize(target);
       },
       [&](unsigned long long ns) {
-        plain.spin(where, 1, 1, ns);
-        plain.synchronize(where);
+        plain.spin(target, 1, 1, ns);
+        plain.synchronize(target);
       });
   plain.pop();
-  return made;
+  return result;
 }
 
 }  // namespace flotilla::bench

@@ -16,53 +16,52 @@ namespace flotilla::bench {
 namespace {
 
 constexpr char const* not_comparable =
-    "CPU devices compute on the processors: shares while kernels run hold the kernels' own work, "
-    "and latencies are no "
-    "GPU's";
+    "CPU devices compute on the processors: shares while kernels run include the kernels' own "
+    "work, and latencies are not those of a GPU";
 
 }  // namespace
 
-std::vector<target> targets_of(report const& of) {
+std::vector<target> targets_of(report const& report) {
   double blocking = 0;
   double idle = 0;
-  for (row const& each : of.rows) {
+  for (row const& each : report.rows) {
     if (each.who != "flotilla") { continue; }
-    if (each.schedule == schedule::blocking) { blocking = each.share_5ms; }
+    if (each.schedule == wait_policy::blocking) { blocking = each.share_5ms; }
     idle = std::max(idle, each.share_idle);
   }
-  return {{"blocking, kernels of 5 ms", blocking, 0.05, of.on_gpus},
+  return {{"blocking, kernels of 5 ms", blocking, 0.05, report.on_gpus},
           {"idle, with any schedule", idle, 0.001, true}};
 }
 
-void print_rows(std::ostream& out, report const& of) {
-  out << "device: " << of.device << "\ndriver: " << of.driver
+void print_rows(std::ostream& out, report const& report) {
+  out << "device: " << report.device << "\ndriver: " << report.driver
       << "\nprocessors: " << std::thread::hardware_concurrency() << "\n\n";
   char line[256];
   std::snprintf(line, sizeof line, "%-10s %-9s %9s %9s %11s %11s %11s\n", "schedule", "who",
                 "p50 us", "p99 us", "% at 50 us", "% at 5 ms", "% idle");
   out << line;
-  for (row const& each : of.rows) {
+  for (row const& each : report.rows) {
     std::snprintf(line, sizeof line, "%-10s %-9s %9.2f %9.2f %11.1f %11.1f %11.3f\n",
                   to_string(each.schedule).c_str(), each.who.c_str(), each.p50_us, each.p99_us,
                   each.share_50us * 100, each.share_5ms * 100, each.share_idle * 100);
     out << line;
   }
   out << '\n';
-  for (target const& each : targets_of(of)) {
+  for (target const& each : targets_of(report)) {
     std::snprintf(line, sizeof line, "%s: %.3f %% of a processor, at most %.3g %%: %s\n",
-                  each.what.c_str(), each.share * 100, each.most * 100,
-                  !each.judged              ? "not comparable"
-                  : each.share <= each.most ? "met"
-                                            : "NOT MET");
+                  each.what.c_str(), each.share * 100, each.max_share * 100,
+                  !each.judged                   ? "not comparable"
+                  : each.share <= each.max_share ? "met"
+                                                 : "NOT MET");
     out << line;
   }
-  if (!of.on_gpus) { out << "not comparable: " << not_comparable << '\n'; }
+  if (!report.on_gpus) { out << "not comparable: " << not_comparable << '\n'; }
 }
 
-void write_rows(std::string const& file, report const& of) {
+void write_rows(std::string const& file, report const& report) {
   using json = nlohmann::ordered_json;
   json rows = json::array();
-  for (row const& each : of.rows) {
+  for (row const& each : report.rows) {
     rows.push_back({{"schedule", to_string(each.schedule)},
                     {"who", each.who},
                     {"p50_us", each.p50_us},
@@ -72,21 +71,21 @@ void write_rows(std::string const& file, report const& of) {
                     {"share_idle", each.share_idle}});
   }
   json targets = json::array();
-  for (target const& each : targets_of(of)) {
+  for (target const& each : targets_of(report)) {
     targets.push_back({{"what", each.what},
                        {"share", each.share},
-                       {"most", each.most},
-                       {"met", each.judged ? json(each.share <= each.most) : json(nullptr)}});
+                       {"most", each.max_share},
+                       {"met", each.judged ? json(each.share <= each.max_share) : json(nullptr)}});
   }
   json const context{{"flotilla", FLOTILLA_VERSION},
                      {"build_type", build_type()},
-                     {"device", of.device},
-                     {"driver", of.driver},
+                     {"device", report.device},
+                     {"driver", report.driver},
                      {"processors", std::thread::hardware_concurrency()},
-                     {"command", of.command},
-                     {"note", of.on_gpus ? "" : not_comparable}};
+                     {"command", report.command},
+                     {"note", report.on_gpus ? "" : not_comparable}};
   std::ofstream out{file};
-  // Names of devices and messages of drivers are not ours: a byte that is no UTF-8 is replaced.
+  // Device names and driver messages may not be valid UTF-8: invalid bytes are replaced.
   out << json{{"context", context}, {"rows", rows}, {"targets", targets}}.dump(
              1, ' ', false, json::error_handler_t::replace)
       << '\n';

@@ -1,5 +1,5 @@
 #pragma once
-// What the program says of its rows.
+// The output of the program.
 
 #include <ostream>
 #include <string>
@@ -13,21 +13,21 @@ struct report {
   std::vector<row> rows;
   bool on_gpus = false;
   std::string device;
-  std::string driver;  // which, and why not the other
+  std::string driver;  // which driver, and why not the other
   std::string command;
 };
 
-/// What a share is to be at most.
+/// A share and its maximum.
 struct target {
   std::string what;
   double share;
-  double most;
-  bool judged;  // on CPU devices a share while kernels run is theirs as well
+  double max_share;
+  bool judged;  // false: on CPU devices a share includes the kernels' own work
 };
-[[nodiscard]] std::vector<target> targets_of(report const& of);
+[[nodiscard]] std::vector<target> targets_of(report const& report);
 
-void print_rows(std::ostream& out, report const& of);
+void print_rows(std::ostream& out, report const& report);
 /// @throws std::runtime_error  The file cannot be written.
-void write_rows(std::string const& file, report const& of);
+void write_rows(std::string const& file, report const& report);
 
 }  // namespace flotilla::bench

@@ -3,8 +3,8 @@
 #
 #   cmake -D NAME=<variable> -D TARGET=<target> -D PARTS=<cpu;gpu> -D WORK=<folder> -P embed.cmake
 #
-# The sizes are written as numbers: the difference of two symbols is no constant to a compiler, and
-# the image must be there before any constructor runs.
+# The sizes are written as numbers, because the difference of two symbols is no constant for a
+# compiler, and the image must be initialised before any constructor runs.
 cmake_minimum_required(VERSION 3.20)
 
 set(file_cpu cpu.so)

@@ -1,20 +1,20 @@
-# Writes the source of a CPU image: the kernels, and a table of what is in them.
+# Writes the source of a CPU image: the kernels, and a table of its kernels and variables.
 #
-#   cmake -D SOURCES=<file with a path a line> -D PREPROCESSED=<file> -D OUTPUT=<file>
+#   cmake -D SOURCES=<file with one path per line> -D PREPROCESSED=<file> -D OUTPUT=<file>
 #         -P scan_kernels.cmake
 #
-# PREPROCESSED is the kernels' source after the host's preprocessor, with FLOTILLA_KERNEL_SCAN
-# defined so that CUDA's words stand as they were written: comments are gone, conditions decided,
-# macros replaced, and line markers say where each line came from and whether that is a system's
-# header, which is not looked at.
+# PREPROCESSED is the kernels' source after the host's preprocessor. FLOTILLA_KERNEL_SCAN is defined
+# for it, so CUDA's keywords are not replaced. It has no comments, conditions or macros. Line
+# markers tell the origin of each line, and whether that is a system header, which is skipped.
 #
-# Finds kernels (name, launch bounds) and variables; the compiler deduces their types from the
-# names. Refuses what CPU devices cannot do, by file and line.
+# It finds kernels (name, launch bounds) and variables; the compiler deduces their types from the
+# names. Code that CPU devices cannot run is refused with file and line.
 cmake_minimum_required(VERSION 3.20)
 
-# What a regular expression finds, and what to say. `|` ends the expression.
+# Regular expressions, and the message for each. `|` separates the two.
 set(refused "")
-# refuse(<what is found> <its name> <regular expression>): a word of CUDA's that is not ours.
+# refuse(<what is found> <its name> <regular expression>): a feature of CUDA that CPU devices do not
+# have.
 macro(refuse what name expression)
   list(APPEND refused "${expression}|${what} (${name}): not available on CPU devices")
 endmacro()
@@ -39,8 +39,8 @@ list(APPEND refused
   "extern +__shared__|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED"
   "__shared__ +extern|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED")
 
-# CMake's lists and regular expressions make something of these four; no source has the characters
-# that stand in.
+# These four characters have a meaning in CMake's lists and regular expressions. They are replaced
+# by characters that no source contains.
 string(ASCII 1 SEMICOLON)
 string(ASCII 2 OPEN)
 string(ASCII 3 CLOSE)
@@ -56,10 +56,10 @@ string(REGEX REPLACE "(^|\n)# ([0-9]+ \")" "\n;\\2" chunks "${text}")
 
 set(errors "")
 set(files "")
-set(source "")  # the text to look at, without literals
+set(source "")  # the text to search, without literals
 
 foreach(chunk IN LISTS chunks)
-  # <line> "<file>" <flags>, then the text; flag 3 is a system's header
+  # <line> "<file>" <flags>, then the text; flag 3 means a system header
   if(NOT chunk MATCHES "^([0-9]+) \"([^\"\n]*)\"([^\n]*)\n(.*)$")
     continue()
   endif()
@@ -78,8 +78,8 @@ foreach(chunk IN LISTS chunks)
   string(REPLACE "\n" ";" lines "${body}")
   foreach(content IN LISTS lines)
     if(content MATCHES "[^ \t]")
-      # Character literals first: one might be a quotation mark. `extern "C"` is the one literal
-      # that matters.
+      # Character literals first, because one may be a quotation mark. `extern "C"` is the only
+      # literal that matters.
       string(REGEX REPLACE "'(${BACKSLASH}'|${BACKSLASH}[^']+|[^'${BACKSLASH}])'" "0" content
              "${content}")
       string(REGEX REPLACE "extern[ \t]+\"C(\\+\\+)?\"" "extern_C" content "${content}")
@@ -124,7 +124,7 @@ foreach(statement IN LISTS statements)
     continue()
   endif()
 
-  # Only at the level of the file, of namespaces and of extern "C" blocks is there anything to find.
+  # Kernels and variables are only at the level of the file, of namespaces and of extern "C" blocks.
   set(outside TRUE)
   set(extern_c FALSE)
   set(unnamed FALSE)
@@ -165,7 +165,7 @@ foreach(statement IN LISTS statements)
             "mangle its name; write extern \"C\" __global__ void ${name}(...)\n")
         elseif(unnamed)
           string(APPEND errors "${where}: error: kernel ${name} is in an unnamed namespace, where "
-            "nvcc gives it a name of its own; move it out\n")
+            "nvcc changes its name; move it out\n")
         elseif(name IN_LIST seen_kernels)
           string(APPEND errors "${where}: error: kernel ${name} is defined twice\n")
         else()
@@ -209,9 +209,9 @@ if(NOT errors AND NOT kernels)
   string(PREPEND errors "${files}: error: ")
 endif()
 if(errors)
-  message(NOTICE "${errors}")  # as compilers write them, so that editors find the lines
-  message(FATAL_ERROR "flotilla_add_kernels: these kernels are not for CPU devices. "
-          "Code for GPUs alone goes between #ifdef __CUDACC__ and #endif.")
+  message(NOTICE "${errors}")  # in the form of compiler errors, so that editors find the lines
+  message(FATAL_ERROR "flotilla_add_kernels: these kernels cannot be compiled for CPU devices. "
+          "Put code for GPUs only between #ifdef __CUDACC__ and #endif.")
 endif()
 
 file(STRINGS "${SOURCES}" sources)

@@ -1,9 +1,9 @@
 #pragma once
 /// The kernel language: one `.cu` source for GPUs and for CPU devices.
 ///
-/// `flotilla_add_kernels()` includes this header before every kernel source, which therefore needs
-/// no `#include` of its own. nvcc knows the language already and gets from here only the three
-/// helpers for which CUDA has no form that a host compiler could take:
+/// `flotilla_add_kernels()` includes this header before every kernel source, so a source needs no
+/// `#include` of its own. nvcc already knows the language. From this header it gets only three
+/// helpers, because CUDA's own forms of them do not compile with a host compiler:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
 ///   flotilla_globaltimer()                 // nanoseconds, of a clock that all blocks share
@@ -16,26 +16,26 @@
 ///   indices      threadIdx blockIdx blockDim gridDim warpSize; dim3, the vector types with make_*
 ///   barriers     __syncthreads, _count, _and, _or; __syncwarp
 ///   warps        __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, __match_*_sync,
-///                __reduce_*_sync; __activemask, which names the calling lane alone, for lanes do
-///                not run in step here
+///                __reduce_*_sync; __activemask returns the calling lane only, because lanes do
+///                not run in lockstep here
 ///   atomics      every overload that CUDA has for sm_80 on integers, float and double, with _block
 ///                and _system
 ///   runtime      __trap, assert, printf, malloc and free, new and delete, __nanosleep,
 ///                __threadfence*, clock64
 ///   arithmetic   the math library, bit and conversion intrinsics
 ///
-/// What differs from a GPU: the threads of a block take turns, at barriers, warp operations,
-/// __nanosleep, fences and failed atomicCAS. A thread that spins on plain memory until another
-/// thread of its block has run would spin for ever. Shared memory is not cleared, and has whatever
-/// an earlier block left.
+/// Differences from a GPU: the threads of a block take turns. A thread yields at barriers, warp
+/// operations, __nanosleep, fences and failed atomicCAS. A thread that spins on plain memory until
+/// another thread of its block has run spins forever. Shared memory is not cleared: it contains
+/// whatever an earlier block left there.
 ///
 /// Anything else that CUDA has (textures, surfaces, cooperative groups, __managed__, launches in
 /// kernels, inline PTX, warp matrices, ...) is refused when the source is compiled, by name, file
 /// and line. Code that is meant for GPUs alone goes between `#ifdef __CUDACC__` and `#endif`.
 
 #if defined(FLOTILLA_KERNEL_SCAN)
-// flotilla_add_kernels() looks for kernels in the preprocessed source: here nothing must be
-// replaced.
+// flotilla_add_kernels() searches the preprocessed source for kernels, so nothing may be replaced
+// here.
 #elif defined(__CUDACC__)
 #include <flotilla/kernel_language/for_nvcc.hpp>
 #else

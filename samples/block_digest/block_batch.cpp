@@ -1,4 +1,4 @@
-#include "tray.hpp"
+#include "block_batch.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,55 +7,57 @@ namespace block_digest {
 
 namespace {
 
-// Large enough that a copy is worth its call, small enough that a slow device never sits on much.
-constexpr std::size_t usual_bytes = std::size_t{1} << 18;
-// Small files fill a tray by their number.
-constexpr std::size_t fewest_blocks = 64;
-constexpr std::size_t most_blocks = 4096;
-// Kernels read words of up to 16 bytes; a run begins where they may.
-constexpr std::size_t alignment = 16;
+// Large enough that a copy is worth its call, small enough that a slow device holds little work.
+constexpr std::size_t default_bytes = std::size_t{1} << 18;
+// Small files fill a batch by their number, not by their size.
+constexpr std::size_t min_blocks = 64;
+constexpr std::size_t max_blocks = 4096;
+// Kernels read words of up to 16 bytes, so a range starts at a multiple of 16.
+constexpr std::size_t alignment_bytes = 16;
 
 constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }
 
 }  // namespace
 
-tray_shape::tray_shape(std::size_t block_size)
+batch_capacity::batch_capacity(std::size_t block_size)
     : block_bytes{block_size},
-      bytes{std::max(usual_bytes, block_size)},
-      blocks{std::clamp(bytes / block_size, fewest_blocks, most_blocks)} {}
+      bytes{std::max(default_bytes, block_size)},
+      blocks{std::clamp(bytes / block_size, min_blocks, max_blocks)} {}
 
-tray::tray(flotilla::runtime& rt, flotilla::device_ordinal on, tray_shape const& of)
-    : shape{of},
-      device{on},
-      contents{rt, shape.bytes},
-      device_contents{rt, device, shape.bytes},
-      digests{rt, shape.blocks},
-      device_digests{rt, device, shape.blocks} {}
+block_batch::block_batch(flotilla::runtime& rt, flotilla::device_ordinal ordinal,
+                         batch_capacity const& batch_capacity)
+    : capacity{batch_capacity},
+      device{ordinal},
+      contents{rt, capacity.bytes},
+      device_contents{rt, device, capacity.bytes},
+      digests{rt, capacity.blocks},
+      device_digests{rt, device, capacity.blocks} {}
 
-std::span<std::byte> tray::room(std::size_t wanted) const {
-  std::size_t const begin = std::min(aligned(used), shape.bytes);
-  std::size_t const fit =
-      std::min({wanted, (shape.bytes - begin) / shape.block_bytes, shape.blocks - blocks});
-  return contents.span().subspan(begin, fit * shape.block_bytes);
+std::span<std::byte> block_batch::free_space(std::size_t max_count) {
+  std::size_t const begin = std::min(aligned(used_bytes), capacity.bytes);
+  std::size_t const fitting = std::min(
+      {max_count, (capacity.bytes - begin) / capacity.block_bytes, capacity.blocks - blocks});
+  return contents.subspan(begin, fitting * capacity.block_bytes);
 }
 
-void tray::add(std::shared_ptr<std::string const> path, std::uint64_t offset, std::size_t bytes) {
-  std::size_t const begin = aligned(used);
-  std::size_t const count = (bytes + shape.block_bytes - 1) / shape.block_bytes;
-  runs.push_back({std::move(path), offset, begin, bytes, blocks, count});
-  used = begin + bytes;
+void block_batch::add(std::shared_ptr<std::string const> path, std::uint64_t file_offset,
+                      std::size_t bytes) {
+  std::size_t const begin = aligned(used_bytes);
+  std::size_t const count = (bytes + capacity.block_bytes - 1) / capacity.block_bytes;
+  ranges.push_back({std::move(path), file_offset, begin, bytes, blocks, count});
+  used_bytes = begin + bytes;
   blocks += count;
 }
 
-void tray::clear() {
-  runs.clear();
-  used = 0;
+void block_batch::clear() {
+  ranges.clear();
+  used_bytes = 0;
   blocks = 0;
-  back = {};
+  digests_copied = {};
   error.clear();
-  wrong.clear();
+  mismatches.clear();
 }
 
 }  // namespace block_digest

@@ -1,5 +1,5 @@
 #pragma once
-/// A tray: some blocks on their way to one device and back.
+/// A batch: blocks of files on their way to one device and back.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,50 +14,51 @@
 
 namespace block_digest {
 
-/// How much a tray holds.
-struct tray_shape {
-  explicit tray_shape(std::size_t block_size);
+/// How much fits into a batch.
+struct batch_capacity {
+  explicit batch_capacity(std::size_t block_size);
   std::size_t block_bytes;
-  std::size_t bytes;   ///< of file contents, at least a block
-  std::size_t blocks;  ///< a count, short ones included
+  std::size_t bytes;   ///< of file contents; at least one block
+  std::size_t blocks;  ///< a count, which includes short blocks
 };
 
-/// Consecutive blocks of one file, digested by one task. All but the last have the full size.
-struct run {
+/// Consecutive blocks of one file, digested by one task. Only the last may be shorter than a block.
+struct block_range {
   std::shared_ptr<std::string const> path;
-  std::uint64_t offset;     ///< bytes, in the file
-  std::size_t at;           ///< bytes, in the tray
-  std::size_t bytes;        ///< of all its blocks
-  std::size_t first_block;  ///< counted in the tray
+  std::uint64_t file_offset;  ///< bytes
+  std::size_t batch_offset;   ///< bytes
+  std::size_t bytes;          ///< of all blocks of the range
+  std::size_t first_block;    ///< its index in the batch
   std::size_t blocks;
 };
 
-/// Memory on the host and on one device for the blocks and their digests, used again and again. The
-/// host side is pinned: devices copy from it at full speed.
-struct tray {
-  tray(flotilla::runtime& rt, flotilla::device_ordinal device, tray_shape const& shape);
+/// Memory on the host and on one device for blocks and their digests. It is used again and again.
+/// The host memory is pinned, so that devices copy from it at full speed.
+struct block_batch {
+  block_batch(flotilla::runtime& rt, flotilla::device_ordinal device,
+              batch_capacity const& capacity);
 
-  /// The free room as whole blocks, at most `blocks` of them; empty when the tray is full.
-  [[nodiscard]] std::span<std::byte> room(std::size_t blocks) const;
-  /// Takes what was read into room() as a run.
-  void add(std::shared_ptr<std::string const> path, std::uint64_t offset, std::size_t bytes);
-  /// Makes it an empty one.
+  /// Free space for at most `max_blocks` whole blocks; empty if the batch is full.
+  [[nodiscard]] std::span<std::byte> free_space(std::size_t max_blocks);
+  /// Adds what was read into free_space() as a range.
+  void add(std::shared_ptr<std::string const> path, std::uint64_t file_offset, std::size_t bytes);
+  /// Empties the batch, so that it can be filled again.
   void clear();
 
-  tray_shape const shape;
+  batch_capacity const capacity;
   flotilla::device_ordinal const device;
-  flotilla::host_buffer<std::byte> const contents;
-  flotilla::device_buffer<std::byte> const device_contents;
-  flotilla::host_buffer<digest> const digests;
-  flotilla::device_buffer<digest> const device_digests;
+  flotilla::host_buffer<std::byte> contents;
+  flotilla::device_buffer<std::byte> device_contents;
+  flotilla::host_buffer<digest> digests;
+  flotilla::device_buffer<digest> device_digests;
 
-  std::vector<run> runs;
-  std::size_t used = 0;            ///< bytes of `contents`
-  std::size_t blocks = 0;          ///< of all runs
-  std::uint64_t number = 0;        ///< trays are numbered in the order of what they hold
-  flotilla::ticket back;           ///< done when the digests are in `digests`
-  std::string error;               ///< why they are not; empty: they are
-  std::vector<std::size_t> wrong;  ///< blocks whose digest is not the host's, rising
+  std::vector<block_range> ranges;
+  std::size_t used_bytes = 0;           ///< of `contents`
+  std::size_t blocks = 0;               ///< of all ranges
+  std::uint64_t number = 0;             ///< counts batches in the order of the input
+  flotilla::ticket digests_copied;      ///< done when `digests` has the digests
+  std::string error;                    ///< why there are no digests; empty if there are
+  std::vector<std::size_t> mismatches;  ///< blocks whose digest is not the host's, ascending
 };
 
 }  // namespace block_digest

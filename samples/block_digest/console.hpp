@@ -1,5 +1,5 @@
 #pragma once
-/// Standard error: names what went wrong as it happens, and keeps the progress bar out of its way.
+/// Standard error: prints failures when they happen, and clears the progress bar before.
 
 #include <chrono>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace block_digest {
 
-/// Threads: the thread that made it.
+/// Threads: one.
 class console {
  public:
   console();
@@ -16,16 +16,16 @@ class console {
   console(console const&) = delete;
   console& operator=(console const&) = delete;
 
-  /// Names a failure. `subject` is a path, or a path and what of it; control characters in it are
-  /// escaped.
+  /// Prints a failure. `subject` is a path, possibly with a part of the file; control characters in
+  /// it are escaped.
   void failure(std::string_view subject, std::string_view why);
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
 
-  /// Whether there is somebody to show a bar to.
+  /// Whether standard error is a terminal, which shows the bar.
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
-  /// Shows how far the job is, in bytes; at most ten times a second, and only on a terminal.
+  /// Shows the progress in bytes, at most ten times a second, and only on a terminal.
   void progress(std::uint64_t done, std::uint64_t total);
-  /// Takes the bar away.
+  /// Removes the bar.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-#include "fleet.hpp"
+#include "device_scheduler.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -11,146 +11,142 @@ namespace block_digest {
 
 namespace {
 
-// A SHA-256 is one long chain of steps, so a GPU is fast only with thousands of blocks at once.
-constexpr std::size_t gpu_trays = 128;
-constexpr std::size_t cpu_trays = 8;
-// With one tray on the device, one is filled and one checked.
-constexpr std::size_t fewest_trays = 3;
-// Pinned memory is dear: with large blocks there are fewer trays.
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+// SHA-256 is one long chain of steps, so a GPU is fast only with thousands of blocks at once.
+constexpr std::size_t gpu_batches = 128;
+constexpr std::size_t cpu_batches = 8;
+// One on the device, one being filled, one being verified.
+constexpr std::size_t min_batches = 3;
+// Pinned memory is expensive: with large blocks there are fewer batches.
+constexpr std::size_t max_pinned_bytes = std::size_t{64} << 20;
 
-std::size_t most_trays(flotilla::device const& device, tray_shape const& shape) {
-  std::size_t const wanted = device.kind == flotilla::device_kind::gpu ? gpu_trays : cpu_trays;
-  return std::clamp(most_bytes / shape.bytes, fewest_trays, wanted);
-}
-
-template <class T>
-T at(auto const& device_buffer, std::size_t index) {
-  return reinterpret_cast<T>(device_buffer.address()) + index;
+std::size_t max_batches(flotilla::device const& device, batch_capacity const& capacity) {
+  bool const is_gpu = device.kind == flotilla::device_kind::gpu;
+  return std::clamp(max_pinned_bytes / capacity.bytes, min_batches,
+                    is_gpu ? gpu_batches : cpu_batches);
 }
 
 }  // namespace
 
-fleet::fleet(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt)
+device_scheduler::device_scheduler(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt)
     : runtime_{rt},
-      shape_{block_bytes},
+      capacity_{block_bytes},
       sha256_{rt.load(block_digest_kernels)
                   .kernel<std::byte const*, std::uint64_t, std::uint64_t, std::uint64_t, digest*>(
                       "sha256_blocks")},
       corrupt_next_{corrupt} {
   for (flotilla::device const& device : rt.devices()) {
-    members_.push_back({.device = &device, .most_trays = most_trays(device, shape_)});
+    devices_.push_back({.device = &device, .max_batches = max_batches(device, capacity_)});
   }
 }
 
-tray* fleet::pick() {
-  member* idle = nullptr;
-  member* first_done = nullptr;
+block_batch* device_scheduler::pick() {
+  device_state* idle = nullptr;
+  device_state* first_done = nullptr;
   double idle_seconds = 0;
   double first_done_seconds = std::numeric_limits<double>::infinity();
-  for (member& each : members_) {
-    double const seconds = each.speed.seconds_until_done(shape_.bytes);
-    if (each.sent.empty() && each.has_room() && (idle == nullptr || seconds < idle_seconds)) {
-      idle = &each;
+  for (device_state& state : devices_) {
+    double const seconds = state.speed.seconds_until_done(capacity_.bytes);
+    if (state.submitted.empty() && state.has_free_batch() &&
+        (idle == nullptr || seconds < idle_seconds)) {
+      idle = &state;
       idle_seconds = seconds;
     }
     if (seconds < first_done_seconds) {
-      first_done = &each;
+      first_done = &state;
       first_done_seconds = seconds;
     }
   }
   if (idle != nullptr) { return take_empty(*idle); }
-  // None, while all are at their first tray and nothing is known. And with no empty tray now, the
-  // one that will be done first is still the one to wait for.
-  return first_done != nullptr && first_done->has_room() ? take_empty(*first_done) : nullptr;
+  // Wait (null) if no speed is known yet, or if the fastest device has no empty batch right now: it
+  // still finishes the next batch first.
+  return first_done != nullptr && first_done->has_free_batch() ? take_empty(*first_done) : nullptr;
 }
 
-tray* fleet::take_empty(member& from) {
-  if (from.empty.empty()) {
-    try {
-      from.trays.push_back(std::make_unique<tray>(runtime_, from.device->ordinal, shape_));
-    } catch (flotilla::driver_error const& error) {
-      if (error.status() != flotilla::driver_status::out_of_memory || from.trays.empty()) { throw; }
-      from.most_trays = from.trays.size();  // goes on with those it has
-      return nullptr;
-    }
-    return from.trays.back().get();
+block_batch* device_scheduler::take_empty(device_state& state) {
+  if (!state.empty.empty()) {
+    block_batch* const batch = state.empty.back();
+    state.empty.pop_back();
+    return batch;
   }
-  tray* const taken = from.empty.back();
-  from.empty.pop_back();
-  return taken;
+  try {
+    state.batches.push_back(
+        std::make_unique<block_batch>(runtime_, state.device->ordinal, capacity_));
+  } catch (flotilla::driver_error const& error) {
+    bool const out_of_memory = error.status() == flotilla::driver_status::out_of_memory;
+    if (!out_of_memory || state.batches.empty()) { throw; }
+    state.max_batches = state.batches.size();  // go on with the batches that exist
+    return nullptr;
+  }
+  return state.batches.back().get();
 }
 
-void fleet::send(tray& full) {
-  flotilla::device_ordinal const device = full.device;
-  // A copy moves whole buffers; the last tray is seldom full.
-  flotilla::transfer up = full.device_contents.copy_from(full.contents);
-  up.bytes = full.used;
-  flotilla::ticket there = runtime_.submit(up, {.label = "contents"});
+void device_scheduler::submit(block_batch& batch) {
+  // The last batch is rarely full.
+  auto const contents = batch.device_contents.subspan(0, batch.used_bytes);
+  flotilla::ticket contents_copied = runtime_.submit(
+      contents.copy_from(batch.contents.subspan(0, batch.used_bytes)), {.label = "contents"});
   if (std::exchange(corrupt_next_, false)) {
-    flotilla::transfer flip = full.device_contents.fill(~full.contents[0]);
-    flip.bytes = 1;
-    there = runtime_.submit(flip, {.label = "corrupt", .after = {there}});
+    contents_copied = runtime_.submit(contents.subspan(0, 1).fill(~batch.contents[0]),
+                                      {.label = "corrupt", .after = {contents_copied}});
   }
 
   std::vector<flotilla::ticket> digested;
-  digested.reserve(full.runs.size());
-  for (run const& each : full.runs) {
-    auto const launch = sha256_.over(each.blocks, 32)(
-        at<std::byte const*>(full.device_contents, each.at), each.bytes, shape_.block_bytes,
-        each.blocks, at<digest*>(full.device_digests, each.first_block));
-    digested.push_back(
-        runtime_.submit(launch, {.device = device, .label = "sha256", .after = {there}}));
+  digested.reserve(batch.ranges.size());
+  for (block_range const& range : batch.ranges) {
+    auto const launch = sha256_.over(range.blocks, 32)(
+        contents.subspan(range.batch_offset), range.bytes, capacity_.block_bytes, range.blocks,
+        batch.device_digests.subspan(range.first_block));
+    digested.push_back(runtime_.submit(launch, {.label = "sha256", .after = {contents_copied}}));
   }
 
-  flotilla::transfer down = full.device_digests.copy_to(full.digests);
-  down.bytes = full.blocks * sizeof(digest);
-  full.back = runtime_.submit(down, {.label = "digests", .after = digested});
+  batch.digests_copied = runtime_.submit(
+      batch.device_digests.subspan(0, batch.blocks).copy_to(batch.digests.subspan(0, batch.blocks)),
+      {.label = "digests", .after = digested});
 
-  member& to = members_[device.value];
-  to.speed.begun(full.used, pace::clock::now());
-  to.sent.push_back(&full);
+  device_state& state = devices_[batch.device.value];
+  state.speed.add_submitted(batch.used_bytes, throughput::clock::now());
+  state.submitted.push_back(&batch);
 }
 
-tray* fleet::take_returned() {
-  for (member& each : members_) {
-    // Trays of a device may overtake each other, if not by much.
-    auto const back = std::find_if(each.sent.begin(), each.sent.end(),
-                                   [](tray const* one) { return one->back.ready(); });
-    if (back == each.sent.end()) { continue; }
-    tray& returned = **back;
-    each.sent.erase(back);
-    each.speed.ended(returned.used, pace::clock::now());
+block_batch* device_scheduler::take_finished() {
+  for (device_state& state : devices_) {
+    // A batch may overtake others of its device, if not by much.
+    auto const found =
+        std::find_if(state.submitted.begin(), state.submitted.end(),
+                     [](block_batch const* batch) { return batch->digests_copied.ready(); });
+    if (found == state.submitted.end()) { continue; }
+    block_batch& finished = **found;
+    state.submitted.erase(found);
+    state.speed.add_finished(finished.used_bytes, throughput::clock::now());
     try {
-      returned.back.wait();
-    } catch (flotilla::poisoned const&) {
-      throw;
-    } catch (std::exception const& error) {
-      returned.error = error.what();
+      finished.digests_copied.wait();
+    } catch (flotilla::poisoned const&) { throw; } catch (std::exception const& error) {
+      finished.error = error.what();
     }
-    return &returned;
+    return &finished;
   }
   return nullptr;
 }
 
-bool fleet::wait_for_one() {
-  member* busiest = nullptr;
-  for (member& each : members_) {
-    if (!busiest || each.sent.size() > busiest->sent.size()) { busiest = &each; }
+bool device_scheduler::wait_for_one() {
+  device_state* busiest = nullptr;
+  for (device_state& state : devices_) {
+    if (!busiest || state.submitted.size() > busiest->submitted.size()) { busiest = &state; }
   }
-  if (busiest->sent.empty()) { return false; }
+  if (busiest->submitted.empty()) { return false; }
   try {
-    // Not for long: another device may be through first.
-    static_cast<void>(busiest->sent.front()->back.wait_for(std::chrono::microseconds{200}));
+    // Not for long: another device may finish first.
+    auto const& oldest = busiest->submitted.front();
+    static_cast<void>(oldest->digests_copied.wait_for(std::chrono::microseconds{200}));
   } catch (std::exception const&) {
-    // It has ended, badly: take_returned() asks again, and keeps the reason.
+    // The batch has failed: take_finished() asks again and keeps the reason.
   }
   return true;
 }
 
-void fleet::release(tray& done) {
-  done.clear();
-  members_[done.device.value].empty.push_back(&done);
+void device_scheduler::release(block_batch& batch) {
+  batch.clear();
+  devices_[batch.device.value].empty.push_back(&batch);
 }
 
 }  // namespace block_digest

@@ -1,5 +1,5 @@
 #pragma once
-/// All devices at work: gives trays to them and takes them back.
+/// Gives batches to all devices and takes them back.
 
 #include <chrono>
 #include <cstddef>
@@ -8,56 +8,58 @@
 
 #include <flotilla/flotilla.hpp>
 
-#include "pace.hpp"
-#include "tray.hpp"
+#include "block_batch.hpp"
+#include "throughput.hpp"
 
 namespace block_digest {
 
-/// Keeps every device busy, and gives a faster one more to do: no device goes idle while there is
-/// work, and beyond that a tray goes to whichever device is expected to be through with it first.
+/// Keeps every device busy, and gives a faster device more to do. An idle device gets the next
+/// batch; if none is idle, the device that will probably finish it first gets it.
 ///
 /// Threads: one. Lifetime: must end before its runtime does.
-class fleet {
+class device_scheduler {
  public:
-  /// @param corrupt  Flips the bits of one byte on a device, to prove that it is noticed.
-  fleet(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt);
+  /// @param corrupt  Flips the bits of one byte on a device, to prove that the check finds it.
+  device_scheduler(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt);
 
-  /// An empty tray of the device that should have the next blocks; null when it is better to wait
-  /// for one that is in use.
-  /// @throws flotilla::driver_error  A device has no memory for even one tray.
-  [[nodiscard]] tray* pick();
+  /// An empty batch of the device that should get the next blocks; null if it is better to wait for
+  /// a batch that is in use.
+  /// @throws flotilla::driver_error  A device has no memory for even one batch.
+  [[nodiscard]] block_batch* pick();
 
-  /// Submits a copy of what the tray holds, a task for each run, and a copy of the digests back.
-  void send(tray& full);
+  /// Submits a copy of the contents, one task for each range, and a copy of the digests back.
+  void submit(block_batch& batch);
 
-  /// A tray that was sent and is back, or null; its error is set if something went wrong.
-  /// @throws flotilla::poisoned  A kernel faulted: nothing more can be done in this process.
-  [[nodiscard]] tray* take_returned();
+  /// A submitted batch that has finished, or null. Its error is set if something went wrong.
+  /// @throws flotilla::poisoned  A kernel faulted: this process cannot use the devices any more.
+  [[nodiscard]] block_batch* take_finished();
 
-  /// Waits a moment for some tray that was sent. @return whether there was one to wait for.
+  /// Waits briefly for some submitted batch. @return false if none is submitted.
   bool wait_for_one();
 
-  /// Makes a tray empty, to be picked again.
-  void release(tray& done);
+  /// Empties a batch, so that pick() can return it again.
+  void release(block_batch& batch);
 
  private:
-  struct member {
+  struct device_state {
     flotilla::device const* device;
-    std::size_t most_trays;
-    pace speed{};
-    std::vector<std::unique_ptr<tray>> trays{};
-    std::vector<tray*> empty{};
-    std::vector<tray*> sent{};  // in this order
+    std::size_t max_batches;
+    throughput speed{};
+    std::vector<std::unique_ptr<block_batch>> batches{};
+    std::vector<block_batch*> empty{};
+    std::vector<block_batch*> submitted{};  // oldest first
 
-    [[nodiscard]] bool has_room() const { return !empty.empty() || trays.size() < most_trays; }
+    [[nodiscard]] bool has_free_batch() const {
+      return !empty.empty() || batches.size() < max_batches;
+    }
   };
-  [[nodiscard]] tray* take_empty(member& from);
+  [[nodiscard]] block_batch* take_empty(device_state& state);
 
   flotilla::runtime& runtime_;
-  tray_shape shape_;
+  batch_capacity capacity_;
   flotilla::kernel<std::byte const*, std::uint64_t, std::uint64_t, std::uint64_t, digest*> sha256_;
   bool corrupt_next_;
-  std::vector<member> members_;
+  std::vector<device_state> devices_;
 };
 
 }  // namespace block_digest

@@ -15,16 +15,16 @@ namespace {
 
 }  // namespace
 
-// The walk saw a regular file, but somebody may have put a link or a pipe in its place since: a
-// link is not followed, and opening a pipe must not wait for its writer.
+// The walk saw a regular file, but a link or a pipe may have replaced it since. O_NOFOLLOW refuses
+// the link, and O_NONBLOCK opens the pipe without waiting for its writer.
 input_file::input_file(std::string const& path)
     : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)} {
   if (descriptor_ < 0) { fail(errno); }
-  struct stat status{};
+  struct stat status {};
   int error = ::fstat(descriptor_, &status) != 0 ? errno : 0;
   if (error == 0 && !S_ISREG(status.st_mode)) { error = EINVAL; }
   if (error != 0) {
-    ::close(descriptor_);  // no destructor runs for what was never constructed
+    ::close(descriptor_);  // the destructor does not run if the constructor throws
     fail(error);
   }
 }

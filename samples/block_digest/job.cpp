@@ -12,25 +12,26 @@ namespace block_digest {
 
 namespace {
 
-// How many blocks a task digests: as many as a GPU does in the time of one.
+// Blocks per task. A GPU digests this many in the time of one.
 constexpr std::size_t blocks_per_task = 32;
 
-// Half of the processors: reading, driving and, on CPU devices, the kernels want theirs.
+// Half of the processors: reading, dispatching and the kernels of CPU devices need the others.
 unsigned verifying_threads() { return std::max(1U, std::thread::hardware_concurrency() / 2); }
 
 }  // namespace
 
-job::job(fleet& devices, ledger& book, console& names, std::uint64_t total)
-    : fleet_{devices},
-      ledger_{book},
-      console_{names},
-      total_{total},
+job::job(device_scheduler& scheduler, result_collector& results, console& output,
+         std::uint64_t total_bytes)
+    : scheduler_{scheduler},
+      results_{results},
+      output_{output},
+      total_bytes_{total_bytes},
       verifier_{verifying_threads()} {}
 
 void job::add_file(std::string const& path) {
   try {
     add_contents(path);
-  } catch (std::system_error const& error) { console_.failure(path, error.code().message()); }
+  } catch (std::system_error const& error) { output_.failure(path, error.code().message()); }
 }
 
 void job::add_contents(std::string const& path) {
@@ -38,54 +39,55 @@ void job::add_contents(std::string const& path) {
   auto const name = std::make_shared<std::string const>(path);
   std::uint64_t offset = 0;
   for (;;) {
-    tray& to = open_tray();
-    std::span const room = to.room(blocks_per_task);
-    std::size_t const got = file.read(room);
-    if (got != 0) { to.add(name, offset, got); }
-    if (to.room(1).empty()) { send_tray(); }
-    if (got < room.size()) { return; }
-    offset += got;
+    block_batch& batch = open_batch();
+    std::span const space = batch.free_space(blocks_per_task);
+    std::size_t const bytes = file.read(space);
+    if (bytes != 0) { batch.add(name, offset, bytes); }
+    if (batch.free_space(1).empty()) { submit_batch(); }
+    if (bytes < space.size()) { return; }
+    offset += bytes;
   }
 }
 
 void job::finish() {
-  if (open_ != nullptr && open_->blocks != 0) { send_tray(); }
-  while (out_ != 0) {
-    if (!settle() && !fleet_.wait_for_one()) { verifier_.wait(); }
+  if (open_ != nullptr && open_->blocks != 0) { submit_batch(); }
+  while (in_flight_ != 0) {
+    if (!process_finished() && !scheduler_.wait_for_one()) { verifier_.wait(); }
   }
 }
 
-tray& job::open_tray() {
+block_batch& job::open_batch() {
   while (open_ == nullptr) {
-    settle();
-    open_ = fleet_.pick();
-    // None to be had means that some are out: on a device, or else being checked.
-    if (open_ == nullptr && !fleet_.wait_for_one()) { verifier_.wait(); }
+    process_finished();
+    open_ = scheduler_.pick();
+    // Without a batch, all of them are on a device or being verified.
+    if (open_ == nullptr && !scheduler_.wait_for_one()) { verifier_.wait(); }
   }
   return *open_;
 }
 
-void job::send_tray() {
+void job::submit_batch() {
   open_->number = next_number_++;
-  ++out_;
-  fleet_.send(*std::exchange(open_, nullptr));
+  ++in_flight_;
+  scheduler_.submit(*std::exchange(open_, nullptr));
 }
 
-// Moves every tray that got somewhere on to its next station. Returns whether there was one.
-bool job::settle() {
+// Passes finished batches to the verifier and verified ones to the result collector. Returns
+// whether there were any.
+bool job::process_finished() {
   bool moved = false;
-  while (tray* const returned = fleet_.take_returned()) {
-    verifier_.give(*returned);
+  while (block_batch* const finished = scheduler_.take_finished()) {
+    verifier_.add(*finished);
     moved = true;
   }
-  while (tray* const checked = verifier_.take()) {
-    ledger_.add(*checked);
-    booked_ += checked->used;
-    fleet_.release(*checked);
-    --out_;
+  while (block_batch* const verified = verifier_.take_verified()) {
+    results_.add(*verified);
+    recorded_bytes_ += verified->used_bytes;
+    scheduler_.release(*verified);
+    --in_flight_;
     moved = true;
   }
-  console_.progress(booked_, total_);
+  output_.progress(recorded_bytes_, total_bytes_);
   return moved;
 }
 

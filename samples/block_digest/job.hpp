@@ -1,46 +1,47 @@
 #pragma once
-/// The main job: files in, digests out.
+/// The job: reads files, and has their blocks digested, verified and recorded.
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "console.hpp"
-#include "fleet.hpp"
-#include "ledger.hpp"
+#include "device_scheduler.hpp"
+#include "result_collector.hpp"
 #include "verifier.hpp"
 
 namespace block_digest {
 
-/// Reads files into trays, sends the trays through the fleet and the verifier, and books them. One
-/// thread does all of this: it reads, submits, and looks who is back.
+/// Reads files into batches, passes the batches to the devices, to the verifier and to the result
+/// collector. One thread does all of this: it reads, submits, and polls for finished batches.
 ///
-/// Memory: as many trays as the fleet has, whatever the size of the input.
+/// Memory: the batches of the scheduler, whatever the size of the input.
 class job {
  public:
-  /// @param total  Bytes of input, for the progress bar; 0 when nobody sees one.
-  job(fleet& devices, ledger& book, console& names, std::uint64_t total);
+  /// @param total_bytes  Size of the input for the progress bar; 0 if there is no bar.
+  job(device_scheduler& scheduler, result_collector& results, console& output,
+      std::uint64_t total_bytes);
 
-  /// Reads a file to its end. What cannot be opened or read is named; what was read before counts.
+  /// Reads a file to its end. If it cannot be opened or read, says so; blocks read before count.
   void add_file(std::string const& path);
-  /// Sends what is left and waits until everything is booked.
+  /// Submits the last batch and waits until every block is recorded.
   void finish();
 
  private:
   void add_contents(std::string const& path);
-  tray& open_tray();
-  void send_tray();
-  bool settle();
+  block_batch& open_batch();
+  void submit_batch();
+  bool process_finished();
 
-  fleet& fleet_;
-  ledger& ledger_;
-  console& console_;
-  std::uint64_t total_;
-  tray* open_ = nullptr;  // being filled
+  device_scheduler& scheduler_;
+  result_collector& results_;
+  console& output_;
+  std::uint64_t total_bytes_;
+  block_batch* open_ = nullptr;  // the batch that is being filled
   std::uint64_t next_number_ = 0;
-  std::size_t out_ = 0;       // trays sent and not booked
-  std::uint64_t booked_ = 0;  // bytes
-  verifier verifier_;         // last: its threads look at trays until it ends
+  std::size_t in_flight_ = 0;  // batches submitted and not recorded
+  std::uint64_t recorded_bytes_ = 0;
+  verifier verifier_;  // last: its threads use batches until it is destroyed
 };
 
 }  // namespace block_digest

@@ -1,4 +1,4 @@
-// Computes the SHA-256 of every block of real files on all devices, and checks each on the host.
+// Computes the SHA-256 of every block of real files on all devices, and verifies each on the host.
 
 #include <chrono>
 #include <cstddef>
@@ -14,18 +14,18 @@
 #include <flotilla/flotilla.hpp>
 
 #include "console.hpp"
-#include "fleet.hpp"
+#include "device_scheduler.hpp"
 #include "job.hpp"
-#include "ledger.hpp"
 #include "manifest.hpp"
 #include "report.hpp"
+#include "result_collector.hpp"
 #include "walk.hpp"
 
 namespace {
 
 using namespace block_digest;
 
-// Exit codes: 0 everything agrees; 1 something was named on standard error; 2 nothing was done.
+// Exit codes: 0 every digest agrees; 1 standard error names failures; 2 the job could not be done.
 constexpr int some_failed = 1;
 constexpr int not_done = 2;
 
@@ -37,13 +37,13 @@ struct options {
   std::vector<std::string> paths;
 };
 
-// What the progress bar counts up to.
+// The end of the progress bar.
 std::uint64_t bytes_below(std::vector<std::string> const& paths) {
   std::uint64_t total = 0;
   walk sizes{[&](std::string const& path) {
-               std::error_code gone;  // the job itself names what it cannot read
-               std::uintmax_t const size = std::filesystem::file_size(path, gone);
-               if (!gone) { total += size; }
+               std::error_code error;  // ignored: the job itself names files that it cannot read
+               std::uintmax_t const size = std::filesystem::file_size(path, error);
+               if (!error) { total += size; }
              },
              [](std::string_view, std::string_view) {}};
   for (std::string const& path : paths) { sizes.visit(path); }
@@ -54,24 +54,24 @@ int digest_all(options const& chosen) {
   flotilla::runtime rt{{.devices = chosen.devices}};
   std::optional<manifest> list;
   if (!chosen.manifest_path.empty()) { list.emplace(chosen.manifest_path); }
-  console names;
-  ledger book{rt.devices().size(), names, list ? &*list : nullptr};
-  fleet devices{rt, chosen.block_bytes, chosen.corrupt};
+  console output;
+  result_collector results{rt.devices().size(), output, list ? &*list : nullptr};
+  device_scheduler scheduler{rt, chosen.block_bytes, chosen.corrupt};
 
-  std::uint64_t const total = names.is_terminal() ? bytes_below(chosen.paths) : 0;
+  std::uint64_t const total = output.is_terminal() ? bytes_below(chosen.paths) : 0;
   auto const start = std::chrono::steady_clock::now();
-  job digests{devices, book, names, total};
+  job digests{scheduler, results, output, total};
   walk files{[&](std::string const& path) { digests.add_file(path); },
-             [&](std::string_view path, std::string_view why) { names.failure(path, why); }};
+             [&](std::string_view path, std::string_view why) { output.failure(path, why); }};
   for (std::string const& path : chosen.paths) { files.visit(path); }
   digests.finish();
   auto const took = std::chrono::steady_clock::now() - start;
 
-  rt.wait_idle();  // counters are exact when nobody is at work
-  names.clear();
+  rt.wait_idle();  // counters are exact when the runtime is idle
+  output.clear();
   if (list) { list->close(); }
-  print_report(rt, book, names.failures(), files.left_out(), took);
-  return names.failures() == 0 ? 0 : some_failed;
+  print_report(rt, results, output.failures(), files.skipped(), took);
+  return output.failures() == 0 ? 0 : some_failed;
 }
 
 }  // namespace
@@ -81,15 +81,16 @@ int main(int argc, char** argv) {
   CLI::App app{
       "Computes the SHA-256 of every block of files on all devices, and checks each on the host."};
   app.add_option("--block", chosen.block_bytes,
-                 "Bytes a block, up to 64MiB, as 4096, 64KiB or 1MiB")
+                 "Bytes per block, up to 64MiB, such as 4096, 64KiB or 1MiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{64} << 20))
       ->capture_default_str();
   app.add_option("--devices", chosen.devices,
-                 "Which: auto, cuda, cuda:0,2, cpu:4, a UUID, a PCI id");
+                 "Devices to use: auto, cuda, cuda:0,2, cpu:4, a UUID, a PCI id");
   app.add_option("--manifest", chosen.manifest_path,
-                 "File for a line a block: digest, offset, length, path");
-  app.add_flag("--corrupt", chosen.corrupt, "Flip a byte on a device, to see that it is noticed")
+                 "Write a file with one line per block: digest, offset, length, path");
+  app.add_flag("--corrupt", chosen.corrupt,
+               "Flip a byte on a device, to test that the check finds it")
       ->group("");
   app.add_option("PATH", chosen.paths, "Files, and folders with all files below them")->required();
   try {

@@ -29,9 +29,9 @@ void manifest::line(digest const& value, std::uint64_t offset, std::uint64_t len
 }
 
 void manifest::close() {
-  file_.close();  // the stream still knows of every write that failed before
+  file_.close();  // the stream remembers earlier failed writes
   if (!file_) {
-    throw std::runtime_error{"--manifest " + path_ + ": not all of it could be written"};
+    throw std::runtime_error{"--manifest " + path_ + ": could not be written completely"};
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// How fast a device has been so far, and what it still has to do.
+/// How fast a device has been so far, and how much work it still has.
 
 #include <chrono>
 #include <cstddef>
@@ -7,34 +7,35 @@
 
 namespace block_digest {
 
-/// Bytes per second are counted over the time in which the device had something to do, so that a
-/// device that waits for its next file is not taken for a slow one.
-class pace {
+/// Counts bytes per second only while the device has work, so that a device that waits for the next
+/// file does not look slow.
+class throughput {
  public:
   using clock = std::chrono::steady_clock;
 
-  void begun(std::size_t bytes, clock::time_point now) {
-    if (pending_ == 0) { busy_since_ = now; }
-    pending_ += bytes;
+  void add_submitted(std::size_t bytes, clock::time_point now) {
+    if (pending_bytes_ == 0) { busy_since_ = now; }
+    pending_bytes_ += bytes;
   }
 
-  void ended(std::size_t bytes, clock::time_point now) {
-    pending_ -= bytes;
-    done_ += static_cast<double>(bytes);
+  void add_finished(std::size_t bytes, clock::time_point now) {
+    pending_bytes_ -= bytes;
+    finished_bytes_ += static_cast<double>(bytes);
     busy_ += now - busy_since_;
     busy_since_ = now;
   }
 
-  /// When it would be through with `bytes` more, in seconds from now; infinity: nothing is known.
+  /// Seconds from now until the device would finish its work and `bytes` more; infinity as long as
+  /// it has finished nothing.
   [[nodiscard]] double seconds_until_done(std::size_t bytes) const {
-    if (done_ == 0) { return std::numeric_limits<double>::infinity(); }
-    return static_cast<double>(pending_ + bytes) * busy_.count() / done_;
+    if (finished_bytes_ == 0) { return std::numeric_limits<double>::infinity(); }
+    return static_cast<double>(pending_bytes_ + bytes) * busy_.count() / finished_bytes_;
   }
 
  private:
-  std::size_t pending_ = 0;                ///< bytes begun and not ended
-  double done_ = 0;                        ///< bytes ended
-  std::chrono::duration<double> busy_{0};  ///< time with something pending, up to the last end
+  std::size_t pending_bytes_ = 0;  ///< submitted and not finished
+  double finished_bytes_ = 0;
+  std::chrono::duration<double> busy_{0};  ///< time with pending work, up to the last finish
   clock::time_point busy_since_{};
 };
 

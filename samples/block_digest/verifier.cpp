@@ -10,19 +10,19 @@ namespace block_digest {
 
 namespace {
 
-// libcrypto's SHA-256, looked up once for many digests.
+// libcrypto's SHA-256, looked up once and used for many digests.
 class host_sha256 {
  public:
   host_sha256() : method_{EVP_MD_fetch(nullptr, "SHA256", nullptr)}, state_{EVP_MD_CTX_new()} {
     if (!method_ || !state_) { throw std::runtime_error{"libcrypto has no SHA-256"}; }
   }
 
-  [[nodiscard]] digest of(std::span<std::byte const> bytes) {
+  [[nodiscard]] digest compute(std::span<std::byte const> bytes) {
     digest value{};
     if (EVP_DigestInit_ex2(state_.get(), method_.get(), nullptr) != 1 ||
         EVP_DigestUpdate(state_.get(), bytes.data(), bytes.size()) != 1 ||
         EVP_DigestFinal_ex(state_.get(), value.bytes.data(), nullptr) != 1) {
-      throw std::runtime_error{"libcrypto could not make a SHA-256"};
+      throw std::runtime_error{"libcrypto failed to compute a SHA-256 digest"};
     }
     return value;
   }
@@ -36,15 +36,15 @@ class host_sha256 {
   std::unique_ptr<EVP_MD_CTX, release> state_;
 };
 
-void check(tray& returned, host_sha256& sha256) {
-  std::size_t const block_bytes = returned.shape.block_bytes;
-  for (run const& each : returned.runs) {
-    for (std::size_t i = 0; i < each.blocks; ++i) {
+void verify(block_batch& batch, host_sha256& sha256) {
+  std::size_t const block_bytes = batch.capacity.block_bytes;
+  for (block_range const& range : batch.ranges) {
+    for (std::size_t i = 0; i < range.blocks; ++i) {
       std::size_t const begin = i * block_bytes;
-      std::size_t const length = std::min(block_bytes, each.bytes - begin);
-      std::span const block = returned.contents.span().subspan(each.at + begin, length);
-      std::size_t const index = each.first_block + i;
-      if (sha256.of(block) != returned.digests[index]) { returned.wrong.push_back(index); }
+      std::size_t const length = std::min(block_bytes, range.bytes - begin);
+      std::span const block = batch.contents.span().subspan(range.batch_offset + begin, length);
+      std::size_t const index = range.first_block + i;
+      if (sha256.compute(block) != batch.digests[index]) { batch.mismatches.push_back(index); }
     }
   }
 }
@@ -62,47 +62,47 @@ verifier::~verifier() {
     std::lock_guard const lock{mutex_};
     stop_ = true;
   }
-  given_.notify_all();
+  added_.notify_all();
 }
 
-void verifier::give(tray& returned) {
+void verifier::add(block_batch& batch) {
   {
     std::lock_guard const lock{mutex_};
-    to_check_.push_back(&returned);
+    to_verify_.push_back(&batch);
   }
-  given_.notify_one();
+  added_.notify_one();
 }
 
-tray* verifier::take() {
+block_batch* verifier::take_verified() {
   std::lock_guard const lock{mutex_};
   if (ready_.empty()) { return nullptr; }
-  tray* const taken = ready_.front();
+  block_batch* const batch = ready_.front();
   ready_.pop_front();
-  return taken;
+  return batch;
 }
 
 void verifier::wait() {
   std::unique_lock lock{mutex_};
-  checked_.wait(lock, [this] { return !ready_.empty(); });
+  verified_.wait(lock, [this] { return !ready_.empty(); });
 }
 
 void verifier::work() {
   host_sha256 sha256;
   std::unique_lock lock{mutex_};
   for (;;) {
-    given_.wait(lock, [this] { return stop_ || !to_check_.empty(); });
+    added_.wait(lock, [this] { return stop_ || !to_verify_.empty(); });
     if (stop_) { return; }
-    tray* const next = to_check_.front();
-    to_check_.pop_front();
+    block_batch* const batch = to_verify_.front();
+    to_verify_.pop_front();
     lock.unlock();
-    if (next->error.empty()) {
+    if (batch->error.empty()) {
       try {
-        check(*next, sha256);
-      } catch (std::exception const& error) { next->error = error.what(); }
+        verify(*batch, sha256);
+      } catch (std::exception const& error) { batch->error = error.what(); }
     }
     lock.lock();
-    ready_.push_back(next);
-    checked_.notify_one();
+    ready_.push_back(batch);
+    verified_.notify_one();
   }
 }
 

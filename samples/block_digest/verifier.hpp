@@ -1,5 +1,5 @@
 #pragma once
-/// Recomputes every digest on the host, with libcrypto.
+/// Recomputes every digest on the host with libcrypto.
 
 #include <condition_variable>
 #include <cstddef>
@@ -8,40 +8,41 @@
 #include <thread>
 #include <vector>
 
-#include "tray.hpp"
+#include "block_batch.hpp"
 
 namespace block_digest {
 
-/// Threads that compare the digests in trays with their own: checking keeps up with the devices.
+/// Threads that compare the digests of batches with their own, so that verifying keeps up with the
+/// devices.
 ///
-/// Threads: one that gives and takes.
+/// Threads: one thread calls add(), take_verified() and wait().
 class verifier {
  public:
   /// @param threads  A count, at least 1.
   explicit verifier(unsigned threads);
-  /// Leaves trays that nobody has looked at yet as they are.
+  /// Drops batches that no thread has started to verify.
   ~verifier();
   verifier(verifier const&) = delete;
   verifier& operator=(verifier const&) = delete;
 
-  /// Has `returned` checked: `tray::wrong` says afterwards which blocks differ. One with an error
-  /// is passed through.
-  void give(tray& returned);
-  /// A tray that was checked; null if there is none.
-  [[nodiscard]] tray* take();
-  /// Waits until take() has something. Something must have been given that was not taken.
+  /// Has the batch verified: `block_batch::mismatches` then has the blocks whose digests differ. A
+  /// batch with an error is passed through.
+  void add(block_batch& batch);
+  /// A batch that was verified; null if there is none.
+  [[nodiscard]] block_batch* take_verified();
+  /// Waits until take_verified() has a batch. There must be one that was added and not taken.
   void wait();
 
  private:
   void work();
 
-  std::mutex mutex_;  // guards all but threads_
-  std::condition_variable given_;
-  std::condition_variable checked_;
-  std::deque<tray*> to_check_;
-  std::deque<tray*> ready_;
+  std::mutex mutex_;  // guards everything except threads_
+  std::condition_variable added_;
+  std::condition_variable verified_;
+  std::deque<block_batch*> to_verify_;
+  std::deque<block_batch*> ready_;
   bool stop_ = false;
-  std::vector<std::jthread> threads_;  // last: they end before what they use
+  std::vector<std::jthread> threads_;  // last: destroyed before the members that they use
 };
 
 }  // namespace block_digest

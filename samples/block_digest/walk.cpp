@@ -23,7 +23,7 @@ void walk::visit(std::string const& path) {
 
 void walk::visit_folder(std::string const& folder) {
   struct entry {
-    std::string name;  // a folder's ends with '/', so that names sort as the paths below them would
+    std::string name;  // of a folder with '/' at its end, so that names sort like the paths below
     bool is_folder;
   };
   std::vector<entry> entries;
@@ -31,26 +31,26 @@ void walk::visit_folder(std::string const& folder) {
   fs::directory_iterator at{folder, error};
   for (; !error && at != fs::directory_iterator{}; at.increment(error)) {
     std::string name = at->path().filename().string();
-    std::error_code vanished;  // then there is nothing to leave out either
+    std::error_code vanished;  // a file that was removed meanwhile is not counted as skipped
     switch (at->symlink_status(vanished).type()) {
       case fs::file_type::regular: entries.push_back({std::move(name), false}); break;
       case fs::file_type::directory: entries.push_back({std::move(name) + '/', true}); break;
       case fs::file_type::not_found: break;
       case fs::file_type::none: failure_(folder + '/' + name, vanished.message()); break;
-      default: ++left_out_; break;
+      default: ++skipped_; break;
     }
   }
-  // What was listed before it failed is still worth reading.
+  // Entries that were listed before an error are still read.
   if (error) { failure_(folder, error.message()); }
 
   std::sort(entries.begin(), entries.end(),
             [](entry const& a, entry const& b) { return a.name < b.name; });
-  for (entry& each : entries) {
-    if (each.is_folder) {
-      each.name.pop_back();
-      visit_folder(folder + '/' + each.name);
+  for (entry& found : entries) {
+    if (found.is_folder) {
+      found.name.pop_back();
+      visit_folder(folder + '/' + found.name);
     } else {
-      file_(folder + '/' + each.name);
+      file_(folder + '/' + found.name);
     }
   }
 }

@@ -1,4 +1,4 @@
-# Checks that the README shows this sample's files as they are, and its output as it is.
+# Checks that the README shows this sample's files and its output unchanged.
 #
 #   cmake -D README=file -D PROGRAM=hello -P check_readme.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -8,11 +8,11 @@ foreach(shown main.cpp saxpy.cu)
   file(READ "${CMAKE_CURRENT_LIST_DIR}/${shown}" text)
   string(FIND "${readme}" "\n${text}```\n" at)
   if(at EQUAL -1)
-    message(SEND_ERROR "${README} does not show samples/hello/${shown} as it is")
+    message(SEND_ERROR "${README} does not show samples/hello/${shown} unchanged")
   endif()
 endforeach()
 
-# The command stands in the README with its output: two CPU devices, so that it is the same everywhere.
+# The README shows the command with its output: two CPU devices, so that it is the same everywhere.
 set(ENV{FLOTILLA_DEVICES} cpu:2)
 execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE output RESULT_VARIABLE status)
 string(FIND "${readme}" "hello\n${output}```\n" at)

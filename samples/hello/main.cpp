@@ -12,17 +12,17 @@ int main() {
   std::vector<float> const ones(n, 1.0f);
   bool all_right = true;
 
-  flotilla::runtime rt;  // every GPU there is, else CPU devices
+  flotilla::runtime rt;  // all GPUs, or CPU devices if there is no GPU
   auto const saxpy = rt.load(hello_kernels).kernel<float, float const*, float*, int>("saxpy");
 
   for (flotilla::device const& device : rt.devices()) {
-    flotilla::device_buffer<float> const x{rt, device, ones};
-    flotilla::device_buffer<float> const y{rt, device, ones};
+    flotilla::device_buffer<float> x{rt, device, ones};
+    flotilla::device_buffer<float> y{rt, device, ones};
     std::vector<float> result(n);
 
     flotilla::ticket const done = rt.submit(saxpy.over(n)(2.0f, x, y, n));
     flotilla::ticket const back = rt.submit(y.copy_to(result), {.after = {done}});
-    back.wait();  // throws what went wrong, if anything did
+    back.wait();  // throws the error if the task failed
 
     auto const right = std::count(result.begin(), result.end(), 3.0f);
     all_right = all_right && right == n;

@@ -1,5 +1,5 @@
 // The CUDA runtime library and cuBLAS inside flotilla's callables: `<<<>>>`, a `__device__`
-// variable, a matrix product, each in the context of the task's device, whichever thread runs the
+// variable and a matrix product, all in the context of the task's device, whichever thread runs the
 // task.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int side = 256, rounds = 10, skipped = 77;
 
-// State of the runtime library's: one for each context, and it moves with it.
+// State of the runtime library: each context has its own copy, which moves with the context.
 __device__ int products = 0;
 
 __global__ void count_product() { products += 1; }
@@ -27,30 +27,30 @@ __global__ void fill(float* matrix, float value) {
   if (i < side * side) { matrix[i] = value; }
 }
 
-void check(cudaError_t answer, char const* call) {
-  if (answer != cudaSuccess) {
-    throw std::runtime_error{std::string{call} + ": " + cudaGetErrorString(answer)};
+void check(cudaError_t status, char const* call) {
+  if (status != cudaSuccess) {
+    throw std::runtime_error{std::string{call} + ": " + cudaGetErrorString(status)};
   }
 }
-void check(cublasStatus_t answer, char const* call) {
-  if (answer != CUBLAS_STATUS_SUCCESS) {
-    throw std::runtime_error{std::string{call} + ": " + cublasGetStatusString(answer)};
+void check(cublasStatus_t status, char const* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw std::runtime_error{std::string{call} + ": " + cublasGetStatusString(status)};
   }
 }
 
-// What a device's tasks share. Made and given up in tasks of that device: it belongs to their
-// context.
-struct station {
+// State that the tasks of one device share. It belongs to their context, so tasks of that device
+// create and destroy it.
+struct device_state {
   cublasHandle_t blas = nullptr;
   float *a = nullptr, *b = nullptr, *c = nullptr;
 
-  void make(flotilla::task_context&) {
+  void create(flotilla::task_context&) {
     check(cublasCreate(&blas), "cublasCreate");
-    for (float** each : {&a, &b, &c}) {
-      check(cudaMalloc(each, side * side * sizeof(float)), "cudaMalloc");
+    for (float** matrix : {&a, &b, &c}) {
+      check(cudaMalloc(matrix, side * side * sizeof(float)), "cudaMalloc");
     }
   }
-  // Enqueues on the task's stream and returns: the ticket is done when the stream has passed it.
+  // Enqueues on the task's stream and returns; the ticket is done when the stream has finished.
   void multiply(flotilla::task_context& context, float left, float right) {
     cudaStream_t const stream = context.stream();
     fill<<<side, side, 0, stream>>>(a, left);
@@ -72,9 +72,9 @@ struct station {
                                     context.stream()),
           "cudaMemcpyFromSymbolAsync");
   }
-  void give_up(flotilla::task_context&) {
+  void destroy(flotilla::task_context&) {
     check(cublasDestroy(blas), "cublasDestroy");
-    for (float* each : {a, b, c}) { check(cudaFree(each), "cudaFree"); }
+    for (float* matrix : {a, b, c}) { check(cudaFree(matrix), "cudaFree"); }
   }
 };
 
@@ -87,26 +87,28 @@ int run() {
   flotilla::runtime rt{{.devices = "cuda"}};
   bool all_right = true;
   for (flotilla::device const& device : rt.devices()) {
-    station here;
-    flotilla::task_options const there{.device = device};
-    rt.submit([&](flotilla::task_context& context) { here.make(context); }, there).wait();
+    device_state state;
+    flotilla::task_options const options{.device = device};
+    rt.submit([&](flotilla::task_context& context) { state.create(context); }, options).wait();
     std::vector<float> matrix(side * side);
     int counted = 0, right = 0;
     for (int round = 1; round <= rounds; ++round) {
-      // A new thread each time: nothing of this is bound to one.
+      // A new thread for each round shows that nothing here is bound to a thread.
       std::async(std::launch::async, [&] {
         auto const left = static_cast<float>(round);
-        rt.submit([&](flotilla::task_context& context) { here.multiply(context, left, 2.0f); },
-                  there)
-            .wait();
-        rt.submit([&](flotilla::task_context& context) { here.fetch(context, matrix, counted); },
-                  there)
-            .wait();
+        auto const multiply = [&](flotilla::task_context& context) {
+          state.multiply(context, left, 2.0f);
+        };
+        auto const fetch = [&](flotilla::task_context& context) {
+          state.fetch(context, matrix, counted);
+        };
+        rt.submit(multiply, options).wait();
+        rt.submit(fetch, options).wait();
         right +=
             std::count(matrix.begin(), matrix.end(), left * 2.0f * side) == side * side ? 1 : 0;
       }).get();
     }
-    rt.submit([&](flotilla::task_context& context) { here.give_up(context); }, there).wait();
+    rt.submit([&](flotilla::task_context& context) { state.destroy(context); }, options).wait();
     std::printf("device %u, %s: %d of %d products right, %d counted on the device\n",
                 device.ordinal.value, device.name.c_str(), right, rounds, counted);
     all_right = all_right && right == rounds && counted == rounds;

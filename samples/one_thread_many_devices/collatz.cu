@@ -1,5 +1,5 @@
-// How many steps of "halve, or triple and add one" each number takes to reach 1. The work is
-// uneven, whole numbers only, and easy to check.
+// Counts the steps of "halve, or triple and add one" that each number takes to reach 1. The work
+// per number varies, uses integers only, and is easy to check.
 extern "C" __global__ void collatz_steps(unsigned first, unsigned count, unsigned* steps) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) { return; }

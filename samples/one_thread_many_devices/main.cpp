@@ -1,6 +1,6 @@
-// One thread drives all devices: no workers, no other thread that launches. The thread gives every
-// device its share, then goes from device to device: makes its context current, launches what
-// waits, takes the context away again, until everything has ended.
+// One thread drives all devices; there are no workers. The thread submits a share of the work to
+// every device, then pumps until everything has ended: each pass visits every device, makes its
+// context current, launches waiting tasks, and pops the context.
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace {
 
-constexpr unsigned chunk = 4096;  // numbers a task
-constexpr unsigned chunks = 64;   // tasks a device
+constexpr unsigned chunk = 4096;  // numbers per task
+constexpr unsigned chunks = 64;   // tasks per device
 
 unsigned steps_of(unsigned long long value) {
   unsigned taken = 0;
@@ -20,37 +20,37 @@ unsigned steps_of(unsigned long long value) {
   return taken;
 }
 
-// What one device works on: a range of numbers of its own.
+// The range of numbers that one device works on.
 struct share {
-  share(flotilla::runtime& rt, flotilla::device const& on)
-      : device{on},
-        first{1 + on.ordinal.value * chunks * chunk},
-        steps{rt, on, chunks * chunk},
+  share(flotilla::runtime& rt, flotilla::device const& its_device)
+      : device{its_device},
+        first{1 + device.ordinal.value * chunks * chunk},
+        steps{rt, device, chunks * chunk},
         result{rt, chunks * chunk} {}
 
-  // Submits and returns: without workers nothing runs before somebody pumps or waits.
+  // Only submits: without workers nothing runs until the thread pumps or waits.
   void submit(flotilla::runtime& rt,
               flotilla::kernel<unsigned, unsigned, unsigned*> const& collatz_steps) {
     std::vector<flotilla::ticket> counted;
     for (unsigned i = 0; i < chunks; ++i) {
-      auto* const here = reinterpret_cast<unsigned*>(steps.address()) + i * chunk;
-      counted.push_back(rt.submit(collatz_steps.over(chunk)(first + i * chunk, chunk, here),
-                                  {.device = device, .label = "count"}));
+      counted.push_back(rt.submit(
+          collatz_steps.over(chunk)(first + i * chunk, chunk, steps.subspan(i * chunk, chunk)),
+          {.label = "count"}));
     }
-    back = rt.submit(steps.copy_to(result), {.label = "back", .after = counted});
+    copied = rt.submit(steps.copy_to(result), {.label = "copy", .after = counted});
   }
 
-  [[nodiscard]] unsigned wrong() const {
-    unsigned differ = 0;
-    for (unsigned i = 0; i < chunks * chunk; ++i) { differ += result[i] != steps_of(first + i); }
-    return differ;
+  [[nodiscard]] unsigned count_wrong() const {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < chunks * chunk; ++i) { wrong += result[i] != steps_of(first + i); }
+    return wrong;
   }
 
   flotilla::device const& device;
   unsigned first;
   flotilla::device_buffer<unsigned> steps;
   flotilla::host_buffer<unsigned> result;
-  flotilla::ticket back;
+  flotilla::ticket copied;
 };
 
 }  // namespace
@@ -63,9 +63,9 @@ int main() {
   std::vector<share> shares;
   shares.reserve(rt.devices().size());
   for (flotilla::device const& device : rt.devices()) { shares.emplace_back(rt, device); }
-  for (share& each : shares) { each.submit(rt, collatz_steps); }
+  for (share& part : shares) { part.submit(rt, collatz_steps); }
 
-  // A pass never waits. What this thread does between two of them is its own affair.
+  // A pass never waits. Between two passes this thread may do anything else.
   unsigned passes = 1;
   while (rt.pump()) {
     ++passes;
@@ -73,13 +73,13 @@ int main() {
   }
 
   unsigned wrong = 0;
-  for (share const& each : shares) {
-    each.back.wait();  // has ended: this only throws if it ended badly
-    wrong += each.wrong();
-    flotilla::device_counters const did = rt.counters(each.device);
-    std::printf("device %u, %s: %llu tasks, context pushed %llu times\n", each.device.ordinal.value,
-                each.device.name.c_str(), static_cast<unsigned long long>(did.tasks),
-                static_cast<unsigned long long>(did.pushes));
+  for (share const& part : shares) {
+    part.copied.wait();  // the copy has ended: this throws if it failed
+    wrong += part.count_wrong();
+    flotilla::device_counters const counters = rt.counters(part.device);
+    std::printf("device %u, %s: %llu tasks, context pushed %llu times\n", part.device.ordinal.value,
+                part.device.name.c_str(), static_cast<unsigned long long>(counters.tasks),
+                static_cast<unsigned long long>(counters.pushes));
   }
   std::printf("%zu devices, one thread, %u passes: %u of %zu numbers wrong\n", shares.size(),
               passes, wrong, shares.size() * chunks * chunk);

@@ -1,6 +1,6 @@
 #pragma once
-// The driver API as the application uses it: opened at run time, so that it links against no
-// libcuda.
+// The part of the driver API that the application uses, opened at run time so that the program does
+// not link against libcuda.
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -12,24 +12,24 @@ struct driver {
   driver() {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     if (library == nullptr) { throw std::runtime_error{std::string{"no driver: "} + dlerror()}; }
-    take(library, init, "cuInit");
-    take(library, create, "cuCtxCreate_v2");
-    take(library, destroy, "cuCtxDestroy_v2");
-    take(library, push, "cuCtxPushCurrent_v2");
-    take(library, pop, "cuCtxPopCurrent_v2");
-    take(library, current, "cuCtxGetCurrent");
-    if (CUresult const answer = init(0)) {
-      throw std::runtime_error{"cuInit answered " + std::to_string(answer)};
+    load(library, init, "cuInit");
+    load(library, create, "cuCtxCreate_v2");
+    load(library, destroy, "cuCtxDestroy_v2");
+    load(library, push, "cuCtxPushCurrent_v2");
+    load(library, pop, "cuCtxPopCurrent_v2");
+    load(library, current, "cuCtxGetCurrent");
+    if (CUresult const status = init(0)) {
+      throw std::runtime_error{"cuInit answered " + std::to_string(status)};
     }
   }
-  /// A context that is current nowhere.
-  CUcontext floating() const {
-    CUcontext made = nullptr;
-    if (CUresult const answer = create(&made, 0, 0)) {
-      throw std::runtime_error{"cuCtxCreate answered " + std::to_string(answer)};
+  /// Creates a context that is current on no thread.
+  CUcontext create_floating() const {
+    CUcontext context = nullptr;
+    if (CUresult const status = create(&context, 0, 0)) {
+      throw std::runtime_error{"cuCtxCreate answered " + std::to_string(status)};
     }
     pop(nullptr);
-    return made;
+    return context;
   }
 
   CUresult (*init)(unsigned);
@@ -41,8 +41,8 @@ struct driver {
 
  private:
   template <class Function>
-  static void take(void* library, Function& into, char const* name) {
-    into = reinterpret_cast<Function>(dlsym(library, name));
-    if (into == nullptr) { throw std::runtime_error{std::string{"the driver has no "} + name}; }
+  static void load(void* library, Function& function, char const* name) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (function == nullptr) { throw std::runtime_error{std::string{"the driver has no "} + name}; }
   }
 };

@@ -1,5 +1,5 @@
-// An application with contexts of its own calls a library that has contexts of its own, from every
-// thread it has. Neither knows of the other's.
+// An application with its own contexts calls a library with its own contexts, from every thread.
+// Neither sees the contexts of the other.
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -19,43 +19,42 @@ namespace {
 
 std::atomic<unsigned> calls{0}, refused{0}, wrong{0}, changed{0};
 
-// One call of the library, good or, with a value that is no number, bad.
-void call(smoother* library, bool good) {
+// Calls the library once and checks its answer. A call with an invalid value must be refused.
+void call(smoother* library, bool valid) {
   std::vector<float> values(1000, 4.0f);
-  values[500] = good ? 8.0f : std::numeric_limits<float>::quiet_NaN();
+  values[500] = valid ? 8.0f : std::numeric_limits<float>::quiet_NaN();
   char why[200] = "";
   ++calls;
   if (smoother_run(library, values.data(), values.size(), why, sizeof why) != 0) {
     ++refused;
-    wrong += good || std::isfinite(values[500]) || values[499] != 4.0f || why[0] == '\0' ? 1u : 0u;
+    wrong += valid || std::isfinite(values[500]) || values[499] != 4.0f || why[0] == '\0' ? 1u : 0u;
     return;
   }
-  wrong += good && values[499] == 5.0f && values[500] == 6.0f && values[501] == 5.0f ? 0u : 1u;
+  wrong += valid && values[499] == 5.0f && values[500] == 6.0f && values[501] == 5.0f ? 0u : 1u;
 }
 
-// The calling thread's stack is `contexts`, its last on top, and nothing else. Takes it down to
-// look.
-bool stack_is(driver const& cuda, std::vector<CUcontext> const& contexts) {
+// Whether the calling thread's stack is exactly `contexts`, with the last on top. Pops them all.
+bool pop_and_compare(driver const& cuda, std::vector<CUcontext> const& contexts) {
   bool same = true;
-  for (auto each = contexts.rbegin(); each != contexts.rend(); ++each) {
+  for (auto expected = contexts.rbegin(); expected != contexts.rend(); ++expected) {
     CUcontext popped = nullptr;
-    same = cuda.pop(&popped) == CUDA_SUCCESS && popped == *each && same;
+    same = cuda.pop(&popped) == CUDA_SUCCESS && popped == *expected && same;
   }
-  CUcontext left = nullptr;
-  return cuda.current(&left) == CUDA_SUCCESS && left == nullptr && same;
+  CUcontext remaining = nullptr;
+  return cuda.current(&remaining) == CUDA_SUCCESS && remaining == nullptr && same;
 }
 
-void call_with_a_stack(driver const& cuda, smoother* library, std::vector<CUcontext> const& pool,
-                       unsigned seed) {
+void call_with_random_stacks(driver const& cuda, smoother* library,
+                             std::vector<CUcontext> const& pool, unsigned seed) {
   std::mt19937 random{seed};
   for (int round = 0; round < 8; ++round) {
     std::vector<CUcontext> stack(random() % 4);
-    for (CUcontext& each : stack) { cuda.push(each = pool[random() % pool.size()]); }
+    for (CUcontext& context : stack) { cuda.push(context = pool[random() % pool.size()]); }
     CUcontext before = nullptr, after = nullptr;
     cuda.current(&before);
     call(library, round % 4 != 3);
     cuda.current(&after);
-    changed += before == after && stack_is(cuda, stack) ? 0u : 1u;
+    changed += before == after && pop_and_compare(cuda, stack) ? 0u : 1u;
   }
 }
 
@@ -63,26 +62,26 @@ void call_with_a_stack(driver const& cuda, smoother* library, std::vector<CUcont
 
 int main() try {
   driver const cuda;
-  std::vector<CUcontext> const mine{cuda.floating(), cuda.floating()};
-  cuda.push(mine[0]);  // current in this thread from here to the end
+  std::vector<CUcontext> const contexts{cuda.create_floating(), cuda.create_floating()};
+  cuda.push(contexts[0]);  // current on this thread until the end
 
   char why[200] = "";
   smoother* const library = smoother_open(why, sizeof why);
   if (library == nullptr) {
-    throw std::runtime_error{std::string{"the library did not open: "} + why};
+    throw std::runtime_error{std::string{"the library could not be opened: "} + why};
   }
 
   call(library, true);
   call(library, false);
-  std::vector<std::thread> crew;
+  std::vector<std::thread> threads;
   for (unsigned i = 0; i < 8; ++i) {
-    crew.emplace_back(call_with_a_stack, std::cref(cuda), library, std::cref(mine), i);
+    threads.emplace_back(call_with_random_stacks, std::cref(cuda), library, std::cref(contexts), i);
   }
-  for (std::thread& each : crew) { each.join(); }
+  for (std::thread& thread : threads) { thread.join(); }
   smoother_close(library);
 
-  changed += stack_is(cuda, {mine[0]}) ? 0u : 1u;
-  for (CUcontext const each : mine) { cuda.destroy(each); }
+  changed += pop_and_compare(cuda, {contexts[0]}) ? 0u : 1u;
+  for (CUcontext const context : contexts) { cuda.destroy(context); }
   std::printf("9 threads, %u calls, %u of them refused: %u wrong, %u stacks changed\n",
               calls.load(), refused.load(), wrong.load(), changed.load());
   return wrong == 0 && changed == 0 ? 0 : 1;

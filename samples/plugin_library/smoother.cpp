@@ -1,4 +1,4 @@
-// The library: a runtime of its own, made when it is opened.
+// The library. It has its own runtime, made when it is opened.
 #include "smoother.hpp"
 
 #include <algorithm>
@@ -19,59 +19,59 @@ struct smoother {
   flotilla::runtime rt;
   flotilla::kernel<float const*, float*, unsigned> smooth =
       rt.load(smoother_kernels).kernel<float const*, float*, unsigned>("smooth");
-  std::atomic<std::size_t> turn{0};
+  std::atomic<std::size_t> next_device{0};
 };
 
 namespace {
 
-// Nothing of C++ leaves a C interface.
+// Exceptions must not leave a C interface. Writes the reason of a failure to `why`. Returns whether
+// `body` succeeded.
 template <class Body>
-bool told(char* why, std::size_t bytes, Body body) {
+bool run_catching(char* why, std::size_t why_bytes, Body body) {
   try {
     body();
     return true;
   } catch (std::exception const& error) {
-    std::snprintf(why, bytes, "%s", error.what());
+    std::snprintf(why, why_bytes, "%s", error.what());
     return false;
   }
 }
 
-void run(smoother& with, float* values, std::size_t count) {
-  auto const devices = with.rt.devices();
-  flotilla::device_ordinal const where = devices[with.turn++ % devices.size()];
-  std::span<float const> const given{values, count};
-  flotilla::device_buffer<float> const from{with.rt, where, given}, to{with.rt, where, count};
+void run(smoother& self, float* values, std::size_t count) {
+  auto const devices = self.rt.devices();
+  flotilla::device_ordinal const device = devices[self.next_device++ % devices.size()];
+  std::span<float const> const input{values, count};
+  flotilla::device_buffer<float> from{self.rt, device, input}, to{self.rt, device, count};
   auto const n = static_cast<unsigned>(count);
-  flotilla::ticket const smoothed = with.rt.submit(with.smooth.over(count)(from, to, n));
+  flotilla::ticket const smoothed = self.rt.submit(self.smooth.over(count)(from, to, n));
   std::vector<float> result(count);
-  flotilla::ticket const back = with.rt.submit(to.copy_to(result), {.after = {smoothed}});
-  back.wait();
-  // A task of the library's that throws, with the library's context current: its ticket brings it
-  // here.
-  with.rt
-      .submit(
-          [&](flotilla::task_context&) {
-            for (std::size_t i = 0; i < count; ++i) {
-              if (std::isfinite(result[i])) { continue; }
-              throw std::domain_error{"near value " + std::to_string(i) + " there is no number"};
-            }
-          },
-          {.device = where, .label = "check"})
-      .wait();
-  std::copy(result.begin(), result.end(), values);  // last: values are smoothed or as they were
+  flotilla::ticket const copied = self.rt.submit(to.copy_to(result), {.after = {smoothed}});
+  copied.wait();
+  // A task of the library that may throw while the library's context is current. wait() rethrows
+  // the exception here.
+  flotilla::ticket const checked = self.rt.submit(
+      [&](flotilla::task_context&) {
+        for (std::size_t i = 0; i < count; ++i) {
+          if (std::isfinite(result[i])) { continue; }
+          throw std::domain_error{"a value near index " + std::to_string(i) + " is not a number"};
+        }
+      },
+      {.device = device, .label = "check"});
+  checked.wait();
+  std::copy(result.begin(), result.end(), values);  // last: after an error the values are unchanged
 }
 
 }  // namespace
 
 smoother* smoother_open(char* why, std::size_t why_bytes) {
-  smoother* made = nullptr;
-  told(why, why_bytes, [&] { made = new smoother; });
-  return made;
+  smoother* self = nullptr;
+  run_catching(why, why_bytes, [&] { self = new smoother; });
+  return self;
 }
 
-int smoother_run(smoother* with, float* values, std::size_t count, char* why,
+int smoother_run(smoother* self, float* values, std::size_t count, char* why,
                  std::size_t why_bytes) {
-  return told(why, why_bytes, [&] { run(*with, values, count); }) ? 0 : -1;
+  return run_catching(why, why_bytes, [&] { run(*self, values, count); }) ? 0 : -1;
 }
 
-void smoother_close(smoother* of) { delete of; }
+void smoother_close(smoother* self) { delete self; }

@@ -1,4 +1,5 @@
-// Each value becomes a weighted mean of itself and its neighbours; the first and the last stay.
+// Each value becomes a weighted mean of itself and its neighbours; the first and the last do not
+// change.
 extern "C" __global__ void smooth(float const* from, float* to, unsigned count) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) { return; }

@@ -1,6 +1,6 @@
 #pragma once
-// What the library shows to applications. No word of CUDA or flotilla: the contexts it uses are its
-// own, and float while nobody calls. Whatever context the caller has current stays current.
+// The library's interface, without CUDA and flotilla. The library has its own contexts, which are
+// current on no thread between calls. The caller's current context does not change.
 
 #include <cstddef>
 
@@ -14,15 +14,15 @@ extern "C" {
 
 struct smoother;
 
-/// Makes a context on every device. Null: it could not; `why`, of `why_bytes` bytes, says why not.
+/// Makes a context on every device. Null if that failed; `why`, of `why_bytes` bytes, then has the
+/// reason.
 SMOOTHER_API smoother* smoother_open(char* why, std::size_t why_bytes);
 
-/// Smooths `count` values in place. Any thread may call it, many at once.
-/// @return 0, or -1 where a value is no number: then `why` says where, and the values are as they
-/// were.
-SMOOTHER_API int smoother_run(smoother* with, float* values, std::size_t count, char* why,
+/// Smooths `count` values in place. Any number of threads may call it at once.
+/// @return 0, or -1 if a value is not a number: then `why` says where, and no value has changed.
+SMOOTHER_API int smoother_run(smoother* self, float* values, std::size_t count, char* why,
                               std::size_t why_bytes);
 
-/// Gives the contexts up. Nobody may be inside.
-SMOOTHER_API void smoother_close(smoother* of);
+/// Destroys the contexts. No call may be running.
+SMOOTHER_API void smoother_close(smoother* self);
 }

@@ -1,40 +1,73 @@
-#include <flotilla/completion.hpp>
+#include <flotilla/task/completion.hpp>
 
 #include <string>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "dispatch/core.hpp"
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_registry.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
-using state_ptr = std::shared_ptr<dispatch::completion_state>;
+using detail::access;
+using state_ptr = std::shared_ptr<detail::completion_state>;
 
-state_ptr const& checked(state_ptr const& of) {
-  if (of == nullptr) { throw invalid_argument("the completion names nothing: it was moved from, or never given one"); }
-  return of;
+dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
+  return dispatch::runtime_state::of(*impl);
 }
 
-/// The runtime that all tickets are of.
-dispatch::core& core_of(std::span<ticket const> tickets, char const* call) {
-  for (std::size_t i = 0; i < tickets.size(); ++i) {
-    if (!tickets[i].valid()) {
-      throw invalid_argument(std::string{call} + ": ticket " + std::to_string(i) + " names no task");
+state_ptr const& checked(state_ptr const& state) {
+  if (state == nullptr) {
+    throw invalid_argument("the completion names nothing: it was moved from, or never given one");
+  }
+  return state;
+}
+
+detail::runtime_impl& checked_runtime(ticket const& task) {
+  if (!task.valid()) {
+    throw invalid_argument("the ticket names no task: it was moved from, or never given one");
+  }
+  return *access::impl(task);
+}
+
+/// The runtime that all tasks belong to. @return null: it has ended, and its tickets are gone.
+dispatch::runtime_state* common_runtime(dependency_list const& tasks, std::string const& call) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (access::is_recorded(tasks[i])) {
+      throw invalid_argument(call + ": entry " + std::to_string(i) +
+                             " names a recorded task; wait for its replay instead");
     }
-    if (tickets[i].id().runtime != tickets[0].id().runtime) {
-      throw wrong_runtime(std::string{call} + ": ticket " + std::to_string(i) + " is of another runtime than ticket 0");
+    if (tasks[i].runtime == 0) {
+      throw invalid_argument(call + ": entry " + std::to_string(i) + " names no task");
+    }
+    if (tasks[i].runtime != tasks[0].runtime) {
+      throw wrong_runtime(call + ": entry " + std::to_string(i) +
+                          " belongs to another runtime than entry 0");
     }
   }
-  if (tickets.empty()) { throw invalid_argument(std::string{call} + ": there is no ticket to wait for"); }
-  return *tickets[0].id().runtime;
+  return dispatch::runtime_registry::find(tasks[0].runtime);
 }
 
-bool wait_for_end(state_ptr const& of, std::optional<std::chrono::steady_clock::time_point> until) {
-  dispatch::completion_state& state = *checked(of);
-  // The runtime is there as long as this has not come; afterwards it need not be.
-  if (!state.done.load(std::memory_order_acquire) && !state.table->owner->wait(state, until)) { return false; }
+std::optional<std::size_t> wait_for_first(
+    dependency_list const& tasks, std::optional<std::chrono::steady_clock::time_point> until) {
+  if (tasks.empty()) { throw invalid_argument("wait_any: there is no task to wait for"); }
+  dispatch::runtime_state* const runtime = common_runtime(tasks, "wait_any");
+  // A runtime ends after its tasks.
+  return runtime == nullptr ? std::size_t{0} : runtime->wait_any(tasks.ids(), until);
+}
+
+bool wait_for_end(completion const& end,
+                  std::optional<std::chrono::steady_clock::time_point> until) {
+  detail::completion_state& state = *checked(access::state(end));
+  // The runtime exists until the completion is done; afterwards it may be gone.
+  if (!state.done.load(std::memory_order_acquire) &&
+      !state_of(access::impl(end)).wait(state, until)) {
+    return false;
+  }
   state.asked.store(true, std::memory_order_relaxed);
   if (state.error != nullptr) { std::rethrow_exception(state.error); }
   return true;
@@ -49,48 +82,59 @@ continuation::~continuation() = default;
 void refuse_null_continuation() { throw invalid_argument("then: the callable is null"); }
 
 completion attach(ticket const& of, std::unique_ptr<continuation> what) {
-  if (!of.valid()) { throw invalid_argument("the ticket names no task: it was moved from, or never given one"); }
-  return completion{of.id().runtime->continue_after(of.id(), std::move(what))};
+  runtime_impl& runtime = checked_runtime(of);
+  return access::make(&runtime, state_of(&runtime).continuations.after(of.id(), std::move(what)));
 }
 
 completion attach(completion const& of, std::unique_ptr<continuation> what) {
-  state_ptr const on = checked(of.state_);  // a copy: `what` may destroy `of` before this returns
-  return completion{dispatch::core::continue_after(on, std::move(what))};
+  // Copies, because `what` may destroy `of` before this returns.
+  state_ptr const state = checked(access::state(of));
+  runtime_impl* const runtime = access::impl(of);
+  auto const* const service = runtime == nullptr ? nullptr : &state_of(runtime).continuations;
+  return access::make(runtime, dispatch::continuations::after(state, service, std::move(what)));
 }
 
 bool has_ended(ticket const& of) {
-  if (!of.valid()) { throw invalid_argument("the ticket names no task: it was moved from, or never given one"); }
-  return of.id().runtime->has_ended_now(of.id());
+  dispatch::runtime_state& runtime = state_of(&checked_runtime(of));
+  runtime.usage.check_process();
+  return runtime.query.has_ended(of.id());
 }
 
-bool has_ended(completion const& of) { return checked(of.state_)->done.load(std::memory_order_acquire); }
+bool has_ended(completion const& of) {
+  return checked(access::state(of))->done.load(std::memory_order_acquire);
+}
 
 }  // namespace detail
 
 bool completion::ready() const {
   if (detail::has_ended(*this)) { return true; }
-  state_->table->owner->pump_for_ready();
+  state_of(access::impl(*this)).pump_if_single_threaded();
   return detail::has_ended(*this);
 }
 
-void completion::wait() const { wait_for_end(state_, std::nullopt); }
+void completion::wait() const { wait_for_end(*this, std::nullopt); }
 
-bool completion::wait_until(std::chrono::steady_clock::time_point when) const { return wait_for_end(state_, when); }
-
-completion when_all(std::span<ticket const> tickets) {
-  if (!tickets.empty()) { return completion{core_of(tickets, "when_all").gather(tickets)}; }
-  auto const made = std::make_shared<dispatch::completion_state>(nullptr);
-  made->done.store(true, std::memory_order_release);
-  return completion{made};
+bool completion::wait_until(std::chrono::steady_clock::time_point when) const {
+  return wait_for_end(*this, when);
 }
 
-std::size_t wait_any(std::span<ticket const> tickets) {
-  return *core_of(tickets, "wait_any").wait_any(tickets, std::nullopt);
+completion when_all(dependency_list const& tasks) {
+  dispatch::runtime_state* const runtime =
+      tasks.empty() ? nullptr : common_runtime(tasks, "when_all");
+  if (runtime == nullptr) {
+    auto const done = std::make_shared<detail::completion_state>(nullptr);
+    done->done.store(true, std::memory_order_release);
+    return access::make(nullptr, done);
+  }
+  return access::make(runtime, runtime->continuations.after_all(tasks.ids()));
 }
 
-std::optional<std::size_t> wait_any_until(std::span<ticket const> tickets,
+std::size_t wait_any(dependency_list const& tasks) { return *wait_for_first(tasks, std::nullopt); }
+
+std::optional<std::size_t> wait_any_until(dependency_list const& tasks,
                                           std::chrono::steady_clock::time_point when) {
-  return core_of(tickets, "wait_any").wait_any(tickets, when);
+  return wait_for_first(tasks, when);
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

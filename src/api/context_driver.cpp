@@ -1,17 +1,22 @@
 // context_driver: devices, the calling thread's stack, primary contexts.
-#include <flotilla/context_driver.hpp>
+#include <flotilla/context/context_driver.hpp>
+
+#include <flotilla/runtime.hpp>
 
 #include <cuda.h>
 
+#include "base/access.hpp"
 #include "context/description.hpp"
-#include "context/entered.hpp"
 #include "context/flags.hpp"
 #include "context/registry.hpp"
-#include "cpu_driver/control.hpp"
+#include "context/stack_account.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
 #include "driver/check.hpp"
+#include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
@@ -29,7 +34,8 @@ CUdevice handle_of(driver::table const& api, device const& one) {
 
 template <class Entry>
 Entry need(Entry entry, char const* call, device const& one) {
-  check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call, [&] { return in_words(one); });
+  check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call,
+        [&] { return in_words(one); });
   return entry;
 }
 
@@ -38,13 +44,19 @@ Entry need(Entry entry, char const* call, device const& one) {
 context_driver context_driver::gpus() {
   driver::opened const& found = driver::gpu_driver();
   if (found.api == nullptr) { throw no_device("there are no GPUs: " + found.text); }
-  return context_driver{found.api};
+  return detail::access::make(found.api);
 }
 
 context_driver context_driver::cpus(int devices) {
   driver::opened const& found = driver::cpu_driver();
-  driver::cpu_control().ensure_devices(devices);
-  return context_driver{found.api};
+  driver::ensure_cpu_devices(devices);
+  return detail::access::make(found.api);
+}
+
+context_driver context_driver::of(runtime const& runtime) {
+  auto const& state = dispatch::runtime_state::of(detail::access::impl(runtime));
+  state.usage.check_process();
+  return detail::access::make(state.api());
 }
 
 std::vector<device> context_driver::devices() const {
@@ -55,8 +67,8 @@ std::vector<device> context_driver::devices() const {
 
 bool context_driver::can_access_peer(device const& from, device const& to) const {
   int can = 0;
-  check(need(api_->device_can_access_peer, "cuDeviceCanAccessPeer", from)(&can, handle_of(*api_, from),
-                                                                         handle_of(*api_, to)),
+  check(need(api_->device_can_access_peer, "cuDeviceCanAccessPeer", from)(
+            &can, handle_of(*api_, from), handle_of(*api_, to)),
         "cuDeviceCanAccessPeer", [&] { return in_words(from) + ", to " + in_words(to); });
   return can != 0;
 }
@@ -64,17 +76,19 @@ bool context_driver::can_access_peer(device const& from, device const& to) const
 std::optional<int> context_driver::peer_rank(device const& from, device const& to) const {
   int rank = 0;
   if (api_->device_get_p2p_attribute == nullptr ||
-      api_->device_get_p2p_attribute(&rank, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, handle_of(*api_, from),
+      api_->device_get_p2p_attribute(&rank, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
+                                     handle_of(*api_, from),
                                      handle_of(*api_, to)) != CUDA_SUCCESS) {
     return std::nullopt;
   }
   return rank;
 }
 
-compute_mode context_driver::compute_mode(device const& of) const {
+compute_mode context_driver::compute_mode(device const& device) const {
   int mode = 0;
-  check(api_->device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, handle_of(*api_, of)),
-        "cuDeviceGetAttribute", [&] { return in_words(of); });
+  check(
+      api_->device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, handle_of(*api_, device)),
+      "cuDeviceGetAttribute", [&] { return in_words(device); });
   switch (mode) {
     case CU_COMPUTEMODE_PROHIBITED: return flotilla::compute_mode::prohibited;
     case CU_COMPUTEMODE_EXCLUSIVE_PROCESS: return flotilla::compute_mode::exclusive_process;
@@ -82,11 +96,12 @@ compute_mode context_driver::compute_mode(device const& of) const {
   }
 }
 
-bool context_driver::can_limit_execution(device const& where) const {
+bool context_driver::can_limit_execution(device const& device) const {
   int can = 0;
   if (api_->device_get_exec_affinity_support == nullptr) { return false; }
-  check(api_->device_get_exec_affinity_support(&can, CU_EXEC_AFFINITY_TYPE_SM_COUNT, handle_of(*api_, where)),
-        "cuDeviceGetExecAffinitySupport", [&] { return in_words(where); });
+  check(api_->device_get_exec_affinity_support(&can, CU_EXEC_AFFINITY_TYPE_SM_COUNT,
+                                               handle_of(*api_, device)),
+        "cuDeviceGetExecAffinitySupport", [&] { return in_words(device); });
   return can != 0;
 }
 
@@ -96,16 +111,17 @@ context_ref context_driver::adopt(CUctx_st* handle) const {
       handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : api_->ctx_get_api_version(handle, &version);
   if (answer != CUDA_SUCCESS) {
     throw invalid_argument(context::in_words(handle) + " is unknown to the driver " + api_->origin +
-                           ": destroyed, or of another driver (cuCtxGetApiVersion answered " +
+                           ": it was destroyed or belongs to another driver (cuCtxGetApiVersion "
+                           "returned " +
                            to_string(driver::status_of(answer)) + ")");
   }
-  return context_ref{api_, handle};
+  return detail::access::make(api_, handle);
 }
 
 std::optional<context_ref> context_driver::current() const {
   CUcontext top = nullptr;
   check(api_->ctx_get_current(&top), "cuCtxGetCurrent", api_->origin);
-  return top == nullptr ? std::nullopt : std::optional{context_ref{api_, top}};
+  return top == nullptr ? std::nullopt : std::optional{detail::access::make(api_, top)};
 }
 
 void context_driver::push(context_ref const& context) const {
@@ -115,8 +131,9 @@ void context_driver::push(context_ref const& context) const {
 
 std::optional<context_ref> context_driver::pop() const {
   if (context::top_belongs_to_scope()) {
-    throw context_in_use("the context on top of this thread's stack belongs to a scope that is open: it is taken away "
-                         "where the scope ends");
+    throw context_in_use(
+        "the context on top of this thread's stack belongs to an open context_scope, which pops it "
+        "at its end");
   }
   CUcontext popped = nullptr;
   CUresult const answer = api_->ctx_pop_current(&popped);
@@ -124,18 +141,20 @@ std::optional<context_ref> context_driver::pop() const {
   check(answer, "cuCtxPopCurrent", api_->origin);
   static_cast<void>(context::bare_pop());
   context::registry::leave(popped);
-  return context_ref{api_, popped};
+  return detail::access::make(api_, popped);
 }
 
 void context_driver::set_current(std::optional<context_ref> const& context) const {
   if (context::top_belongs_to_scope()) {
-    throw context_in_use("the context on top of this thread's stack belongs to a scope that is open: it cannot be "
-                         "replaced; push above it");
+    throw context_in_use(
+        "the context on top of this thread's stack belongs to an open context_scope and cannot be "
+        "replaced; push instead");
   }
-  // Checked before anything is popped, so that a refusal leaves the stack alone.
+  // Checked before anything is popped, so that a refusal leaves the stack unchanged.
   if (context) { context::enter(*api_, context->handle()); }
   CUcontext popped = nullptr;
-  if (context) { api_->ctx_pop_current(&popped); }  // itself: it goes below, in the place of the top
+  // `enter` has pushed it, and it must replace the top below: pop it for now.
+  if (context) { api_->ctx_pop_current(&popped); }
   std::optional<context_ref> const replaced = pop();
   if (!context) { return; }
   CUresult const answer = api_->ctx_push_current(context->handle());
@@ -147,34 +166,40 @@ void context_driver::set_current(std::optional<context_ref> const& context) cons
   context::bare_push();
 }
 
-primary_state context_driver::primary(device const& of) const {
+primary_state context_driver::primary(device const& device) const {
   unsigned flags = 0;
   int active = 0;
-  check(need(api_->device_primary_ctx_get_state, "cuDevicePrimaryCtxGetState", of)(handle_of(*api_, of), &flags,
-                                                                                  &active),
-        "cuDevicePrimaryCtxGetState", [&] { return in_words(of); });
+  check(need(api_->device_primary_ctx_get_state, "cuDevicePrimaryCtxGetState", device)(
+            handle_of(*api_, device), &flags, &active),
+        "cuDevicePrimaryCtxGetState", [&] { return in_words(device); });
   return {active != 0, context::flags_from(flags)};
 }
 
-void context_driver::set_primary_flags(device const& of, context_flags const& flags) const {
-  check(need(api_->device_primary_ctx_set_flags, "cuDevicePrimaryCtxSetFlags", of)(handle_of(*api_, of),
-                                                                                  context::bits_of(flags)),
-        "cuDevicePrimaryCtxSetFlags", [&] { return in_words(of); });
+void context_driver::set_primary_flags(device const& device, context_flags const& flags) const {
+  check(need(api_->device_primary_ctx_set_flags, "cuDevicePrimaryCtxSetFlags", device)(
+            handle_of(*api_, device), context::bits_of(flags)),
+        "cuDevicePrimaryCtxSetFlags", [&] { return in_words(device); });
 }
 
-void context_driver::reset_primary(device const& of) const {
-  CUdevice const handle = handle_of(*api_, of);
-  if (primary(of).active) {
-    // Its handle can only be had by retaining it.
+void context_driver::reset_primary(device const& device) const {
+  CUdevice const handle = handle_of(*api_, device);
+  if (primary(device).active) {
+    // Retaining it is the only way to get its handle.
     CUcontext retained = nullptr;
-    check(need(api_->device_primary_ctx_retain, "cuDevicePrimaryCtxRetain", of)(&retained, handle),
-          "cuDevicePrimaryCtxRetain", [&] { return in_words(of); });
+    check(need(api_->device_primary_ctx_retain, "cuDevicePrimaryCtxRetain", device)(&retained,
+                                                                                    handle),
+          "cuDevicePrimaryCtxRetain", [&] { return in_words(device); });
     auto const whose = context::registry::owner(retained);
-    static_cast<void>(need(api_->device_primary_ctx_release, "cuDevicePrimaryCtxRelease", of)(handle));
-    if (whose) { throw context_in_use("the primary context of " + *whose + " is held by flotilla: give it up first"); }
+    static_cast<void>(
+        need(api_->device_primary_ctx_release, "cuDevicePrimaryCtxRelease", device)(handle));
+    if (whose) {
+      throw context_in_use("flotilla holds the primary context device " + *whose +
+                           "; close that floating_context or end that runtime first");
+    }
   }
-  check(need(api_->device_primary_ctx_reset, "cuDevicePrimaryCtxReset", of)(handle), "cuDevicePrimaryCtxReset",
-        [&] { return in_words(of); });
+  check(need(api_->device_primary_ctx_reset, "cuDevicePrimaryCtxReset", device)(handle),
+        "cuDevicePrimaryCtxReset", [&] { return in_words(device); });
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

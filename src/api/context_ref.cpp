@@ -1,25 +1,28 @@
 // context_ref: a context by its handle.
-#include <flotilla/context_ref.hpp>
+#include <flotilla/context/context_ref.hpp>
 
 #include <cuda.h>
 
-#include "context/entered.hpp"
+#include "base/access.hpp"
 #include "context/flags.hpp"
 #include "context/registry.hpp"
+#include "context/stack_account.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
 using context::in_words;
-using context::visit;
+using context::scoped_current;
 using driver::check;
 
-/// @throws driver_error  This driver has no such call.
+/// @throws driver_error  This driver does not have the call.
 template <class Entry>
 Entry need(Entry entry, char const* call, CUctx_st* handle) {
-  check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call, [&] { return in_words(handle); });
+  check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call,
+        [&] { return in_words(handle); });
   return entry;
 }
 
@@ -36,7 +39,8 @@ CUlimit limit_of(context_limit which) {
     case context_limit::graphics: return CU_LIMIT_CIG_ENABLED;
     case context_limit::graphics_fallback: return CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;
   }
-  throw invalid_argument("there is no context_limit " + std::to_string(static_cast<int>(which)));
+  throw invalid_argument("context_limit " + std::to_string(static_cast<int>(which)) +
+                         " does not exist");
 }
 
 }  // namespace
@@ -44,7 +48,7 @@ CUlimit limit_of(context_limit which) {
 context_in_use::~context_in_use() = default;
 
 int context_ref::driver_ordinal() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   CUdevice device = -1;
   check(api_->ctx_get_device(&device), "cuCtxGetDevice", [&] { return in_words(handle_); });
   return device;
@@ -52,7 +56,8 @@ int context_ref::driver_ordinal() const {
 
 unsigned context_ref::api_version() const {
   unsigned version = 0;
-  check(api_->ctx_get_api_version(handle_, &version), "cuCtxGetApiVersion", [&] { return in_words(handle_); });
+  check(api_->ctx_get_api_version(handle_, &version), "cuCtxGetApiVersion",
+        [&] { return in_words(handle_); });
   return version;
 }
 
@@ -64,7 +69,7 @@ unsigned long long context_ref::id() const {
 }
 
 context_flags context_ref::flags() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   unsigned bits = 0;
   check(api_->ctx_get_flags(&bits), "cuCtxGetFlags", [&] { return in_words(handle_); });
   return context::flags_from(bits);
@@ -72,26 +77,27 @@ context_flags context_ref::flags() const {
 
 void context_ref::set_flags(context_flags const& flags) const {
   unsigned const bits = context::bits_of(flags);
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(need(api_->ctx_set_flags, "cuCtxSetFlags", handle_)(bits), "cuCtxSetFlags",
         [&] { return in_words(handle_); });
 }
 
 cache_preference context_ref::cache() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   CUfunc_cache made{};
-  check(api_->ctx_get_cache_config(&made), "cuCtxGetCacheConfig", [&] { return in_words(handle_); });
+  check(api_->ctx_get_cache_config(&made), "cuCtxGetCacheConfig",
+        [&] { return in_words(handle_); });
   return static_cast<cache_preference>(made);
 }
 
 void context_ref::set_cache(cache_preference preference) const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(api_->ctx_set_cache_config(static_cast<CUfunc_cache>(preference)), "cuCtxSetCacheConfig",
         [&] { return in_words(handle_) + ", cache = " + to_string(preference); });
 }
 
 bank_size context_ref::bank_size() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   CUsharedconfig made{};
   check(need(api_->ctx_get_shared_mem_config, "cuCtxGetSharedMemConfig", handle_)(&made),
         "cuCtxGetSharedMemConfig", [&] { return in_words(handle_); });
@@ -100,30 +106,35 @@ bank_size context_ref::bank_size() const {
 
 bank_size context_ref::set_bank_size(flotilla::bank_size size) const {
   {
-    visit const now{*api_, handle_};
+    scoped_current const now{*api_, handle_};
     check(need(api_->ctx_set_shared_mem_config, "cuCtxSetSharedMemConfig",
                handle_)(static_cast<CUsharedconfig>(size)),
-          "cuCtxSetSharedMemConfig", [&] { return in_words(handle_) + ", bank_size = " + to_string(size); });
+          "cuCtxSetSharedMemConfig",
+          [&] { return in_words(handle_) + ", bank_size = " + to_string(size); });
   }
   return bank_size();
 }
 
 std::optional<std::size_t> context_ref::limit(context_limit which) const {
   CUlimit const asked = limit_of(which);
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   std::size_t value = 0;
   CUresult const answer = api_->ctx_get_limit(&value, asked);
-  // Of limits that cuda.h names, an older driver says "invalid" and a younger one "unsupported".
-  if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_INVALID_VALUE) { return std::nullopt; }
+  // For a limit of cuda.h that they do not support, old drivers return "invalid", new ones
+  // "unsupported".
+  if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_INVALID_VALUE) {
+    return std::nullopt;
+  }
   check(answer, "cuCtxGetLimit", [&] { return in_words(handle_); });
   return value;
 }
 
 std::size_t context_ref::set_limit(context_limit which, std::size_t value) const {
   CUlimit const asked = limit_of(which);
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   auto const subject = [&] {
-    return in_words(handle_) + ", limit " + std::to_string(static_cast<int>(asked)) + " = " + std::to_string(value);
+    return in_words(handle_) + ", limit " + std::to_string(static_cast<int>(asked)) + " = " +
+           std::to_string(value);
   };
   check(api_->ctx_set_limit(asked, value), "cuCtxSetLimit", subject);
   std::size_t granted = 0;
@@ -132,23 +143,24 @@ std::size_t context_ref::set_limit(context_limit which, std::size_t value) const
 }
 
 priority_range context_ref::stream_priorities() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   priority_range made;
-  check(api_->ctx_get_stream_priority_range(&made.least, &made.greatest), "cuCtxGetStreamPriorityRange",
-        [&] { return in_words(handle_); });
+  check(api_->ctx_get_stream_priority_range(&made.least, &made.greatest),
+        "cuCtxGetStreamPriorityRange", [&] { return in_words(handle_); });
   return made;
 }
 
-device_memory context_ref::memory() const {
-  visit const now{*api_, handle_};
-  device_memory made;
-  check(api_->mem_get_info(&made.free, &made.total), "cuMemGetInfo", [&] { return in_words(handle_); });
+memory_info context_ref::memory() const {
+  scoped_current const now{*api_, handle_};
+  memory_info made;
+  check(api_->mem_get_info(&made.free_bytes, &made.total_bytes), "cuMemGetInfo",
+        [&] { return in_words(handle_); });
   return made;
 }
 
 std::optional<unsigned> context_ref::exec_affinity() const {
   if (api_->ctx_get_exec_affinity == nullptr) { return std::nullopt; }
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   CUexecAffinityParam made{};
   CUresult const answer = api_->ctx_get_exec_affinity(&made, CU_EXEC_AFFINITY_TYPE_SM_COUNT);
   if (answer == CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY || answer == CUDA_ERROR_NOT_SUPPORTED) {
@@ -168,50 +180,54 @@ std::optional<unsigned> context_ref::multiprocessors() const {
 }
 
 void context_ref::synchronize() const {
-  // By name where there is such a call: then the calling thread's stack need not be touched.
+  // If the driver can synchronize a context by handle, the calling thread's stack need not change.
   if (api_->ctx_synchronize_v2 != nullptr) {
     check(api_->ctx_synchronize_v2(handle_), "cuCtxSynchronize", [&] { return in_words(handle_); });
     return;
   }
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(api_->ctx_synchronize(), "cuCtxSynchronize", [&] { return in_words(handle_); });
 }
 
 void context_ref::reset_persisting_l2() const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(need(api_->ctx_reset_persisting_l2_cache, "cuCtxResetPersistingL2Cache", handle_)(),
         "cuCtxResetPersistingL2Cache", [&] { return in_words(handle_); });
 }
 
 void context_ref::enable_peer(context_ref const& other) const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(need(api_->ctx_enable_peer_access, "cuCtxEnablePeerAccess", handle_)(other.handle_, 0),
-        "cuCtxEnablePeerAccess", [&] { return in_words(handle_) + ", to " + in_words(other.handle_); });
+        "cuCtxEnablePeerAccess",
+        [&] { return in_words(handle_) + ", to " + in_words(other.handle_); });
 }
 
 void context_ref::disable_peer(context_ref const& other) const {
-  visit const now{*api_, handle_};
+  scoped_current const now{*api_, handle_};
   check(need(api_->ctx_disable_peer_access, "cuCtxDisablePeerAccess", handle_)(other.handle_),
-        "cuCtxDisablePeerAccess", [&] { return in_words(handle_) + ", to " + in_words(other.handle_); });
+        "cuCtxDisablePeerAccess",
+        [&] { return in_words(handle_) + ", to " + in_words(other.handle_); });
 }
 
-context_attachment::context_attachment(context_ref of)
-    : of_{std::move(of)}, serial_{context::registry::serial(of_.handle())} {
-  driver::table const& api = *of_.api();
-  visit const now{api, of_.handle()};
+context_attachment::context_attachment(context_ref context)
+    : context_{std::move(context)}, serial_{context::registry::serial(context_.handle())} {
+  driver::table const& api = *detail::access::api(context_);
+  scoped_current const now{api, context_.handle()};
   CUcontext attached = nullptr;
-  check(need(api.ctx_attach, "cuCtxAttach", of_.handle())(&attached, 0), "cuCtxAttach",
-        [&] { return in_words(of_.handle()); });
+  check(need(api.ctx_attach, "cuCtxAttach", context_.handle())(&attached, 0), "cuCtxAttach",
+        [&] { return in_words(context_.handle()); });
 }
 
 context_attachment::~context_attachment() {
-  // Of flotilla's own it is known whether they live still; giving back to a dead one would be a second destruction.
-  if (serial_ != 0 && context::registry::serial(of_.handle()) != serial_) { return; }
-  driver::table const& api = *of_.api();
-  if (api.ctx_push_current(of_.handle()) != CUDA_SUCCESS) { return; }
-  api.ctx_detach(of_.handle());
+  // If flotilla owned the context and it is gone, there is nothing to detach from; detaching from a
+  // destroyed context would destroy it a second time.
+  if (serial_ != 0 && context::registry::serial(context_.handle()) != serial_) { return; }
+  driver::table const& api = *detail::access::api(context_);
+  if (api.ctx_push_current(context_.handle()) != CUDA_SUCCESS) { return; }
+  api.ctx_detach(context_.handle());
   CUcontext popped = nullptr;
   api.ctx_pop_current(&popped);
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -1,76 +1,85 @@
-// flotilla::floating_context: a context that somebody keeps beside the runtime.
-#include <flotilla/context_floating.hpp>
+// flotilla::floating_context: a context outside of any runtime.
+#include <flotilla/context/floating_context.hpp>
 
 #include <cuda.h>
 
 #include <cstdio>
 #include <utility>
 
-#include "context/entered.hpp"
-#include "context/floating_context.hpp"
+#include "base/access.hpp"
+#include "context/context_handle.hpp"
 #include "context/green.hpp"
 #include "context/plan.hpp"
 #include "context/registry.hpp"
+#include "context/stack_account.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
-std::vector<std::shared_ptr<context::floating_context>> make(context_driver const& driver,
-                                                             std::vector<device> const& where,
-                                                             device_settings const& asked, bool best_effort) {
-  context::choice chosen{driver.api(), where, {}, {}};
+std::vector<std::shared_ptr<context::context_handle>> make(context_driver const& driver,
+                                                           std::vector<device> const& where,
+                                                           device_settings const& asked,
+                                                           bool best_effort) {
+  context::choice chosen{detail::access::api(driver), where, {}, {}};
   chosen.sources.resize(where.size());
   settings all;
   all.all = asked;
-  // The plan counts devices by their place among those it is given.
+  // The plan numbers devices by their index among those it is given.
   for (unsigned i = 0; i < where.size(); ++i) { chosen.devices[i].ordinal = device_ordinal{i}; }
   std::vector<context::request> const requests = context::plan(chosen, all, best_effort);
-  std::vector<std::shared_ptr<context::floating_context>> made;
+  std::vector<std::shared_ptr<context::context_handle>> made;
   for (std::size_t i = 0; i < where.size(); ++i) {
     chosen.devices[i].ordinal = where[i].ordinal;
-    made.push_back(std::make_shared<context::floating_context>(driver.api(), chosen.devices[i], requests[i]));
+    made.push_back(std::make_shared<context::context_handle>(detail::access::api(driver),
+                                                             chosen.devices[i], requests[i]));
   }
   return made;
 }
 
 }  // namespace
 
-floating_context::floating_context(context_driver const& driver, flotilla::device const& where,
-                                   device_settings const& asked, bool best_effort)
-    : held_{make(driver, {where}, asked, best_effort).front()} {}
+floating_context::floating_context(context_driver const& driver, flotilla::device const& device,
+                                   device_settings const& settings, bool best_effort)
+    : held_{make(driver, {device}, settings, best_effort).front()} {}
 
-floating_context::floating_context(std::shared_ptr<context::floating_context> held) noexcept
+floating_context::floating_context(std::shared_ptr<context::context_handle> held) noexcept
     : held_{std::move(held)} {}
 floating_context::floating_context(floating_context&&) noexcept = default;
 floating_context& floating_context::operator=(floating_context&&) noexcept = default;
 floating_context::~floating_context() = default;
 
-std::vector<floating_context> floating_context::parts(context_driver const& driver, flotilla::device const& where,
+std::vector<floating_context> floating_context::parts(context_driver const& driver,
+                                                      flotilla::device const& device,
                                                       std::span<unsigned const> multiprocessors,
-                                                      device_settings const& asked) {
-  if (asked.context) {
-    throw unknown_setting("parts of a device are green contexts: setting 'context' cannot be " +
-                          to_string(*asked.context) + " beside that");
+                                                      device_settings const& settings) {
+  if (settings.context) {
+    throw unknown_setting(
+        "parts of a device are green contexts, so the setting 'context' must be empty, but it is " +
+        to_string(*settings.context));
   }
   std::vector<CUdevResource> slices;
   {
     CUdevice gpu = 0;
-    std::string const subject = "device " + std::to_string(where.driver_ordinal) + " (" + where.name + ")";
-    driver::check(driver.api()->device_get(&gpu, where.driver_ordinal), "cuDeviceGet", subject);
-    slices = context::split_multiprocessors(*driver.api(), gpu, subject, multiprocessors);
+    std::string const subject =
+        "device " + std::to_string(device.driver_ordinal) + " (" + device.name + ")";
+    driver::check(detail::access::api(driver)->device_get(&gpu, device.driver_ordinal),
+                  "cuDeviceGet", subject);
+    slices =
+        context::split_multiprocessors(*detail::access::api(driver), gpu, subject, multiprocessors);
   }
   std::vector<floating_context> made;
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    context::request each{asked};
+    context::request each{settings};
     each.settings.context = context_source::green(multiprocessors[i]);
     each.slice = slices[i];
-    flotilla::device part = where;
+    flotilla::device part = device;
     part.part = static_cast<int>(i);
     part.multiprocessors = static_cast<int>(slices[i].sm.smCount);
-    made.push_back(
-        floating_context{std::make_shared<context::floating_context>(driver.api(), part, std::move(each))});
+    made.push_back(floating_context{std::make_shared<context::context_handle>(
+        detail::access::api(driver), part, std::move(each))});
   }
   return made;
 }
@@ -79,48 +88,56 @@ void floating_context::close() {
   if (held_ == nullptr) { return; }
   unsigned const times = context::registry::times_entered(held_->handle());
   if (times != 0 || held_.use_count() > 1) {
-    throw context_in_use(context::in_words(held_->handle()) +
-                         (times != 0 ? " is current on a thread" : " has memory that is mapped, or a scope that is open") +
-                         ": it cannot be given up yet");
+    throw context_in_use(
+        context::in_words(held_->handle()) + " cannot be closed: " +
+        (times != 0 ? "it is current on a thread" : "it has mapped memory or an open scope"));
   }
   held_.reset();
 }
 
-context_ref floating_context::ref() const { return context_ref{held_->shared_api(), held_->handle()}; }
+context_ref floating_context::ref() const {
+  return detail::access::make(held_->shared_api(), held_->handle());
+}
 device const& floating_context::device() const { return held_->where(); }
 device_settings const& floating_context::effective_settings() const { return held_->effective(); }
 settings_report floating_context::report_settings() const {
   return context::report(held_->where(), held_->asked(), held_->effective(), held_->refused());
 }
 
-context_scope::context_scope(floating_context const& of) : kept_{of.held_}, of_{of.ref()} {
-  context::enter(*of_.api(), of_.handle());
+context_scope::context_scope(floating_context const& context)
+    : kept_{context.held_}, context_{context.ref()} {
+  context::enter(*detail::access::api(context_), context_.handle());
   context::open_scope();
 }
 
-context_scope::context_scope(context_ref of) : of_{std::move(of)} {
-  context::enter(*of_.api(), of_.handle());
+context_scope::context_scope(context_ref context) : context_{std::move(context)} {
+  context::enter(*detail::access::api(context_), context_.handle());
   context::open_scope();
 }
 
 context_scope::~context_scope() {
   context::close_scope();
-  int const above = context::leave(*of_.api(), of_.handle());
+  int const above = context::leave(*detail::access::api(context_), context_.handle());
   if (above != 0) {
-    std::fprintf(stderr, "flotilla: the scope of %s ended with %s\n", context::in_words(of_.handle()).c_str(),
-                 above > 0 ? "other contexts above it: they are taken away" : "its context popped already");
+    std::fprintf(
+        stderr, "flotilla: the scope of %s ended with %s\n",
+        context::in_words(context_.handle()).c_str(),
+        above > 0 ? "other contexts above it, which were popped" : "its context popped already");
   }
 }
 
-mapped_memory::mapped_memory(floating_context const& of, std::size_t bytes) : kept_{of.held_}, bytes_{bytes} {
+mapped_memory::mapped_memory(floating_context const& context, std::size_t bytes)
+    : kept_{context.held_}, bytes_{bytes} {
   driver::table const& api = kept_->api();
-  context::visit const now{api, kept_->handle()};
+  context::scoped_current const now{api, kept_->handle()};
   auto const subject = [&] { return kept_->subject() + ", " + std::to_string(bytes) + " bytes"; };
   void* made = nullptr;
-  driver::check(api.mem_host_alloc(&made, bytes, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE),
-                "cuMemHostAlloc", subject);
+  driver::check(
+      api.mem_host_alloc(&made, bytes, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE),
+      "cuMemHostAlloc", subject);
   CUdeviceptr seen = 0;
-  if (CUresult const answer = api.mem_host_get_device_pointer(&seen, made, 0); answer != CUDA_SUCCESS) {
+  if (CUresult const answer = api.mem_host_get_device_pointer(&seen, made, 0);
+      answer != CUDA_SUCCESS) {
     api.mem_free_host(made);
     driver::check(answer, "cuMemHostGetDevicePointer", subject);
   }
@@ -129,8 +146,10 @@ mapped_memory::mapped_memory(floating_context const& of, std::size_t bytes) : ke
 }
 
 mapped_memory::mapped_memory(mapped_memory&& other) noexcept
-    : kept_{std::move(other.kept_)}, host_{std::exchange(other.host_, nullptr)},
-      bytes_{std::exchange(other.bytes_, 0)}, device_{std::exchange(other.device_, 0)} {}
+    : kept_{std::move(other.kept_)},
+      host_{std::exchange(other.host_, nullptr)},
+      bytes_{std::exchange(other.bytes_, 0)},
+      device_{std::exchange(other.device_, 0)} {}
 
 mapped_memory::~mapped_memory() {
   if (host_ == nullptr) { return; }
@@ -141,4 +160,5 @@ mapped_memory::~mapped_memory() {
   if (pushed) { api.ctx_pop_current(&popped); }
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

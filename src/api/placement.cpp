@@ -1,4 +1,4 @@
-#include <flotilla/placement.hpp>
+#include <flotilla/task/placement.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,32 +7,38 @@
 #include <numeric>
 #include <string>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 #include <flotilla/runtime.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
 placement::~placement() = default;
 
-std::optional<device_ordinal> any_device::place(std::span<device const>, task_options const&) { return std::nullopt; }
+std::optional<device_ordinal> any_device::place(std::span<device const>, task_options const&) {
+  return std::nullopt;
+}
 
-std::optional<device_ordinal> round_robin::place(std::span<device const> devices, task_options const&) {
+std::optional<device_ordinal> round_robin::place(std::span<device const> devices,
+                                                 task_options const&) {
   // relaxed: only the turn is shared
-  return device_ordinal{next_.fetch_add(1, std::memory_order_relaxed) % static_cast<unsigned>(devices.size())};
+  return device_ordinal{next_.fetch_add(1, std::memory_order_relaxed) %
+                        static_cast<unsigned>(devices.size())};
 }
 
 weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0) {
-      throw invalid_argument("the weight of device " + std::to_string(i) + ", " + std::to_string(weights[i]) +
-                             ", is no share: 0 or more is");
+      throw invalid_argument("placement: the weight of device " + std::to_string(i) + ", " +
+                             std::to_string(weights[i]) + ", must be finite and at least 0");
     }
   }
   double const all = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (!(all > 0) || !std::isfinite(all)) {
-    throw invalid_argument("weights of " + std::to_string(weights.size()) + " devices without a sum above 0 share nothing out");
+    throw invalid_argument("placement: the sum of " + std::to_string(weights.size()) +
+                           " weights must be finite and above 0");
   }
-  // Each turn goes to the device that is furthest behind its share; what it got then counts against it.
+  // Each turn goes to the device that is furthest behind its share.
   constexpr std::size_t round = 1000;
   std::vector<double> behind(weights.size(), 0);
   while (turns_.size() < round) {
@@ -43,13 +49,15 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
   }
 }
 
-std::optional<device_ordinal> weighted::place(std::span<device const> devices, task_options const&) {
+std::optional<device_ordinal> weighted::place(std::span<device const> devices,
+                                              task_options const&) {
   if (devices.size() != devices_) {
-    throw invalid_argument("placement: " + std::to_string(devices_) + " weights for " + std::to_string(devices.size()) +
-                           " devices");
+    throw invalid_argument("placement: " + std::to_string(devices_) + " weights for " +
+                           std::to_string(devices.size()) + " devices");
   }
   // relaxed: only the turn is shared
   return device_ordinal{turns_[next_.fetch_add(1, std::memory_order_relaxed) % turns_.size()]};
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

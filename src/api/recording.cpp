@@ -1,30 +1,43 @@
-#include <flotilla/recording.hpp>
+#include <flotilla/task/recording.hpp>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 #include <flotilla/runtime.hpp>
 
-#include "dispatch/recorder.hpp"
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
-recording::recording(runtime& owner) : recorder_(std::make_unique<dispatch::recorder>(owner.core())) {}
+struct recording::impl : dispatch::recorder {
+  using recorder::recorder;
+};
+
+recording::recording(runtime& owner)
+    : impl_(std::make_unique<impl>(
+          dispatch::runtime_state::of(detail::access::impl(owner)).recording_parts())) {}
 recording::recording(recording&& other) noexcept = default;
 recording& recording::operator=(recording&& other) noexcept = default;
 recording::~recording() = default;
 
-dispatch::recorder& recording::recorder() const {
-  if (recorder_ == nullptr) { throw invalid_argument("the recording was moved from"); }
-  return *recorder_;
+recording::impl& recording::checked() const {
+  if (impl_ == nullptr) { throw invalid_argument("the recording was moved from"); }
+  return *impl_;
 }
 
-recorded_task recording::add(launch const& what, recorded_options const& options) { return recorder().add(what, options); }
-recorded_task recording::add(transfer const& what, recorded_options const& options) {
-  return recorder().add(what, options);
+recorded_task recording::add(launch const& what, recorded_options const& options) {
+  return checked().add(what, options);
 }
-void recording::finish() { recorder().finish(); }
-ticket recording::replay(replay_options const& options) { return recorder().replay(options); }
-void recording::set(recorded_task which, launch const& what) { recorder().set(which, what); }
-void recording::set(recorded_task which, transfer const& what) { recorder().set(which, what); }
-std::size_t recording::size() const noexcept { return recorder_ == nullptr ? 0 : recorder_->size(); }
+recorded_task recording::add(memory_op const& what, recorded_options const& options) {
+  return checked().add(detail::access::command(what), options);
+}
+void recording::finish() { checked().finish(); }
+ticket recording::replay(replay_options const& options) { return checked().replay(options); }
+void recording::set(recorded_task which, launch const& what) { checked().set(which, what); }
+void recording::set(recorded_task which, memory_op const& what) {
+  checked().set(which, detail::access::command(what));
+}
+std::size_t recording::size() const noexcept { return impl_ == nullptr ? 0 : impl_->size(); }
 
+}  // namespace v0_1
 }  // namespace flotilla

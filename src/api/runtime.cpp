@@ -1,106 +1,138 @@
 #include <flotilla/runtime.hpp>
 
 #include <fstream>
+#include <system_error>
 
-#include "dispatch/core.hpp"
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
-runtime::runtime(runtime_options options) : core_(new dispatch::core(std::move(options))) {}
-runtime::~runtime() { dispatch::core::end_runtime(core_); }
+namespace {
 
-std::span<device const> runtime::devices() const noexcept { return core_->devices(); }
-
-device const& runtime::device(device_ordinal ordinal) const { return core_->devices()[core_->checked(ordinal)]; }
-
-device_settings runtime::effective_settings(device_ordinal device) const {
-  core_->check_process();
-  return core_->effective_settings(core_->checked(device));
+dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
+  return dispatch::runtime_state::of(*impl);
 }
 
-device_settings runtime::requested_settings(device_ordinal device) const {
-  core_->check_process();
-  return core_->requested_settings(core_->checked(device));
+/// Refuses a path that the driver would misreport.
+void check_file(std::filesystem::path const& file, std::string const& name) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed)) {
+    throw bad_image(name + (failed ? ": " + failed.message() : " is not a regular file"));
+  }
+  if (!std::ifstream{file, std::ios::binary}.is_open()) {
+    throw bad_image(name + " cannot be read");
+  }
+  if (std::filesystem::file_size(file, failed) == 0) { throw bad_image(name + " is empty"); }
+}
+
+}  // namespace
+
+runtime::runtime(runtime_options options)
+    : impl_(new dispatch::runtime_state(std::move(options))) {}
+runtime::~runtime() { dispatch::runtime_state::end(state_of(impl_)); }
+
+std::span<device const> runtime::devices() const noexcept { return state_of(impl_).infos(); }
+
+device_settings runtime::effective_settings(device_ordinal device) const {
+  dispatch::runtime_state const& state = state_of(impl_);
+  state.usage.check_process();
+  return state.effective_settings(state.valid.checked(device));
 }
 
 settings_report runtime::report_settings(device_ordinal device) const {
-  core_->check_process();
-  return core_->report_settings(core_->checked(device));
+  dispatch::runtime_state const& state = state_of(impl_);
+  state.usage.check_process();
+  return state.report_settings(state.valid.checked(device));
 }
 
-std::string const& runtime::driver_text() const noexcept { return core_->driver_text(); }
+std::string const& runtime::driver_text() const noexcept { return state_of(impl_).driver_text(); }
 
 program runtime::load(image const& code) {
-  bool const gpu = core_->api().kind == device_kind::gpu;
-  return {*core_, core_->load("image '" + std::string{code.name} + "'", gpu ? code.gpu : code.cpu, "")};
+  dispatch::runtime_state& state = state_of(impl_);
+  void const* const bytes = state.api()->kind == device_kind::gpu ? code.gpu : code.cpu;
+  return detail::access::make_program(
+      *impl_, state.programs.load("image '" + std::string{code.name} + "'", bytes, ""));
 }
 
 program runtime::load(std::filesystem::path const& file) {
-  core_->check_usable();
+  dispatch::runtime_state& state = state_of(impl_);
+  state.usage.check_usable();
   std::string const name = "file '" + file.string() + "'";
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(file, failed)) {
-    throw bad_image(name + (failed ? ": " + failed.message() : " is no regular file"));
-  }
-  if (!std::ifstream{file, std::ios::binary}.is_open()) { throw bad_image(name + " cannot be read"); }
-  if (std::filesystem::file_size(file, failed) == 0) { throw bad_image(name + " is empty"); }
-  return {*core_, core_->load(name, nullptr, file.string())};
+  check_file(file, name);
+  return detail::access::make_program(*impl_, state.programs.load(name, nullptr, file.string()));
 }
 
 ticket runtime::submit(launch const& what, task_options const& options) {
   ticket made;
-  core_->submit(what, options, true, made);
+  state_of(impl_).tasks.submit(what, options, true, &made);
   return made;
 }
-ticket runtime::submit(transfer const& what, task_options const& options) {
+ticket runtime::submit(memory_op const& what, task_options const& options) {
   ticket made;
-  core_->submit(what, options, true, made);
+  state_of(impl_).tasks.submit(detail::access::command(what), options, true, &made);
   return made;
 }
-ticket runtime::submit(work what, task_options const& options) {
+ticket runtime::submit(callable what, task_options const& options) {
   ticket made;
-  core_->submit(what, options, true, made);
+  state_of(impl_).tasks.submit(what, options, true, &made);
   return made;
 }
 std::optional<ticket> runtime::try_submit(launch const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit(what, options, false, *made)) { made.reset(); }
+  if (!state_of(impl_).tasks.submit(what, options, false, &*made)) { made.reset(); }
   return made;
 }
-std::optional<ticket> runtime::try_submit(transfer const& what, task_options const& options) {
+std::optional<ticket> runtime::try_submit(memory_op const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit(what, options, false, *made)) { made.reset(); }
+  if (!state_of(impl_).tasks.submit(detail::access::command(what), options, false, &*made)) {
+    made.reset();
+  }
   return made;
 }
-std::optional<ticket> runtime::try_submit(work&& what, task_options const& options) {
+std::optional<ticket> runtime::try_submit(callable&& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!core_->submit(what, options, false, *made)) { made.reset(); }
+  if (!state_of(impl_).tasks.submit(what, options, false, &*made)) { made.reset(); }
   return made;
+}
+void runtime::post(launch const& what, task_options const& options) {
+  state_of(impl_).tasks.submit(what, options, true, nullptr);
+}
+void runtime::post(memory_op const& what, task_options const& options) {
+  state_of(impl_).tasks.submit(detail::access::command(what), options, true, nullptr);
+}
+void runtime::post(callable what, task_options const& options) {
+  state_of(impl_).tasks.submit(what, options, true, nullptr);
 }
 
-bool runtime::pump() { return core_->pump(); }
-void runtime::wait_idle() { core_->wait_idle(); }
-void runtime::flush_printf() { core_->flush_printf(); }
-void runtime::close() noexcept { core_->close(); }
+bool runtime::pump() { return state_of(impl_).pump(); }
+void runtime::wait_idle() { state_of(impl_).wait_idle(); }
+void runtime::flush_printf() { state_of(impl_).memory.flush_printf(); }
+void runtime::close() noexcept { state_of(impl_).usage.close(); }
 
-runtime::memory_info runtime::memory(device_ordinal device) const {
-  memory_info made{};
-  core_->control(core_->checked(device), [&](dispatch::device_queue& queue) {
-    driver::check(queue.context.api().mem_get_info(&made.free_bytes, &made.total_bytes), "cuMemGetInfo",
-                  queue.context.subject());
+memory_info runtime::memory(device_ordinal device) const {
+  dispatch::runtime_state& state = state_of(impl_);
+  memory_info info{};
+  state.operations.run(state.valid.checked(device), [&](dispatch::device_driver& driver) {
+    context::context_handle const& context = driver.context();
+    driver::check(context.api().mem_get_info(&info.free_bytes, &info.total_bytes), "cuMemGetInfo",
+                  context.subject());
   });
-  return made;
+  return info;
 }
 
 device_counters runtime::counters(device_ordinal device) const {
-  core_->check_process();
-  return core_->counters(core_->checked(device));
+  dispatch::runtime_state const& state = state_of(impl_);
+  state.usage.check_process();
+  return state.counters(state.valid.checked(device));
 }
 
-std::vector<worker_counters> runtime::workers() const {
-  core_->check_process();
-  return core_->worker_counts();
+std::vector<flotilla::worker_counters> runtime::worker_counters() const {
+  state_of(impl_).usage.check_process();
+  return state_of(impl_).workers.counters();
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -1,26 +1,37 @@
-#include <flotilla/ticket.hpp>
+#include <flotilla/task/ticket.hpp>
 
-#include <flotilla/error.hpp>
+#include <utility>
 
-#include "dispatch/core.hpp"
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
-dispatch::core& core_of(task_id id) {
-  if (id.runtime == nullptr) { throw invalid_argument("the ticket names no task: it was moved from, or never given one"); }
-  return *id.runtime;
+dispatch::runtime_state& state_of(detail::runtime_impl* impl) {
+  if (impl == nullptr) {
+    throw invalid_argument("the ticket names no task: it was moved from, or never given one");
+  }
+  return dispatch::runtime_state::of(*impl);
 }
 
 }  // namespace
 
-ticket::ticket(ticket&& other) noexcept : id_(std::exchange(other.id_, {})), device_(other.device_) {}
+ticket::ticket(ticket&& other) noexcept
+    : runtime_(std::exchange(other.runtime_, nullptr)),
+      generation_(other.generation_),
+      slot_(other.slot_),
+      device_(other.device_) {}
 
 ticket& ticket::operator=(ticket&& other) noexcept {
   if (this != &other) {
     drop();
-    id_ = std::exchange(other.id_, {});
+    runtime_ = std::exchange(other.runtime_, nullptr);
+    generation_ = other.generation_;
+    slot_ = other.slot_;
     device_ = other.device_;
   }
   return *this;
@@ -29,21 +40,24 @@ ticket& ticket::operator=(ticket&& other) noexcept {
 ticket::~ticket() { drop(); }
 
 void ticket::drop() noexcept {
-  // Member by member: a copy of the whole would wait for what has just been written to them.
-  dispatch::core* const owner = id_.runtime;
-  if (owner == nullptr) { return; }
-  id_.runtime = nullptr;
-  owner->drop_ticket(id_.slot, id_.generation);
+  if (runtime_ == nullptr) { return; }
+  dispatch::runtime_state::drop_ticket(state_of(std::exchange(runtime_, nullptr)), slot_,
+                                       generation_);
 }
 
-bool ticket::ready() const { return core_of(id_).ready(*this); }
+bool ticket::ready() const { return state_of(runtime_).ready(id()); }
 
-void ticket::wait(std::optional<schedule> how) const { core_of(id_).wait(*this, how, std::nullopt); }
+void ticket::wait(std::optional<wait_policy> policy) const {
+  state_of(runtime_).wait(id(), policy, std::nullopt);
+}
 
 bool ticket::wait_until(std::chrono::steady_clock::time_point when) const {
-  return core_of(id_).wait(*this, std::nullopt, when);
+  return state_of(runtime_).wait(id(), std::nullopt, when);
 }
 
-std::optional<device_ordinal> ticket::device() const { return core_of(id_).device_of(id_, device_); }
+std::optional<device_ordinal> ticket::device() const {
+  return state_of(runtime_).query.device_of(id(), device_);
+}
 
+}  // namespace v0_1
 }  // namespace flotilla

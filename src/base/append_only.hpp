@@ -1,5 +1,5 @@
 #pragma once
-// A list that grows while others read it.
+// A list that grows while other threads read it.
 
 #include <array>
 #include <atomic>
@@ -16,17 +16,21 @@ class append_only {
  public:
   append_only() = default;
   ~append_only() {
-    for (auto& chunk : chunks_) { delete[] chunk.load(std::memory_order_relaxed); }  // nobody reads any more
+    for (auto& chunk : chunks_) {
+      delete[] chunk.load(std::memory_order_relaxed);
+    }  // nobody reads any more
   }
   append_only(append_only const&) = delete;
   append_only& operator=(append_only const&) = delete;
 
-  /// Adds an entry and has `fill(entry)` fill it before anybody can see it. @return its index.
+  /// Adds an entry and calls `fill(entry)` before other threads can see it. @return its index.
   template <class Fill>
   std::size_t add(Fill&& fill) {
     std::lock_guard const lock{mutex_};
     std::size_t const index = size_.load(std::memory_order_relaxed);
-    if (index == ChunkSize * Chunks) { throw std::length_error("flotilla: too many entries in one table"); }
+    if (index == ChunkSize * Chunks) {
+      throw std::length_error("flotilla: too many entries in one table");
+    }
     auto& chunk = chunks_[index / ChunkSize];
     if (chunk.load(std::memory_order_relaxed) == nullptr) {
       chunk.store(new T[ChunkSize], std::memory_order_release);  // pairs with the acquire in []
@@ -36,7 +40,7 @@ class append_only {
     return index;
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  /// `index` must have come from `add`.
+  /// `index` must be a result of `add`.
   [[nodiscard]] T& operator[](std::size_t index) const noexcept {
     return chunks_[index / ChunkSize].load(std::memory_order_acquire)[index % ChunkSize];
   }

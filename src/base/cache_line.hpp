@@ -3,8 +3,9 @@
 
 namespace flotilla::base {
 
-/// What must not be shared between writers is this far apart, in bytes. A constant, not the standard's
-/// interference size: that may differ between compilers, and slots are to lie in shared memory.
+/// Data of different writers must be this many bytes apart. A constant rather than the standard's
+/// interference size, which may differ between compilers: the layout of slots in shared memory
+/// depends on it.
 inline constexpr std::size_t cache_line = 64;
 
 }  // namespace flotilla::base

@@ -1,13 +1,14 @@
-#include <flotilla/driver_status.hpp>
+#include <flotilla/error/driver_status.hpp>
 
 #include <cuda.h>
 
 namespace flotilla {
+inline namespace v0_1 {
 
 std::string to_string(driver_status status) {
   switch (status) {
-#define FLOTILLA_STATUS(ours, theirs) \
-  case driver_status::ours: \
+#define FLOTILLA_STATUS(ours, theirs)                               \
+  case driver_status::ours:                                         \
     static_assert(static_cast<int>(driver_status::ours) == theirs); \
     return #theirs;
     FLOTILLA_STATUS(success, CUDA_SUCCESS)
@@ -130,11 +131,10 @@ bool is_sticky(driver_status status) noexcept {
     case driver_status::ecc_uncorrectable:
     case driver_status::nvlink_uncorrectable:
     case driver_status::contained:
-    case driver_status::tensor_memory_leak:
-      return true;
-    default:
-      return false;
+    case driver_status::tensor_memory_leak: return true;
+    default: return false;
   }
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -1,25 +1,27 @@
 #pragma once
-// An allocator for containers that lie in shared memory, with what they hold.
+// An allocator for containers that are in shared memory together with their elements.
 
 #include <boost/interprocess/offset_ptr.hpp>
 #include <cstddef>
 
 namespace flotilla::base {
 
-/// Gives out one piece of memory that it was given. Its pointers are distances from where they lie themselves: a
-/// container in the same mapping is found whole by every process that has the mapping, wherever that is.
+/// Returns a fixed buffer. Its pointers are offsets from their own address, so that every process
+/// that maps the memory, at any address, can use a container in it.
 template <class T>
-class given_memory {
+class fixed_buffer_allocator {
  public:
   using value_type = T;
   using pointer = boost::interprocess::offset_ptr<T>;
 
-  /// @param given  As many objects as the container will ask for, which it does once.
-  explicit given_memory(T* given) noexcept : given_(given) {}
+  /// @param given  Room for as many objects as the container allocates; it must allocate only once.
+  explicit fixed_buffer_allocator(T* given) noexcept : given_(given) {}
 
   [[nodiscard]] pointer allocate(std::size_t) noexcept { return given_; }
   void deallocate(pointer, std::size_t) noexcept {}
-  [[nodiscard]] bool operator==(given_memory const& other) const noexcept { return given_ == other.given_; }
+  [[nodiscard]] bool operator==(fixed_buffer_allocator const& other) const noexcept {
+    return given_ == other.given_;
+  }
 
  private:
   pointer given_;

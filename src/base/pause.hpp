@@ -1,15 +1,14 @@
 #pragma once
-// What a thread does that looks at one word again and again.
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+// The processor's hint for spin loops.
 
 namespace flotilla::base {
 
+/// Tells the processor that the calling thread polls a word. Cost: a few tens of nanoseconds.
 inline void pause() noexcept {
-#if defined(__x86_64__)
-  _mm_pause();
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
 #endif
 }
 

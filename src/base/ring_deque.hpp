@@ -1,5 +1,6 @@
 #pragma once
-// A double-ended queue that keeps its memory: std::deque allocates and frees a block every so many elements.
+// A double-ended queue that keeps its memory, while std::deque regularly allocates and frees
+// blocks.
 
 #include <boost/circular_buffer.hpp>
 
@@ -8,7 +9,7 @@
 
 namespace flotilla::base {
 
-/// One thread at a time. Allocates only where it has never been as full before.
+/// One thread at a time. Allocates only if it becomes fuller than ever before.
 template <class T>
 class ring_deque {
  public:
@@ -24,7 +25,7 @@ class ring_deque {
     make_room();
     ring_.push_front(value);
   }
-  /// There must be one.
+  /// The queue must not be empty.
   [[nodiscard]] T take_front() {
     T const first = ring_.front();
     ring_.pop_front();

@@ -4,10 +4,9 @@
 
 namespace flotilla::base {
 
-// Only instrumented code can do the releasing and acquiring so that TSan sees it: both stand in
-// tbb_entry.cpp, and this file calls them.
-void run_posted_job(posted_job& job) noexcept;        // tbb_entry.cpp
-void announce_posted_job(posted_job& job) noexcept;   // tbb_entry.cpp
+// TSan sees a release and an acquire only in instrumented code, so both are in tbb_entry.cpp.
+void run_posted_job(posted_job& job) noexcept;       // tbb_entry.cpp
+void announce_posted_job(posted_job& job) noexcept;  // tbb_entry.cpp
 
 struct worker_arena::impl {
   explicit impl(int workers) : arena(workers, 0) {}

@@ -11,16 +11,18 @@ std::string reason(CUresult answer, std::string_view name) {
   bool const limit = name.starts_with("limits.");
   if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT) { return "this driver has no such limit"; }
   if (answer == CUDA_ERROR_INVALID_VALUE && name == "limits.malloc_heap") {
-    return "out of the driver's range, or settled since a kernel that uses malloc was launched";
+    return "out of the driver's range, or fixed since a kernel that uses malloc was launched";
   }
   if (answer == CUDA_ERROR_INVALID_VALUE && limit) { return "out of the driver's range"; }
-  if (answer == CUDA_ERROR_OUT_OF_MEMORY) { return "there is not memory enough on the device"; }
-  if (answer == CUDA_ERROR_NOT_SUPPORTED) { return "this driver cannot do it"; }
-  if (answer == CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY) { return "only under MPS, on GPUs from Volta on"; }
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY) { return "the device does not have enough memory"; }
+  if (answer == CUDA_ERROR_NOT_SUPPORTED) { return "this driver does not support it"; }
+  if (answer == CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY) {
+    return "it requires MPS and a GPU of generation Volta or later";
+  }
   return "the driver refused it";
 }
 
-/// Plain numbers beside those with a unit: what a reader compares with a driver's documents.
+/// The plain number beside the one with a unit, to compare with the documents of the driver.
 std::string value_text(std::string_view name, device_settings const& asked) {
   for (limit_entry const& each : limit_table) {
     if (each.name != name || !(asked.*each.value)) { continue; }
@@ -31,7 +33,7 @@ std::string value_text(std::string_view name, device_settings const& asked) {
   return asked.text(name);
 }
 
-/// Answers to a question after something this driver does not have.
+/// The results of a query for something that this driver does not support.
 bool has_none(CUresult answer) noexcept {
   return answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_NOT_SUPPORTED ||
          answer == CUDA_ERROR_INVALID_VALUE;
@@ -39,43 +41,50 @@ bool has_none(CUresult answer) noexcept {
 
 char const* adjustment(std::string_view name) {
   if (name == "limits.stack") { return "the driver rounds up to a multiple of 16 bytes"; }
-  if (name == "limits.persisting_l2") { return "the driver rounds up to a part of the cache it can set aside"; }
-  if (name == "context") { return "the driver parts multiprocessors in groups"; }
+  if (name == "limits.persisting_l2") {
+    return "the driver rounds up to a part of the cache that it can set aside";
+  }
+  if (name == "context") { return "the driver splits multiprocessors into groups"; }
   return "the driver rounded or clamped it";
 }
 
 char const* without_effect(std::string_view name, device_settings const& asked,
                            device_settings const& effective) {
-  if (name == "map_host") { return "host memory is mapped always, on today's drivers"; }
-  if (name == "lmem_resize_to_max") { return "local memory is kept at its largest always, on today's drivers"; }
-  if (name == "bank_size" && asked.bank_size == bank_size::eight && effective.bank_size == bank_size::four) {
-    return "banks are four bytes wide on this device, whatever is asked for";
+  if (name == "map_host") { return "current drivers always map host memory"; }
+  if (name == "lmem_resize_to_max") {
+    return "current drivers always keep local memory at its largest size";
+  }
+  if (name == "bank_size" && asked.bank_size == bank_size::eight &&
+      effective.bank_size == bank_size::four) {
+    return "banks of this device are always four bytes wide";
   }
   return nullptr;
 }
 
 }  // namespace
 
-void refusal_policy::check(CUresult answer, char const* call, std::string_view name,
-                           device_settings const& asked, refusals& into) const {
+void rejection_policy::check(CUresult answer, char const* call, std::string_view name,
+                             device_settings const& asked, rejected_settings& into) const {
   if (answer == CUDA_SUCCESS) { return; }
   std::string const why = reason(answer, name);
-  // What breaks a context breaks it for any setting: no effort helps there.
+  // A sticky error is no refusal of this setting: the context is unusable.
   if (best_effort_ && !is_sticky(driver::status_of(answer))) {
     into.emplace(name, why + " (" + to_string(driver::status_of(answer)) + ")");
     return;
   }
-  throw driver_error(driver::status_of(answer), call,
-                     subject_ + ", " + std::string{name} + " = " + value_text(name, asked) + ", " + why);
+  throw driver_error(
+      driver::status_of(answer), call,
+      subject_ + ", " + std::string{name} + " = " + value_text(name, asked) + ", " + why);
 }
 
-void apply(driver::table const& api, device_settings const& asked, refusal_policy const& policy,
-           refusals& into) {
+void apply(driver::table const& api, device_settings const& asked, rejection_policy const& policy,
+           rejected_settings& into) {
   unsigned flags = 0;
   driver::check(api.ctx_get_flags(&flags), "cuCtxGetFlags", policy.subject());
   if (flags_of(asked, flags) != flags) {
-    CUresult const answer =
-        api.ctx_set_flags == nullptr ? CUDA_ERROR_NOT_SUPPORTED : api.ctx_set_flags(flags_of(asked, flags));
+    CUresult const answer = api.ctx_set_flags == nullptr
+                                ? CUDA_ERROR_NOT_SUPPORTED
+                                : api.ctx_set_flags(flags_of(asked, flags));
     device_settings now;
     read_flags(flags, now);
     for (std::string_view const name : flag_names) {
@@ -90,8 +99,8 @@ void apply(driver::table const& api, device_settings const& asked, refusal_polic
     }
   }
   if (asked.cache) {
-    policy.check(api.ctx_set_cache_config(static_cast<CUfunc_cache>(*asked.cache)), "cuCtxSetCacheConfig",
-                 "cache", asked, into);
+    policy.check(api.ctx_set_cache_config(static_cast<CUfunc_cache>(*asked.cache)),
+                 "cuCtxSetCacheConfig", "cache", asked, into);
   }
   if (asked.bank_size) {
     if (api.ctx_set_shared_mem_config == nullptr) {
@@ -129,8 +138,9 @@ device_settings read_back(driver::table const& api, std::string const& subject) 
   return made;
 }
 
-void restore(driver::table const& api, device_settings const& asked, device_settings const& before) noexcept {
-  device_settings back;  // of the flags, those that were asked for: the rest may have changed by its owner's hand
+void restore(driver::table const& api, device_settings const& asked,
+             device_settings const& before) noexcept {
+  device_settings back;  // only flags that `asked` set: the owner may have changed the others
   auto const keep = [&](auto member) {
     if (asked.*member) { back.*member = before.*member; }
   };
@@ -153,16 +163,18 @@ void restore(driver::table const& api, device_settings const& asked, device_sett
     static_cast<void>(api.ctx_set_cache_config(static_cast<CUfunc_cache>(*before.cache)));
   }
   if (asked.bank_size && before.bank_size && api.ctx_set_shared_mem_config != nullptr) {
-    static_cast<void>(api.ctx_set_shared_mem_config(static_cast<CUsharedconfig>(*before.bank_size)));
+    static_cast<void>(
+        api.ctx_set_shared_mem_config(static_cast<CUsharedconfig>(*before.bank_size)));
   }
 }
 
-settings_report report(device const& where, device_settings const& asked, device_settings const& effective,
-                       refusals const& refused) {
+settings_report report(device const& where, device_settings const& asked,
+                       device_settings const& effective, rejected_settings const& refused) {
   using kinds = setting_outcome::kinds;
   settings_report made{where, {}};
   for (std::string_view const name : device_settings::names()) {
-    setting_outcome each{std::string{name}, asked.text(name), effective.text(name), kinds::granted, {}};
+    setting_outcome each{
+        std::string{name}, asked.text(name), effective.text(name), kinds::granted, {}};
     auto const no = refused.find(name);
     if (each.requested.empty()) {
       each.kind = kinds::by_default;

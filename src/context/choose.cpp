@@ -3,24 +3,25 @@
 #include <cstdlib>
 #include <optional>
 
-#include <flotilla/driver_report.hpp>
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "context/description.hpp"
-#include "cpu_driver/control.hpp"
+#include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
 
 namespace flotilla::context {
 
 namespace {
 
-constexpr int most_cpu_devices = 64;
-constexpr int most_parts = 1024;  // of one device
+constexpr int max_cpu_devices = 64;
+constexpr int max_parts = 1024;  // of one device
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
   auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < 0) { return std::nullopt; }
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 0) {
+    return std::nullopt;
+  }
   return value;
 }
 
@@ -38,25 +39,26 @@ std::vector<std::string_view> split(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view part, std::string_view whole, std::string const& why) {
-  throw unknown_device("device specification '" + std::string{whole} + "': '" + std::string{part} + "' " + why);
+  throw unknown_device("device specification '" + std::string{whole} + "': '" + std::string{part} +
+                       "' " + why);
 }
 
 std::string listing(std::vector<device> const& devices) {
   std::string text;
   for (device const& each : devices) {
-    text += (text.empty() ? "" : "; ") + std::to_string(each.driver_ordinal) + " = " + each.name + ", " +
-            each.uuid + ", " + each.pci_id;
+    text += (text.empty() ? "" : "; ") + std::to_string(each.driver_ordinal) + " = " + each.name +
+            ", " + each.uuid + ", " + each.pci_id;
   }
   return text.empty() ? "none" : text;
 }
 
-/// What follows a device's name: "/green:16*8" makes eight parts of it, of 16 multiprocessors each.
+/// The suffix of a device's name: "/green:16*8" means eight parts of 16 multiprocessors each.
 struct parts {
   unsigned multiprocessors = 0;
   int count = 0;  // 0: the device as a whole
 };
 
-/// Takes it off `part`.
+/// Removes the suffix from `part`.
 parts take_parts(std::string_view& part, std::string_view whole) {
   std::size_t const slash = part.find('/');
   if (slash == std::string_view::npos) { return {}; }
@@ -66,22 +68,29 @@ parts take_parts(std::string_view& part, std::string_view whole) {
     times = number(text.substr(star + 1));
     text = text.substr(0, star);
   }
-  std::optional<int> const each = text.starts_with("green:") ? number(text.substr(6)) : std::nullopt;
-  if (!each || *each < 1 || !times || *times < 1 || *times > most_parts) {
-    refuse(part, whole, "names no parts: /green:N is one of N multiprocessors, /green:N*K are K of them, at most " +
-                          std::to_string(most_parts));
+  std::optional<int> const each =
+      text.starts_with("green:") ? number(text.substr(6)) : std::nullopt;
+  if (!each || *each < 1 || !times || *times < 1 || *times > max_parts) {
+    refuse(part, whole,
+           "has an invalid suffix; write /green:N for a part of N multiprocessors, or /green:N*K "
+           "for K "
+           "such parts, at most " +
+               std::to_string(max_parts));
   }
   part = part.substr(0, slash);
   return {static_cast<unsigned>(*each), *times};
 }
 
-/// Adds a device, or its parts behind those it has.
-void add_to(choice& chosen, device const& one, parts const& of, std::string_view part, std::string_view whole) {
+/// Adds a device, or parts of it after those that were added before.
+void add_to(choice& chosen, device const& one, parts const& of, std::string_view part,
+            std::string_view whole) {
   int next = 0;
   for (device const& each : chosen.devices) {
     if (each.driver_ordinal != one.driver_ordinal) { continue; }
     if (each.part < 0 && of.count == 0) { return; }  // named twice
-    if (each.part < 0 || of.count == 0) { refuse(part, whole, "asks for a device as a whole and in parts"); }
+    if (each.part < 0 || of.count == 0) {
+      refuse(part, whole, "requests a device as a whole and in parts");
+    }
     next = each.part + 1;
   }
   for (int i = 0; i < std::max(1, of.count); ++i) {
@@ -89,7 +98,8 @@ void add_to(choice& chosen, device const& one, parts const& of, std::string_view
     device& made = chosen.devices.back();
     made.ordinal = device_ordinal{static_cast<unsigned>(chosen.devices.size() - 1)};
     if (of.count != 0) { made.part = next + i; }
-    chosen.sources.push_back(of.count == 0 ? std::nullopt : std::optional{context_source::green(of.multiprocessors)});
+    chosen.sources.push_back(
+        of.count == 0 ? std::nullopt : std::optional{context_source::green(of.multiprocessors)});
   }
 }
 
@@ -100,14 +110,18 @@ choice cpu_devices(std::string_view part, std::string_view whole) {
   int count = cpu.devices;
   if (part.starts_with("cpu:")) {
     std::optional<int> const asked = number(part.substr(4));
-    if (!asked || *asked < 1 || *asked > most_cpu_devices) {
-      refuse(part, whole, "is no count of CPU devices: cpu:N takes N from 1 to " + std::to_string(most_cpu_devices));
+    if (!asked || *asked < 1 || *asked > max_cpu_devices) {
+      refuse(part, whole,
+             "is not a number of CPU devices; write cpu:N with N between 1 and " +
+                 std::to_string(max_cpu_devices));
     }
     count = *asked;
   }
-  driver::cpu_control().ensure_devices(count);
+  driver::ensure_cpu_devices(count);
   choice made{cpu.api, {}, {}, cpu.text + "; " + driver::gpu_driver().text};
-  for (device const& each : describe_all(*cpu.api, count)) { add_to(made, each, split_in, asked_for, whole); }
+  for (device const& each : describe_all(*cpu.api, count)) {
+    add_to(made, each, split_in, asked_for, whole);
+  }
   return made;
 }
 
@@ -115,7 +129,8 @@ class gpu_selection {
  public:
   explicit gpu_selection(std::string_view whole) : whole_{whole}, gpu_{driver::gpu_driver()} {
     if (gpu_.api == nullptr) {
-      throw no_device("device specification '" + std::string{whole} + "' asks for GPUs: " + gpu_.text);
+      throw no_device("device specification '" + std::string{whole} +
+                      "' requests GPUs: " + gpu_.text);
     }
     all_ = describe_all(*gpu_.api, gpu_.devices);
   }
@@ -126,10 +141,12 @@ class gpu_selection {
       for (device const& each : all_) { take(each); }
       return;
     }
-    // "cuda:0,2" was split at its comma: a bare number goes on with what "cuda:" began
+    // "cuda:0,2" was split at its comma, so a bare number continues the list of "cuda:"
     std::string_view const digits = part.starts_with("cuda:") ? part.substr(5) : part;
     if (std::optional<int> const ordinal = number(digits)) {
-      if (*ordinal >= static_cast<int>(all_.size())) { refuse(part, whole_, "is no GPU; there are " + listing(all_)); }
+      if (*ordinal >= static_cast<int>(all_.size())) {
+        refuse(part, whole_, "is not a GPU; the GPUs are " + listing(all_));
+      }
       take(all_[static_cast<std::size_t>(*ordinal)]);
       return;
     }
@@ -139,7 +156,7 @@ class gpu_selection {
         return;
       }
     }
-    refuse(part, whole_, "names no device; there are " + listing(all_));
+    refuse(part, whole_, "is not a device; the devices are " + listing(all_));
   }
   choice result() && {
     chosen_.api = gpu_.api;
@@ -162,10 +179,11 @@ class gpu_selection {
   choice chosen_{};
 };
 
-/// A name that no GPU can have: said as unknown, not as "there is no GPU".
+/// Whether a GPU can have this name. Otherwise the error is "unknown", not "there is no GPU".
 bool could_name_a_gpu(std::string_view part) {
-  return part == "cuda" || part.starts_with("cuda:") || part.starts_with("cuda/") || part.starts_with("GPU-") || part.starts_with("gpu-") ||
-         part.starts_with("MIG-") || part.find(':') != std::string_view::npos;
+  return part == "cuda" || part.starts_with("cuda:") || part.starts_with("cuda/") ||
+         part.starts_with("GPU-") || part.starts_with("gpu-") || part.starts_with("MIG-") ||
+         part.find(':') != std::string_view::npos;
 }
 
 bool is_cpu(std::string_view part) {
@@ -193,11 +211,15 @@ choice choose(std::string_view specification) {
   }
   for (std::string_view const part : names) {
     if (part == "auto" || is_cpu(part)) {
-      refuse(part, specification, "stands alone: one driver serves a runtime");
+      refuse(part, specification,
+             "cannot be combined with other devices: a runtime uses one driver");
     }
-    bool const continues = part != names.front() && number(part.substr(0, part.find('/'))).has_value();
+    bool const continues =
+        part != names.front() && number(part.substr(0, part.find('/'))).has_value();
     if (!continues && !could_name_a_gpu(part)) {
-      refuse(part, specification, "is none of auto, cpu, cpu:N, cuda, cuda:N, a UUID or a PCI id, nor such a one with /green:N*K");
+      refuse(part, specification,
+             "is not a device; write auto, cpu, cpu:N, cuda, cuda:N, a UUID or a PCI id, each but "
+             "auto also with the suffix /green:N*K");
     }
   }
   gpu_selection some{specification};
@@ -206,19 +228,3 @@ choice choose(std::string_view specification) {
 }
 
 }  // namespace flotilla::context
-
-namespace flotilla {
-
-driver_report describe_drivers() {
-  driver::opened const& gpu = driver::gpu_driver();
-  driver::opened const& cpu = driver::cpu_driver();
-  driver_report made;
-  made.gpus = gpu.api != nullptr;
-  made.gpu_text = gpu.text;
-  made.cpu_text = cpu.text;
-  made.devices = made.gpus ? context::describe_all(*gpu.api, gpu.devices)
-                           : context::describe_all(*cpu.api, cpu.devices);
-  return made;
-}
-
-}  // namespace flotilla

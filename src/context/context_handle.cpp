@@ -1,4 +1,4 @@
-#include "context/floating_context.hpp"
+#include "context/context_handle.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -24,7 +24,8 @@ std::string in_words(device const& where) {
 
 unsigned live_contexts() noexcept { return live.load(std::memory_order_relaxed); }
 
-floating_context::floating_context(std::shared_ptr<driver::table const> api, device const& where, request asked)
+context_handle::context_handle(std::shared_ptr<driver::table const> api, device const& where,
+                               request asked)
     : api_(std::move(api)), where_(where), asked_(std::move(asked)), subject_(in_words(where)) {
   CUdevice device = 0;
   check(api_->device_get(&device, where.driver_ordinal), "cuDeviceGet", subject_);
@@ -58,8 +59,8 @@ floating_context::floating_context(std::shared_ptr<driver::table const> api, dev
   live.fetch_add(1, std::memory_order_relaxed);
 }
 
-void floating_context::set_up() {
-  apply(*api_, asked_.settings, refusal_policy{subject_, asked_.best_effort}, refused_);
+void context_handle::set_up() {
+  apply(*api_, asked_.settings, rejection_policy{subject_, asked_.best_effort}, refused_);
   effective_ = read_back(*api_, subject_);
   effective_.context = asked_.settings.context.value_or(context_source::owned());
   if (asked_.slice) { effective_.context->multiprocessors = asked_.slice->sm.smCount; }
@@ -70,16 +71,17 @@ void floating_context::set_up() {
   }
 }
 
-floating_context::~floating_context() { destroy(); }
+context_handle::~context_handle() { destroy(); }
 
-void floating_context::destroy() noexcept {
+void context_handle::destroy() noexcept {
   if (handle_ == nullptr) { return; }
   live.fetch_sub(1, std::memory_order_relaxed);
   unsigned const on_stacks = registry::times_entered(handle_);
-  if (source_->shared()) { put_back(); }
+  if (source_->shared()) { restore_settings(); }
   if (on_stacks != 0) {
-    // A corpse on somebody's stack is worse than what is lost here.
-    std::fprintf(stderr, "flotilla: the context of %s is not given up: a thread has it current still\n",
+    // Leaking the context is better than leaving a destroyed context on a thread's stack.
+    std::fprintf(stderr,
+                 "flotilla: the context of %s is leaked, because a thread still has it current\n",
                  subject_.c_str());
     handle_ = nullptr;
     return;
@@ -87,20 +89,21 @@ void floating_context::destroy() noexcept {
   registry::remove(std::exchange(handle_, nullptr));
   char const* call = "";
   CUresult const answer = source_->give_up(call);
-  say(call, answer);
+  report_failure(call, answer);
 }
 
-void floating_context::put_back() noexcept {
+void context_handle::restore_settings() noexcept {
   if (api_->ctx_push_current(handle_) != CUDA_SUCCESS) { return; }  // its owner has destroyed it
   restore(*api_, asked_.settings, found_);
   CUcontext popped = nullptr;
-  say("cuCtxPopCurrent", api_->ctx_pop_current(&popped));
+  report_failure("cuCtxPopCurrent", api_->ctx_pop_current(&popped));
 }
 
-void floating_context::say(char const* call, CUresult answer) const noexcept {
-  // At the process's end the driver may be gone before us, with all it held. After a fault it answers
-  // the fault, and the process is all that can be cleaned up.
-  if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED && !is_sticky(driver::status_of(answer))) {
+void context_handle::report_failure(char const* call, CUresult answer) const noexcept {
+  // At process exit the driver may have ended before us and freed everything. After a fault every
+  // call fails, and only the end of the process frees anything.
+  if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
+      !is_sticky(driver::status_of(answer))) {
     std::fprintf(stderr, "flotilla: %s failed on %s: %s\n", call, subject_.c_str(),
                  to_string(driver::status_of(answer)).c_str());
   }

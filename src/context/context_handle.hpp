@@ -1,13 +1,13 @@
 #pragma once
-// A context current on no thread. Whoever has its lease may make it current.
+// A context that is current on no thread. The holder of its lease may make it current.
 
 #include <cuda.h>
 
 #include <memory>
 #include <string>
 
-#include <flotilla/device.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/settings/settings.hpp>
 
 #include "context/apply.hpp"
 #include "context/request.hpp"
@@ -16,40 +16,43 @@
 
 namespace flotilla::context {
 
-/// How many floating contexts there are in this process. Threads: any.
+/// The number of floating contexts in this process. Threads: any.
 [[nodiscard]] unsigned live_contexts() noexcept;
 
-/// Holds one context of one device, from whichever source. Not movable: leases refer to it.
-class floating_context {
+/// Holds one context of one device, from any source. Not movable, because leases refer to it.
+class context_handle {
  public:
-  /// Gets the context, sets what is asked and reads back what was granted: the calling thread's stack
-  /// is as before, also when this throws.
-  /// @throws driver_error      naming the setting that was refused. Nothing is left behind.
-  /// @throws invalid_argument  A context that cannot be adopted.
-  floating_context(std::shared_ptr<driver::table const> api, device const& where, request asked);
-  /// Gives it up: what is ours is destroyed. Nobody may have it current, and nobody else may ever destroy
-  /// it: destroying a context twice corrupts the driver's heap.
-  ~floating_context();
-  floating_context(floating_context const&) = delete;
-  floating_context& operator=(floating_context const&) = delete;
+  /// Gets the context, applies the settings and reads them back. The calling thread's stack is
+  /// unchanged, also if this throws.
+  /// @throws driver_error      naming the refused setting. Nothing is left behind.
+  /// @throws invalid_argument  The context cannot be adopted.
+  context_handle(std::shared_ptr<driver::table const> api, device const& where, request asked);
+  /// Releases the context, and destroys it if flotilla created it. It must be current on no thread.
+  /// No other code may destroy it: destroying a context twice corrupts the driver's heap.
+  ~context_handle();
+  context_handle(context_handle const&) = delete;
+  context_handle& operator=(context_handle const&) = delete;
 
   [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
   [[nodiscard]] driver::table const& api() const noexcept { return *api_; }
-  [[nodiscard]] std::shared_ptr<driver::table const> const& shared_api() const noexcept { return api_; }
+  [[nodiscard]] std::shared_ptr<driver::table const> const& shared_api() const noexcept {
+    return api_;
+  }
   [[nodiscard]] device const& where() const noexcept { return where_; }
   [[nodiscard]] device_settings const& asked() const noexcept { return asked_.settings; }
   [[nodiscard]] device_settings const& effective() const noexcept { return effective_; }
-  [[nodiscard]] refusals const& refused() const noexcept { return refused_; }
-  /// In words, for messages: "device 1 (NVIDIA H200)".
+  [[nodiscard]] rejected_settings const& refused() const noexcept { return refused_; }
+  /// For messages: "device 1 (NVIDIA H200)".
   [[nodiscard]] std::string const& subject() const noexcept { return subject_; }
 
-  /// Gives it up now, before the object ends: what still refers to the object uses no context any more.
+  /// Releases the context before the object ends. Objects that still refer to this one must not use
+  /// the context any more.
   void destroy() noexcept;
 
  private:
   void set_up();
-  void put_back() noexcept;
-  void say(char const* call, CUresult answer) const noexcept;
+  void restore_settings() noexcept;
+  void report_failure(char const* call, CUresult answer) const noexcept;
 
   std::shared_ptr<driver::table const> api_;
   device where_;
@@ -57,8 +60,8 @@ class floating_context {
   std::string subject_;
   std::unique_ptr<source> source_;
   CUcontext handle_ = nullptr;
-  refusals refused_;
-  device_settings found_;  // of a shared one, before it was ours to set
+  rejected_settings refused_;
+  device_settings found_;  // the settings of a shared context before ours were applied
   device_settings effective_;
 };
 

@@ -1,25 +1,27 @@
-#include "context/guest_stack.hpp"
+#include "context/context_stack_guard.hpp"
 
 namespace flotilla::context {
 
-guest_stack::guest_stack(floating_context const& context) : context_(context) {
+context_stack_guard::context_stack_guard(context_handle const& context) : context_(context) {
   driver::table const& api = context.api();
   CUcontext top = nullptr;
   api.ctx_pop_current(&top);  // ours
   CUcontext next = nullptr;
-  while (api.ctx_get_current(&next) == CUDA_SUCCESS && next != nullptr && api.ctx_pop_current(&next) == CUDA_SUCCESS) {
+  while (api.ctx_get_current(&next) == CUDA_SUCCESS && next != nullptr &&
+         api.ctx_pop_current(&next) == CUDA_SUCCESS) {
     below_.push_back(next);
   }
   api.ctx_push_current(context.handle());
 }
 
-std::string guest_stack::mend() {
+std::string context_stack_guard::restore() {
   driver::table const& api = context_.api();
-  mended_ = true;
+  restored_ = true;
   int found = 0;
   bool ours_on_top = false;
   CUcontext next = nullptr;
-  while (api.ctx_get_current(&next) == CUDA_SUCCESS && next != nullptr && api.ctx_pop_current(&next) == CUDA_SUCCESS) {
+  while (api.ctx_get_current(&next) == CUDA_SUCCESS && next != nullptr &&
+         api.ctx_pop_current(&next) == CUDA_SUCCESS) {
     if (found == 0) { ours_on_top = next == context_.handle(); }
     ++found;
   }
@@ -27,13 +29,14 @@ std::string guest_stack::mend() {
   api.ctx_push_current(context_.handle());
   if (found == 0) { return "it popped the device's context and did not push it again"; }
   if (found > 1) {
-    return "it left " + std::to_string(found - 1) + " context" + (found > 2 ? "s" : "") + " too many on the stack";
+    return "it left " + std::to_string(found - 1) + " context" + (found > 2 ? "s" : "") +
+           " too many on the stack";
   }
   return ours_on_top ? std::string{} : "it left another context current";
 }
 
-guest_stack::~guest_stack() {
-  if (!mended_) { static_cast<void>(mend()); }
+context_stack_guard::~context_stack_guard() {
+  if (!restored_) { static_cast<void>(restore()); }
 }
 
 }  // namespace flotilla::context

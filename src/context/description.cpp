@@ -30,10 +30,12 @@ std::string uuid_text(CUuuid const& uuid, device_kind kind) {
   return text;
 }
 
-/// The kernel's answer; the driver's own attribute for it is younger than the drivers we run on.
+/// Asks the operating system. The driver's attribute for it needs a newer driver than we require.
 int numa_node_of(std::string pci_id) {
-  for (char& each : pci_id) { each = static_cast<char>(std::tolower(static_cast<unsigned char>(each))); }
-  // sysfs counts the domain in four digits, the driver in eight
+  for (char& each : pci_id) {
+    each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+  }
+  // sysfs writes the domain with four digits, the driver with eight
   if (pci_id.size() > 12) { pci_id = pci_id.substr(pci_id.size() - 12); }
   std::ifstream file{"/sys/bus/pci/devices/" + pci_id + "/numa_node"};
   int node = -1;
@@ -50,14 +52,15 @@ device describe(driver::table const& api, int driver_ordinal) {
   CUdevice handle = 0;
   check(api.device_get(&handle, driver_ordinal), "cuDeviceGet", subject);
   std::array<char, 256> name{};
-  check(api.device_get_name(name.data(), static_cast<int>(name.size()), handle), "cuDeviceGetName", subject);
+  check(api.device_get_name(name.data(), static_cast<int>(name.size()), handle), "cuDeviceGetName",
+        subject);
   made.name = name.data();
   CUuuid uuid{};
   check(api.device_get_uuid(&uuid, handle), "cuDeviceGetUuid", subject);
   made.uuid = uuid_text(uuid, api.kind);
   std::array<char, 32> pci{};
-  check(api.device_get_pci_bus_id(pci.data(), static_cast<int>(pci.size()), handle), "cuDeviceGetPCIBusId",
-        subject);
+  check(api.device_get_pci_bus_id(pci.data(), static_cast<int>(pci.size()), handle),
+        "cuDeviceGetPCIBusId", subject);
   made.pci_id = pci.data();
   made.multiprocessors = attribute(api, handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   check(api.device_total_mem(&made.memory_bytes, handle), "cuDeviceTotalMem", subject);

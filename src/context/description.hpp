@@ -1,5 +1,5 @@
 #pragma once
-// Devices as a driver describes them, and which of them a specification chooses.
+// Devices as a driver describes them, and the choice that a device specification makes of them.
 
 #include <memory>
 #include <optional>
@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include <flotilla/device.hpp>
-#include <flotilla/context_source.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/settings/context_source.hpp>
 
 #include "driver/table.hpp"
 
 namespace flotilla::context {
 
-/// What `api` says of its device `driver_ordinal`. @throws driver_error
+/// Asks `api` for the properties of its device `driver_ordinal`. @throws driver_error
 [[nodiscard]] device describe(driver::table const& api, int driver_ordinal);
 
 /// All devices of a driver, numbered in its order. @throws driver_error
@@ -22,17 +22,19 @@ namespace flotilla::context {
 
 struct choice {
   std::shared_ptr<driver::table const> api;
-  std::vector<device> devices;  // `ordinal` counts from 0 in the order of the specification
-  std::vector<std::optional<context_source>> sources;  // of each device, where the specification names it: green
-  std::string text;             // which driver, and why not the other
+  std::vector<device> devices;  // `ordinal` is the index, in the order of the specification
+  // The source of each device's context if the specification names one: green.
+  std::vector<std::optional<context_source>> sources;
+  std::string text;  // which driver is used, and why not the other
 };
 
-/// Reads a specification as runtime_options::devices documents it; empty asks the environment's
-/// FLOTILLA_DEVICES, and without that means "auto". A device named twice counts once; one named with parts,
-/// "cuda:0/green:16*8", counts once a part, and cannot be had as a whole beside that. GPUs and CPU
-/// devices cannot be mixed: one driver serves a runtime.
-/// @throws unknown_device  naming the part and listing what there is.
-/// @throws no_device       GPUs are asked for and there are none; says why.
+/// Chooses devices by a specification (see runtime_options::devices). An empty one is replaced by
+/// the environment variable FLOTILLA_DEVICES, or else by "auto". A device that is named twice is
+/// chosen once. Each part, as in "cuda:0/green:16*8", is a device of its own; a GPU cannot be
+/// chosen in parts and as a whole. GPUs and CPU devices cannot be mixed, because a runtime uses one
+/// driver.
+/// @throws unknown_device  naming the invalid part of the specification and the available devices.
+/// @throws no_device       GPUs are requested but there are none; the message says why.
 [[nodiscard]] choice choose(std::string_view specification);
 
 }  // namespace flotilla::context

@@ -18,22 +18,22 @@ constexpr std::array flag_table{
     flag_entry{CU_CTX_SYNC_MEMOPS, &device_settings::sync_memops},
 };
 
-unsigned flag_of(schedule how) noexcept {
+unsigned flag_of(wait_policy how) noexcept {
   switch (how) {
-    case schedule::automatic: return CU_CTX_SCHED_AUTO;
-    case schedule::spin: return CU_CTX_SCHED_SPIN;
-    case schedule::yield: return CU_CTX_SCHED_YIELD;
-    case schedule::blocking: return CU_CTX_SCHED_BLOCKING_SYNC;
+    case wait_policy::automatic: return CU_CTX_SCHED_AUTO;
+    case wait_policy::spin: return CU_CTX_SCHED_SPIN;
+    case wait_policy::yield: return CU_CTX_SCHED_YIELD;
+    case wait_policy::blocking: return CU_CTX_SCHED_BLOCKING_SYNC;
   }
   return CU_CTX_SCHED_AUTO;
 }
 
-schedule schedule_of(unsigned flags) noexcept {
+wait_policy schedule_of(unsigned flags) noexcept {
   switch (flags & CU_CTX_SCHED_MASK) {
-    case CU_CTX_SCHED_SPIN: return schedule::spin;
-    case CU_CTX_SCHED_YIELD: return schedule::yield;
-    case CU_CTX_SCHED_BLOCKING_SYNC: return schedule::blocking;
-    default: return schedule::automatic;
+    case CU_CTX_SCHED_SPIN: return wait_policy::spin;
+    case CU_CTX_SCHED_YIELD: return wait_policy::yield;
+    case CU_CTX_SCHED_BLOCKING_SYNC: return wait_policy::blocking;
+    default: return wait_policy::automatic;
   }
 }
 
@@ -41,7 +41,8 @@ schedule schedule_of(unsigned flags) noexcept {
 
 unsigned bits_of(context_flags const& flags) {
   if (flags.user_coredump && !flags.coredump) {
-    throw invalid_argument("context_flags: user_coredump without coredump: it implies it");
+    throw invalid_argument(
+        "context_flags: user_coredump is set without coredump, which it implies");
   }
   device_settings same;
   same.schedule = flags.schedule;
@@ -56,8 +57,8 @@ unsigned bits_of(context_flags const& flags) {
 context_flags flags_from(unsigned bits) noexcept {
   device_settings same;
   read_flags(bits, same);
-  return {*same.schedule, *same.map_host, *same.lmem_resize_to_max, *same.coredump, *same.user_coredump,
-          *same.sync_memops};
+  return {*same.schedule, *same.map_host,      *same.lmem_resize_to_max,
+          *same.coredump, *same.user_coredump, *same.sync_memops};
 }
 
 unsigned flags_of(device_settings const& asked, unsigned otherwise) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// Settings of a context as the driver's flags, limits and preferences.
+// Converts settings of a context to the driver's flags, limits and preferences, and back.
 
 #include <cuda.h>
 
@@ -7,18 +7,18 @@
 #include <optional>
 #include <string_view>
 
-#include <flotilla/context_ref.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/context/context_ref.hpp>
+#include <flotilla/settings/settings.hpp>
 
 namespace flotilla::context {
 
-/// Flags as a whole. @throws invalid_argument  They contradict each other.
+/// @throws invalid_argument  The flags contradict each other.
 [[nodiscard]] unsigned bits_of(context_flags const& flags);
 [[nodiscard]] context_flags flags_from(unsigned bits) noexcept;
 
-/// The creation flags of what is set; what is not set is as in `otherwise`.
+/// The creation flags for `asked`. Flags that `asked` does not set are taken from `otherwise`.
 [[nodiscard]] unsigned flags_of(device_settings const& asked, unsigned otherwise = 0) noexcept;
-/// Fills in what flags say.
+/// Sets the settings that are flags.
 void read_flags(unsigned flags, device_settings& into) noexcept;
 
 /// A setting that is a limit of the driver.
@@ -29,8 +29,10 @@ struct limit_entry {
 };
 inline constexpr std::array limit_table{
     limit_entry{CU_LIMIT_STACK_SIZE, "limits.stack", &device_settings::stack_bytes},
-    limit_entry{CU_LIMIT_PRINTF_FIFO_SIZE, "limits.printf_fifo", &device_settings::printf_fifo_bytes},
-    limit_entry{CU_LIMIT_MALLOC_HEAP_SIZE, "limits.malloc_heap", &device_settings::malloc_heap_bytes},
+    limit_entry{CU_LIMIT_PRINTF_FIFO_SIZE, "limits.printf_fifo",
+                &device_settings::printf_fifo_bytes},
+    limit_entry{CU_LIMIT_MALLOC_HEAP_SIZE, "limits.malloc_heap",
+                &device_settings::malloc_heap_bytes},
     limit_entry{CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, "limits.sync_depth", &device_settings::sync_depth},
     limit_entry{CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, "limits.pending_launches",
                 &device_settings::pending_launches},
@@ -40,11 +42,11 @@ inline constexpr std::array limit_table{
                 &device_settings::persisting_l2_bytes},
 };
 
-/// The settings that are flags, by name.
+/// The names of the settings that are flags.
 inline constexpr std::array<std::string_view, 6> flag_names{
     "schedule", "map_host", "lmem_resize_to_max", "coredump", "user_coredump", "sync_memops"};
 
-// cache_preference and bank_size count as the driver's own enumerations do
+// cache_preference and bank_size have the values of the driver's enumerations.
 static_assert(static_cast<int>(cache_preference::none) == CU_FUNC_CACHE_PREFER_NONE);
 static_assert(static_cast<int>(cache_preference::shared) == CU_FUNC_CACHE_PREFER_SHARED);
 static_assert(static_cast<int>(cache_preference::l1) == CU_FUNC_CACHE_PREFER_L1);

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string_view>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "driver/check.hpp"
 
@@ -14,12 +14,13 @@ namespace {
 
 [[noreturn]] void refuse(std::string const& subject, CUdevResource const& all, unsigned count,
                          std::size_t wanted, std::size_t there) {
-  throw invalid_argument(subject + " cannot be split so: " + std::to_string(wanted) + " part" +
-                         (wanted == 1 ? "" : "s") + " of " + std::to_string(count) +
-                         " multiprocessors are asked for, and there " + (there == 1 ? "is " : "are ") +
-                         std::to_string(there) + "; it has " + std::to_string(all.sm.smCount) +
-                         ", at least " + std::to_string(all.sm.minSmPartitionSize) +
-                         " to a part, in multiples of " + std::to_string(all.sm.smCoscheduledAlignment));
+  throw invalid_argument(subject + " cannot be split as requested: " + std::to_string(wanted) +
+                         " part" + (wanted == 1 ? "" : "s") + " of " + std::to_string(count) +
+                         " multiprocessors requested, but " + std::to_string(there) +
+                         " possible; it has " + std::to_string(all.sm.smCount) +
+                         " multiprocessors, and a part has at least " +
+                         std::to_string(all.sm.minSmPartitionSize) + ", in multiples of " +
+                         std::to_string(all.sm.smCoscheduledAlignment));
 }
 
 }  // namespace
@@ -30,15 +31,17 @@ std::vector<CUdevResource> split_multiprocessors(driver::table const& api, CUdev
   using driver::check;
   if (api.device_get_dev_resource == nullptr || api.dev_sm_resource_split_by_count == nullptr) {
     throw driver_error(driver_status::not_supported, "cuDeviceGetDevResource",
-                       subject + ", whose driver has no green contexts");
+                       subject + ", whose driver does not support green contexts");
   }
   CUdevResource all{};
-  check(api.device_get_dev_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM), "cuDeviceGetDevResource",
-        [&] { return subject + ", asked for its multiprocessors to split"; });
-  // The largest first, equal ones by one split: what a split leaves over is in smaller groups.
+  check(api.device_get_dev_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM),
+        "cuDeviceGetDevResource", [&] { return subject + ", asked for its multiprocessors"; });
+  // Largest slices first, because the remainder of a split consists of smaller groups. Equal slices
+  // are made by one split.
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
   std::vector<CUdevResource> made(counts.size());
   CUdevResource left = all;
   for (std::size_t first = 0; first < order.size();) {
@@ -54,9 +57,12 @@ std::vector<CUdevResource> split_multiprocessors(driver::table const& api, CUdev
     CUdevResource rest{};
     CUresult const answer =
         api.dev_sm_resource_split_by_count(groups.data(), &given, &left, &rest, 0, count);
-    if (answer == CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION) { refuse(subject, all, count, wanted, 0); }
+    if (answer == CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION) {
+      refuse(subject, all, count, wanted, 0);
+    }
     check(answer, "cuDevSmResourceSplitByCount", [&] {
-      return subject + ", " + std::to_string(wanted) + " of " + std::to_string(count) + " multiprocessors";
+      return subject + ", " + std::to_string(wanted) + " of " + std::to_string(count) +
+             " multiprocessors";
     });
     if (given < wanted) { refuse(subject, all, count, wanted, given); }
     for (std::size_t i = 0; i < wanted; ++i) { made[order[first + i]] = groups[i]; }

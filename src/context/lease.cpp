@@ -8,13 +8,15 @@ namespace flotilla::context {
 
 std::uint64_t detail::new_thread_token() noexcept {
   static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only uniqueness is asked for
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: it only has to be unique
 }
 
 bool lease_gate::claim() noexcept {
   std::uint64_t nobody = 0;
-  if (!holder_.compare_exchange_strong(nobody, this_thread_token(), std::memory_order_seq_cst)) { return false; }
-  // Counters that only the holder writes: no read-modify-write needed.
+  if (!holder_.compare_exchange_strong(nobody, this_thread_token(), std::memory_order_seq_cst)) {
+    return false;
+  }
+  // Only the holder writes these counters, so no atomic read-modify-write is needed.
   std::uint64_t const before = std::exchange(last_holder_, this_thread_token());
   if (before != 0 && before != this_thread_token()) {
     migrations_.store(migrations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -23,9 +25,9 @@ bool lease_gate::claim() noexcept {
 }
 
 std::optional<lease> lease_gate::try_take() noexcept {
-  // Who waits in `take` goes first, or a busy drainer would take its own lease back for ever.
+  // A thread that waits in `take` goes first. Otherwise a busy thread would always retake it.
   if (wanted() || held() || !claim()) { return std::nullopt; }
-  return lease{*this};
+  return lease{*this, claim_key{}};
 }
 
 lease lease_gate::take() {
@@ -33,7 +35,7 @@ lease lease_gate::take() {
   std::unique_lock lock{mutex_};
   given_.wait(lock, [this] { return claim(); });
   takers_.fetch_sub(1, std::memory_order_seq_cst);
-  return lease{*this};
+  return lease{*this, claim_key{}};
 }
 
 std::optional<lease> lease_gate::take_until(std::chrono::steady_clock::time_point when) {
@@ -42,34 +44,40 @@ std::optional<lease> lease_gate::take_until(std::chrono::steady_clock::time_poin
   bool const got = given_.wait_until(lock, when, [this] { return claim(); });
   takers_.fetch_sub(1, std::memory_order_seq_cst);
   if (!got) { return std::nullopt; }
-  return lease{*this};
+  return lease{*this, claim_key{}};
 }
 
 void lease_gate::give_back() noexcept {
   holder_.store(0, std::memory_order_seq_cst);
   if (takers_.load(std::memory_order_seq_cst) == 0) { return; }
-  // A taker that found the lease held does so under the mutex, and lets go of it only by sleeping.
+  // A taker holds the mutex from finding the lease held until it sleeps. Passing through the mutex
+  // ensures that the notification cannot come in between and get lost.
   { std::lock_guard const lock{mutex_}; }
   given_.notify_one();
 }
 
 current_scope::current_scope(lease_gate& held) : gate_(held) {
-  floating_context const& context = gate_.context_;
+  context_handle const& context = gate_.context();
   if (CUresult const why = gate_.retired(); why != CUDA_SUCCESS) {
     throw driver_error(driver::status_of(why), "an earlier cuCtxPopCurrent", context.subject());
   }
-  driver::check(context.api().ctx_push_current(context.handle()), "cuCtxPushCurrent", context.subject());
+  driver::check(context.api().ctx_push_current(context.handle()), "cuCtxPushCurrent",
+                context.subject());
   gate_.pushes_.store(gate_.pushes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 current_scope::~current_scope() {
-  floating_context const& context = gate_.context_;
+  context_handle const& context = gate_.context();
   CUcontext popped = nullptr;
   CUresult const answer = context.api().ctx_pop_current(&popped);
-  if ((answer == CUDA_SUCCESS && popped == context.handle()) || answer == CUDA_ERROR_DEINITIALIZED) { return; }
+  if ((answer == CUDA_SUCCESS && popped == context.handle()) ||
+      answer == CUDA_ERROR_DEINITIALIZED) {
+    return;
+  }
   CUresult const why = answer == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : answer;
   gate_.retired_.store(why, std::memory_order_relaxed);
-  std::fprintf(stderr, "flotilla: the context popped is not that of %s: %s; the device is retired\n",
+  std::fprintf(stderr,
+               "flotilla: the context popped is not that of %s: %s; the device is retired\n",
                context.subject().c_str(), to_string(driver::status_of(why)).c_str());
 }
 

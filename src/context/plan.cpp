@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "context/green.hpp"
 #include "driver/check.hpp"
@@ -18,31 +18,37 @@ std::string in_words(device const& one) {
   return "device " + std::to_string(one.ordinal.value) + " (" + one.name + ")";
 }
 
-void check_range(device const& one, std::string_view name, std::size_t value, std::size_t least, std::size_t most) {
-  if (value >= least && value <= most) { return; }
-  throw unknown_setting(in_words(one) + ": setting '" + std::string{name} + "' cannot be " + std::to_string(value) +
-                        ": " + std::to_string(least) + " to " + std::to_string(most) + " it may be");
+void check_range(device const& one, std::string_view name, std::size_t value, std::size_t min,
+                 std::size_t max) {
+  if (value >= min && value <= max) { return; }
+  throw unknown_setting(in_words(one) + ": setting '" + std::string{name} + "' must be between " +
+                        std::to_string(min) + " and " + std::to_string(max) + ", but is " +
+                        std::to_string(value));
 }
 
 void check_settings(device const& one, device_settings const& asked) {
-  if (asked.lanes) { check_range(one, "lanes", *asked.lanes, 1, most_lanes); }
-  if (asked.window) { check_range(one, "window", *asked.window, least_window, most_window); }
+  if (asked.lanes) { check_range(one, "lanes", *asked.lanes, 1, max_lanes); }
+  if (asked.window) { check_range(one, "window", *asked.window, min_window, max_window); }
   if (asked.user_coredump == true && asked.coredump == false) {
-    throw unknown_setting(in_words(one) + ": setting 'user_coredump' = true contradicts 'coredump' = false: it implies it");
+    throw unknown_setting(in_words(one) +
+                          ": setting 'user_coredump' = true contradicts 'coredump' = false, "
+                          "because it implies coredump");
   }
 }
 
-/// The specification's source and that of the settings must not differ.
-void merge_source(device const& one, std::optional<context_source> const& from, device_settings& asked) {
+/// @throws unknown_setting  The device specification and the settings name different sources.
+void merge_source(device const& one, std::optional<context_source> const& from,
+                  device_settings& asked) {
   if (!from) { return; }
   if (asked.context && *asked.context != *from) {
-    throw unknown_setting(in_words(one) + ": the device specification asks for " + to_string(*from) +
-                          ", and setting 'context' for " + to_string(*asked.context));
+    throw unknown_setting(in_words(one) + ": the device specification requests " +
+                          to_string(*from) + ", but setting 'context' requests " +
+                          to_string(*asked.context));
   }
   asked.context = from;
 }
 
-/// Those of one GPU must agree in what they share.
+/// @throws unknown_setting  Green contexts of one GPU differ in a setting that they share.
 void check_agreement(choice const& chosen, std::vector<request> const& requests,
                      std::vector<std::size_t> const& of_one_gpu) {
   std::size_t const first = of_one_gpu.front();
@@ -52,8 +58,9 @@ void check_agreement(choice const& chosen, std::vector<request> const& requests,
       std::string const its = requests[other].settings.text(name);
       if (mine == its || !shared_by_green_contexts(name)) { continue; }
       auto const said = [](std::string const& text) { return text.empty() ? "not set" : text; };
-      throw unknown_setting("setting '" + std::string{name} + "' is one for all green contexts of a GPU, and is " +
-                            said(mine) + " for " + in_words(chosen.devices[first]) + " and " + said(its) + " for " +
+      throw unknown_setting("all green contexts of a GPU share setting '" + std::string{name} +
+                            "', but it is " + said(mine) + " for " +
+                            in_words(chosen.devices[first]) + " and " + said(its) + " for " +
                             in_words(chosen.devices[other]));
     }
   }
@@ -68,11 +75,14 @@ void split_gpus(choice& chosen, std::vector<request>& requests) {
   for (auto const& [ordinal, members] : gpus) {
     check_agreement(chosen, requests, members);
     std::vector<unsigned> counts;
-    for (std::size_t const each : members) { counts.push_back(requests[each].settings.context->multiprocessors); }
+    for (std::size_t const each : members) {
+      counts.push_back(requests[each].settings.context->multiprocessors);
+    }
     std::string const subject = in_words(chosen.devices[members.front()]);
     CUdevice gpu = 0;
     driver::check(chosen.api->device_get(&gpu, ordinal), "cuDeviceGet", subject);
-    std::vector<CUdevResource> const slices = split_multiprocessors(*chosen.api, gpu, subject, counts);
+    std::vector<CUdevResource> const slices =
+        split_multiprocessors(*chosen.api, gpu, subject, counts);
     for (std::size_t i = 0; i < members.size(); ++i) {
       requests[members[i]].slice = slices[i];
       device& part = chosen.devices[members[i]];
@@ -87,8 +97,9 @@ void split_gpus(choice& chosen, std::vector<request>& requests) {
 std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort) {
   for (auto const& [ordinal, unused] : asked.devices) {
     if (ordinal >= chosen.devices.size()) {
-      throw unknown_setting("settings for device " + std::to_string(ordinal) + ": there are " +
-                            std::to_string(chosen.devices.size()) + " devices, from 0");
+      throw unknown_setting("there are settings for device " + std::to_string(ordinal) +
+                            ", but only " + std::to_string(chosen.devices.size()) +
+                            " devices, numbered from 0");
     }
   }
   std::vector<request> made;

@@ -1,25 +1,27 @@
 #pragma once
-// What each device of a runtime is asked: settings of code, environment and file, the sources that the device
-// specification names, and the multiprocessors of green contexts. All that can be refused before a context exists is.
+// The request for each device of a runtime: its settings, its context source, and the
+// multiprocessors of green contexts. Everything that can be checked before a context exists is
+// checked here.
 
 #include <vector>
 
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
 #include "context/description.hpp"
 #include "context/request.hpp"
 
 namespace flotilla::context {
 
-inline constexpr unsigned most_lanes = 32;
-inline constexpr std::size_t least_window = 64;
-inline constexpr std::size_t most_window = 65000;
+inline constexpr unsigned max_lanes = 32;
+inline constexpr std::size_t min_window = 64;
+inline constexpr std::size_t max_window = 65000;
 
-/// One request a device, in their order. Devices that are green contexts get their number of multiprocessors and part.
-/// @throws unknown_setting   A device that there is not; a value out of range; a source beside another; settings
-///                           that green contexts of one GPU share and that differ: both are named.
-/// @throws invalid_argument  Multiprocessors that cannot be had.
-/// @throws driver_error      The driver has no green contexts.
+/// Makes one request per device, in the order of the devices. Sets `multiprocessors` and `part` of
+/// devices that are green contexts.
+/// @throws unknown_setting   There is no such device; a value is out of range; two sources are
+///                           named; green contexts of one GPU differ in a setting that they share.
+/// @throws invalid_argument  The GPU does not have the requested multiprocessors.
+/// @throws driver_error      The driver does not support green contexts.
 [[nodiscard]] std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort);
 
 }  // namespace flotilla::context

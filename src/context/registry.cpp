@@ -12,7 +12,7 @@ struct entry {
   std::uint64_t serial = 0;
   bool one_thread = false;
   unsigned entered = 0;
-  std::uint64_t thread = 0;  // of a context for one thread: who has entered
+  std::uint64_t thread = 0;  // the thread that has entered, if one_thread
 };
 
 struct book {
@@ -21,7 +21,7 @@ struct book {
   std::uint64_t last_serial = 0;
 };
 
-// Never destroyed: runtimes may be static objects that end later.
+// Never destroyed, because runtimes may be static objects that end later.
 book& all() {
   static book& made = *new book;
   return made;

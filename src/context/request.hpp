@@ -1,24 +1,24 @@
 #pragma once
-// What is asked of one context.
+// The request for one context.
 
 #include <cuda.h>
 
 #include <optional>
 #include <string>
 
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
 namespace flotilla::context {
 
 struct request {
   request() = default;
   // Not explicit: settings alone are a request.
-  request(device_settings asked, bool what_can_be_had = false)
-      : settings(std::move(asked)), best_effort(what_can_be_had) {}
+  request(device_settings asked, bool best = false)
+      : settings(std::move(asked)), best_effort(best) {}
 
   device_settings settings;
-  bool best_effort = false;             // a refused setting is noted, and the driver's default serves
-  std::optional<CUdevResource> slice{}; // of a green context: its multiprocessors (see green.hpp)
+  bool best_effort = false;  // a refused setting is recorded, and the driver's default is used
+  std::optional<CUdevResource> slice{};  // the multiprocessors of a green context (see green.hpp)
 };
 
 }  // namespace flotilla::context

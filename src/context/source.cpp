@@ -12,7 +12,7 @@ namespace {
 
 using driver::check;
 
-/// What a device's compute mode has to do with a context that could not be made.
+/// Adds the compute mode of the device to the message if it may be why no context could be made.
 std::string with_compute_mode(driver::table const& api, CUdevice device, std::string subject) {
   int mode = CU_COMPUTEMODE_DEFAULT;
   if (api.device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device) != CUDA_SUCCESS) {
@@ -22,29 +22,31 @@ std::string with_compute_mode(driver::table const& api, CUdevice device, std::st
     return subject + ", whose compute mode prohibits contexts (nvidia-smi -c DEFAULT permits them)";
   }
   if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
-    return subject + ", whose compute mode is exclusive: another process may be using it "
-                     "(nvidia-smi -c DEFAULT permits more than one)";
+    return subject +
+           ", whose compute mode is exclusive: another process may be using it "
+           "(nvidia-smi -c DEFAULT permits several)";
   }
   return subject;
 }
 
 class owned_source final : public source {
  public:
-  owned_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject,
-               refusals& into)
+  owned_source(driver::table const& api, CUdevice device, request const& asked,
+               std::string const& subject, rejected_settings& into)
       : api_(api) {
     unsigned const flags = flags_of(asked.settings);
     if (asked.settings.exec_affinity) {
       CUresult const answer = create_limited(device, flags, *asked.settings.exec_affinity);
-      refusal_policy{subject, asked.best_effort}.check(answer, "cuCtxCreate", "exec_affinity",
-                                                       asked.settings, into);
+      rejection_policy{subject, asked.best_effort}.check(answer, "cuCtxCreate", "exec_affinity",
+                                                         asked.settings, into);
     }
     if (handle_ == nullptr) {
-      // The elder form makes the same context; the younger one exists for parameters that are not asked for.
+      // The old form makes the same context; the newer ones exist for parameters that are not set
+      // here.
       check(api.ctx_create(&handle_, flags, device), "cuCtxCreate",
             [&] { return with_compute_mode(api, device, subject); });
     }
-    // It was left current on this thread.
+    // Creation has made it current on this thread.
     CUcontext popped = nullptr;
     if (CUresult const answer = api.ctx_pop_current(&popped); answer != CUDA_SUCCESS) {
       api.ctx_destroy(std::exchange(handle_, nullptr));
@@ -68,32 +70,38 @@ class owned_source final : public source {
       with.numExecAffinityParams = 1;
       return api_.ctx_create_v4(&handle_, &with, flags, device);
     }
-    if (api_.ctx_create_v3 != nullptr) { return api_.ctx_create_v3(&handle_, &limit, 1, flags, device); }
+    if (api_.ctx_create_v3 != nullptr) {
+      return api_.ctx_create_v3(&handle_, &limit, 1, flags, device);
+    }
     return CUDA_ERROR_NOT_SUPPORTED;
   }
 
   driver::table const& api_;
 };
 
-/// The primary context's flags, set while it is inactive and put back when it is again.
+/// Sets the flags of the primary context while it is inactive, and restores them when it is
+/// inactive again.
 class primary_flags {
  public:
-  primary_flags(driver::table const& api, CUdevice device, device_settings const& asked, std::string const& subject)
+  primary_flags(driver::table const& api, CUdevice device, device_settings const& asked,
+                std::string const& subject)
       : api_(api), device_(device) {
-    check(api.device_primary_ctx_get_state != nullptr ? api.device_primary_ctx_get_state(device, &found_, &active_)
-                                                      : CUDA_ERROR_NOT_SUPPORTED,
+    check(api.device_primary_ctx_get_state != nullptr
+              ? api.device_primary_ctx_get_state(device, &found_, &active_)
+              : CUDA_ERROR_NOT_SUPPORTED,
           "cuDevicePrimaryCtxGetState", subject);
-    // A primary context maps host memory always, and an H200's driver refuses to be asked for it.
+    // A primary context always maps host memory, and the driver of an H200 refuses this flag.
     unsigned const wanted = flags_of(asked, found_) & ~unsigned{CU_CTX_MAP_HOST};
-    // Of an active one they are set through the context itself (see apply).
+    // If it is active, the flags are set through the context itself (see apply).
     if (active_ != 0 || wanted == found_) { return; }
-    check(api.device_primary_ctx_set_flags != nullptr ? api.device_primary_ctx_set_flags(device, wanted)
-                                                      : CUDA_ERROR_NOT_SUPPORTED,
+    check(api.device_primary_ctx_set_flags != nullptr
+              ? api.device_primary_ctx_set_flags(device, wanted)
+              : CUDA_ERROR_NOT_SUPPORTED,
           "cuDevicePrimaryCtxSetFlags", subject);
     changed_ = true;
   }
   [[nodiscard]] bool was_active() const noexcept { return active_ != 0; }
-  /// For whoever had set them before and has not made the context yet.
+  /// Restores flags that other code had set for a primary context that it has not created yet.
   void put_back() noexcept {
     unsigned now = 0;
     int active = 0;
@@ -114,14 +122,18 @@ class primary_flags {
 
 class primary_source final : public source {
  public:
-  primary_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject)
+  primary_source(driver::table const& api, CUdevice device, request const& asked,
+                 std::string const& subject)
       : api_(api), device_(device), flags_(api, device, asked.settings, subject) {
-    CUresult const answer = api.device_primary_ctx_retain != nullptr && api.device_primary_ctx_release != nullptr
-                                ? api.device_primary_ctx_retain(&handle_, device)
-                                : CUDA_ERROR_NOT_SUPPORTED;
+    CUresult const answer =
+        api.device_primary_ctx_retain != nullptr && api.device_primary_ctx_release != nullptr
+            ? api.device_primary_ctx_retain(&handle_, device)
+            : CUDA_ERROR_NOT_SUPPORTED;
     if (answer != CUDA_SUCCESS) { flags_.put_back(); }
-    check(answer, "cuDevicePrimaryCtxRetain", [&] { return with_compute_mode(api, device, subject); });
-    // It was never ours alone: anybody may retain it after us.
+    check(answer, "cuDevicePrimaryCtxRetain",
+          [&] { return with_compute_mode(api, device, subject); });
+    // Others may retain the context later. Only if it was active before us are its settings
+    // restored.
     shared_ = flags_.was_active();
   }
 
@@ -141,34 +153,41 @@ class primary_source final : public source {
 
 class adopted_source final : public source {
  public:
-  adopted_source(driver::table const& api, CUdevice device, CUcontext handle, std::string const& subject) {
+  adopted_source(driver::table const& api, CUdevice device, CUcontext handle,
+                 std::string const& subject) {
     auto const refuse = [&](std::string const& why) {
-      throw invalid_argument(subject + ": the context handed in to be adopted " + why);
+      throw invalid_argument(subject + ": the context to adopt " + why);
     };
     if (handle == nullptr) { refuse("is null"); }
-    if (auto const whose = registry::owner(handle)) { refuse("is flotilla's own, of " + *whose); }
+    if (auto const whose = registry::owner(handle)) { refuse("belongs to flotilla, to " + *whose); }
     unsigned version = 0;
     if (CUresult const answer = api.ctx_get_api_version(handle, &version); answer != CUDA_SUCCESS) {
-      refuse("is unknown to the driver: destroyed, or of another driver (cuCtxGetApiVersion answered " +
-             to_string(driver::status_of(answer)) + ")");
+      refuse(
+          "is unknown to the driver: it was destroyed or belongs to another driver "
+          "(cuCtxGetApiVersion returned " +
+          to_string(driver::status_of(answer)) + ")");
     }
     if (CUresult const answer = api.ctx_push_current(handle); answer != CUDA_SUCCESS) {
-      refuse("cannot be made current (cuCtxPushCurrent answered " + to_string(driver::status_of(answer)) + ")");
+      refuse("cannot be made current (cuCtxPushCurrent returned " +
+             to_string(driver::status_of(answer)) + ")");
     }
     CUdevice where = -1;
     CUresult const answer = api.ctx_get_device(&where);
     CUcontext popped = nullptr;
     api.ctx_pop_current(&popped);
     if (answer != CUDA_SUCCESS) {
-      refuse("belongs to no device (cuCtxGetDevice answered " + to_string(driver::status_of(answer)) + ")");
+      refuse("has no device (cuCtxGetDevice returned " + to_string(driver::status_of(answer)) +
+             ")");
     }
-    if (where != device) { refuse("belongs to the driver's device " + std::to_string(where)); }
+    if (where != device) {
+      refuse("belongs to another device: the driver's device " + std::to_string(where));
+    }
     handle_ = handle;
     shared_ = true;
   }
 
   CUresult give_up(char const*& call) noexcept override {
-    call = "";  // its owner's affair
+    call = "";  // its owner destroys it
     handle_ = nullptr;
     return CUDA_SUCCESS;
   }
@@ -176,7 +195,8 @@ class adopted_source final : public source {
 
 class green_source final : public source {
  public:
-  green_source(driver::table const& api, CUdevice device, request const& asked, std::string const& subject)
+  green_source(driver::table const& api, CUdevice device, request const& asked,
+               std::string const& subject)
       : api_(api), flags_(api, device, asked.settings, subject) {
     auto const failed = [&](CUresult answer, char const* call) {
       if (answer == CUDA_SUCCESS) { return; }
@@ -190,7 +210,8 @@ class green_source final : public source {
     CUdevResource slice = *asked.slice;
     CUdevResourceDesc description = nullptr;
     failed(api.dev_resource_generate_desc(&description, &slice, 1), "cuDevResourceGenerateDesc");
-    failed(api.green_ctx_create(&green_, description, device, CU_GREEN_CTX_DEFAULT_STREAM), "cuGreenCtxCreate");
+    failed(api.green_ctx_create(&green_, description, device, CU_GREEN_CTX_DEFAULT_STREAM),
+           "cuGreenCtxCreate");
     failed(api.ctx_from_green_ctx(&handle_, green_), "cuCtxFromGreenCtx");
     shared_ = flags_.was_active();
   }
@@ -205,17 +226,19 @@ class green_source final : public source {
 
  private:
   driver::table const& api_;
-  primary_flags flags_;  // a green context lies over the primary one and has its flags
+  primary_flags flags_;  // a green context shares the flags of the primary context
   CUgreenCtx green_ = nullptr;
 };
 
 }  // namespace
 
 std::unique_ptr<source> make_source(driver::table const& api, CUdevice device, request const& asked,
-                                    std::string const& subject, refusals& into) {
+                                    std::string const& subject, rejected_settings& into) {
   context_source const from = asked.settings.context.value_or(context_source::owned());
   if (from.kind != context_source::kinds::owned && asked.settings.exec_affinity) {
-    throw invalid_argument(subject + ": exec_affinity is for owned contexts, and this one is " + to_string(from));
+    throw invalid_argument(
+        subject + ": setting 'exec_affinity' requires an owned context, but the source is " +
+        to_string(from));
   }
   switch (from.kind) {
     case context_source::kinds::owned:
@@ -227,7 +250,7 @@ std::unique_ptr<source> make_source(driver::table const& api, CUdevice device, r
     case context_source::kinds::green:
       return std::make_unique<green_source>(api, device, asked, subject);
   }
-  throw invalid_argument(subject + ": there is no source of contexts " + to_string(from));
+  throw invalid_argument(subject + ": unknown context source " + to_string(from));
 }
 
 }  // namespace flotilla::context

@@ -1,5 +1,6 @@
 #pragma once
-// Gets a context from where settings say, and gives it up there: the one place that creates and destroys.
+// Gets a context from the source that settings name, and releases it. Only this file creates and
+// destroys contexts.
 
 #include <cuda.h>
 
@@ -11,7 +12,7 @@
 
 namespace flotilla::context {
 
-/// A context, held. Current nowhere by this.
+/// Holds a context without making it current.
 class source {
  public:
   virtual ~source() = default;
@@ -19,9 +20,10 @@ class source {
   source& operator=(source const&) = delete;
 
   [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
-  /// Whether others may use it too: then its settings are put back at the end.
+  /// Whether other code may use the context too. If so, its settings are restored at the end.
   [[nodiscard]] bool shared() const noexcept { return shared_; }
-  /// Gives it up, once; the handle is of no use afterwards. `call` becomes what was called.
+  /// Releases the context. Call it once; afterwards the handle is invalid. Sets `call` to the name
+  /// of the driver call.
   virtual CUresult give_up(char const*& call) noexcept = 0;
 
  protected:
@@ -30,12 +32,14 @@ class source {
   bool shared_ = false;
 };
 
-/// Gets a context of `device`; the calling thread's stack is as before, also when this throws.
-/// @param subject  The device in words.
-/// @throws driver_error      The driver refuses; says so of prohibited and exclusive devices.
-/// @throws invalid_argument  An adopted handle that the driver does not know, or of another device, or flotilla's own.
+/// Gets a context of `device`. The calling thread's stack is unchanged, also if this throws.
+/// @param subject  The device, for messages.
+/// @throws driver_error      The driver refuses; the message names a prohibited or exclusive
+///                           compute mode.
+/// @throws invalid_argument  The driver does not know the adopted handle, or the context belongs to
+///                           another device or to flotilla.
 [[nodiscard]] std::unique_ptr<source> make_source(driver::table const& api, CUdevice device,
                                                   request const& asked, std::string const& subject,
-                                                  refusals& into);
+                                                  rejected_settings& into);
 
 }  // namespace flotilla::context

@@ -1,9 +1,9 @@
-#include "context/entered.hpp"
+#include "context/stack_account.hpp"
 
 #include <cstdio>
 #include <vector>
 
-#include <flotilla/context_ref.hpp>
+#include <flotilla/context/context_ref.hpp>
 
 #include "context/lease.hpp"
 #include "context/registry.hpp"
@@ -13,7 +13,8 @@ namespace flotilla::context {
 
 namespace {
 
-// How many bare pushes lie above each open scope of this thread, the innermost last; below all, those outside of any.
+// For each open scope of this thread, the number of pushes above it that are not a scope's; the
+// innermost scope is last. The first entry counts pushes outside any scope.
 std::vector<unsigned>& account() {
   static thread_local std::vector<unsigned> made{0};
   return made;
@@ -30,7 +31,9 @@ std::string in_words(CUcontext handle) {
 
 void enter(driver::table const& api, CUcontext handle) {
   if (!registry::enter(handle, this_thread_token())) {
-    throw context_in_use(in_words(handle) + " is green and current on another thread: it is one thread's at a time");
+    throw context_in_use(
+        in_words(handle) +
+        " is green and current on another thread; it can be current on one thread at a time");
   }
   if (CUresult const answer = api.ctx_push_current(handle); answer != CUDA_SUCCESS) {
     registry::leave(handle);
@@ -48,7 +51,7 @@ int leave(driver::table const& api, CUcontext handle) noexcept {
     if (popped == handle) { return static_cast<int>(above.size()); }
     above.push_back(popped);
   }
-  // Somebody has popped it: what is left is not ours to take away.
+  // Other code has popped it. The remaining contexts are not ours to pop.
   for (auto each = above.rbegin(); each != above.rend(); ++each) { api.ctx_push_current(*each); }
   return -1;
 }
@@ -61,7 +64,7 @@ bool top_belongs_to_scope() noexcept { return account().size() > 1 && account().
 
 bool bare_pop() noexcept {
   if (top_belongs_to_scope()) { return false; }
-  // Outside of any scope the application may pop what it pushed through the driver itself.
+  // Outside any scope the application may pop contexts that it pushed through the driver itself.
   if (account().back() > 0) { --account().back(); }
   return true;
 }

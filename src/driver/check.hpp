@@ -1,5 +1,6 @@
 #pragma once
-// Turns a driver's answer into an exception that names call and object. The text is built on failure only.
+// Turns the result of a driver call into an exception that names call and object. The text is built
+// only on failure.
 
 #include <cuda.h>
 
@@ -7,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 namespace flotilla::driver {
 
@@ -15,7 +16,7 @@ namespace flotilla::driver {
   return static_cast<driver_status>(result);
 }
 
-/// @param subject  The object in words, or a callable that makes them.
+/// @param subject  The object in words, or a callable that returns them.
 /// @throws driver_error  when `result` is not CUDA_SUCCESS.
 template <class Subject>
 void check(CUresult result, char const* call, Subject&& subject) {

@@ -1,25 +1,29 @@
-#include <flotilla/injection.hpp>
+#include "driver/cpu_devices.hpp"
 
 #include <array>
 #include <string>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/control.hpp"
 #include "driver/library.hpp"
 
-namespace flotilla {
+namespace flotilla::driver {
+
+void ensure_cpu_devices(int count) { cpu_control().ensure_devices(count); }
 
 void inject(std::string_view spec) {
-  static_cast<void>(driver::cpu_driver());  // it starts first: its environment must not undo this
+  static_cast<void>(cpu_driver());
   std::string const text{spec};
-  std::array<char, 512> why{};
-  if (driver::cpu_control().inject(text.c_str(), why.data(), why.size()) != 0) { throw invalid_argument(why.data()); }
+  std::array<char, 512> reason{};
+  if (cpu_control().inject(text.c_str(), reason.data(), reason.size()) != 0) {
+    throw invalid_argument(reason.data());
+  }
 }
 
 void clear_injection() {
-  static_cast<void>(driver::cpu_driver());
-  driver::cpu_control().clear_injection();
+  static_cast<void>(cpu_driver());
+  cpu_control().clear_injection();
 }
 
-}  // namespace flotilla
+}  // namespace flotilla::driver

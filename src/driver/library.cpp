@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <optional>
 
-#include <flotilla/driver_status.hpp>
-#include <flotilla/error.hpp>
+#include <flotilla/error/driver_status.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "cpu_driver/control.hpp"
-#include "cpu_driver/resolver.hpp"
+#include "cpu_driver/api/control.hpp"
+#include "cpu_driver/api/resolver.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::driver {
@@ -22,12 +22,12 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// What lies behind the file that serves as this process's libcuda.
+/// The file that is the libcuda of this process.
 struct system_library {
   std::string path;
   void* handle = nullptr;
-  std::string why_not;               // of the handle: dlopen's words
-  control const* dropin = nullptr;   // the file is our own CPU driver
+  std::string why_not;              // the message of dlopen, if handle is null
+  control const* dropin = nullptr;  // not null: the file is our own CPU driver
 };
 
 system_library const& find_system_library() {
@@ -41,7 +41,7 @@ system_library const& find_system_library() {
       made.why_not = said != nullptr ? said : "dlopen failed";
       return made;
     }
-    // The drop-in says what it is by this symbol; no driver of NVIDIA's has it.
+    // Only the drop-in has this symbol.
     using marker = control const* (*)();
     if (auto const ask = reinterpret_cast<marker>(::dlsym(made.handle, "flotilla_cpu_driver"))) {
       made.dropin = ask();
@@ -52,7 +52,8 @@ system_library const& find_system_library() {
 }
 
 resolver of_library(void* handle) {
-  auto const ask = reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(handle, "cuGetProcAddress_v2"));
+  auto const ask =
+      reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(handle, "cuGetProcAddress_v2"));
   return [handle, ask](char const* name, int version, char const* symbol) -> void* {
     void* entry = nullptr;
     CUdriverProcAddressQueryResult found{};
@@ -73,7 +74,7 @@ opened open_gpu_driver() {
     return made;
   }
   if (library.dropin != nullptr) {
-    made.text = "no driver of GPUs: " + library.path + " is flotilla's CPU driver";
+    made.text = "no GPU driver: " + library.path + " is flotilla's CPU driver";
     return made;
   }
   auto const init = reinterpret_cast<PFN_cuInit_v2000>(::dlsym(library.handle, "cuInit"));
@@ -81,24 +82,25 @@ opened open_gpu_driver() {
     made.text = "no driver: " + library.path + " has no cuInit";
     return made;
   }
-  // Before anything else is asked: the stub exports every name and answers this to each.
+  // First of all, because the stub exports every name and returns this from each.
   CUresult const started = init(0);
   if (started == CUDA_ERROR_STUB_LIBRARY) {
     made.text = "no driver: " + library.path +
-                " is the toolkit's stub, made for linking; the real one comes with the driver package";
+                " is the toolkit's stub, which is only for linking; install the driver package";
     return made;
   }
   if (started == CUDA_ERROR_NO_DEVICE) {
-    made.text = "a driver, " + library.path + ", but no device that it may use";
+    made.text = "a driver, " + library.path + ", but no device that this process may use";
     return made;
   }
   if (started != CUDA_SUCCESS) {
-    made.text = "a driver, " + library.path + ", that does not start: cuInit answered " +
+    made.text = "a driver, " + library.path + ", that does not start: cuInit returned " +
                 to_string(status_of(started));
     return made;
   }
   try {
-    auto api = std::make_shared<table>(load(of_library(library.handle), device_kind::gpu, library.path));
+    auto api =
+        std::make_shared<table>(load(of_library(library.handle), device_kind::gpu, library.path));
     int version = 0;
     check(api->driver_get_version(&version), "cuDriverGetVersion", library.path);
     check(api->device_get_count(&made.devices), "cuDeviceGetCount", library.path);
@@ -108,9 +110,7 @@ opened open_gpu_driver() {
       return made;
     }
     made.api = std::move(api);
-  } catch (error const& why) {
-    made.text = std::string{"no usable driver: "} + why.what();
-  }
+  } catch (error const& why) { made.text = std::string{"no usable driver: "} + why.what(); }
   return made;
 }
 
@@ -119,9 +119,10 @@ opened open_cpu_driver() {
   opened made;
   bool const dropin = library.dropin != nullptr;
   auto api = std::make_shared<table>(
-    dropin ? load(of_library(library.handle), device_kind::cpu, library.path)
-           : load([](char const* name, int version, char const*) { return cpu_driver::resolve(name, version); },
-                  device_kind::cpu, "built in"));
+      dropin ? load(of_library(library.handle), device_kind::cpu, library.path)
+             : load([](char const* name, int version,
+                       char const*) { return cpu_driver::resolve(name, version); },
+                    device_kind::cpu, "built in"));
   check(api->init(0), "cuInit", "the CPU driver");
   check(api->device_get_count(&made.devices), "cuDeviceGetCount", "the CPU driver");
   made.api = std::move(api);

@@ -1,6 +1,7 @@
 #pragma once
-// The drivers of this process: the system's, opened at run time, and the CPU driver. Each is looked for
-// once a process and never closed. That there is none is an ordinary answer with its own text.
+// The drivers of this process: the system's driver, opened at run time, and the CPU driver. Each is
+// looked for once per process and never closed. A missing driver is not an error, but a result with
+// a text.
 
 #include <memory>
 #include <string>
@@ -14,22 +15,23 @@ struct flotilla_cpu_driver_control;
 namespace flotilla::driver {
 
 struct opened {
-  std::shared_ptr<table const> api;  // null: none; then `text` says why
+  std::shared_ptr<table const> api;  // null: there is none, and `text` says why
   std::string text;                  // which driver and version, or why there is none
-  int devices = 0;                   // how many it counts
+  int devices = 0;                   // the number of its devices
 };
 
-/// The driver of GPUs: `libcuda.so.1`, or the file that the environment's FLOTILLA_LIBCUDA names.
-/// Told apart: the file is missing; it is the toolkit's stub; it is flotilla's own drop-in, whose devices
-/// are no GPUs; it is too old; it has no device.
-/// Blocks for cuInit at the first call. Threads: any.
+/// The GPU driver: `libcuda.so.1`, or the file that the environment variable FLOTILLA_LIBCUDA
+/// names. The text distinguishes a missing file, the toolkit's stub, flotilla's own drop-in (whose
+/// devices are no GPUs), a driver that is too old, and a driver without devices.
+/// Blocks for cuInit in the first call. Threads: any.
 [[nodiscard]] opened const& gpu_driver();
 
-/// The driver of CPU devices: the drop-in where the process would use that as its libcuda, so that the
-/// application's own driver calls and flotilla's meet in one driver; else the copy built in.
+/// The driver of CPU devices. If the libcuda of this process is flotilla's drop-in, it is that one,
+/// so that driver calls of the application and of flotilla use the same driver. Otherwise it is the
+/// built-in copy.
 [[nodiscard]] opened const& cpu_driver();
 
-/// What the CPU driver lets tests and injection do, of the copy that `cpu_driver()` gives.
+/// Functions of the driver that `cpu_driver()` returns, for tests.
 [[nodiscard]] cpu_driver::flotilla_cpu_driver_control const& cpu_control();
 
 }  // namespace flotilla::driver

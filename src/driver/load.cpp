@@ -1,4 +1,4 @@
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "driver/table.hpp"
 
@@ -24,7 +24,7 @@ table load(resolver const& find, device_kind kind, std::string origin) {
   table made;
 #define FLOTILLA_DRIVER_ENTRY(needed, field, name, version, symbol) \
   fill(made.field, find, need::needed, origin, #name, version, #symbol);
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
   made.kind = kind;
   made.origin = std::move(origin);

@@ -1,6 +1,7 @@
-#include <flotilla/settings_report.hpp>
+#include <flotilla/settings/settings_report.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
 std::string to_string(setting_outcome::kinds kind) {
   switch (kind) {
@@ -16,14 +17,17 @@ std::string to_string(setting_outcome::kinds kind) {
 std::vector<std::string> settings_report::warnings() const {
   std::vector<std::string> made;
   for (setting_outcome const& each : outcomes) {
-    if (each.kind == setting_outcome::kinds::by_default || each.kind == setting_outcome::kinds::granted) {
+    if (each.kind == setting_outcome::kinds::by_default ||
+        each.kind == setting_outcome::kinds::granted) {
       continue;
     }
-    made.push_back("device " + std::to_string(device.ordinal.value) + " (" + device.name + "): " +
-                   each.name + ": requested " + each.requested + ", " +
-                   (each.granted.empty() ? "not granted" : "granted " + each.granted) + ": " + each.note);
+    made.push_back("device " + std::to_string(device.ordinal.value) + " (" + device.name +
+                   "): " + each.name + ": requested " + each.requested + ", " +
+                   (each.granted.empty() ? "not granted" : "granted " + each.granted) + ": " +
+                   each.note);
   }
   return made;
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

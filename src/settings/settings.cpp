@@ -1,4 +1,4 @@
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
 #include <algorithm>
 #include <array>
@@ -6,15 +6,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "settings_words.hpp"
+#include "settings/value_text.hpp"
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
-/// One setting: its name, and what can be done with it by that name.
+/// One setting: its name, and the operations on it.
 struct key {
   std::string_view name;
   void (*set)(device_settings& into, std::string_view name, std::string_view value);
@@ -22,17 +23,20 @@ struct key {
   void (*fill)(device_settings& into, device_settings const& lower);
 };
 
-/// @tparam As  The type it is read and written as: `unsigned` for counts, which have no unit.
-template <auto Member, class As = typename std::remove_cvref_t<decltype(device_settings{}.*Member)>::value_type>
+/// @tparam As  The type as which text is read and written: `unsigned` for counts, which have no
+///             unit.
+template <auto Member,
+          class As = typename std::remove_cvref_t<decltype(device_settings{}.*Member)>::value_type>
 constexpr key make(std::string_view name) {
   return {name,
           [](device_settings& into, std::string_view called, std::string_view value) {
             As read{};
-            settings_words::read(called, value, read);
+            settings_text::read(called, value, read);
             into.*Member = read;
           },
           [](device_settings const& of) {
-            return of.*Member ? settings_words::write(static_cast<As>(*(of.*Member))) : std::string{};
+            return of.*Member ? settings_text::write(static_cast<As>(*(of.*Member)))
+                              : std::string{};
           },
           [](device_settings& into, device_settings const& lower) {
             if (!(into.*Member)) { into.*Member = lower.*Member; }
@@ -76,7 +80,7 @@ key const& find(std::string_view name) {
     for (std::string_view const each : all_names) {
       all += (all.empty() ? "" : ", ") + std::string{each};
     }
-    throw unknown_setting("there is no setting '" + std::string{name} + "'; there are " + all);
+    throw unknown_setting("'" + std::string{name} + "' is not a setting; the settings are " + all);
   }
   return *found;
 }
@@ -106,15 +110,15 @@ void settings::set(std::string_view name, std::string_view value) {
   auto const [end, failed] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
   if (failed != std::errc{} || end != number.data() + number.size()) {
     throw unknown_setting("setting '" + std::string{name} + "': '" + std::string{number} +
-                          "' is no device's number");
+                          "' is not a device number");
   }
   device_settings changed = devices.contains(ordinal) ? devices[ordinal] : device_settings{};
   changed.set(name.substr(colon + 1), value);
-  devices[ordinal] = changed;  // last: a bad value above leaves no empty entry
+  devices[ordinal] = changed;  // last, so that a bad value leaves no empty entry
 }
 
 settings settings::parse(std::string_view text) {
-  using settings_words::trimmed;
+  using settings_text::trimmed;
   settings made;
   std::map<std::string, std::string, std::less<>> seen;
   for (bool more = !trimmed(text).empty(); more;) {
@@ -124,15 +128,15 @@ settings settings::parse(std::string_view text) {
     if (more) { text.remove_prefix(comma + 1); }
     std::size_t const equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      throw unknown_setting("'" + std::string{pair} + "' is no setting: key=value is");
+      throw unknown_setting("'" + std::string{pair} + "' is not a setting; write key=value");
     }
     std::string_view const name = trimmed(pair.substr(0, equals));
     std::string_view const value = trimmed(pair.substr(equals + 1));
     made.set(name, value);
     auto const [before, is_new] = seen.try_emplace(std::string{name}, value);
     if (!is_new && before->second != value) {
-      throw unknown_setting("'" + std::string{pair} + "' contradicts '" + before->first + "=" +
-                            before->second + "' before it");
+      throw unknown_setting("'" + std::string{pair} + "' contradicts the earlier '" +
+                            before->first + "=" + before->second + "'");
     }
   }
   return made;
@@ -148,11 +152,12 @@ settings settings::over(settings const& lower) const {
   made.all = all.over(lower.all);
   for (settings const* each : {this, &lower}) {
     for (auto const& [ordinal, unused] : each->devices) {
-      // level by level: what all get here wins over what one device gets below
+      // level by level: a setting for all devices here overrides one for a single device in `lower`
       made.devices[ordinal] = of(ordinal).over(lower.of(ordinal));
     }
   }
   return made;
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

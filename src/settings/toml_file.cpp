@@ -1,18 +1,19 @@
-// Settings from outside of the program: a TOML file, and the environment over it.
+// Settings from outside the program: a TOML file, and the environment, which overrides it.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include <toml++/toml.h>
 
-#include <flotilla/error.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/settings/settings.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
-/// Walks through the tables of a file and gives each value to the setting of its dotted name.
+/// Walks the tables of a file and sets, for each value, the setting of its dotted name.
 class reader {
  public:
   explicit reader(std::string file) : file_{std::move(file)} {}
@@ -35,18 +36,22 @@ class reader {
 
  private:
   [[noreturn]] void refuse(toml::source_region const& where, std::string const& why) const {
-    throw unknown_setting("settings file '" + file_ + "', line " + std::to_string(where.begin.line) +
-                          ": " + why);
+    throw unknown_setting("settings file '" + file_ + "', line " +
+                          std::to_string(where.begin.line) + ": " + why);
   }
 
   void per_device(toml::node const& node) {
-    if (!node.is_table()) { refuse(node.source(), "'devices' is a table of devices: [devices.0]"); }
+    if (!node.is_table()) {
+      refuse(node.source(), "'devices' must be a table of devices, such as [devices.0]");
+    }
     for (auto const& [number, of] : *node.as_table()) {
       std::string const name{number.str()};
-      if (!of.is_table()) { refuse(of.source(), "'devices." + name + "' is a table of settings"); }
+      if (!of.is_table()) {
+        refuse(of.source(), "'devices." + name + "' must be a table of settings");
+      }
       if (name.empty() || name.size() > 9 ||
           name.find_first_not_of("0123456789") != std::string::npos) {
-        refuse(of.source(), "'devices." + name + "': '" + name + "' is no device's number");
+        refuse(of.source(), "'devices." + name + "': '" + name + "' is not a device number");
       }
       device_settings& into = made_.devices[static_cast<unsigned>(std::stoul(name))];
       for (auto const& [key, each] : *of.as_table()) { value(into, std::string{key.str()}, each); }
@@ -55,9 +60,11 @@ class reader {
 
   void value(device_settings& into, std::string const& name, toml::node const& node) {
     if (toml::table const* const inner = node.as_table()) {
-      // Only `limits` has names below it; of any other the first inner name is refused, with its line.
-      if (inner->empty()) { refuse(node.source(), "'" + name + "' is empty"); }
-      for (auto const& [key, each] : *inner) { value(into, name + "." + std::string{key.str()}, each); }
+      // Only `limits` contains names. For any other table `set` rejects the first inner name.
+      if (inner->empty()) { refuse(node.source(), "'" + name + "' is an empty table"); }
+      for (auto const& [key, each] : *inner) {
+        value(into, name + "." + std::string{key.str()}, each);
+      }
       return;
     }
     std::string text;
@@ -68,7 +75,7 @@ class reader {
     } else if (auto const* const truth = node.as_boolean()) {
       text = truth->get() ? "true" : "false";
     } else {
-      refuse(node.source(), "'" + name + "' takes a string, an integer or a boolean");
+      refuse(node.source(), "'" + name + "' must be a string, an integer or a boolean");
     }
     try {
       into.set(name, text);
@@ -83,13 +90,16 @@ class reader {
 
 settings settings::read(std::filesystem::path const& file) {
   std::error_code failed;
-  // A folder opens and reads as nothing: it would pass for an empty file.
-  bool const is_folder = std::filesystem::is_directory(file, failed);
+  // A directory can be opened and reads as an empty file.
+  bool const is_directory = std::filesystem::is_directory(file, failed);
   std::ifstream in{file, std::ios::binary};
   std::ostringstream text;
-  if (is_folder || !in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf()))) {
+  if (is_directory || !in ||
+      (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf()))) {
     throw unknown_setting("settings file '" + file.string() + "' cannot be read" +
-                          (is_folder ? ": it is a folder" : failed ? ": " + failed.message() : ""));
+                          (is_directory ? ": it is a directory"
+                           : failed     ? ": " + failed.message()
+                                        : ""));
   }
   return reader{file.string()}.read(text.str());
 }
@@ -109,4 +119,5 @@ settings settings::from_environment() {
   return made;
 }
 
+}  // namespace v0_1
 }  // namespace flotilla

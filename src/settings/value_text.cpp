@@ -1,4 +1,4 @@
-#include "settings_words.hpp"
+#include "settings/value_text.hpp"
 
 #include <array>
 #include <cctype>
@@ -6,21 +6,22 @@
 #include <optional>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
 namespace {
 
 template <class Value, std::size_t N>
 using words = std::array<std::pair<std::string_view, Value>, N>;
 
-constexpr words<schedule, 5> schedule_names{{{"automatic", schedule::automatic},
-                                             {"spin", schedule::spin},
-                                             {"yield", schedule::yield},
-                                             {"blocking", schedule::blocking},
-                                             // the driver's name for it until CUDA 4.0
-                                             {"blocking_sync", schedule::blocking}}};
+constexpr words<wait_policy, 5> wait_policy_names{{{"automatic", wait_policy::automatic},
+                                                   {"spin", wait_policy::spin},
+                                                   {"yield", wait_policy::yield},
+                                                   {"blocking", wait_policy::blocking},
+                                                   // the driver's name until CUDA 4.0
+                                                   {"blocking_sync", wait_policy::blocking}}};
 constexpr words<cache_preference, 4> cache_names{{{"none", cache_preference::none},
                                                   {"shared", cache_preference::shared},
                                                   {"l1", cache_preference::l1},
@@ -29,9 +30,9 @@ constexpr words<bank_size, 3> bank_names{
     {{"default", bank_size::standard}, {"4", bank_size::four}, {"8", bank_size::eight}}};
 constexpr words<bool, 2> bool_names{{{"true", true}, {"false", false}}};
 
-[[noreturn]] void refuse(std::string_view key, std::string_view value, std::string const& takes) {
+[[noreturn]] void refuse(std::string_view key, std::string_view value, std::string const& allowed) {
   throw unknown_setting("setting '" + std::string{key} + "' cannot be '" + std::string{value} +
-                        "': it takes " + takes);
+                        "'; it must be " + allowed);
 }
 
 template <class Names, class Value>
@@ -64,7 +65,7 @@ std::optional<unsigned> count(std::string_view text) {
 
 }  // namespace
 
-std::string to_string(schedule value) { return name_of(schedule_names, value); }
+std::string to_string(wait_policy value) { return name_of(wait_policy_names, value); }
 std::string to_string(cache_preference value) { return name_of(cache_names, value); }
 std::string to_string(bank_size value) { return name_of(bank_names, value); }
 
@@ -78,10 +79,13 @@ std::string to_string(context_source const& source) {
   return "(" + std::to_string(static_cast<int>(source.kind)) + ")";
 }
 
-namespace settings_words {
+}  // namespace v0_1
+}  // namespace flotilla
 
-void read(std::string_view key, std::string_view value, schedule& into) {
-  look_up(schedule_names, key, value, into);
+namespace flotilla::settings_text {
+
+void read(std::string_view key, std::string_view value, wait_policy& into) {
+  look_up(wait_policy_names, key, value, into);
 }
 void read(std::string_view key, std::string_view value, cache_preference& into) {
   look_up(cache_names, key, value, into);
@@ -95,7 +99,7 @@ void read(std::string_view key, std::string_view value, bool& into) {
 
 void read(std::string_view key, std::string_view value, unsigned& into) {
   std::optional<unsigned> const number = count(value);
-  if (!number) { refuse(key, value, "a count, as 16"); }
+  if (!number) { refuse(key, value, "a count such as 16"); }
   into = *number;
 }
 
@@ -109,7 +113,8 @@ void read(std::string_view key, std::string_view value, std::size_t& into) {
   if (unit == "MiB") { shift = 20; }
   if (unit == "GiB") { shift = 30; }
   if (failed != std::errc{} || shift < 0 || (number << shift) >> shift != number) {
-    refuse(key, value, "a number, of bytes with a unit or without: 65536, 64KiB, 16MiB, 1GiB");
+    refuse(key, value,
+           "a number of bytes, with or without a unit, such as 65536, 64KiB, 16MiB or 1GiB");
   }
   into = number << shift;
 }
@@ -121,13 +126,14 @@ void read(std::string_view key, std::string_view value, context_source& into) {
     into = context_source::primary();
   } else if (value == "adopted") {
     throw unknown_setting("setting '" + std::string{key} +
-                          "' cannot be 'adopted' as text: a handle goes with it, so code must set it");
+                          "' cannot be 'adopted' in text; an adopted context needs a handle, so "
+                          "only code can set it");
   } else if (std::optional<unsigned> const sms =
                  value.starts_with("green:") ? count(value.substr(6)) : std::nullopt;
              sms && *sms > 0) {
     into = context_source::green(*sms);
   } else {
-    refuse(key, value, "owned, primary, or green:N with N multiprocessors");
+    refuse(key, value, "owned, primary, or green:N for N multiprocessors");
   }
 }
 
@@ -148,5 +154,4 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text;
 }
 
-}  // namespace settings_words
-}  // namespace flotilla
+}  // namespace flotilla::settings_text

@@ -1,32 +1,33 @@
 #pragma once
-// Values of settings as text, and back.
+// Converts values of settings to text and back.
 
 #include <string>
 #include <string_view>
 
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
-namespace flotilla::settings_words {
+namespace flotilla::settings_text {
 
-// Each reads `value` for setting `key`. @throws unknown_setting, naming both and saying what would do.
-void read(std::string_view key, std::string_view value, schedule& into);
+// Each reads `value` for setting `key`. @throws unknown_setting  naming both and the allowed
+// values.
+void read(std::string_view key, std::string_view value, wait_policy& into);
 void read(std::string_view key, std::string_view value, cache_preference& into);
 void read(std::string_view key, std::string_view value, bank_size& into);
 void read(std::string_view key, std::string_view value, bool& into);
-void read(std::string_view key, std::string_view value, unsigned& into);       // a count
-void read(std::string_view key, std::string_view value, std::size_t& into);    // a size
+void read(std::string_view key, std::string_view value, unsigned& into);     // a count
+void read(std::string_view key, std::string_view value, std::size_t& into);  // a size
 void read(std::string_view key, std::string_view value, context_source& into);
 
 [[nodiscard]] std::string write(bool value);
 [[nodiscard]] std::string write(unsigned value);
-/// With the largest unit that loses nothing.
+/// With the largest unit that divides the value.
 [[nodiscard]] std::string write(std::size_t value);
 template <class Word>
 [[nodiscard]] std::string write(Word const& value) {
   return to_string(value);
 }
 
-/// Without white space at both ends.
+/// The text without white space at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
-}  // namespace flotilla::settings_words
+}  // namespace flotilla::settings_text

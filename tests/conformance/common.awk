@@ -1,5 +1,5 @@
-# Of a transcript, what two of them can be compared by: the sections that the first file has, line
-# for line, and of others the heading alone. Lines above the first section say when and where.
+# Prints the comparable part of a transcript: of sections that the first file also has, all lines;
+# of others, the heading. Lines before the first section have the date and the machine.
 #
 #   awk -f common.awk <a GPU's transcript> <the transcript>
 FNR == NR {

@@ -1,9 +1,10 @@
-# Compares the committed answers of the CPU driver with those of a GPU, also committed. They differ
-# in what `DIFFERENCES` lists, with reasons, and in nothing else:
+# Compares the committed answers of the CPU driver with the committed answers of a GPU. They must
+# differ exactly as `DIFFERENCES` lists, with reasons:
 #
 #   cmake -D GPU=… -D EXPECTED=… -D DIFFERENCES=… -D WORK=<folder> -P compare_with_gpu.cmake
 #
-# A line of `DIFFERENCES` is one of diff's: `<` the GPU's, `>` the CPU driver's. Others are comments.
+# In `DIFFERENCES`, a line that starts with `<` or `>` is one of diff's: `<` the GPU's, `>` the CPU
+# driver's. Others are comments.
 set(here "${CMAKE_CURRENT_LIST_DIR}")
 set(shell [==[
 set -eu
@@ -19,5 +20,5 @@ execute_process(
   COMMAND sh -c "${shell}" "${here}" "${GPU}" "${EXPECTED}" "${DIFFERENCES}" "${WORK}"
   RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${EXPECTED} and ${GPU} differ in other lines (+) than ${DIFFERENCES} says (-)")
+  message(FATAL_ERROR "${EXPECTED} and ${GPU} differ in other lines (+) than ${DIFFERENCES} lists (-)")
 endif()

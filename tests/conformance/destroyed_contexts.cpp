@@ -1,14 +1,15 @@
-// What becomes of stacks, and of memory, when a context ends.
+// Stacks and memory after the end of a context.
 //
-// An H200's driver reads what it has freed when a thread asks about a destroyed context that it has
-// current, and may die of it: each such question is a section, hence a process, of its own.
+// An H200's driver reads freed memory if a thread asks about a destroyed context that it has
+// current, and may crash. So each such call is a section of its own, which has its own process.
 #include "transcript.hpp"
 
 namespace transcript {
 namespace {
 
-/// A destroyed context, current on this thread. It is ended by another, so that it stays.
-CUcontext corpse() {
+/// A destroyed context that is current on this thread. Another thread destroys it, because
+/// otherwise the driver would pop it.
+CUcontext destroyed_current() {
   CUcontext const doomed = floating();
   push(doomed);
   elsewhere([&] { say("another thread destroys what is current here", cuCtxDestroy(doomed)); });
@@ -19,7 +20,7 @@ CUcontext corpse() {
 
 void destruction() {
   say("destroy none", cuCtxDestroy(nullptr));
-  CUcontext const doomed = corpse();
+  CUcontext const doomed = destroyed_current();
   CUcontext found = nullptr;
   CUresult const status = cuCtxGetCurrent(&found);
   say("current", status, name_of(found, {{"the destroyed", doomed}}));
@@ -29,7 +30,7 @@ void destruction() {
   say("its flags", cuCtxGetFlags(&flags));
 }
 
-void corpse_facts() {
+void destroyed_facts() {
   CUcontext const doomed = floating(0, CU_CTX_SCHED_YIELD | CU_CTX_LMEM_RESIZE_TO_MAX);
   push(doomed);
   elsewhere([&] { say("another thread destroys what is current here", cuCtxDestroy(doomed)); });
@@ -41,60 +42,60 @@ void corpse_facts() {
   say("its flags", status, text(flags));
 }
 
-void corpse_set_flags() {
-  static_cast<void>(corpse());
+void destroyed_set_flags() {
+  static_cast<void>(destroyed_current());
   say("set its flags", cuCtxSetFlags(0));
 }
 
-void corpse_limit() {
-  static_cast<void>(corpse());
+void destroyed_limit() {
+  static_cast<void>(destroyed_current());
   size_t value = 0;
   say("its stack limit", cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
 }
 
-void corpse_set_limit() {
-  static_cast<void>(corpse());
+void destroyed_set_limit() {
+  static_cast<void>(destroyed_current());
   say("set its stack limit", cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
 }
 
-void corpse_cache() {
-  static_cast<void>(corpse());
+void destroyed_cache() {
+  static_cast<void>(destroyed_current());
   CUfunc_cache cache{};
   say("its cache preference", cuCtxGetCacheConfig(&cache));
 }
 
-void corpse_priorities() {
-  static_cast<void>(corpse());
+void destroyed_priorities() {
+  static_cast<void>(destroyed_current());
   int least = 0;
   int greatest = 0;
   say("its priorities", cuCtxGetStreamPriorityRange(&least, &greatest));
 }
 
-void corpse_synchronise() {
-  static_cast<void>(corpse());
+void destroyed_synchronise() {
+  static_cast<void>(destroyed_current());
   say("synchronise it", cuCtxSynchronize());
 }
 
-void corpse_allocate() {
-  static_cast<void>(corpse());
+void destroyed_allocate() {
+  static_cast<void>(destroyed_current());
   CUdeviceptr memory = 0;
   say("allocate in it", cuMemAlloc(&memory, 4));
 }
 
-void corpse_stream() {
-  static_cast<void>(corpse());
+void destroyed_stream() {
+  static_cast<void>(destroyed_current());
   CUstream stream = nullptr;
   say("a stream in it", cuStreamCreate(&stream, 0));
 }
 
-void corpse_event() {
-  static_cast<void>(corpse());
+void destroyed_event() {
+  static_cast<void>(destroyed_current());
   CUevent event = nullptr;
   say("an event in it", cuEventCreate(&event, 0));
 }
 
-void over_a_corpse() {
-  CUcontext const doomed = corpse();
+void over_a_destroyed_context() {
+  CUcontext const doomed = destroyed_current();
   CUcontext next = nullptr;
   CUdeviceptr memory = 0;
   say("create one over it", cuCtxCreate(&next, nullptr, 0, 0));
@@ -106,7 +107,7 @@ void over_a_corpse() {
   say("pop again", cuCtxPopCurrent(&found));
 }
 
-void a_corpse_below() {
+void a_destroyed_context_below() {
   CUcontext const lower = floating();
   CUcontext const upper = floating();
   push(lower);
@@ -128,7 +129,7 @@ void a_corpse_below() {
   say("current", status, who(found));
 }
 
-void a_corpse_twice() {
+void a_destroyed_context_twice() {
   CUcontext const twice = floating();
   push(twice);
   push(twice);

@@ -1,4 +1,4 @@
-// Other devices, host memory that devices see, and parts of a device.
+// Other devices, host memory that devices access, and parts of a device.
 #include <cstring>
 
 #include "transcript.hpp"

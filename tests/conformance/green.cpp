@@ -1,4 +1,4 @@
-// Green contexts: what they are, what is made under them, and what becomes of it.
+// Green contexts: their properties, the objects made in them, and the end of both.
 #include <array>
 
 #include "parts.hpp"
@@ -197,8 +197,7 @@ void green_contexts() {
   say_primary("primary context active after");
 }
 
-/// The section before asks about a handle that a refused call has overwritten; this one about a
-/// stream.
+/// The section before uses a handle that a refused call has overwritten; this one uses a stream.
 void green_streams() {
   CUgreenCtx const green = make_some_green();
   CUcontext converted = nullptr;

@@ -1,4 +1,4 @@
-// What belongs to one context, used in another; and one module loaded into two.
+// Objects of one context, used in another context; and one module loaded into two contexts.
 #include "transcript.hpp"
 
 namespace transcript {

@@ -1,4 +1,4 @@
-// Usage counts and primary contexts: who keeps a context alive.
+// Usage counts and primary contexts: what keeps a context alive.
 #include "transcript.hpp"
 
 namespace transcript {

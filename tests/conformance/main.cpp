@@ -1,8 +1,8 @@
 // Usage: flotilla_conformance IMAGE [SECTION…]
 //
-// IMAGE holds kernels.cu of this folder: conformance_kernels.so for the CPU driver, .fatbin for a
-// GPU's. Every section is a process of its own, forked before it touches the driver: a fault
-// poisons a process, and a driver that dies of a question takes that section's rest with it.
+// IMAGE has the kernels of kernels.cu in this folder: conformance_kernels.so for the CPU driver,
+// .fatbin for a GPU's. Every section is a process of its own, forked before it calls the driver: a
+// fault poisons a process, and if a driver crashes, the rest of the section is lost.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,19 +27,19 @@ struct section {
 constexpr section sections[] = {
     {"stacks", stacks},
     {"destruction", destruction},
-    {"corpse_facts", corpse_facts},
-    {"corpse_set_flags", corpse_set_flags},
-    {"corpse_limit", corpse_limit},
-    {"corpse_set_limit", corpse_set_limit},
-    {"corpse_cache", corpse_cache},
-    {"corpse_priorities", corpse_priorities},
-    {"corpse_synchronise", corpse_synchronise},
-    {"corpse_allocate", corpse_allocate},
-    {"corpse_stream", corpse_stream},
-    {"corpse_event", corpse_event},
-    {"over_a_corpse", over_a_corpse},
-    {"a_corpse_below", a_corpse_below},
-    {"a_corpse_twice", a_corpse_twice},
+    {"destroyed_facts", destroyed_facts},
+    {"destroyed_set_flags", destroyed_set_flags},
+    {"destroyed_limit", destroyed_limit},
+    {"destroyed_set_limit", destroyed_set_limit},
+    {"destroyed_cache", destroyed_cache},
+    {"destroyed_priorities", destroyed_priorities},
+    {"destroyed_synchronise", destroyed_synchronise},
+    {"destroyed_allocate", destroyed_allocate},
+    {"destroyed_stream", destroyed_stream},
+    {"destroyed_event", destroyed_event},
+    {"over_a_destroyed_context", over_a_destroyed_context},
+    {"a_destroyed_context_below", a_destroyed_context_below},
+    {"a_destroyed_context_twice", a_destroyed_context_twice},
     {"memory_of_the_destroyed", memory_of_the_destroyed},
     {"flags_and_limits", flags_and_limits},
     {"limits_in_turn", limits_in_turn},
@@ -78,7 +78,7 @@ constexpr section sections[] = {
   }
   which.run();
   std::fflush(stdout);
-  // Without destructors: what a driver does at exit is not what is asked here.
+  // Without destructors, because the driver's behaviour at exit is not tested here.
   std::_Exit(0);
 }
 

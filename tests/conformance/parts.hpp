@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a device, for the sections that make some.
+// Helpers for the sections that split a device.
 #include <cuda.h>
 
 namespace transcript {
@@ -8,7 +8,7 @@ inline constexpr CUdevResourceType sm = CU_DEV_RESOURCE_TYPE_SM;
 
 /// All multiprocessors of device 0.
 [[nodiscard]] CUdevResource whole_device();
-/// Splits, and says into how many of which size.
+/// Splits a resource, and writes the number and the size of the groups.
 void split(char const* what, CUdevResource const& input, unsigned groups, unsigned flags,
            unsigned least);
 

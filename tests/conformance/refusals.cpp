@@ -1,4 +1,4 @@
-// Nothing where something is needed, no context where one is needed, and what a fault leaves.
+// Null arguments, calls without a context, and calls after a fault.
 #include "transcript.hpp"
 
 namespace transcript {
@@ -92,7 +92,7 @@ void null_arguments() {
   cuCtxDestroy(a);
 }
 
-// An H200's driver died of it.
+// An H200's driver crashed in this call.
 void null_error_name() {
   say("a name of no status, nowhere to put it",
       cuGetErrorName(static_cast<CUresult>(12345), nullptr));

@@ -1,4 +1,5 @@
-// Parts of a device: its multiprocessors, split into groups, and what a context may execute on.
+// Parts of a device: its multiprocessors, split into groups, and the execution affinity of a
+// context.
 #include <array>
 
 #include "parts.hpp"
@@ -110,7 +111,8 @@ void parts_of_parts() {
   split("split what four of 16 leave by 8", rest, 132, 0, 8);
 }
 
-// An H200's driver died of describing no resource; so these, too, have processes of their own.
+// An H200's driver crashed when it described no resource, so these calls have sections of their
+// own, too.
 
 void describe_none() {
   CUdevResource part = first_part();

@@ -1,4 +1,4 @@
-// Flags, limits, cache preferences: what is asked for, and what it becomes.
+// Flags, limits, cache preferences: the requested and the granted values.
 #include "transcript.hpp"
 
 namespace transcript {

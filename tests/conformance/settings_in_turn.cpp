@@ -1,4 +1,4 @@
-// One wish after the other: what a setting becomes where the one before was kept, not restored.
+// One request after another: the result of a setting if the one before was not restored.
 #include "transcript.hpp"
 
 namespace transcript {

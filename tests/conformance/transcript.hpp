@@ -1,6 +1,6 @@
 #pragma once
-// A transcript: one line a scenario, "what was done: STATUS what came of it". The same program runs
-// on a GPU's driver and on the CPU driver, so that their answers can be laid side by side.
+// A transcript: one line per scenario, "what was done: STATUS result". The same program runs on a
+// GPU's driver and on the CPU driver, so that their results can be compared.
 
 #include <cuda.h>
 
@@ -25,7 +25,7 @@ using named = std::initializer_list<std::pair<char const*, CUcontext>>;
 
 /// Which context is current on this thread.
 [[nodiscard]] CUcontext current();
-/// A context that is current nowhere. Ends the process, saying why, when there is none to be had.
+/// A context that is current on no thread. If it cannot be made, ends the process with a message.
 [[nodiscard]] CUcontext floating(CUdevice device = 0, unsigned flags = 0);
 void push(CUcontext which);
 CUcontext pop();
@@ -42,28 +42,28 @@ CUresult launch(CUfunction what, CUstream where, Arguments... arguments) {
                         sizeof...(arguments) ? addresses : nullptr, nullptr);
 }
 
-/// Runs `work` on a thread of its own, to its end.
+/// Runs `work` on a new thread and waits for it.
 template <class Work>
 void elsewhere(Work&& work) {
   std::thread(std::forward<Work>(work)).join();
 }
 
-// Each is one section, and runs in a process of its own.
+// Each function is one section, which runs in its own process.
 void stacks();
 void destruction();
-void corpse_facts();
-void corpse_set_flags();
-void corpse_limit();
-void corpse_set_limit();
-void corpse_cache();
-void corpse_priorities();
-void corpse_synchronise();
-void corpse_allocate();
-void corpse_stream();
-void corpse_event();
-void over_a_corpse();
-void a_corpse_below();
-void a_corpse_twice();
+void destroyed_facts();
+void destroyed_set_flags();
+void destroyed_limit();
+void destroyed_set_limit();
+void destroyed_cache();
+void destroyed_priorities();
+void destroyed_synchronise();
+void destroyed_allocate();
+void destroyed_stream();
+void destroyed_event();
+void over_a_destroyed_context();
+void a_destroyed_context_below();
+void a_destroyed_context_twice();
 void memory_of_the_destroyed();
 void flags_and_limits();
 void limits_in_turn();

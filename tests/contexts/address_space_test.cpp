@@ -1,4 +1,4 @@
-// Addresses: unique in the process under unified addressing, and what a context may reach.
+// Addresses are unique in the process under unified addressing; which memory a context can access.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TEST_F(AddressSpace, BlocksOfDifferentContextsNeverOverlap) {
   }
 }
 
-// C1.5 C4.24 C4.34 differ today: contexts of one device share an address space, and reach each
+// C1.5 C4.24 C4.34 differ today: contexts of one device share an address space and can access each
 // other's memory
 TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   CUcontext const a = create();
@@ -65,8 +65,8 @@ TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   pop();
 }
 
-// C4.50 differs today: a floating context's memory can be reached by who knows its address, and by
-// nobody's mistake in an index of another block, since blocks never overlap
+// C4.50 differs today: any code that knows the address can access a floating context's memory. An
+// index error in another block cannot reach it, because blocks never overlap
 TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
   CUcontext const mine = create();
   CUdeviceptr const secret = filled(42);
@@ -82,7 +82,7 @@ TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
   EXPECT_EQ(owner_of(theirs), stranger);
 }
 
-// C4.35: a device's addresses are its own kind; the host goes through copies
+// C4.35: device addresses are separate; the host accesses the memory by copies
 TEST_F(AddressSpace, DeviceAndHostMemoryAreToldApart) {
   create();
   CUdeviceptr const on_device = filled(3);
@@ -99,7 +99,7 @@ TEST_F(AddressSpace, DeviceAndHostMemoryAreToldApart) {
   pop();
 }
 
-// C4.37: there is one address space for the process
+// C4.37: the process has one address space
 TEST_F(AddressSpace, AddressingIsUnified) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -119,8 +119,8 @@ TEST_F(AddressSpace, MappedMemoryIsSharedWithTheHost) {
   pop();
 }
 
-// C4.36 C4.38 differ today: addresses of two devices never coincide, and peers reach each other
-// once allowed to
+// C4.36 C4.38 differ today: addresses of two devices never coincide, and peers can access each
+// other when enabled
 TEST_F(AddressSpace, PeersReachEachOthersMemory) {
   FLOTILLA_NEED_DEVICES(2);
   CUcontext const far = create(0, 1);

@@ -1,4 +1,5 @@
-// What a context keeps ready, so that work does not fail for want of memory, and what it does not.
+// Resources that a context allocates in advance, so that work does not fail for lack of memory, and
+// those that it does not.
 #include "contexts_test.hpp"
 
 #include <vector>
@@ -8,7 +9,7 @@ namespace {
 
 class Preallocation : public contexts_test {
  protected:
-  /// Takes the current context's device memory to the last block of 1 MiB.
+  /// Allocates all device memory of the current context, in blocks of at least 1 MiB.
   static void take_all() {
     for (std::size_t piece : {std::size_t{1} << 30, std::size_t{64} << 20, std::size_t{1} << 20}) {
       CUdeviceptr taken = 0;
@@ -19,7 +20,7 @@ class Preallocation : public contexts_test {
   }
 };
 
-// C4.11 C4.27 C4.28: pageable copies go through buffers that were there before memory ran out
+// C4.11 C4.27 C4.28: pageable copies use buffers that were allocated before memory ran out
 TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
   create();
   constexpr std::size_t words = 1u << 20;
@@ -33,7 +34,7 @@ TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
   pop();
 }
 
-// C4.27: and so do launches of what is loaded
+// C4.27: loaded kernels can be launched as well
 TEST_F(Preallocation, LoadedKernelsRunWithTheMemoryFull) {
   create();
   CUfunction const put = function(load(), "put");
@@ -47,7 +48,7 @@ TEST_F(Preallocation, LoadedKernelsRunWithTheMemoryFull) {
   pop();
 }
 
-// C4.29: with no memory left for what a context needs, none is made
+// C4.29: without enough memory for its resources no context is made
 TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a context of a CPU device takes no device memory";
@@ -61,8 +62,8 @@ TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
   pop();
 }
 
-// C4.30 C4.31: local memory is not kept ready to the utmost: a launch that needs more than is left
-// fails, and that alone
+// C4.30 C4.31: local memory is not allocated for the largest kernel in advance: a launch that needs
+// more than is left fails, and nothing else
 TEST_F(Preallocation, ALaunchWithoutRoomForItsLocalMemoryFails) {
   if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: local memory of a CPU device is the host's"; }
   create();

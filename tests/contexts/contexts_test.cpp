@@ -5,7 +5,7 @@
 
 #include <test_contexts_kernels.hpp>
 
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/control.hpp"
 #include "driver/library.hpp"
 
 namespace flotilla::test {

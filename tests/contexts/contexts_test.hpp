@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the statement table (docs/contexts.md): contexts made and moved by the driver's
-// own entry points, on CPU devices or GPUs alike, and nothing left behind.
+// The fixture of the statement table (docs/contexts.md). It makes and moves contexts with the
+// driver's own entry points, on CPU devices or GPUs, and leaks nothing.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 #include "support/driver_in_use.hpp"
 #include "support/guest_test.hpp"
 
-// Statuses by name: "CUDA_ERROR_INVALID_CONTEXT" says more than 201.
+// Prints a status by name: "CUDA_ERROR_INVALID_CONTEXT" is clearer than 201.
 #define EXPECT_STATUS(status, call) \
   EXPECT_STREQ(flotilla::test::name_of(status), flotilla::test::name_of(call))
 #define EXPECT_OK(call) EXPECT_STATUS(CUDA_SUCCESS, call)
@@ -33,16 +33,16 @@ namespace flotilla::test {
 class contexts_test : public guest_test {
  protected:
   void SetUp() override;
-  /// Pops what the test left and destroys every context it made: a failed test must not fail the
-  /// next.
+  /// Pops contexts that the test left and destroys those that it made, so that a failed test does
+  /// not make the next one fail.
   void TearDown() override;
 
   static driver::table const& cu() { return driver_in_use(); }
 
-  /// A context on top of this thread's stack. Destroyed at the end of the test unless `destroy` did
-  /// it.
+  /// Makes a context on top of this thread's stack. It is destroyed at the end of the test, or
+  /// earlier by `destroy`.
   CUcontext create(unsigned flags = 0, int device = 0);
-  /// A context current on no thread.
+  /// Makes a context that is current on no thread.
   CUcontext floating(unsigned flags = 0, int device = 0);
   void destroy(CUcontext made);
 
@@ -80,7 +80,7 @@ class pushed {
   pushed& operator=(pushed const&) = delete;
 };
 
-/// A kernel that runs until it is let go, on a stream of the current context.
+/// A kernel that runs until it is released, on a stream of the current context.
 class held_stream {
  public:
   held_stream(CUfunction hold_until, CUstream where, std::uint32_t* two_words);

@@ -1,4 +1,4 @@
-// What limits mean to code on the device: malloc, printf, recursion.
+// The effect of limits on device code: malloc, printf, recursion.
 #include "contexts_test.hpp"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ class DeviceCodeLimits : public contexts_test {
   }
 };
 
-// C2.68 C4.58: the heap is as large as it was set, for each context
+// C2.68 C4.58: the heap of each context has the size that was set
 TEST_F(DeviceCodeLimits, TheHeapIsAsLargeAsItWasSet) {
   for (std::size_t const heap : {8u << 20, 64u << 20}) {
     CUcontext const made = create();
@@ -37,7 +37,8 @@ TEST_F(DeviceCodeLimits, TheHeapIsAsLargeAsItWasSet) {
   }
 }
 
-// C2.69: once a kernel that uses it was launched, the heap is settled; other limits are not
+// C2.69: the heap size is fixed after the launch of a kernel that uses the heap; other limits are
+// not
 TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   CUcontext const made = create();
   CUfunction const try_heap = function(load(), "try_heap");
@@ -51,7 +52,7 @@ TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   destroy(made);
 }
 
-/// Whole lines of `tag` that `lines` printing threads bring to this process's standard output.
+/// Counts the complete lines of `tag` that `lines` printing threads write to the standard output.
 unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   char path[] = "/tmp/flotilla-printf-XXXXXX";
   int const file = mkstemp(path);
@@ -75,8 +76,8 @@ unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   return found;
 }
 
-// C4.58: what is printed fits the buffer, or some of it is lost; it appears when the context is
-// waited for
+// C4.58: output that does not fit the buffer is lost; output appears when the context is
+// synchronized
 TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
   constexpr unsigned lines = 30'000;  // more than 2 MiB as text, and as a device keeps it
   for (std::size_t const buffer : {std::size_t{512} << 10, std::size_t{32} << 20}) {
@@ -95,7 +96,7 @@ TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
 
 constexpr unsigned depth = 40;  // calls of a little more than 1 KiB each
 
-// C2.66: recursion that the stack has room for
+// C2.66: recursion that fits the stack
 TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   CUcontext const made = create();
   EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_STACK_SIZE, 128u << 10));
@@ -107,7 +108,7 @@ TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   destroy(made);
 }
 
-// C2.66: and what happens where it has not: the fault that a process does not survive
+// C2.66: recursion that does not fit the stack: a fault that poisons the process
 TEST_F(DeviceCodeLimits, RecursionBeyondTheStackFaults) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device's threads have a stack of another size";

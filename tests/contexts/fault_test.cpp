@@ -1,5 +1,5 @@
-// Errors of earlier, asynchronous work come out of later calls. A fault is the process's: each test
-// has its own.
+// Later calls return the errors of earlier asynchronous work. A fault affects the whole process, so
+// each test has its own process.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 
 class ContextFaults : public contexts_test {
  protected:
-  /// In a child: a context with a kernel that faulted, and what `cuCtxSynchronize` said of it.
+  /// In a child process: a context with a kernel that faulted, and the result of
+  /// `cuCtxSynchronize`.
   static CUresult faulted(CUcontext& made) {
     CUdevice device{};
     EXPECT_OK(cu().device_get(&device, 0));
@@ -21,7 +22,7 @@ class ContextFaults : public contexts_test {
   }
 };
 
-// C2.90: waiting says that a task before it failed
+// C2.90: waiting returns that earlier work failed
 TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext made = nullptr;
@@ -31,7 +32,7 @@ TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
   });
 }
 
-// C2.19: so do calls that have nothing to do with it; those that handle a thread's stack go on
+// C2.19: unrelated calls return it, too; calls that manage a thread's stack still work
 TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext made = nullptr;
@@ -55,7 +56,7 @@ TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   });
 }
 
-// differs today: a fault is not the context's, as "container" would have it, but the process's
+// differs today: a fault is not limited to its context but affects the process
 TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUdevice device{};
@@ -72,7 +73,7 @@ TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   });
 }
 
-// C1.1: launches that were refused are no faults: the context stays good
+// C1.1: a refused launch is no fault: the context stays usable
 TEST_F(ContextFaults, ARefusedLaunchLeavesTheContextGood) {
   create();
   CUmodule const module = load();

@@ -1,4 +1,6 @@
-// Creation flags: which are accepted, and that they are what is read back.
+// Creation flags: which are accepted, and that they are read back.
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "contexts_test.hpp"
 
 #include "support/thrown.hpp"
@@ -26,7 +28,7 @@ TEST_F(ContextFlags, AreReadBackAsGiven) {
   }
 }
 
-// C2.4: two ways to wait contradict each other
+// C2.4: two flags for waiting contradict each other
 TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -37,7 +39,7 @@ TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   }
 }
 
-// error guess: a bit that means nothing
+// error guess: a bit without meaning
 TEST_F(ContextFlags, UnknownOnesAreRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -46,14 +48,14 @@ TEST_F(ContextFlags, UnknownOnesAreRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_DEVICE, cu().ctx_create(&made, 0, 99));
 }
 
-// C2.9: the elder name is the younger one's value
+// C2.9: the old name has the value of the new one
 TEST_F(ContextFlags, TheElderBlockingFlagIsTheYoungerOne) {
   CUcontext const made = create(CU_CTX_BLOCKING_SYNC);
   EXPECT_EQ(flags_of_current(), unsigned{CU_CTX_SCHED_BLOCKING_SYNC});
   destroy(made);
 }
 
-// C2.10: nothing asked for is automatic
+// C2.10: no flag means automatic
 TEST_F(ContextFlags, ZeroIsAutomatic) {
   static_assert(CU_CTX_SCHED_AUTO == 0);
   CUcontext const made = create(0);
@@ -61,7 +63,7 @@ TEST_F(ContextFlags, ZeroIsAutomatic) {
   destroy(made);
 }
 
-// C2.13 C2.14: pinned memory is mapped with the flag, and today without it as well
+// C2.13 C2.14: pinned memory is mapped with the flag and, on current drivers, without it
 TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   for (unsigned const flags : {unsigned{CU_CTX_MAP_HOST}, 0u}) {
     CUcontext const made = create(flags);
@@ -75,8 +77,8 @@ TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   }
 }
 
-// C2.15: with the flag, kernels of much and of little local memory in turn are right; memory is not
-// given back
+// C2.15: with the flag, kernels with much and little local memory run correctly in turn; the memory
+// is not released
 TEST_F(ContextFlags, LocalMemoryCanBeKept) {
   create(CU_CTX_LMEM_RESIZE_TO_MAX);
   CUmodule const module = load();
@@ -94,26 +96,26 @@ TEST_F(ContextFlags, LocalMemoryCanBeKept) {
     EXPECT_OK(cu().ctx_synchronize());
     EXPECT_EQ(*word, 1u);  // frame[0] is 0 ^ 1
     EXPECT_OK(cu().mem_get_info(&left, &total));
-    // What others do on the machine may move it a little.
+    // Other processes of the machine may change it a little.
     EXPECT_LE(left, after_first + (64u << 20));
   }
   pop();
 }
 
-// C2.17: which mode a device is in can be asked
+// C2.17: the compute mode of a device can be queried
 TEST_F(ContextFlags, TheComputeModeCanBeAsked) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
   int mode = -1;
   EXPECT_OK(cu().device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device));
-  // Prohibited it cannot be: this test has contexts on it.
+  // It cannot be prohibited, because this test has contexts on the device.
   EXPECT_TRUE(mode == CU_COMPUTEMODE_DEFAULT || mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) << mode;
 }
 
 // C2.16, of flotilla: a refused creation names call, device and status, and leaves nothing
 TEST_F(ContextFlags, ARefusedCreationIsNamed) {
   FLOTILLA_NEED_CPU_DRIVER();
-  inject("fail=cuCtxCreate@1:CUDA_ERROR_UNKNOWN");
+  testing::fail_call("cuCtxCreate", 1, driver_status::unknown);
   EXPECT_THAT(
       thrown<driver_error>([] { runtime const rt{{.devices = "cpu:1"}}; }),
       AllOf(HasSubstr("cuCtxCreate"), HasSubstr("device 0"), HasSubstr("CUDA_ERROR_UNKNOWN")));

@@ -1,4 +1,5 @@
-// Floating contexts: current on no thread, pushed by whichever has work. What flotilla is built on.
+// Floating contexts: current on no thread, and pushed by the thread that has work. flotilla is
+// built on them.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ TEST_F(FloatingContexts, APoppedContextIsPushedByAnotherThread) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C3.9 C3.10 C4.48: what was made and written on one thread is there on the next
+// C3.9 C3.10 C4.48: resources and values made on one thread are available on the next
 TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   CUcontext const made = create();
   CUmodule const module = load();
@@ -50,7 +51,7 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
       EXPECT_OK(cu().ctx_synchronize());
     });
   }
-  // Another context's copy of the same variable was never touched.
+  // The copy of the variable in the other context was not changed.
   pushed const here{other};
   CUdeviceptr const word = allocate(4);
   int seen = 0;
@@ -59,15 +60,15 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   EXPECT_EQ(seen, 7);
 }
 
-// C3.9 of flotilla: a program's variables are each device's own, whichever worker runs its tasks
+// C3.9 of flotilla: each device has its own variables of a program, whichever worker runs its tasks
 TEST_F(FloatingContexts, AProgramsVariablesTravelWithItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
   program const loaded = rt.load(test_image());
   auto const tally_up = loaded.kernel<std::uint32_t*>("tally_up");
-  device_buffer<std::uint32_t> const out{rt, device_ordinal{0}, 1};
+  device_buffer<std::uint32_t> out{rt, device_ordinal{0}, 1};
   constexpr std::uint32_t tasks = 50, factor = 3;
   for (std::uint32_t i = 0; i < tasks; ++i) {
-    std::jthread{[&] { rt.submit(tally_up.on({1}, {1})(out)).wait(); }}.join();
+    std::jthread{[&] { rt.submit(tally_up.with_shape({1}, {1})(out)).wait(); }}.join();
   }
   std::uint32_t seen = 0;
   rt.submit(out.copy_to(std::span{&seen, 1})).wait();
@@ -79,10 +80,10 @@ TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
   constexpr int threads = 8;
   CUcontext const made = floating();
   std::barrier all{threads};
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> running;
   std::atomic<int> right{0};
   for (int i = 0; i < threads; ++i) {
-    crew.emplace_back([&, i] {
+    running.emplace_back([&, i] {
       pushed const here{made};
       all.arrive_and_wait();
       EXPECT_EQ(current(), made);
@@ -94,7 +95,7 @@ TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
       all.arrive_and_wait();
     });
   }
-  crew.clear();
+  running.clear();
   EXPECT_EQ(right, threads);
 }
 
@@ -153,12 +154,12 @@ TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
   if (devices == 2) { EXPECT_NE(seen[0], seen[1]); }
 }
 
-// C4.47 as far as it is Linux: popping does not wait for what the context still has to do
+// C4.47 on Linux: popping does not wait for pending work of the context
 TEST_F(FloatingContexts, PoppingDoesNotWaitForPendingWork) {
   CUcontext const made = create();
   std::uint32_t* const words = pinned(2);
   held_stream held{function(load(), "hold_until"), stream(), words};
-  EXPECT_EQ(pop(), made) << "it would wait for ever";
+  EXPECT_EQ(pop(), made) << "it would wait forever";
   EXPECT_EQ(current(), nullptr);
   held.release();
   pushed const here{made};

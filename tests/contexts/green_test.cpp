@@ -1,4 +1,4 @@
-// Green contexts: some multiprocessors of a device as a device of its own.
+// Green contexts: a part of a device's multiprocessors as a device.
 #include "contexts_test.hpp"
 
 #include <numeric>
@@ -38,11 +38,11 @@ class GreenContexts : public contexts_test {
     auto const kernel =
         loaded.kernel<std::uint32_t*, unsigned, unsigned long long>("where_blocks_ran");
     std::vector<std::uint32_t> seen(most, 0);
-    device_buffer<std::uint32_t> const there{rt, where, seen};
-    ticket const ran = rt.submit(kernel.on({blocks}, {32})(there, most, 2000ull));
+    device_buffer<std::uint32_t> there{rt, where, seen};
+    ticket const ran = rt.submit(kernel.with_shape({blocks}, {32})(there, most, 2000ull));
     ticket const back = rt.submit(there.copy_to(seen), {.after = {ran}});
-    if (!back.wait_for(patience)) {
-      ADD_FAILURE() << "nothing served device " << where.value;
+    if (!back.wait_for(test_timeout)) {
+      ADD_FAILURE() << "no block ran on device " << where.value;
       return {};
     }
     EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0u), blocks) << "blocks were lost";
@@ -54,7 +54,7 @@ class GreenContexts : public contexts_test {
   }
 };
 
-// S4.1: a task's blocks run on the part's multiprocessors and on no other, counted by the kernel
+// S4.1: a task's blocks run on the part's multiprocessors only, as the kernel counts
 TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   runtime rt{{.devices = green(1), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);
@@ -62,7 +62,7 @@ TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   EXPECT_EQ(used_by(rt, loaded, device_ordinal{0}).size(), part);
 }
 
-// S4.1: what one part has no other has
+// S4.1: parts share no multiprocessor
 TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   runtime rt{{.devices = green(2), .workers = 1}};
   ASSERT_EQ(rt.devices().size(), 2u);
@@ -76,7 +76,7 @@ TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   }
 }
 
-// S4.2: while one part is busy for as long as it likes, the rest serves another device
+// S4.2: while one part is busy, another device uses the rest
 TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device runs one kernel at a time, whatever its parts";
@@ -85,25 +85,24 @@ TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   program const loaded = rt.load(test_contexts_kernels);
   test_program const held_program{rt};
   constexpr device_ordinal first{0}, second{1};
-  (void)used_by(rt, loaded, first);  // whatever is made late is made
+  (void)used_by(rt, loaded, first);  // so that nothing is made lazily later
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(held_program), {.device = second});
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_EQ(used_by(rt, loaded, first).size(), part);
-  EXPECT_FALSE(held.ready()) << "nothing served the second device meanwhile";
+  EXPECT_FALSE(held.ready()) << "the second device did not run meanwhile";
   word.release();
   held.wait();
 }
 
-// S4.4: contexts of their own, but memory by its address is everybody's
+// S4.4: they are separate contexts, but any of them can access memory by its address
 TEST_F(GreenContexts, PartsReachEachOthersMemory) {
   runtime rt{{.devices = green(2), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);
   constexpr device_ordinal first{0}, second{1};
   auto const put = loaded.kernel<int*, int>("put");
-  device_buffer<int> const word{rt, first, 1};
-  ticket const written =
-      rt.submit(put.on({1}, {1})(reinterpret_cast<int*>(word.address()), 5), {.device = second});
+  device_buffer<int> word{rt, first, 1};
+  ticket const written = rt.submit(put.with_shape({1}, {1})(word.data(), 5), {.device = second});
   int seen = 0;
   rt.submit(word.copy_to(std::span{&seen, 1}), {.after = {written}}).wait();
   EXPECT_EQ(seen, 5);
@@ -116,7 +115,7 @@ TEST_F(GreenContexts, PartsReachEachOthersMemory) {
   EXPECT_NE(contexts[0], contexts[1]);
 }
 
-// S4.5: one thread at a time has a green context current
+// S4.5: a green context is current on one thread at a time
 TEST_F(GreenContexts, AreOneThreadsAtATime) {
   context_driver const driver = on_gpus() ? context_driver::gpus() : context_driver::cpus(1);
   device_settings asked;

@@ -1,4 +1,4 @@
-// What the tests of the statement table launch, on CPU devices and GPUs alike.
+// The kernels of the tests of the statement table, for CPU devices and GPUs.
 
 extern "C" __global__ void nothing() {}
 
@@ -15,7 +15,7 @@ extern "C" __global__ void put_travelling(int value) { travelling = value; }
 extern "C" __global__ void take_travelling(int* to) { *to = travelling; }
 extern "C" __global__ void take_fixed(int* to) { *to = fixed; }
 
-// words[0]: set when it runs. words[1]: it ends when the host has set that.
+// Sets words[0] when it runs, and ends when the host has set words[1].
 extern "C" __global__ void hold_until(unsigned* words) {
 #ifdef __CUDACC__
   *(unsigned volatile*)words = 1;
@@ -27,22 +27,22 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
-// Whether the device's heap has so many bytes in one piece.
+// Tests whether the device's heap can allocate this many bytes in one block.
 extern "C" __global__ void try_heap(unsigned long long bytes, int* got) {
   void* const block = malloc(bytes);
   *got = block != nullptr;
   if (block != nullptr) { free(block); }
 }
 
-// One line for each thread of the grid, wide enough that lines fill a buffer. `tag` tells devices
-// apart.
+// Prints one line per thread of the grid, long enough to fill a buffer. `tag` identifies the
+// device.
 extern "C" __global__ void print_lines(unsigned tag, unsigned lines) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x) {
     printf("line of %u: %08u ................................................\n", tag, i);
   }
 }
 
-// Sums 1..blockDim.x through dynamic shared memory, whose size the launch says.
+// Sums 1..blockDim.x in dynamic shared memory, whose size the launch specifies.
 extern "C" __global__ void sum_shared(unsigned words, unsigned* out) {
   FLOTILLA_DYNAMIC_SHARED(unsigned, all);
   for (unsigned i = threadIdx.x; i < words; i += blockDim.x) { all[i] = i + 1; }
@@ -54,8 +54,8 @@ extern "C" __global__ void sum_shared(unsigned words, unsigned* out) {
   }
 }
 
-// Uses a frame of 1 KiB a call; `depth` calls deep. Not a tail call, and nothing of it can be left
-// out.
+// Recurses `depth` calls deep with a frame of 1 KiB per call. It is no tail call, and the compiler
+// cannot remove any of it.
 #ifdef __CUDACC__
 #define FLOTILLA_TEST_NOINLINE __noinline__
 #else
@@ -72,7 +72,7 @@ extern "C" __global__ void recurse(unsigned depth, unsigned* out) {
   *out = deep(depth, &seed);
 }
 
-// A frame of 16 KiB in local memory, indexed so that it cannot lie in registers.
+// A frame of 16 KiB in local memory, indexed so that it cannot be in registers.
 extern "C" __global__ void large_frame(unsigned steps, unsigned* out) {
   unsigned frame[4096];
   for (unsigned i = 0; i < 4096; ++i) { frame[i] = i ^ steps; }
@@ -81,7 +81,8 @@ extern "C" __global__ void large_frame(unsigned steps, unsigned* out) {
   if (blockIdx.x == 0 && threadIdx.x == 0) { *out = at; }
 }
 
-// seen[m]: how many blocks ran on multiprocessor m. Blocks stay for a time, so that they spread.
+// Counts in seen[m] the blocks that ran on multiprocessor m. Blocks run for a while, so that they
+// spread.
 extern "C" __global__ void where_blocks_ran(unsigned* seen, unsigned count,
                                             unsigned long long nanoseconds) {
   unsigned const which = flotilla_multiprocessor();
@@ -90,8 +91,8 @@ extern "C" __global__ void where_blocks_ran(unsigned* seen, unsigned count,
   while (flotilla_globaltimer() - begin < nanoseconds) {}
 }
 
-// Takes so long, and on a CPU device next to none of its processor: what a process takes meanwhile is
-// its host threads'.
+// Runs for this long and, on a CPU device, uses almost no processor time, so that the processor
+// time of the process is that of its host threads.
 extern "C" __global__ void doze(unsigned long long nanoseconds) {
   unsigned long long const begin = flotilla_globaltimer();
   while (flotilla_globaltimer() - begin < nanoseconds) { __nanosleep(1000000); }

@@ -1,5 +1,4 @@
-// Libraries with contexts of their own, unknown to their callers: whatever a caller's stack holds,
-// it is as it was.
+// Libraries with contexts that their callers do not know leave any caller's stack unchanged.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -14,16 +13,16 @@
 namespace flotilla::test {
 namespace {
 
-/// A library as text 4 describes it: made once, its context floats until somebody calls.
+/// A library as text 4 describes it: its context is made once and floats between calls.
 class plugin {
  public:
   plugin() : rt_{{.devices = device_spec(1), .workers = 1}}, kernels_{rt_} {}
 
   /// (factor * value + 1), computed in the library's context. @throws what `rude` asks for
   std::uint32_t step(std::uint32_t value, std::uint32_t factor, bool rude = false) {
-    device_buffer<std::uint32_t> const memory{rt_, device_ordinal{0},
-                                              std::span<std::uint32_t const>{&value, 1}};
-    ticket const done = rt_.submit(kernels_.step.on({1}, {1})(memory, factor, 1u));
+    device_buffer<std::uint32_t> memory{rt_, device_ordinal{0},
+                                        std::span<std::uint32_t const>{&value, 1}};
+    ticket const done = rt_.submit(kernels_.step.with_shape({1}, {1})(memory, factor, 1u));
     rt_.submit(
            [&](task_context& context) {
              if (current_context() != context.context()) {
@@ -65,7 +64,7 @@ TEST_F(LibraryPattern, ACallerWithAContextKeepsIt) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C4.42: also when the library's task throws
+// C4.42: also if the library's task throws
 TEST_F(LibraryPattern, ACallerKeepsItsContextWhenTheLibraryThrows) {
   plugin library;
   CUcontext const below = create(), mine = create();
@@ -77,25 +76,25 @@ TEST_F(LibraryPattern, ACallerKeepsItsContextWhenTheLibraryThrows) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C4.43: whichever thread calls, with a context of its own or without
+// C4.43: any thread may call, with or without a context of its own
 TEST_F(LibraryPattern, AnyThreadMayCall) {
   plugin library;
   CUcontext const theirs = floating();
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> running;
   std::atomic<int> right{0};
   for (std::uint32_t i = 0; i < 8; ++i) {
-    crew.emplace_back([&, i] {
+    running.emplace_back([&, i] {
       if (i % 2 == 0) { push(theirs); }
       right += library.step(i, 3) == 3 * i + 1 ? 1 : 0;
       EXPECT_EQ(current(), i % 2 == 0 ? theirs : nullptr);
       if (i % 2 == 0) { pop(); }
     });
   }
-  crew.clear();
+  running.clear();
   EXPECT_EQ(right, 8);
 }
 
-// C4.51: a library uses what it allocated; the caller's handles stay the caller's
+// C4.51: a library uses its own allocations; the caller's handles are refused in its context
 TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   plugin library;
   create();
@@ -107,8 +106,8 @@ TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   pop();
 }
 
-// The issue's own: a hundred threads, each with a random stack, submit and wait at once: every
-// stack is as it was
+// requirement: a hundred threads, each with a random stack, submit and wait at once: every stack is
+// unchanged
 TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
   constexpr int threads = 100, contexts = 4, rounds = 20;
   std::vector<CUcontext> pool;
@@ -118,10 +117,10 @@ TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
   runtime rt{{.devices = device_spec(std::min(2, devices_there())), .workers = 2}};
   test_program const kernels{rt};
   std::barrier all{threads};
-  std::vector<std::jthread> crew;
+  std::vector<std::jthread> running;
   std::atomic<int> as_it_was{0}, done{0};
   for (unsigned thread = 0; thread < threads; ++thread) {
-    crew.emplace_back([&, thread] {
+    running.emplace_back([&, thread] {
       std::mt19937 random{20261121u + thread};
       std::vector<CUcontext> stack(random() % 6);
       for (CUcontext& each : stack) {
@@ -130,7 +129,7 @@ TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
       }
       all.arrive_and_wait();
       for (int round = 0; round < rounds; ++round) {
-        ticket const launched = rt.submit(kernels.nothing.on({1}, {1})());
+        ticket const launched = rt.submit(kernels.nothing.with_shape({1}, {1})());
         ticket const called = rt.submit([&](task_context& context) {
           if (random() % 4 == 0) { throw std::runtime_error{"now and then"}; }
           if (current() != context.context()) {
@@ -151,7 +150,7 @@ TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
       as_it_was += same && current() == nullptr ? 1 : 0;
     });
   }
-  crew.clear();
+  running.clear();
   EXPECT_EQ(as_it_was, threads);
   EXPECT_EQ(done, threads * rounds);
 }

@@ -1,4 +1,4 @@
-// What a context owns, and what becomes of it, of its threads and of its siblings when it ends.
+// What a context owns, and what its end means for its resources, its threads and other contexts.
 #include "contexts_test.hpp"
 
 #include <atomic>
@@ -37,7 +37,7 @@ TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   pop();
   EXPECT_LE(free_bytes() + block, before);
   destroy(owner);
-  // The context's own memory comes back as well: that is why this is no equality.
+  // The memory of the context itself is freed too, so this is not an equality.
   EXPECT_GE(free_bytes(), before);
   CUcontext found = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
@@ -46,7 +46,7 @@ TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   pop();
 }
 
-// C4.3: host memory too
+// C4.3: host memory, too
 TEST_F(ContextLifetime, PinnedMemoryEndsWithItsContext) {
   CUcontext const witness = create();
   CUcontext const owner = create();
@@ -62,7 +62,8 @@ TEST_F(ContextLifetime, PinnedMemoryEndsWithItsContext) {
   pop();
 }
 
-// C4.10: what the driver keeps for itself comes back too; a leak of 1 MiB a context would show
+// C4.10: the driver's own resources are freed too; the test would detect a leak of 1 MiB per
+// context
 TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
   CUcontext const witness = create();
   destroy(floating());
@@ -74,7 +75,7 @@ TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
   pop();
 }
 
-// C1.3 C4.23 C4.25: modules, functions and streams are of one context and refused in another
+// C1.3 C4.23 C4.25: modules, functions and streams belong to one context and are refused in another
 TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
   CUcontext const a = create();
   CUfunction const of_a = function(load(), "nothing");
@@ -92,7 +93,7 @@ TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
   EXPECT_NE(a, b);
 }
 
-// C4.26: events too; waiting for another context's event is the exception, and made for it
+// C4.26: events, too, except that a stream may wait for an event of another context
 TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
   CUcontext const a = create();
   CUevent of_a = nullptr;
@@ -102,14 +103,15 @@ TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
   CUcontext const b = create();
   CUstream const lane_b = stream();
   EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu().event_record(of_a, lane_b));
-  EXPECT_OK(cu().event_record(of_a, lane_a)) << "with its own stream whatever is current";
+  EXPECT_OK(cu().event_record(of_a, lane_a))
+      << "with its own stream, regardless of the current context";
   EXPECT_OK(cu().stream_wait_event(lane_b, of_a, 0));
   EXPECT_OK(cu().stream_synchronize(lane_b));
   pop();
   EXPECT_NE(a, b);
 }
 
-// C2.22: destroyed where it is current, it is popped here
+// C2.22: destroying the current context pops it on the calling thread
 TEST_F(ContextLifetime, DestroyingTheCurrentContextPopsIt) {
   CUcontext const made = create();
   destroy(made);
@@ -117,15 +119,16 @@ TEST_F(ContextLifetime, DestroyingTheCurrentContextPopsIt) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_pop_current(nullptr));
 }
 
-// C2.20 C2.23: other threads keep a corpse that answers so, and can pop it
+// C2.20 C2.23: on other threads the destroyed context stays current, calls return that it is
+// destroyed, and it can be popped
 TEST_F(ContextLifetime, OtherThreadsKeepADestroyedContextThatAnswersSo) {
   CUcontext const doomed = floating();
-  gate gone;
+  latch gone;
   std::atomic<int> ready{0};
   auto const holder = [&] {
     ASSERT_OK(cu().ctx_push_current(doomed));
     ++ready;
-    gone.pass();
+    gone.wait();
     EXPECT_EQ(current(), doomed);
     CUdeviceptr memory = 0;
     EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().mem_alloc(&memory, 4));
@@ -141,7 +144,7 @@ TEST_F(ContextLifetime, OtherThreadsKeepADestroyedContextThatAnswersSo) {
   second.join();
 }
 
-// C2.21: flotilla sees to it that nobody uses a context that is being destroyed: its end waits for
+// C2.21: flotilla ensures that no thread uses a context that is being destroyed: its end waits for
 // every task
 TEST_F(ContextLifetime, ARuntimeEndsItsContextsAfterTheirLastTask) {
   constexpr int tasks = 200;
@@ -149,10 +152,10 @@ TEST_F(ContextLifetime, ARuntimeEndsItsContextsAfterTheirLastTask) {
   std::vector<ticket> tickets;
   {
     runtime rt{{.devices = device_spec(1), .workers = 2}};
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> running;
     std::vector<std::vector<ticket>> theirs(4);
     for (auto& mine : theirs) {
-      crew.emplace_back([&] {
+      running.emplace_back([&] {
         for (int i = 0; i < tasks; ++i) {
           mine.push_back(rt.submit([&ran](task_context& context) {
             EXPECT_EQ(current_context(), context.context());
@@ -161,7 +164,7 @@ TEST_F(ContextLifetime, ARuntimeEndsItsContextsAfterTheirLastTask) {
         }
       });
     }
-    crew.clear();
+    running.clear();
     for (auto& each : theirs) { std::move(each.begin(), each.end(), std::back_inserter(tickets)); }
   }
   EXPECT_EQ(ran, 4 * tasks);

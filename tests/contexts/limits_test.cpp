@@ -1,4 +1,4 @@
-// Limits: requests, what they become, and what they belong to.
+// Limits: requests, granted values, and the context that they belong to.
 #include "contexts_test.hpp"
 
 #include "support/thrown.hpp"
@@ -16,7 +16,7 @@ class ContextLimits : public contexts_test {
   static void set(CUlimit which, std::size_t value) { EXPECT_OK(cu().ctx_set_limit(which, value)); }
 };
 
-// C2.35 C2.36: every limit of today has a value
+// C2.35 C2.36: every limit of current drivers has a value
 TEST_F(ContextLimits, EachHasAValue) {
   create();
   EXPECT_GE(get(CU_LIMIT_STACK_SIZE), 1u);
@@ -29,7 +29,7 @@ TEST_F(ContextLimits, EachHasAValue) {
   pop();
 }
 
-// C2.63 C2.64 C2.65: a request is rounded up or raised to the least there is; reading says to what
+// C2.63 C2.64 C2.65: a request is rounded up or raised to the minimum; reading returns the result
 TEST_F(ContextLimits, RequestsAreAdjustedAndReadBack) {
   create();
   set(CU_LIMIT_STACK_SIZE, 1000);
@@ -44,7 +44,7 @@ TEST_F(ContextLimits, RequestsAreAdjustedAndReadBack) {
   pop();
 }
 
-// C2.65, of flotilla: what was granted can be asked of a runtime
+// C2.65, of flotilla: a runtime reports what was granted
 TEST_F(ContextLimits, ARuntimeSaysWhatWasGranted) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.stack_bytes = 5000;
@@ -57,7 +57,7 @@ TEST_F(ContextLimits, ARuntimeSaysWhatWasGranted) {
   EXPECT_GT(*granted.malloc_heap_bytes, 1u);
 }
 
-// error guess: what cannot be had is refused by name, and nothing is left
+// error guess: an impossible limit is refused by name, and nothing is leaked
 TEST_F(ContextLimits, ARuntimeNamesARefusedLimit) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.stack_bytes = 64u << 20;
@@ -66,7 +66,7 @@ TEST_F(ContextLimits, ARuntimeNamesARefusedLimit) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C2.66: bytes of stack of each thread on the device
+// C2.66: stack bytes per GPU thread
 TEST_F(ContextLimits, TheStackLimitIsRaisedAndLowered) {
   create();
   std::size_t const initial = get(CU_LIMIT_STACK_SIZE);
@@ -77,8 +77,7 @@ TEST_F(ContextLimits, TheStackLimitIsRaisedAndLowered) {
   pop();
 }
 
-// C2.71 C2.74: gone from today's drivers: any value is refused as unsupported, which is no other
-// error
+// C2.71 C2.74: current drivers refuse any value as unsupported, and with no other error
 TEST_F(ContextLimits, TheSyncDepthIsUnsupported) {
   create();
   std::size_t value = 0;
@@ -104,8 +103,8 @@ TEST_F(ContextLimits, ThePendingLaunchCountCanBeRaised) {
   pop();
 }
 
-// C2.82: a count that no device can hold is not granted: it is refused and the limit stays, or, as an H200 does, what
-// can be had is granted; and a lower one is accepted
+// C2.82: a count that no device can hold is not granted. It is refused and the limit is unchanged,
+// or what is possible is granted, as on an H200. A lower count is accepted
 TEST_F(ContextLimits, AnImpossiblePendingLaunchCountIsRefusedAndCanBeLowered) {
   create();
   std::size_t const before = get(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT);
@@ -125,8 +124,8 @@ TEST_F(ContextLimits, AnImpossiblePendingLaunchCountIsRefusedAndCanBeLowered) {
   pop();
 }
 
-// C4.62 C2.36: a limit is the context's: its sibling keeps its own, and a thread that comes later
-// finds it
+// C4.62 C2.36: a limit belongs to its context: another context keeps its own value, and another
+// thread sees the same value
 TEST_F(ContextLimits, BelongToTheContextWhoeverSetThem) {
   CUcontext const one = floating(), other = floating();
   {

@@ -1,4 +1,4 @@
-// Cache and bank preferences: what is kept, what is only a wish, and what wins.
+// Cache and bank preferences: what is stored, what is only a hint, and what takes precedence.
 #include "contexts_test.hpp"
 
 #include <optional>
@@ -27,7 +27,7 @@ class ContextPreferences : public contexts_test {
 // C2.27 C2.30 C2.52 C2.58
 TEST_F(ContextPreferences, CachePreferencesAreKept) {
   create();
-  EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_NONE) << "unless asked";
+  EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_NONE) << "by default";
   for (CUfunc_cache const each : {CU_FUNC_CACHE_PREFER_SHARED, CU_FUNC_CACHE_PREFER_L1,
                                   CU_FUNC_CACHE_PREFER_EQUAL, CU_FUNC_CACHE_PREFER_NONE}) {
     EXPECT_OK(cu().ctx_set_cache_config(each));
@@ -49,7 +49,8 @@ TEST_F(ContextPreferences, ARuntimeSetsEachDevicesOwn) {
   EXPECT_EQ(seen, CU_FUNC_CACHE_PREFER_L1);
 }
 
-// C2.28 C2.53 C4.59 C4.60: a wish: a kernel that needs shared memory gets it whatever is preferred
+// C2.28 C2.53 C4.59 C4.60: it is a hint: a kernel gets the shared memory it needs with any
+// preference
 TEST_F(ContextPreferences, AKernelGetsTheSharedMemoryItNeedsWhateverIsPreferred) {
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");
@@ -62,7 +63,7 @@ TEST_F(ContextPreferences, AKernelGetsTheSharedMemoryItNeedsWhateverIsPreferred)
   pop();
 }
 
-// C2.54 C4.61: a function has its own, which does not change the context's
+// C2.54 C4.61: a function has its own preference, which does not change that of the context
 TEST_F(ContextPreferences, AFunctionsOwnStandsBesideTheContexts) {
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");
@@ -75,8 +76,8 @@ TEST_F(ContextPreferences, AFunctionsOwnStandsBesideTheContexts) {
   pop();
 }
 
-// C2.55 C2.57: preferences change between launches: order and results stay, with a point of
-// synchronization or none
+// C2.55 C2.57: if preferences change between launches, order and results are unchanged, with or
+// without synchronization
 TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   create();
   CUmodule const module = load();
@@ -96,7 +97,7 @@ TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   pop();
 }
 
-// C4.62: preferences are the context's as well
+// C4.62: preferences belong to the context, too
 TEST_F(ContextPreferences, BelongToTheContext) {
   CUcontext const one = floating(), other = floating();
   elsewhere([&] {
@@ -111,8 +112,7 @@ TEST_F(ContextPreferences, BelongToTheContext) {
   EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_EQUAL);
 }
 
-// C2.37 C2.39 C2.40 C2.84 C2.87 C2.88: banks of today's devices are four bytes wide, whatever is
-// asked for
+// C2.37 C2.39 C2.40 C2.84 C2.87 C2.88: banks of current devices are always four bytes wide
 TEST_F(ContextPreferences, BanksStayFourBytes) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
     GTEST_SKIP() << "this driver has no bank setting any more";
@@ -124,7 +124,7 @@ TEST_F(ContextPreferences, BanksStayFourBytes) {
   for (CUsharedconfig const each :
        {CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE,
         CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE}) {
-    EXPECT_OK(cu().ctx_set_shared_mem_config(each)) << "accepted, to no effect";
+    EXPECT_OK(cu().ctx_set_shared_mem_config(each)) << "accepted without effect";
     EXPECT_OK(cu().ctx_get_shared_mem_config(&now));
     EXPECT_EQ(now, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
   }
@@ -133,7 +133,7 @@ TEST_F(ContextPreferences, BanksStayFourBytes) {
   pop();
 }
 
-// C2.86: neither what a kernel may use nor what it computes changes with them
+// C2.86: they change neither the resources of a kernel nor its results
 TEST_F(ContextPreferences, BankSizesChangeNoKernelsShareOfMemory) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
     GTEST_SKIP() << "this driver has no bank setting any more";

@@ -1,4 +1,4 @@
-// The primary context: the device's one, shared by count, made by nobody's cuCtxCreate.
+// The primary context: one per device, shared by a count, and not made by cuCtxCreate.
 #include "contexts_test.hpp"
 
 namespace flotilla::test {
@@ -23,7 +23,7 @@ class PrimaryContext : public contexts_test {
   CUdevice device_{};
 };
 
-// C1.20: retained, it is there for all who ask, and current for none
+// C1.20: when retained it is active for all code that asks, and current on no thread
 TEST_F(PrimaryContext, IsOneForAllWhoRetainIt) {
   EXPECT_EQ(ask().active, 0);
   CUcontext one = nullptr, two = nullptr;
@@ -42,7 +42,7 @@ TEST_F(PrimaryContext, IsOneForAllWhoRetainIt) {
   EXPECT_EQ(ask().active, 0);
 }
 
-// C1.20: it is no context of anybody's to destroy
+// C1.20: it cannot be destroyed
 TEST_F(PrimaryContext, CannotBeDestroyed) {
   CUcontext primary = nullptr;
   EXPECT_OK(cu().device_primary_ctx_retain(&primary, device_));
@@ -51,7 +51,7 @@ TEST_F(PrimaryContext, CannotBeDestroyed) {
   EXPECT_OK(cu().device_primary_ctx_release(device_));
 }
 
-// S1.4: an owned context beside it neither makes nor needs it
+// S1.4: an owned context neither makes nor needs it
 TEST_F(PrimaryContext, IsNotMadeByOwnedContexts) {
   {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
@@ -61,7 +61,7 @@ TEST_F(PrimaryContext, IsNotMadeByOwnedContexts) {
   EXPECT_EQ(ask().active, 0);
 }
 
-// S1.4: both serve side by side, and each reaches the other's memory
+// S1.4: both can be used side by side, and each can access the other's memory
 TEST_F(PrimaryContext, ServesBesideARuntimesOwnContexts) {
   CUcontext primary = nullptr;
   EXPECT_OK(cu().device_primary_ctx_retain(&primary, device_));

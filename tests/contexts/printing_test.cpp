@@ -1,4 +1,4 @@
-// What kernels print, and when it appears.
+// The output of printf in kernels, and when it appears.
 #include "contexts_test.hpp"
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace {
 
 using Printing = contexts_test;
 
-/// This process's standard output, from now to its end: a file. For a child, which prints nothing of
-/// its own.
+/// Redirects the standard output of this process to a file until its end. For a child process that
+/// prints nothing itself.
 class captured_output {
  public:
   captured_output() {
@@ -34,7 +34,7 @@ class captured_output {
   captured_output(captured_output const&) = delete;
   captured_output& operator=(captured_output const&) = delete;
 
-  /// Whole lines that have come and begin so. Flushes nothing.
+  /// Counts complete lines in the file that start with this text. Flushes nothing.
   [[nodiscard]] unsigned lines(std::string const& begin) const {
     std::ifstream read{path_};
     unsigned found = 0;
@@ -48,8 +48,8 @@ class captured_output {
   char path_[32] = "/tmp/flotilla-printf-XXXXXX";
 };
 
-// C4.58: what tasks of every device have printed has appeared when `flush_printf` returns, and can
-// be asked for again
+// C4.58: the output of tasks of all devices has appeared when `flush_printf` returns; it can be
+// called again
 TEST_F(Printing, AppearsAtAFlush) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
@@ -58,7 +58,8 @@ TEST_F(Printing, AppearsAtAFlush) {
         rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
     for (unsigned round = 1; round <= 3; ++round) {
       for (device const& each : rt.devices()) {
-        rt.submit(print_lines.on({1}, {32})(each.ordinal.value, 10u), {.device = each.ordinal})
+        rt.submit(print_lines.with_shape({1}, {32})(each.ordinal.value, 10u),
+                  {.device = each.ordinal})
             .wait();
       }
       rt.flush_printf();
@@ -71,7 +72,7 @@ TEST_F(Printing, AppearsAtAFlush) {
   });
 }
 
-// requirement: it can be called while tasks run, and then waits for what is in flight
+// requirement: called while tasks run, it waits for those in flight
 TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
@@ -82,7 +83,7 @@ TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
     held_word word{rt};
     ticket const held = rt.submit(word.launch_of(program));
     EXPECT_TRUE(eventually([&] { return word.started(); }));
-    ticket const printed = rt.submit(print_lines.on({1}, {32})(7u, 5u), {.after = {held}});
+    ticket const printed = rt.submit(print_lines.with_shape({1}, {32})(7u, 5u), {.after = {held}});
     EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).batches >= 2; }));
     std::thread later{[&] { word.release(); }};
     rt.flush_printf();
@@ -93,7 +94,7 @@ TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   });
 }
 
-// error guess: inside a callable the wait would be for the callable's own stream
+// error guess: inside a callable it would wait for the callable's own stream
 TEST_F(Printing, IsNotFlushedInsideACallable) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   ticket const refused = rt.submit([&](task_context&) { rt.flush_printf(); });
@@ -101,7 +102,7 @@ TEST_F(Printing, IsNotFlushedInsideACallable) {
   rt.flush_printf();
 }
 
-// requirement: also once the runtime takes no more tasks
+// requirement: it also works after the runtime was closed
 TEST_F(Printing, IsFlushedByAClosedRuntime) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   rt.close();

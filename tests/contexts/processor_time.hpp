@@ -1,5 +1,5 @@
 #pragma once
-// What threads take of the processors.
+// Measures the processor time of threads.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <cstdint>
+#include <fstream>
 #include <thread>
 
 #include "support/eventually.hpp"
@@ -22,15 +22,16 @@ namespace flotilla::test {
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
-/// How long the calling thread was ready to run while others had the processors, by the system's own
-/// account; nothing where it keeps none.
+/// How long the calling thread was ready to run while other threads had the processors, as the
+/// system reports it; empty if the system does not.
 [[nodiscard]] inline std::chrono::nanoseconds kept_from_processors() {
   std::int64_t ran = 0, kept = 0;
   std::ifstream{"/proc/thread-self/schedstat"} >> ran >> kept;
   return std::chrono::nanoseconds{kept};
 }
 
-/// What a thread that waits takes of a processor until `enough` says so of (taken, gone by).
+/// The share of a processor that a waiting thread uses, until `enough` returns true for (used,
+/// elapsed).
 template <class Wait, class Release, class Enough>
 std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
   using clock = std::chrono::steady_clock;
@@ -56,7 +57,7 @@ std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough 
   return taken;
 }
 
-/// What the whole process takes, as a part of one processor, while `what` runs.
+/// The processor time of the whole process while `what` runs, relative to one processor.
 template <class What>
 [[nodiscard]] double share_taken_while(What what) {
   auto const begin = std::chrono::steady_clock::now();

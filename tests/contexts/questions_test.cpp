@@ -1,4 +1,4 @@
-// What a context says of itself: device, version, stream priorities.
+// Properties of a context: device, version, stream priorities.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ TEST_F(ContextQuestions, TheDeviceIsTheCurrentContexts) {
   for (int i = 0; i < devices; ++i) { pop(); }
 }
 
-// C2.24 C2.26: a number of its own, which is not the driver's
+// C2.24 C2.26: its own version number, which is not the driver's
 TEST_F(ContextQuestions, TheApiVersionIsTheContextsAndNotTheDrivers) {
   CUcontext const made = floating();
   unsigned version = 0;
@@ -60,7 +60,7 @@ TEST_F(ContextQuestions, PrioritiesRangeFromTheGreatestToTheLeast) {
   pop();
 }
 
-// C2.44: outside of the range they are moved to its ends
+// C2.44: values outside the range are clamped
 TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
   create();
   int least = 0, greatest = 0;
@@ -75,7 +75,7 @@ TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
   pop();
 }
 
-// C2.45: either may be left out
+// C2.45: either pointer may be null
 TEST_F(ContextQuestions, PrioritiesNobodyWantsAreNotWritten) {
   create();
   int least = INT_MIN, greatest = INT_MAX, again = INT_MIN;

@@ -1,5 +1,5 @@
-// A runtime's threads follow the schedules of its devices: whatever a thread waits for, and whoever
-// has nothing to do.
+// All threads of a runtime follow the schedules of its devices: in every kind of wait, and when
+// idle.
 #include "contexts_test.hpp"
 
 #include <chrono>
@@ -18,22 +18,23 @@ namespace {
 using namespace std::chrono_literals;
 using RuntimeSchedules = contexts_test;
 
-constexpr schedule all_schedules[] = {schedule::automatic, schedule::spin, schedule::yield,
-                                      schedule::blocking};
+constexpr wait_policy all_policies[] = {wait_policy::automatic, wait_policy::spin,
+                                        wait_policy::yield, wait_policy::blocking};
 
-runtime_options set_to(schedule how, int devices = 1) {
+runtime_options set_to(wait_policy how, int devices = 1) {
   runtime_options made{.devices = device_spec(devices), .workers = 1};
   made.settings.all.schedule = how;
   return made;
 }
 
-/// Of the time that a wait lasts: what it takes of a processor, and that with what it would have taken
-/// had others not had it.
+/// Relative to the duration of a wait: the processor time it used, and the same plus the time for
+/// which it was ready but other threads had the processor.
 struct shares {
   double taken, awake;
 };
 
-/// Those of `wait` while a kernel is held, until it was held for `gone` or has taken that much.
+/// The shares of `wait` while a kernel is held, until `gone` has elapsed or the wait has used that
+/// much.
 shares share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> const& wait,
                      std::chrono::milliseconds gone = 400ms) {
   test_program const program{rt};
@@ -46,13 +47,15 @@ shares share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> c
     wait(rt, held);
     kept = kept_from_processors() - before;
   };
-  auto const taken = taken_while_waiting(waits, [&] { word.release(); },
-                                         [&](auto so_far, auto by) {
-                                           waited = by;
-                                           return by >= gone || so_far >= gone;
-                                         });
+  auto const taken = taken_while_waiting(
+      waits, [&] { word.release(); },
+      [&](auto so_far, auto by) {
+        waited = by;
+        return by >= gone || so_far >= gone;
+      });
   std::chrono::duration<double> const all{waited};
-  return {std::chrono::duration<double>(taken) / all, std::chrono::duration<double>(taken + kept) / all};
+  return {std::chrono::duration<double>(taken) / all,
+          std::chrono::duration<double>(taken + kept) / all};
 }
 
 struct way {
@@ -61,7 +64,7 @@ struct way {
 };
 std::vector<way> all_ways() {
   return {{"wait", [](runtime&, ticket const& of) { of.wait(); }},
-          {"wait_for", [](runtime&, ticket const& of) { EXPECT_TRUE(of.wait_for(patience)); }},
+          {"wait_for", [](runtime&, ticket const& of) { EXPECT_TRUE(of.wait_for(test_timeout)); }},
           {"wait_any",
            [](runtime&, ticket const& of) {
              EXPECT_EQ(wait_any(std::span{&of, 1}), 0u);
@@ -73,18 +76,20 @@ std::vector<way> all_ways() {
           {"wait_idle", [](runtime& rt, ticket const&) { rt.wait_idle(); }}};
 }
 
-// C2.8 C2.91: whatever is waited for, a thread that waits for a blocking device sleeps
+// C2.8 C2.91: a thread that waits for a blocking device sleeps, in every kind of wait
 TEST_F(RuntimeSchedules, EveryWaitForABlockingDeviceSleeps) {
-  runtime rt{set_to(schedule::blocking)};
-  for (way const& each : all_ways()) { EXPECT_LT(share_of_wait(rt, each.wait).taken, 0.1) << each.name; }
+  runtime rt{set_to(wait_policy::blocking)};
+  for (way const& each : all_ways()) {
+    EXPECT_LT(share_of_wait(rt, each.wait).taken, 0.1) << each.name;
+  }
 }
 
-// C2.5: and for a spinning one it spins
+// C2.5: for a spinning device it spins
 TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
-  runtime rt{set_to(schedule::spin)};
+  runtime rt{set_to(wait_policy::spin)};
   for (way const& each : all_ways()) {
-    // Once is enough, since the measurement itself may be kept from its processor; who yields and then
-    // naps never gets there.
+    // One success is enough, because the measuring thread may lose its processor. A thread that
+    // yields and then sleeps never reaches the bound.
     shares seen{};
     EXPECT_TRUE(eventually([&] {
       seen = share_of_wait(rt, each.wait, 50ms);
@@ -94,16 +99,16 @@ TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
   }
 }
 
-// C2.8: a timed wait that sleeps does not sleep past its end
+// C2.8: a timed wait that sleeps returns at its deadline
 TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
-  runtime rt{set_to(schedule::blocking)};
+  runtime rt{set_to(wait_policy::blocking)};
   test_program const program{rt};
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(program));
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_FALSE(held.wait_for(20ms));
-  // The best of several, since a thread may be kept from its processor: 0.5 ms would be seen in
-  // each.
+  // The best of several attempts, because a thread may lose its processor. A delay of 0.5 ms would
+  // show in each.
   auto best = std::chrono::nanoseconds::max();
   for (int i = 0; i < 50; ++i) {
     auto const until = std::chrono::steady_clock::now() + 4ms;
@@ -115,11 +120,11 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   held.wait();
 }
 
-// requirement: of several devices the one that asks to be seen soonest decides
+// requirement: of several devices the one with the most eager policy decides
 TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   FLOTILLA_NEED_DEVICES(2);
-  runtime_options options = set_to(schedule::blocking, 2);
-  options.settings.devices[1].schedule = schedule::spin;
+  runtime_options options = set_to(wait_policy::blocking, 2);
+  options.settings.devices[1].schedule = wait_policy::spin;
   runtime rt{options};
   // Only the blocking device has work: the thread sleeps.
   EXPECT_LT(share_of_wait(rt, [](runtime& all, ticket const&) { all.wait_idle(); }).taken, 0.1);
@@ -138,14 +143,14 @@ TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   EXPECT_GE(taken_while_waiting([&] { rt.wait_idle(); }, release, spinning), 100ms);
 }
 
-// requirement: an idle runtime takes nothing, however its threads wait
+// requirement: an idle runtime uses no processor time with any policy
 TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
-  for (schedule const how : all_schedules) {
+  for (wait_policy const how : all_policies) {
     runtime rt{set_to(how)};
     test_program const program{rt};
-    rt.submit(program.nothing.on({1}, {1})()).wait();
-    // Workers leave after their linger, and oneTBB's threads sleep a while later: not when, but
-    // that.
+    rt.submit(program.nothing.with_shape({1}, {1})()).wait();
+    // Workers leave after their linger, and the threads of oneTBB sleep a little later. The test
+    // checks that they do, not when.
     double share = 1;
     EXPECT_TRUE(eventually([&] {
       share = share_taken_while([] { std::this_thread::sleep_for(300ms); });
@@ -155,18 +160,19 @@ TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
   }
 }
 
-// requirement: while a thread sleeps for a blocking device, no other thread of the process takes a
-// processor in its place
+// requirement: while a thread sleeps for a blocking device, no other thread of the process uses a
+// processor instead
 TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
-  runtime rt{set_to(schedule::blocking)};
-  auto const doze = rt.load(test_contexts_kernels).kernel<unsigned long long>("doze").on({1}, {1});
+  runtime rt{set_to(wait_policy::blocking)};
+  auto const doze =
+      rt.load(test_contexts_kernels).kernel<unsigned long long>("doze").with_shape({1}, {1});
   rt.submit(doze(1'000'000ull)).wait();
   struct {
     char const* name;
     std::function<void()> wait;
   } const ways[] = {
       {"wait", [&] { rt.submit(doze(5'000'000ull)).wait(); }},
-      {"wait_for", [&] { EXPECT_TRUE(rt.submit(doze(5'000'000ull)).wait_for(patience)); }},
+      {"wait_for", [&] { EXPECT_TRUE(rt.submit(doze(5'000'000ull)).wait_for(test_timeout)); }},
       {"then", [&] { rt.submit(doze(5'000'000ull)).then([](std::exception_ptr) {}).wait(); }},
       {"wait_idle",
        [&] {
@@ -178,8 +184,8 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
     double const share = share_taken_while([&] {
       for (int i = 0; i < 60; ++i) { each.wait(); }
     });
-    // Some 5 %, or 10 where the thread has only time to sleep on; who spins or yields takes all of
-    // one.
+    // About 5 %, or 10 % if the thread can only sleep for fixed times. Spinning or yielding uses a
+    // whole processor.
     EXPECT_LT(share, 0.25) << each.name;
   }
 }

@@ -1,4 +1,4 @@
-// Where a device's context comes from, and what becomes of what was there before.
+// The sources of a device's context, and what happens to contexts that existed before.
 #include "contexts_test.hpp"
 
 #include "support/kernels.hpp"
@@ -30,19 +30,20 @@ class ContextSources : public contexts_test {
     EXPECT_OK(cu().device_primary_ctx_get_state(device, &flags, &active));
     return active;
   }
-  /// A word of the current context, by a task of a runtime that has another or the same.
+  /// Writes a word of the current context in a task of a runtime, which has the same context or
+  /// another.
   static int written_by(runtime& rt, int value) {
     test_program const kernels{rt};
-    device_buffer<std::uint32_t> const word{rt, device_ordinal{0}, 1};
+    device_buffer<std::uint32_t> word{rt, device_ordinal{0}, 1};
     ticket const written =
-        rt.submit(kernels.write.on({1}, {1})(word, static_cast<std::uint32_t>(value)));
+        rt.submit(kernels.write.with_shape({1}, {1})(word, static_cast<std::uint32_t>(value)));
     std::uint32_t seen = 0;
     rt.submit(word.copy_to(std::span{&seen, 1}), {.after = {written}}).wait();
     return static_cast<int>(seen);
   }
 };
 
-// S2.1 S2.4: retained while the runtime lives, the same that others retain, and released
+// S2.1 S2.4: the runtime retains the primary context, which others can retain too, and releases it
 TEST_F(ContextSources, ThePrimaryIsRetainedAndReleased) {
   EXPECT_EQ(primary_active(), 0);
   CUdevice device{};
@@ -59,7 +60,7 @@ TEST_F(ContextSources, ThePrimaryIsRetainedAndReleased) {
   EXPECT_EQ(primary_active(), 0);
 }
 
-// S2.4: who retained it before keeps it, with what lies in it
+// S2.4: code that retained it before keeps it, with everything in it
 TEST_F(ContextSources, ThePrimaryOutlivesARuntimeForWhoElseHoldsIt) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -82,8 +83,7 @@ TEST_F(ContextSources, ThePrimaryOutlivesARuntimeForWhoElseHoldsIt) {
   EXPECT_OK(cu().device_primary_ctx_release(device));
 }
 
-// C1.22 S3.1: an application's context serves, is not destroyed, and has its settings again
-// afterwards
+// C1.22 S3.1: an application's context is used and not destroyed, and its settings are restored
 TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   CUcontext const mine = create();
   std::size_t const stack = 3072;
@@ -108,12 +108,12 @@ TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   CUfunc_cache cache{};
   EXPECT_OK(cu().ctx_get_cache_config(&cache));
   EXPECT_EQ(cache, CU_FUNC_CACHE_PREFER_EQUAL);
-  EXPECT_OK(cu().memset_d8(memory, 1, 4)) << "it is alive, and so is what lies in it";
+  EXPECT_OK(cu().memset_d8(memory, 1, 4)) << "the context and its memory are alive";
   EXPECT_OK(cu().ctx_synchronize());
   EXPECT_EQ(pop(), mine);
 }
 
-// S3.4: its owner goes on using it beside the runtime: functions, streams and all
+// S3.4: its owner continues to use it while the runtime does, with functions and streams
 TEST_F(ContextSources, AnAdoptedContextIsSharedWithItsOwner) {
   CUcontext const mine = create();
   CUmodule const module = load();
@@ -133,7 +133,7 @@ TEST_F(ContextSources, AnAdoptedContextIsSharedWithItsOwner) {
   pop();
 }
 
-// S3.4: and what cannot be adopted is refused, naming the device
+// S3.4: a handle that cannot be adopted is refused; the error names the device
 TEST_F(ContextSources, WhatIsNoContextIsNotAdopted) {
   int here = 0;
   auto* const nonsense = reinterpret_cast<CUcontext>(&here);

@@ -1,4 +1,4 @@
-// A thread's stack of contexts: what is current, what is under it, and what needs one.
+// The context stack of a thread: the current context, those below it, and the calls that need one.
 #include "contexts_test.hpp"
 
 namespace flotilla::test {
@@ -6,7 +6,7 @@ namespace {
 
 using ContextStack = contexts_test;
 
-// C1.8 C1.12 C2.1: made, it is current here and nowhere else
+// C1.8 C1.12 C2.1: a new context is current on the calling thread only
 TEST_F(ContextStack, CreatingPushesTheNewContext) {
   CUcontext const made = create();
   EXPECT_EQ(current(), made);
@@ -14,7 +14,7 @@ TEST_F(ContextStack, CreatingPushesTheNewContext) {
   EXPECT_EQ(pop(), made);
 }
 
-// C2.3 C1.15 C2.48: the one before is hidden, not lost
+// C2.3 C1.15 C2.48: the previous context is hidden, not lost
 TEST_F(ContextStack, PoppingRestoresTheContextBefore) {
   CUcontext const first = create();
   CUcontext const second = create();
@@ -28,7 +28,7 @@ TEST_F(ContextStack, PoppingRestoresTheContextBefore) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C1.7: however many lie on the stack, one is current, and it alone is used
+// C1.7: only the top of the stack is current and used
 TEST_F(ContextStack, OnlyTheTopIsUsed) {
   CUcontext const below = create();
   CUcontext const top = create();
@@ -43,8 +43,7 @@ TEST_F(ContextStack, OnlyTheTopIsUsed) {
   pop();
 }
 
-// C2.49 C2.50: pushing is not limited to what is not there yet, and what acts on the current
-// context follows
+// C2.49 C2.50: a context can be pushed twice, and calls act on the pushed context
 TEST_F(ContextStack, PushingMakesCurrentAlsoTwice) {
   CUcontext const one = floating(CU_CTX_SCHED_YIELD);
   CUcontext const two = floating(CU_CTX_SCHED_SPIN);
@@ -61,7 +60,7 @@ TEST_F(ContextStack, PushingMakesCurrentAlsoTwice) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_pop_current(nullptr));
 }
 
-// C2.51: destroying the top brings back what was under it, as popping does
+// C2.51: destroying the top restores the context below it, as popping does
 TEST_F(ContextStack, DestroyingTheTopRestoresTheContextBefore) {
   CUcontext const below = create();
   CUcontext const top = create();
@@ -70,7 +69,7 @@ TEST_F(ContextStack, DestroyingTheTopRestoresTheContextBefore) {
   EXPECT_EQ(pop(), below);
 }
 
-// C1.11 C4.40: one stack a thread, and what one does to its own the other does not see
+// C1.11 C4.40: each thread has its own stack, which other threads do not affect
 TEST_F(ContextStack, IsEachThreadsOwn) {
   CUcontext const mine = floating();
   CUcontext const other = floating();
@@ -83,7 +82,7 @@ TEST_F(ContextStack, IsEachThreadsOwn) {
   EXPECT_EQ(current(), mine);
 }
 
-// C1.9: memory, streams, events, modules, limits: nothing without a context
+// C1.9: memory, streams, events, modules and limits need a context
 TEST_F(ContextStack, WithoutAContextWhatNeedsOneIsRefused) {
   CUdeviceptr memory = 0;
   CUstream made = nullptr;
@@ -108,7 +107,7 @@ TEST_F(ContextStack, WithoutAContextWhatNeedsOneIsRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_pop_current(nullptr));
 }
 
-// C1.10: devices are counted and contexts handled without one
+// C1.10: devices can be counted and contexts managed without one
 TEST_F(ContextStack, WithoutAContextDevicesAndContextsCanBeHandled) {
   int count = 0;
   EXPECT_OK(cu().device_get_count(&count));
@@ -137,10 +136,10 @@ TEST_F(ContextStack, AsksForTheCurrentContextAndSaysThereIsNone) {
   pop();
 }
 
-// C2.59 C2.61: setting replaces the top, and no more than that
+// C2.59 C2.61: setting replaces only the top
 TEST_F(ContextStack, SettingReplacesTheTop) {
   CUcontext const a = floating(), b = floating(), c = floating();
-  EXPECT_OK(cu().ctx_set_current(a)) << "on an empty stack it is as a push";
+  EXPECT_OK(cu().ctx_set_current(a)) << "on an empty stack it pushes";
   EXPECT_EQ(current(), a);
   push(b);
   EXPECT_OK(cu().ctx_set_current(c));
@@ -162,7 +161,7 @@ TEST_F(ContextStack, SettingNullPopsAndIsNothingOnAnEmptyStack) {
   EXPECT_OK(cu().ctx_set_current(nullptr));
 }
 
-// error guess: what is no context is refused, and the stack stays
+// error guess: an invalid context is refused, and the stack is unchanged
 TEST_F(ContextStack, PushingNothingIsRefused) {
   CUcontext const made = create();
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu().ctx_push_current(nullptr));
@@ -170,7 +169,7 @@ TEST_F(ContextStack, PushingNothingIsRefused) {
   pop();
 }
 
-// C4.45: moving contexts is cheap enough to do it for every task
+// C4.45: pushing and popping is cheap enough to do for every task
 TEST_F(ContextStack, PushingAndPoppingIsCheap) {
   CUcontext const a = floating(), b = floating();
   constexpr int pairs = 20'000;
@@ -180,7 +179,8 @@ TEST_F(ContextStack, PushingAndPoppingIsCheap) {
     (void)cu().ctx_pop_current(nullptr);
   }
   auto const each = (std::chrono::steady_clock::now() - begin) / pairs;
-  // 28 ns on an H200. A creation is 92 ms: the bound is far from both, also on a loaded machine.
+  // 28 ns on an H200, while a creation takes 92 ms. The bound is far from both, even on a loaded
+  // machine.
   EXPECT_LT(each, std::chrono::microseconds{50});
 }
 

@@ -1,4 +1,4 @@
-// Two devices of one runtime, each with settings of its own from one file, at once.
+// Two devices of one runtime, each with its own settings from one file.
 #include "contexts_test.hpp"
 
 #include <stdlib.h>
@@ -18,8 +18,11 @@ namespace {
 
 constexpr device_ordinal small{0}, large{1};
 
-/// In a child: little of everything on device 0, much on device 1.
-void configure() { ASSERT_EQ(setenv("FLOTILLA_CONFIG", FLOTILLA_TEST_CONFIG, 1), 0); }
+/// In a child process: small limits on device 0, large ones on device 1.
+void configure() {
+  char const* const carried = std::getenv("FLOTILLA_TEST_CONFIG");  // set by scripts/gpu_record
+  ASSERT_EQ(setenv("FLOTILLA_CONFIG", carried != nullptr ? carried : FLOTILLA_TEST_CONFIG, 1), 0);
+}
 
 class TwoDevices : public contexts_test {
  protected:
@@ -29,7 +32,7 @@ class TwoDevices : public contexts_test {
   }
 };
 
-// C2.65 C4.62: each is granted its own, and says so
+// C2.65 C4.62: each is granted its own settings, and reports them
 TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -41,12 +44,13 @@ TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
     EXPECT_EQ(other.printf_fifo_bytes, 32u << 20);
     EXPECT_EQ(one.stack_bytes, 1u << 10);
     EXPECT_EQ(other.stack_bytes, 128u << 10);
-    EXPECT_EQ(one.schedule, schedule::yield);
-    EXPECT_EQ(other.schedule, schedule::blocking);
+    EXPECT_EQ(one.schedule, wait_policy::yield);
+    EXPECT_EQ(other.schedule, wait_policy::blocking);
   });
 }
 
-// C2.68: a block between the two heaps can be had on one only
+// C2.68: a block larger than one heap and smaller than the other can be allocated on one device
+// only
 TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -56,8 +60,8 @@ TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
     int got[2] = {7, 7};
     std::vector<ticket> open;
     for (device_ordinal const each : {small, large}) {
-      device_buffer<int> const answer{rt, each, 1};
-      ticket const tried = rt.submit(try_heap.on({1}, {1})(64ull << 20, answer));
+      device_buffer<int> answer{rt, each, 1};
+      ticket const tried = rt.submit(try_heap.with_shape({1}, {1})(64ull << 20, answer));
       open.push_back(rt.submit(answer.copy_to(std::span{got + each.value, 1}), {.after = {tried}}));
     }
     for (ticket const& each : open) { each.wait(); }
@@ -66,8 +70,8 @@ TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
   });
 }
 
-// C4.58: of as many lines from each, all arrive from the larger buffer and some of the smaller's
-// are lost
+// C4.58: of the same number of lines, all arrive from the larger buffer, and some of the smaller
+// buffer are lost
 TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -77,16 +81,16 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
     ASSERT_GE(file, 0);
     std::fflush(stdout);
     ASSERT_GE(dup2(file, STDOUT_FILENO),
-              0);  // this process is a child, and prints nothing of its own
+              0);  // this process is a child and prints nothing itself
     {
       runtime rt{{.devices = device_spec(2), .workers = 2}};
       auto const print_lines =
           rt.load(test_contexts_kernels).kernel<unsigned, unsigned>("print_lines");
       for (device_ordinal const each : {small, large}) {
-        (void)rt.submit(print_lines.on({64}, {64})(each.value, lines), {.device = each});
+        (void)rt.submit(print_lines.with_shape({64}, {64})(each.value, lines), {.device = each});
       }
       rt.wait_idle();
-      // What waits for the context brings the text.
+      // Synchronizing the context writes the text.
       for (device_ordinal const each : {small, large}) {
         rt.submit([](task_context&) { EXPECT_OK(cu().ctx_synchronize()); }, {.device = each})
             .wait();
@@ -114,15 +118,15 @@ TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
     configure();
     runtime rt{{.devices = device_spec(2), .workers = 1}};
     auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
-    device_buffer<unsigned> const out{rt, large, 1};
+    device_buffer<unsigned> out{rt, large, 1};
     unsigned sum = 0;
-    ticket const ran = rt.submit(recurse.on({1}, {1})(depth, out));
+    ticket const ran = rt.submit(recurse.with_shape({1}, {1})(depth, out));
     rt.submit(out.copy_to(std::span{&sum, 1}), {.after = {ran}}).wait();
     EXPECT_EQ(sum, depth * (depth + 1) / 2 + depth + 1);
   });
 }
 
-// C2.66: on the other it is the fault that a process does not survive, and that says which device
+// C2.66: on the other device it is a fault that poisons the process; the error names the device
 TEST_F(TwoDevices, TheSmallerStackFaultsAndTheErrorNamesItsDevice) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device's threads have a stack of another size";
@@ -131,8 +135,8 @@ TEST_F(TwoDevices, TheSmallerStackFaultsAndTheErrorNamesItsDevice) {
     configure();
     runtime rt{{.devices = device_spec(2), .workers = 1}};
     auto const recurse = rt.load(test_contexts_kernels).kernel<unsigned, unsigned*>("recurse");
-    device_buffer<unsigned> const out{rt, small, 1};
-    ticket const ran = rt.submit(recurse.on({1}, {1})(depth, out), {.label = "too deep"});
+    device_buffer<unsigned> out{rt, small, 1};
+    ticket const ran = rt.submit(recurse.with_shape({1}, {1})(depth, out), {.label = "too deep"});
     EXPECT_THAT(thrown<poisoned>([&] { ran.wait(); }),
                 AllOf(HasSubstr("too deep"), HasSubstr("device 0")));
   });

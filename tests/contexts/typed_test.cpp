@@ -1,5 +1,4 @@
-// The statements again by flotilla's own interface: what a program that never includes cuda.h can
-// do.
+// The statements through flotilla's typed interface, for programs that never include cuda.h.
 #include "contexts_test.hpp"
 
 #include <cstring>
@@ -20,7 +19,7 @@ class TypedContexts : public contexts_test {
   }
 };
 
-// C1.12 C1.13 C1.14 C2.46 C2.49: made it floats; a scope has it current, on any thread
+// C1.12 C1.13 C1.14 C2.46 C2.49: a new context floats; a scope makes it current, on any thread
 TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   floating_context const own = make();
   EXPECT_EQ(contexts().current(), std::nullopt);
@@ -35,7 +34,7 @@ TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   });
 }
 
-// C1.15 C2.48 C4.42: scopes nest, and give the caller's context back, however they end
+// C1.15 C2.48 C4.42: scopes nest, and always restore the caller's context
 TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   CUcontext const mine = create();
   floating_context const one = make(), other = make();
@@ -49,11 +48,11 @@ TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C2.59 C2.60 C2.61 C2.62 C2.46: the stack by its own words
+// C2.59 C2.60 C2.61 C2.62 C2.46: explicit stack operations
 TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
   floating_context const one = make(), other = make();
   context_driver const driver = contexts();
-  EXPECT_EQ(driver.pop(), std::nullopt) << "empty is an answer";
+  EXPECT_EQ(driver.pop(), std::nullopt) << "an empty stack is no error";
   driver.push(one.ref());
   driver.set_current(other.ref());
   EXPECT_EQ(driver.current(), other.ref());
@@ -66,8 +65,8 @@ TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
   EXPECT_EQ(driver.current(), std::nullopt);
 }
 
-// C2.20 C2.21 C2.23: no thread is left with a destroyed context: giving it up waits for its last
-// scope, or is refused
+// C2.20 C2.21 C2.23: no thread keeps a destroyed context: destruction waits for the last scope, and
+// `close` refuses
 TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
   floating_context own = make();
   {
@@ -80,16 +79,15 @@ TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
   EXPECT_FALSE(own.is_open());
 }
 
-// C2.34 C2.27 C2.65 C2.24 C2.41: what a context says of itself, asked by handle: nothing need be
-// current
+// C2.34 C2.27 C2.65 C2.24 C2.41: properties of a context, queried by handle: none need be current
 TEST_F(TypedContexts, AnswerWhatTheyAreAsked) {
   device_settings asked;
-  asked.schedule = schedule::blocking;
+  asked.schedule = wait_policy::blocking;
   asked.cache = cache_preference::l1;
   asked.stack_bytes = 5000;
   floating_context const own = make(asked);
   context_ref const ref = own.ref();
-  EXPECT_EQ(ref.flags().schedule, schedule::blocking);
+  EXPECT_EQ(ref.flags().schedule, wait_policy::blocking);
   EXPECT_EQ(ref.cache(), cache_preference::l1);
   EXPECT_EQ(ref.limit(context_limit::stack), 5008u);
   EXPECT_EQ(own.effective_settings().stack_bytes, 5008u);
@@ -99,7 +97,7 @@ TEST_F(TypedContexts, AnswerWhatTheyAreAsked) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C2.52 C2.63 C2.84: and what is set in one is its own; the caller's stack is left alone
+// C2.52 C2.63 C2.84: settings belong to the context; the caller's stack is unchanged
 TEST_F(TypedContexts, AreSetByHandle) {
   CUcontext const mine = create();
   floating_context const one = make(), other = make();
@@ -112,7 +110,7 @@ TEST_F(TypedContexts, AreSetByHandle) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C1.18 C1.21: attached to while a library uses it
+// C1.18 C1.21: a library attaches while it uses the context
 TEST_F(TypedContexts, AreAttachedToForAWhile) {
   floating_context const own = make();
   {
@@ -124,8 +122,7 @@ TEST_F(TypedContexts, AreAttachedToForAWhile) {
   allocate(4);
 }
 
-// C4.3 C4.38: memory of the host that kernels read and write in place, for as long as its context
-// is kept
+// C4.3 C4.38: host memory that kernels read and write directly; it keeps its context alive
 TEST_F(TypedContexts, MapMemoryOfTheHost) {
   floating_context const own = make();
   mapped_memory const words{own, 64};

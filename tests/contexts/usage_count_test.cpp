@@ -20,7 +20,7 @@ class UsageCount : public contexts_test {
   }
 };
 
-// C1.16 C1.18 C3.5 C3.6 C4.53: as many detaches as attaches leave it alive
+// C1.16 C1.18 C3.5 C3.6 C4.53: after as many detaches as attaches the context is alive
 TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
   CUcontext const made = create();
   for (int i = 0; i < 3; ++i) {
@@ -54,26 +54,26 @@ TEST_F(UsageCount, ThreeLibrariesShareTheApplicationsContext) {
   pop();
 }
 
-// error guess: only what is current can be attached to, and only that be detached
+// error guess: only the current context can be attached and detached
 TEST_F(UsageCount, NeedsTheContextCurrent) {
   CUcontext attached = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_attach(&attached, 0));
   EXPECT_EQ(attached, nullptr);
 }
 
-// C1.17 C1.19 C2.2 C4.52: made with one, the last detach destroys it: who has it current elsewhere
-// sees a corpse
+// C1.17 C1.19 C2.2 C4.52: the initial count is one, and the last detach destroys the context: other
+// threads that have it current get the error for a destroyed context
 TEST_F(UsageCount, TheLastDetachDestroys) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
-  CUcontext made = nullptr;  // not the fixture's: it is gone at the end
+  CUcontext made = nullptr;  // not made by the fixture, because it is destroyed in the end
   ASSERT_OK(cu().ctx_create(&made, 0, device));
-  gate detached;
+  latch detached;
   std::atomic<bool> ready{false};
   std::thread other{[&] {
     EXPECT_OK(cu().ctx_push_current(made));
     ready = true;
-    detached.pass();
+    detached.wait();
     CUdeviceptr memory = 0;
     EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().mem_alloc(&memory, 4));
     EXPECT_OK(cu().ctx_pop_current(nullptr));
@@ -85,7 +85,7 @@ TEST_F(UsageCount, TheLastDetachDestroys) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C1.19 C2.2: destroying does not ask the count
+// C1.19 C2.2: destroying ignores the count
 TEST_F(UsageCount, DestroyingIgnoresTheCount) {
   CUcontext const made = create();
   CUcontext attached = nullptr;

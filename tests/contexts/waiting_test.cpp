@@ -1,4 +1,4 @@
-// What a thread does while it waits: spins, yields or sleeps; and what it waits for.
+// How a thread waits: it spins, yields or sleeps; and for which work.
 #include "contexts_test.hpp"
 
 #include <sys/resource.h>
@@ -20,9 +20,9 @@ using ContextWaiting = contexts_test;
 
 constexpr auto much = 200ms;
 
-/// Waits for a held kernel by a ticket, as the device is set.
+/// Waits for a held kernel by a ticket, with the policy of the device.
 template <class Enough>
-std::chrono::nanoseconds taken_by_a_ticket(schedule how, Enough enough) {
+std::chrono::nanoseconds taken_by_a_ticket(wait_policy how, Enough enough) {
   runtime_options options{.devices = device_spec(1), .workers = 1};
   options.settings.all.schedule = how;
   runtime rt{options};
@@ -34,15 +34,14 @@ std::chrono::nanoseconds taken_by_a_ticket(schedule how, Enough enough) {
   return taken_while_waiting([&] { held.wait(); }, [&] { word.release(); }, enough);
 }
 
-// C2.5: a spinning thread takes a processor as long as it waits
+// C2.5: a spinning thread uses a processor as long as it waits
 TEST_F(ContextWaiting, SpinningTakesAProcessor) {
   auto const taken =
-      taken_by_a_ticket(schedule::spin, [](auto so_far, auto) { return so_far >= much; });
+      taken_by_a_ticket(wait_policy::spin, [](auto so_far, auto) { return so_far >= much; });
   EXPECT_GE(taken, much);
 }
 
-// C2.7: a yielding thread offers its processor again and again, in the kernel: not in our code
-// alone
+// C2.7: a yielding thread offers its processor repeatedly, by system calls
 TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
   auto const switches = [] {
     rusage use{};
@@ -50,8 +49,8 @@ TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
     return std::chrono::seconds{use.ru_stime.tv_sec} +
            std::chrono::microseconds{use.ru_stime.tv_usec};
   };
-  // A rival on every processor: who yields gets nothing while they work, who spins would take their
-  // half.
+  // A rival thread on every processor: a thread that yields gets nothing while they work, one that
+  // spins would get half a processor.
   std::atomic<bool> stop{false};
   std::vector<std::jthread> rivals;
   auto const before = switches();
@@ -62,31 +61,31 @@ TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
         while (!stop.load(std::memory_order_relaxed)) {}
       });
     }
-    taken = taken_by_a_ticket(schedule::yield, [](auto, auto gone) { return gone >= 2 * much; });
+    taken = taken_by_a_ticket(wait_policy::yield, [](auto, auto gone) { return gone >= 2 * much; });
     stop = true;
   }
-  EXPECT_LT(taken, 3 * much / 2) << "it kept its processor beside threads that want it";
+  EXPECT_LT(taken, 3 * much / 2) << "it kept its processor although other threads wanted it";
   EXPECT_GE(switches(), before);
 }
 
-// C2.8 C2.91: a blocked thread takes next to nothing
+// C2.8 C2.91: a blocked thread uses almost no processor time
 TEST_F(ContextWaiting, BlockingTakesNoProcessor) {
   auto const taken =
-      taken_by_a_ticket(schedule::blocking, [](auto, auto gone) { return gone >= 2 * much; });
+      taken_by_a_ticket(wait_policy::blocking, [](auto, auto gone) { return gone >= 2 * much; });
   EXPECT_LT(taken, much / 2);
 }
 
-// C2.6: what is decided for one wait wins over the device's setting
+// C2.6: the policy of one wait overrides that of the device
 TEST_F(ContextWaiting, AWaitCanChooseItsOwnWay) {
   runtime_options options{.devices = device_spec(1), .workers = 1};
-  options.settings.all.schedule = schedule::spin;
+  options.settings.all.schedule = wait_policy::spin;
   runtime rt{options};
   test_program const program{rt};
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(program));
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   auto const taken =
-      taken_while_waiting([&] { held.wait(schedule::blocking); }, [&] { word.release(); },
+      taken_while_waiting([&] { held.wait(wait_policy::blocking); }, [&] { word.release(); },
                           [](auto, auto gone) { return gone >= 2 * much; });
   EXPECT_LT(taken, much / 2);
 }
@@ -106,13 +105,13 @@ TEST_F(ContextWaiting, TheDriversBlockingFlagBlocksItsWaits) {
   EXPECT_LT(taken, much / 2);
 }
 
-// C2.89: all that was asked for before is done when it returns, on every stream
+// C2.89: when it returns, all earlier work is done, on every stream
 TEST_F(ContextWaiting, SynchronizingWaitsForEveryStream) {
   CUcontext const made = create();
   CUmodule const module = load();
   std::uint32_t* const words = pinned(4);
   CUstream const one = stream(), two = stream();
-  // Loaded before anything is held: a lazy load would wait for it.
+  // Loaded before the kernel is held, because lazy loading would wait for it.
   CUfunction const hold = function(module, "hold_until"), put = function(module, "put");
   EXPECT_OK(launch(put, one, words + 2, 1));
   EXPECT_OK(cu().ctx_synchronize());
@@ -135,13 +134,13 @@ TEST_F(ContextWaiting, SynchronizingWaitsForEveryStream) {
   EXPECT_TRUE(back);
 }
 
-// C4.18 of the driver: a wait is for one context; its sibling's work does not hold it up
+// C4.18 of the driver: it waits for one context and not for the work of another
 TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUmodule const module = load();
   CUfunction const hold = function(module, "hold_until");
-  // Loaded before anything is held: a lazy load would wait for it.
+  // Loaded before the kernel is held, because lazy loading would wait for it.
   EXPECT_OK(launch(function(module, "nothing"), nullptr));
   EXPECT_OK(cu().ctx_synchronize());
   held_stream held{hold, stream(), words};
@@ -155,14 +154,14 @@ TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
   EXPECT_OK(cu().ctx_synchronize());
 }
 
-// C2.11: automatic spins while there are no more contexts than processors
+// C2.11: automatic spins if there are at most as many contexts as processors
 TEST_F(ContextWaiting, AutomaticSpinsWhereThereAreProcessorsEnough) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device computes on the processors a waiter would keep";
   }
   if (std::thread::hardware_concurrency() < 2) { GTEST_SKIP() << "needs 2 processors"; }
   auto const taken =
-      taken_by_a_ticket(schedule::automatic, [](auto so_far, auto) { return so_far >= much; });
+      taken_by_a_ticket(wait_policy::automatic, [](auto so_far, auto) { return so_far >= much; });
   EXPECT_GE(taken, much);
 }
 

@@ -1,4 +1,4 @@
-// Order by `after`.
+// Order of tasks by `after`.
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,11 @@ FLOTILLA_CONTRACT(After);
 
 // requirement
 TEST_P(After, ChainOnOneDeviceRunsInOrder) {
-  device_word const value{rt(), last(), 1};
+  device_word value{rt(), last(), 1};
   std::uint32_t expected = 1;
   ticket before;
   for (std::uint32_t i = 0; i < 100; ++i) {
-    launch const step = program().step.on({1}, {1})(value.buffer(), 3u, i);
+    launch const step = program().step.with_shape({1}, {1})(value.buffer(), 3u, i);
     before = i == 0 ? rt().submit(step) : rt().submit(step, {.after = {before}});
     expected = expected * 3 + i;
   }
@@ -33,11 +33,12 @@ TEST_P(After, ChainAcrossDevicesRunsInOrder) {
   std::vector<device_word> values;
   for (device_ordinal const device : ordinals()) { values.emplace_back(rt(), device, 1); }
   std::uint32_t expected = 1;
-  ticket before = rt().submit(program().nothing.on({1}, {1})());
+  ticket before = rt().submit(program().nothing.with_shape({1}, {1})());
   for (std::uint32_t i = 0; i < 40; ++i) {
-    auto const& here = values[i % values.size()];
-    auto const& next = values[(i + 1) % values.size()];
-    before = rt().submit(program().step.on({1}, {1})(here.buffer(), 3u, i), {.after = {before}});
+    auto& here = values[i % values.size()];
+    auto& next = values[(i + 1) % values.size()];
+    before =
+        rt().submit(program().step.with_shape({1}, {1})(here.buffer(), 3u, i), {.after = {before}});
     expected = expected * 3 + i;
     if (values.size() > 1) {
       before = rt().submit(here.buffer().copy_to(next.buffer()), {.after = {before}});
@@ -46,11 +47,12 @@ TEST_P(After, ChainAcrossDevicesRunsInOrder) {
   EXPECT_EQ(values[40 % values.size()].read({before}), expected);
 }
 
-// requirement: what a device waits for itself is over when its launch runs, and is seen there, however many wait at once
-TEST_P(After, ChainsToAndFroRunInOrder) {
+// requirement: if a device itself waits for another, it sees the other's results, also if many of
+// its launches wait at once
+TEST_P(After, ManyChainsBetweenDevicesRunInOrder) {
   constexpr std::size_t chains = 12;
   std::uint32_t const links = sanitized ? 50 : 500;
-  host_buffer<std::uint32_t> const values{rt(), chains};  // every device reaches it
+  host_buffer<std::uint32_t> values{rt(), chains};  // every device reaches it
   std::array<std::uint32_t, chains> expected;
   std::array<ticket, chains> latest;
   expected.fill(1);
@@ -61,7 +63,8 @@ TEST_P(After, ChainsToAndFroRunInOrder) {
       task_options how{.device = all[(i + chain) % all.size()]};
       if (i != 0) { how.after.add(latest[chain]); }
       if (i != 0 && i % 7 == 0) { how.after.add(latest[(chain + 1) % chains]); }
-      latest[chain] = rt().submit(program().step.on({1}, {1})(values.data() + chain, 3u, i), how);
+      latest[chain] =
+          rt().submit(program().step.with_shape({1}, {1})(values.data() + chain, 3u, i), how);
       expected[chain] = expected[chain] * 3 + i;
     }
   }
@@ -72,26 +75,28 @@ TEST_P(After, ChainsToAndFroRunInOrder) {
 }
 
 // requirement
-TEST_P(After, DiamondJoins) {
-  device_word const left{rt(), first(), 0}, right{rt(), last(), 0};
-  device_word const joined{rt(), first(), 0}, other{rt(), first(), 0};
+TEST_P(After, DiamondRunsInOrder) {
+  device_word left{rt(), first(), 0}, right{rt(), last(), 0};
+  device_word joined{rt(), first(), 0}, other{rt(), first(), 0};
   ticket const top = rt().submit([](task_context&) {}, {.device = last()});
-  ticket const a = rt().submit(program().write.on({1}, {1})(left.buffer(), 20u), {.after = {top}});
-  ticket const b = rt().submit(program().write.on({1}, {1})(right.buffer(), 3u), {.after = {top}});
+  ticket const a =
+      rt().submit(program().write.with_shape({1}, {1})(left.buffer(), 20u), {.after = {top}});
+  ticket const b =
+      rt().submit(program().write.with_shape({1}, {1})(right.buffer(), 3u), {.after = {top}});
   ticket const carried = rt().submit(right.buffer().copy_to(other.buffer()), {.after = {b}});
-  ticket const sum = rt().submit(program().copy.on({1}, {1})(joined.buffer(), left.buffer()),
-                                 {.after = {a, carried}});
+  ticket const sum = rt().submit(
+      program().copy.with_shape({1}, {1})(joined.buffer(), left.buffer()), {.after = {a, carried}});
   ticket const both = rt().submit([](task_context&) {}, {.after = {sum, carried}});
   EXPECT_EQ(joined.read({both}), 20u);
   EXPECT_EQ(other.read({both}), 3u);
 }
 
-// requirement: kinds of tasks mix; what a callable enqueues in its stream comes after its
-// predecessors, too
+// requirement: `after` works between all kinds of tasks; work that a callable enqueues in its
+// stream also runs after the callable's predecessors
 TEST_P(After, LaunchTransferAndCallableFollowOneAnother) {
-  device_word const value{rt(), last(), 2}, other{rt(), last(), 0};
+  device_word value{rt(), last(), 2}, other{rt(), last(), 0};
   std::uint32_t host = 0;
-  ticket const computed = rt().submit(program().step.on({1}, {1})(value.buffer(), 10u, 1u));
+  ticket const computed = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 10u, 1u));
   ticket const moved = rt().submit(
       [&](task_context& context) {
         EXPECT_EQ(driver_in_use().memcpy_dtod_async(other.buffer().address(),
@@ -100,22 +105,22 @@ TEST_P(After, LaunchTransferAndCallableFollowOneAnother) {
       },
       {.device = last(), .after = {computed}});
   ticket const again =
-      rt().submit(program().step.on({1}, {1})(other.buffer(), 10u, 3u), {.after = {moved}});
+      rt().submit(program().step.with_shape({1}, {1})(other.buffer(), 10u, 3u), {.after = {moved}});
   ticket const fetched =
       rt().submit(other.buffer().copy_to(std::span{&host, 1}), {.after = {again}});
   rt().submit([](task_context&) {}, {.device = first(), .after = {fetched}}).wait();
   EXPECT_EQ(host, 213u);
 }
 
-// requirement: nothing runs before what it comes after
-TEST_P(After, SuccessorStaysAsLongAsItsPredecessorIsHeld) {
+// requirement: no task runs before its predecessor has ended
+TEST_P(After, SuccessorWaitsWhileItsPredecessorIsHeld) {
   host_buffer<std::uint32_t> from{rt(), 1}, to{rt(), 1};
   from[0] = 1;
   to[0] = 0;
   bool called = false;
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
-  ticket const copied = rt().submit(program().copy.on({1}, {1})(to.data(), from.data()),
+  ticket const copied = rt().submit(program().copy.with_shape({1}, {1})(to.data(), from.data()),
                                     {.device = last(), .after = {held}});
   ticket const call =
       rt().submit([&](task_context&) { called = true; }, {.device = last(), .after = {held}});
@@ -127,22 +132,22 @@ TEST_P(After, SuccessorStaysAsLongAsItsPredecessorIsHeld) {
   word.release();
   copied.wait();
   call.wait();
-  EXPECT_EQ(to[0], 42u) << "it ran before the task it was to run after";
+  EXPECT_EQ(to[0], 42u) << "it ran before its predecessor had ended";
   EXPECT_TRUE(called);
 }
 
 // requirement
-TEST_P(After, EndedTaskHoldsNobodyUp) {
-  device_word const value{rt(), first(), 5};
-  ticket const before = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 0u));
+TEST_P(After, EndedPredecessorDelaysNothing) {
+  device_word value{rt(), first(), 5};
+  ticket const before = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 0u));
   before.wait();
-  ticket const then = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 1u),
+  ticket const then = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u),
                                   {.device = first(), .after = {before}});
   EXPECT_EQ(value.read({then, before}), 21u);
 }
 
-// requirement: more dependencies than lie inline, of all devices, some named twice
-TEST_P(After, ManyPredecessorsAllComeFirst) {
+// requirement: more dependencies than a task holds inline, on all devices, some named twice
+TEST_P(After, TaskRunsAfterAllOfManyPredecessors) {
   std::atomic<int> ran{0};
   std::vector<ticket> all;
   for (int i = 0; i < 40; ++i) {
@@ -157,25 +162,25 @@ TEST_P(After, ManyPredecessorsAllComeFirst) {
   EXPECT_EQ(seen, 40);
 }
 
-// error guess: a default ticket in the list names no task
-TEST_P(After, TicketThatNamesNoTaskIsRefused) {
+// error guess: a default-constructed ticket names no task
+TEST_P(After, EmptyTicketIsRefused) {
   ticket const none;
   EXPECT_THROW((void)rt().submit([](task_context&) {}, {.after = {none}}), invalid_argument);
   rt().wait_idle();
 }
 
-// requirement: a wide and deep graph, with tasks for any device
-TEST_P(After, LayersOfTasksForAnyDeviceKeepTheirOrder) {
-  constexpr int layers = 12, wide = 8;
+// requirement: a wide and deep graph of tasks that any device may take
+TEST_P(After, LayersOfSharedTasksKeepTheirOrder) {
+  constexpr int layers = 12, width = 8;
   std::array<std::atomic<int>, layers> ended{};
   std::vector<ticket> above;
   std::atomic<int> early{0};
   for (std::size_t layer = 0; layer < layers; ++layer) {
     std::vector<ticket> here;
-    for (int i = 0; i < wide; ++i) {
+    for (int i = 0; i < width; ++i) {
       here.push_back(rt().submit(
           [&, layer](task_context&) {
-            if (layer > 0 && ended[layer - 1] != wide) { ++early; }
+            if (layer > 0 && ended[layer - 1] != width) { ++early; }
             ++ended[layer];
           },
           {.after = above}));
@@ -184,7 +189,7 @@ TEST_P(After, LayersOfTasksForAnyDeviceKeepTheirOrder) {
   }
   for (ticket const& each : above) { each.wait(); }
   EXPECT_EQ(early, 0);
-  EXPECT_EQ(ended[layers - 1], wide);
+  EXPECT_EQ(ended[layers - 1], width);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-// Device and host memory: made, moved, freed while in use, refused.
+// Device and host buffers: creation, moves, destruction while in use, refusals.
 
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <thread>
 
 #include "support/contract_test.hpp"
 
@@ -15,21 +14,22 @@ class Buffer : public contract_test {};
 FLOTILLA_CONTRACT(Buffer);
 
 // requirement
-TEST_P(Buffer, KnowsItsSizeDeviceAndAddress) {
+TEST_P(Buffer, BufferKnowsItsSizeDeviceAndAddress) {
   for (device_ordinal const device : ordinals()) {
-    device_buffer<double> const buffer{rt(), device, 10};
+    device_buffer<double> buffer{rt(), device, 10};
     EXPECT_EQ(buffer.size(), 10u);
     EXPECT_EQ(buffer.device(), device);
     EXPECT_NE(buffer.address(), 0u);
-    EXPECT_EQ(static_cast<double*>(buffer), reinterpret_cast<double*>(buffer.address()));
+    EXPECT_EQ(static_cast<double*>(buffer), buffer.data());
+    EXPECT_EQ(buffer.data(), reinterpret_cast<double*>(buffer.address()));
   }
 }
 
-// requirement: a buffer made from a span may have its source changed at once
-TEST_P(Buffer, MadeFromASpanHasItsValues) {
+// requirement: the source span may change as soon as the buffer is constructed
+TEST_P(Buffer, BufferMadeFromASpanHasItsValues) {
   std::vector<std::uint16_t> host(1001);
   for (std::size_t i = 0; i < host.size(); ++i) { host[i] = static_cast<std::uint16_t>(i * 3); }
-  device_buffer<std::uint16_t> const buffer{rt(), last(), host};
+  device_buffer<std::uint16_t> buffer{rt(), last(), host};
   std::vector<std::uint16_t> back(host.size());
   std::vector<std::uint16_t> const expected = host;
   host.assign(host.size(), 0);
@@ -38,10 +38,10 @@ TEST_P(Buffer, MadeFromASpanHasItsValues) {
 }
 
 // requirement
-TEST_P(Buffer, OfNothingIsEmptyAndCopiesNothing) {
-  device_buffer<int> const none{rt(), first(), 0};
-  device_buffer<int> const of_span{rt(), first(), std::span<int const>{}};
-  host_buffer<int> const host{rt(), 0};
+TEST_P(Buffer, EmptyBufferCopiesNothing) {
+  device_buffer<int> none{rt(), first(), 0};
+  device_buffer<int> of_span{rt(), first(), std::span<int const>{}};
+  host_buffer<int> host{rt(), 0};
   EXPECT_EQ(none.size(), 0u);
   EXPECT_EQ(none.address(), 0u);
   EXPECT_EQ(host.size(), 0u);
@@ -52,7 +52,7 @@ TEST_P(Buffer, OfNothingIsEmptyAndCopiesNothing) {
 }
 
 // requirement
-TEST_P(Buffer, MovesWithoutCopying) {
+TEST_P(Buffer, MoveKeepsTheMemory) {
   std::uint32_t const value = 77;
   device_buffer<std::uint32_t> from{rt(), last(), std::span{&value, 1}};
   std::uintptr_t const address = from.address();
@@ -66,20 +66,20 @@ TEST_P(Buffer, MovesWithoutCopying) {
   EXPECT_EQ(back, 77u);
 }
 
-// requirement: destroying never waits, and memory is not reused under a task that still runs
-TEST_P(Buffer, FreedWhileATaskUsesItStaysUntilThen) {
+// requirement: the destructor does not wait, and a running task keeps the memory
+TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
   host_buffer<std::uint32_t> result{rt(), 1};
   result[0] = 0;
   std::optional<device_word> doomed{std::in_place, rt(), last(), 123u};
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
-  ticket const used =
-      rt().submit(program().copy.on({1}, {1})(result.data(), doomed->buffer()), {.after = {held}});
+  ticket const used = rt().submit(
+      program().copy.with_shape({1}, {1})(result.data(), doomed->buffer()), {.after = {held}});
   doomed.reset();
   EXPECT_FALSE(used.ready());
-  // Memory that is given out now must not be the doomed word: it is written at once, where a lane
-  // is free.
-  device_buffer<std::uint32_t> const fresh{rt(), last(), 1};
+  // A new buffer must not get the memory of the destroyed one: this fill may run while `used` still
+  // waits.
+  device_buffer<std::uint32_t> fresh{rt(), last(), 1};
   ticket const written = rt().submit(fresh.fill(999u));
   EXPECT_NE(fresh.address(), 0u);
   rt().pump();
@@ -90,8 +90,8 @@ TEST_P(Buffer, FreedWhileATaskUsesItStaysUntilThen) {
 }
 
 // requirement: the same for pinned memory
-TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysUntilThen) {
-  device_word const result{rt(), last(), 0};
+TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysValid) {
+  device_word result{rt(), last(), 0};
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   ticket used;
@@ -106,40 +106,45 @@ TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysUntilThen) {
   EXPECT_EQ(result.read({used}), 321u);
 }
 
-// requirement: nothing that a runtime frees makes it wait for a kernel that waits for the host
-TEST_P(Buffer, PinnedMemoryIsNotFreedBehindAKernelThatRuns) {
+// requirement: no deferred free makes a runtime wait for a running kernel, which may wait for the host
+TEST_P(Buffer, FreeingPinnedMemoryDoesNotWaitForAKernel) {
   held_word ahead{rt()}, running{rt()};
-  host_buffer<std::uint32_t> const value{rt(), 1};
+  host_buffer<std::uint32_t> value{rt(), 1};
   value[0] = 0;
   ticket const before = rt().submit(ahead.launch_of(program()), {.device = first()});
-  { host_buffer<std::uint32_t> const given_up{rt(), 1000}; }
-  ticket const held = rt().submit(running.launch_of(program()), {.device = first(), .after = {before}});
+  { host_buffer<std::uint32_t> destroyed{rt(), 1000}; }
+  ticket const held =
+      rt().submit(running.launch_of(program()), {.device = first(), .after = {before}});
   ahead.release();
   before.wait();
   ASSERT_TRUE(pumping(rt(), [&] { return running.started(); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds{3});  // once a millisecond it is looked what may go
-  ticket const behind = rt().submit(program().write.on({1}, {1})(value.data(), 7u), {.device = first(), .after = {held}});
+  // Frees are tried once per millisecond, so pump for several of them. A free that waited for the
+  // running kernel would hang here.
+  auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{3};
+  EXPECT_TRUE(pumping(rt(), [&] { return std::chrono::steady_clock::now() >= end; }));
+  ticket const successor = rt().submit(program().write.with_shape({1}, {1})(value.data(), 7u),
+                                       {.device = first(), .after = {held}});
   rt().pump();
-  EXPECT_FALSE(behind.ready());
+  EXPECT_FALSE(successor.ready());
   running.release();
-  behind.wait();
+  successor.wait();
   EXPECT_EQ(value[0], 7u);
 }
 
 // requirement
-TEST_P(Buffer, ThatDoesNotFitIsRefusedAndNothingElseSuffers) {
-  device_word const value{rt(), last(), 6};
+TEST_P(Buffer, TooLargeBufferIsRefusedAndOthersStayIntact) {
+  device_word value{rt(), last(), 6};
   auto const message = thrown<driver_error>([&] {
-    device_buffer<char> const huge{rt(), last(), std::size_t{1} << 50};
+    device_buffer<char> huge{rt(), last(), std::size_t{1} << 50};
   });
   EXPECT_THAT(message, AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("device")));
-  device_word const later{rt(), last(), 7};
+  device_word later{rt(), last(), 7};
   EXPECT_EQ(value.read(), 6u);
   EXPECT_EQ(later.read(), 7u);
 }
 
-// error guess: a size whose bytes do not fit a size_t must not become a small one
-TEST_P(Buffer, WhoseBytesOverflowIsRefused) {
+// error guess: if the bytes overflow a size_t, the buffer must not become a small one
+TEST_P(Buffer, SizeWhoseBytesOverflowIsRefused) {
   constexpr std::size_t wraps_to_8 =
       std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t) + 2;
   EXPECT_THROW((device_buffer<std::uint64_t>{rt(), last(), wraps_to_8}), error);
@@ -147,10 +152,10 @@ TEST_P(Buffer, WhoseBytesOverflowIsRefused) {
 }
 
 // requirement
-TEST_P(Buffer, OnADeviceThatIsNotThereIsRefused) {
+TEST_P(Buffer, UnknownDeviceIsRefused) {
   device_ordinal const beyond{static_cast<unsigned>(device_count())};
   EXPECT_THAT(thrown<unknown_device>([&] {
-                device_buffer<int> const none{rt(), beyond, 1};
+                device_buffer<int> none{rt(), beyond, 1};
               }),
               HasSubstr(std::to_string(beyond.value)));
 }
@@ -160,19 +165,20 @@ TEST_P(Buffer, MemoryOfADeviceIsReported) {
   auto const before = rt().memory(last());
   EXPECT_GT(before.total_bytes, 0u);
   EXPECT_LE(before.free_bytes, before.total_bytes);
-  device_buffer<char> const some{rt(), last(), 64u << 20};
+  device_buffer<char> some{rt(), last(), 64u << 20};
   EXPECT_LE(rt().memory(last()).free_bytes, before.free_bytes);
 }
 
-// stress: many buffers come and go while tasks use them
-TEST_P(Buffer, ManyComeAndGoInUse) {
+// stress: many buffers are created and destroyed while tasks use them
+TEST_P(Buffer, ManyBuffersComeAndGoInUse) {
   std::vector<ticket> done;
   host_buffer<std::uint32_t> results{rt(), 200};
   for (std::uint32_t i = 0; i < 200; ++i) {
     device_ordinal const device{i % static_cast<unsigned>(device_count())};
-    device_buffer<std::uint32_t> const value{rt(), device, 1 + i % 7};
+    device_buffer<std::uint32_t> value{rt(), device, 1 + i % 7};
     ticket const set = rt().submit(value.fill(i));
-    done.push_back(rt().submit(program().copy.on({1}, {1})(&results[i], value), {.after = {set}}));
+    done.push_back(
+        rt().submit(program().copy.with_shape({1}, {1})(&results[i], value), {.after = {set}}));
   }
   for (ticket const& each : done) { each.wait(); }
   for (std::uint32_t i = 0; i < 200; ++i) { ASSERT_EQ(results[i], i); }

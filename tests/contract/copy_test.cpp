@@ -1,4 +1,4 @@
-// Copies and fills, small and of several MiB, between host and devices and between devices.
+// Copies and fills, small ones and of several MiB, between host and devices and between devices.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,36 +11,36 @@ namespace {
 
 class Copy : public contract_test {
  protected:
-  // No multiple of any staging block, and more than all of them where that does not take a minute.
+  // Not a multiple of a staging block, and more than all of them unless that would take a minute.
   static constexpr std::size_t several_mib = (sanitized ? 2 : 5) * 1024 * 1024 + 13;
   static std::vector<std::uint8_t> pattern(std::size_t bytes, unsigned seed) {
-    std::vector<std::uint8_t> made(bytes);
+    std::vector<std::uint8_t> values(bytes);
     std::uint32_t state = seed * 2654435761u + 1;
-    for (auto& each : made) {
+    for (auto& each : values) {
       state = state * 1664525u + 1013904223u;
       each = static_cast<std::uint8_t>(state >> 24);
     }
-    return made;
+    return values;
   }
 };
 FLOTILLA_CONTRACT(Copy);
 
-// requirement: pageable memory, more than one staging block, odd sizes and addresses
-TEST_P(Copy, PageableMemoryUpAndDown) {
+// requirement: any size, also more than one staging block, at odd addresses
+TEST_P(Copy, PageableMemoryIsCopiedToADeviceAndBack) {
   for (std::size_t const bytes : {std::size_t{1}, std::size_t{4097}, several_mib}) {
     std::vector<std::uint8_t> const up = pattern(bytes + 1, 1);
     std::span<std::uint8_t const> const odd{up.data() + 1, bytes};
-    device_buffer<std::uint8_t> const there{rt(), last(), bytes};
+    device_buffer<std::uint8_t> there{rt(), last(), bytes};
     ticket const sent = rt().submit(there.copy_from(odd));
     std::vector<std::uint8_t> down(bytes + 3, 0xee);
     rt().submit(there.copy_to(std::span{down.data() + 3, bytes}), {.after = {sent}}).wait();
     EXPECT_TRUE(std::equal(odd.begin(), odd.end(), down.begin() + 3)) << bytes << " bytes";
-    EXPECT_EQ(down[2], 0xee) << "written beside the span";
+    EXPECT_EQ(down[2], 0xee) << "written before the span";
   }
 }
 
-// requirement: several at once share whatever stages them
-TEST_P(Copy, ManyPageableCopiesAtOnce) {
+// requirement: several copies at once share the staging blocks
+TEST_P(Copy, ManyPageableCopiesAtOnceKeepTheirData) {
   constexpr unsigned copies = 6;
   std::vector<std::vector<std::uint8_t>> up, down;
   std::vector<device_buffer<std::uint8_t>> there;
@@ -61,10 +61,10 @@ TEST_P(Copy, ManyPageableCopiesAtOnce) {
   }
 }
 
-// requirement: host memory is read when the task runs, not at submit
-TEST_P(Copy, ReadsPageableMemoryNoSoonerThanItsPredecessorsEnd) {
+// requirement: host memory is read when the copy runs, not at submit
+TEST_P(Copy, PageableSourceIsReadAfterItsPredecessor) {
   std::vector<std::uint8_t> up(several_mib, 1);
-  device_buffer<std::uint8_t> const there{rt(), last(), up.size()};
+  device_buffer<std::uint8_t> there{rt(), last(), up.size()};
   ticket const prepared =
       rt().submit([&](task_context&) { std::fill(up.begin(), up.end(), std::uint8_t{9}); },
                   {.device = first()});
@@ -74,10 +74,9 @@ TEST_P(Copy, ReadsPageableMemoryNoSoonerThanItsPredecessorsEnd) {
   EXPECT_EQ(std::count(down.begin(), down.end(), 9), static_cast<std::ptrdiff_t>(down.size()));
 }
 
-// error guess: the predecessor is on a stream and writes the host memory only later
-TEST_P(Copy, ReadsHostMemoryNoSoonerThanTheDeviceHasWrittenIt) {
-  device_buffer<std::uint8_t> const nines{rt(), first(), several_mib},
-      there{rt(), last(), several_mib};
+// error guess: the predecessor is launched, but writes the host memory later
+TEST_P(Copy, HostSourceIsReadAfterTheDeviceHasWrittenIt) {
+  device_buffer<std::uint8_t> nines{rt(), first(), several_mib}, there{rt(), last(), several_mib};
   host_buffer<std::uint8_t> between{rt(), several_mib};
   std::fill(between.begin(), between.end(), std::uint8_t{1});
   rt().submit(nines.fill(9)).wait();
@@ -95,8 +94,8 @@ TEST_P(Copy, ReadsHostMemoryNoSoonerThanTheDeviceHasWrittenIt) {
   EXPECT_EQ(std::count(back.begin(), back.end(), 9), static_cast<std::ptrdiff_t>(back.size()));
 }
 
-// requirement: down to pageable memory and up again, through the same bytes, device after device
-TEST_P(Copy, PageableMemoryCarriesDataFromCopyToCopy) {
+// requirement: host to device to host through the same pageable memory, device after device
+TEST_P(Copy, PageableMemoryCarriesDataBetweenCopies) {
   std::vector<std::uint8_t> host = pattern(several_mib, 3);
   std::vector<std::uint8_t> const expected = host;
   std::vector<device_buffer<std::uint8_t>> there;
@@ -113,12 +112,12 @@ TEST_P(Copy, PageableMemoryCarriesDataFromCopyToCopy) {
 }
 
 // requirement
-TEST_P(Copy, PinnedMemoryUpAndDown) {
+TEST_P(Copy, PinnedMemoryIsCopiedToADeviceAndBack) {
   std::vector<std::uint8_t> const values = pattern(several_mib, 5);
   host_buffer<std::uint8_t> up{rt(), several_mib}, down{rt(), several_mib};
   std::copy(values.begin(), values.end(), up.begin());
   for (device_ordinal const device : ordinals()) {
-    device_buffer<std::uint8_t> const there{rt(), device, several_mib};
+    device_buffer<std::uint8_t> there{rt(), device, several_mib};
     std::fill(down.begin(), down.end(), std::uint8_t{0});
     ticket const sent = rt().submit(there.copy_from(up));
     rt().submit(there.copy_to(down), {.after = {sent}}).wait();
@@ -126,13 +125,13 @@ TEST_P(Copy, PinnedMemoryUpAndDown) {
   }
 }
 
-// requirement: within a device and to every other
-TEST_P(Copy, BetweenDevices) {
+// requirement: within a device and to every other device
+TEST_P(Copy, EveryPairOfDevicesCopies) {
   std::vector<std::uint8_t> const values = pattern(several_mib, 7);
   for (device_ordinal const from : ordinals()) {
-    device_buffer<std::uint8_t> const source{rt(), from, values};
+    device_buffer<std::uint8_t> source{rt(), from, values};
     for (device_ordinal const to : ordinals()) {
-      device_buffer<std::uint8_t> const target{rt(), to, several_mib};
+      device_buffer<std::uint8_t> target{rt(), to, several_mib};
       ticket const carried = rt().submit(source.copy_to(target));
       std::vector<std::uint8_t> back(several_mib);
       rt().submit(target.copy_to(back), {.after = {carried}}).wait();
@@ -142,9 +141,9 @@ TEST_P(Copy, BetweenDevices) {
 }
 
 // requirement
-TEST_P(Copy, FillsEveryWidth) {
+TEST_P(Copy, FillWritesEveryElementWidth) {
   auto const check = [&]<class T>(T value) {
-    device_buffer<T> const there{rt(), last(), 1003};
+    device_buffer<T> there{rt(), last(), 1003};
     std::vector<T> back(1003);
     ticket const set = rt().submit(there.fill(value));
     rt().submit(there.copy_to(back), {.after = {set}}).wait();
@@ -158,10 +157,10 @@ TEST_P(Copy, FillsEveryWidth) {
 }
 
 // requirement
-TEST_P(Copy, OfOtherSizesIsRefused) {
-  device_buffer<int> const ten{rt(), first(), 10}, eleven{rt(), first(), 11};
+TEST_P(Copy, CopyBetweenDifferentSizesIsRefused) {
+  device_buffer<int> ten{rt(), first(), 10}, eleven{rt(), first(), 11};
   std::vector<int> nine(9);
-  host_buffer<int> const twelve{rt(), 12};
+  host_buffer<int> twelve{rt(), 12};
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_from(nine); }),
               AllOf(HasSubstr("10"), HasSubstr("9")));
   EXPECT_THROW((void)ten.copy_to(nine), invalid_argument);
@@ -171,10 +170,10 @@ TEST_P(Copy, OfOtherSizesIsRefused) {
               AllOf(HasSubstr("10"), HasSubstr("11")));
 }
 
-// error guess: a copy sent to a device where its memory does not lie
-TEST_P(Copy, ToADeviceWhereItsMemoryDoesNotLieIsRefused) {
-  if (device_count() < 2) { return; }
-  device_buffer<int> const here{rt(), first(), 10};
+// error guess: the options name a device that does not own the memory
+TEST_P(Copy, CopyOnADeviceWithoutItsMemoryIsRefused) {
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  device_buffer<int> here{rt(), first(), 10};
   EXPECT_THROW((void)rt().submit(here.fill(1), {.device = last()}), invalid_argument);
   rt().submit(here.fill(1), {.device = first()}).wait();
 }

@@ -1,6 +1,6 @@
 // co_await on tickets and completions.
 
-#include <flotilla/coroutine.hpp>
+#include <flotilla/task/coroutine.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -22,7 +22,7 @@ struct my_error : std::runtime_error {
   my_error() : std::runtime_error{"mine"} {}
 };
 
-/// Begins at once and belongs to nobody.
+/// Starts at once; nobody owns or awaits it.
 struct fire_and_forget {
   struct promise_type {
     fire_and_forget get_return_object() noexcept { return {}; }
@@ -33,28 +33,28 @@ struct fire_and_forget {
   };
 };
 
-fire_and_forget add_up(runtime& rt, test_program const& kernels, device_word const& value, int times,
+fire_and_forget add_up(runtime& rt, test_program const& kernels, device_word& value, int times,
                        device_ordinal device, std::atomic<int>& done) {
   for (int i = 0; i < times; ++i) {
-    co_await rt.submit(kernels.add.on({1}, {1})(value.buffer(), 1u), {.device = device});
+    co_await rt.submit(kernels.add.with_shape({1}, {1})(value.buffer(), 1u), {.device = device});
     EXPECT_EQ(current_context(), nullptr);
   }
   ++done;
 }
 
-// requirement: in a loop, as many times as one likes, the ticket a temporary
-TEST_P(Coroutine, AwaitsTasksOneAfterAnother) {
-  device_word const value{rt(), last(), 1};
+// requirement: a coroutine may await in a loop, and the ticket may be a temporary
+TEST_P(Coroutine, CoroutineAwaitsTasksOneAfterAnother) {
+  device_word value{rt(), last(), 1};
   std::atomic<int> done{0};
   add_up(rt(), program(), value, 50, last(), done);
   EXPECT_TRUE(pumping(rt(), [&] { return done == 1; }));
   EXPECT_EQ(value.read(), 51u);
 }
 
-// requirement: many at once
-TEST_P(Coroutine, HundredsGoOnSideBySide) {
+// requirement: many coroutines may be suspended at once
+TEST_P(Coroutine, HundredsOfCoroutinesRunConcurrently) {
   constexpr int coroutines = 200, times = 5;
-  device_word const here{rt(), first()}, there{rt(), last()};
+  device_word here{rt(), first()}, there{rt(), last()};
   std::atomic<int> done{0};
   for (int i = 0; i < coroutines; ++i) {
     bool const even = i % 2 == 0;
@@ -65,13 +65,13 @@ TEST_P(Coroutine, HundredsGoOnSideBySide) {
   EXPECT_EQ(there.read(), 500u);
 }
 
-fire_and_forget await_all_kinds(runtime& rt, launch what, std::vector<int>& steps,
+fire_and_forget await_all_kinds(runtime& rt, launch nothing, std::vector<int>& steps,
                                 std::atomic<bool>& done) {
   ticket const ended = rt.submit([](task_context&) {});
   steps.push_back(1);
   co_await ended;
   steps.push_back(2);
-  co_await ended;  // has ended: goes on at once
+  co_await ended;  // has ended: does not suspend
   steps.push_back(3);
   ticket const bad = rt.submit([](task_context&) { throw my_error{}; });
   for (int i = 0; i < 2; ++i) {
@@ -81,8 +81,8 @@ fire_and_forget await_all_kinds(runtime& rt, launch what, std::vector<int>& step
     } catch (my_error const&) { steps.push_back(4 + i); }
   }
   std::vector<ticket> both;
-  both.push_back(rt.submit(what));
-  both.push_back(rt.submit(what));
+  both.push_back(rt.submit(nothing));
+  both.push_back(rt.submit(nothing));
   co_await when_all(both);
   EXPECT_TRUE(both[0].ready() && both[1].ready());
   steps.push_back(6);
@@ -93,11 +93,11 @@ fire_and_forget await_all_kinds(runtime& rt, launch what, std::vector<int>& step
   done = true;
 }
 
-// requirement: what `wait` would throw is thrown; completions can be awaited too
-TEST_P(Coroutine, ThrowsWhatWentWrong) {
+// requirement: `co_await` throws what `wait` would throw; completions can be awaited too
+TEST_P(Coroutine, AwaitThrowsTheTasksError) {
   std::vector<int> steps;
   std::atomic<bool> done{false};
-  await_all_kinds(rt(), program().nothing.on({1}, {1})(), steps, done);
+  await_all_kinds(rt(), program().nothing.with_shape({1}, {1})(), steps, done);
   EXPECT_TRUE(pumping(rt(), [&] { return done.load(); }));
   EXPECT_EQ(steps, (std::vector<int>{1, 2, 3, 4, 5, 6, 7}));
 }
@@ -109,11 +109,13 @@ fire_and_forget await_one(ticket task, std::atomic<int>& resumed, std::atomic<in
   ++resumed;
 }
 
-// requirement: the end of the runtime resumes what is suspended
-TEST_P(Coroutine, TheEndOfTheRuntimeResumesAll) {
+// requirement: the runtime's destructor resumes suspended coroutines
+TEST_P(Coroutine, RuntimeDestructorResumesSuspendedCoroutines) {
   std::atomic<int> resumed{0}, threw{0};
   for (int i = 0; i < 100; ++i) {
-    await_one(rt().submit(program().nothing.on({1}, {1})(), {.device = i % 2 ? first() : last()}), resumed, threw);
+    await_one(
+        rt().submit(program().nothing.with_shape({1}, {1})(), {.device = i % 2 ? first() : last()}),
+        resumed, threw);
   }
   stop();
   EXPECT_EQ(resumed, 100);
@@ -123,14 +125,14 @@ TEST_P(Coroutine, TheEndOfTheRuntimeResumesAll) {
 class CoroutineFault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, CoroutineFault, ::testing::Values(0, 2));
 
-// requirement: a fault resumes them with the error
-TEST_P(CoroutineFault, ResumesAllWithTheError) {
+// requirement: a fault resumes coroutines with the error
+TEST_P(CoroutineFault, FaultResumesCoroutinesWithTheError) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
     std::atomic<int> resumed{0}, threw{0};
     runtime rt{{.devices = device_spec(1), .workers = GetParam()}};
     program const loaded = rt.load(test_image());
-    await_one(rt.submit(loaded.kernel<>("trap_now").on({1}, {1})()), resumed, threw);
+    await_one(rt.submit(loaded.kernel<>("trap_now").with_shape({1}, {1})()), resumed, threw);
     EXPECT_TRUE(pumping(rt, [&] { return resumed == 1; }));
     EXPECT_EQ(threw, 1);
   });

@@ -13,12 +13,12 @@ class Counters : public contract_test {};
 FLOTILLA_CONTRACT(Counters);
 
 // requirement
-TEST_P(Counters, CountTasksFailuresAndCallablesOfEachDevice) {
+TEST_P(Counters, TasksFailuresAndCallablesAreCountedPerDevice) {
   (void)program();
   for (device_ordinal const device : ordinals()) {
     device_counters const before = rt().counters(device);
     for (int i = 0; i < 12; ++i) {
-      (void)rt().submit(program().nothing.on({1}, {1})(), {.device = device});
+      (void)rt().submit(program().nothing.with_shape({1}, {1})(), {.device = device});
     }
     for (int i = 0; i < 5; ++i) {
       (void)rt().submit([](task_context&) {}, {.device = device});
@@ -40,53 +40,56 @@ TEST_P(Counters, CountTasksFailuresAndCallablesOfEachDevice) {
 }
 
 // requirement
-TEST_P(Counters, CountWhatWasPulled) {
-  auto const sum = [&](std::uint64_t device_counters::*what) {
+TEST_P(Counters, PulledTasksAreCounted) {
+  auto const sum = [&](std::uint64_t device_counters::*counter) {
     std::uint64_t all = 0;
-    for (device_ordinal const device : ordinals()) { all += rt().counters(device).*what; }
+    for (device_ordinal const device : ordinals()) { all += rt().counters(device).*counter; }
     return all;
   };
-  for (int i = 0; i < 30; ++i) { (void)rt().submit(program().nothing.on({1}, {1})()); }
+  for (int i = 0; i < 30; ++i) { (void)rt().submit(program().nothing.with_shape({1}, {1})()); }
   rt().wait_idle();
   EXPECT_EQ(sum(&device_counters::pulled), device_count() == 1 ? 0u : 30u)
-      << "the only device need not pull";
+      << "a single device does not pull";
   EXPECT_EQ(sum(&device_counters::tasks), 30u);
 }
 
-// requirement: one push for many tasks; told where nobody but this thread drains
+// requirement: one push for many tasks. Tested without workers, so that only this thread launches
 TEST_P(Counters, OnePumpLaunchesManyTasksUnderOnePush) {
-  auto with = options();
-  with.workers = 0;
-  start(with);
+  auto changed = options();
+  changed.workers = 0;
+  start(changed);
   host_buffer<std::uint32_t> sum{rt(), 1};
   sum[0] = 0;
-  launch const add_one = program().add.on({1}, {1})(sum.data(), 1u);
+  launch const add_one = program().add.with_shape({1}, {1})(sum.data(), 1u);
   std::uint64_t const before = rt().counters(first()).pushes;
   for (int i = 0; i < 1000; ++i) { (void)rt().submit(add_one, {.device = first()}); }
   EXPECT_EQ(rt().counters(first()).pushes, before) << "submit never launches";
   rt().pump();
   EXPECT_EQ(rt().counters(first()).pushes, before + 1);
   EXPECT_TRUE(eventually([&] { return std::atomic_ref{sum[0]}.load() >= 32; }))
-      << "few were launched by it";
+      << "that pump launched fewer than 32";
   rt().wait_idle();
   EXPECT_EQ(sum[0], 1000u);
 }
 
-// requirement: who only looks at counters sees every task counted, also when all others have left
-TEST_P(Counters, AreBroughtUpToDateByWhoAsks) {
+// requirement: a thread that only reads counters sees every task counted, also after workers have
+// left the device
+TEST_P(Counters, ReadingCountersCollectsEndedTasks) {
   runtime rt{options()};
   test_program const kernels{rt};
-  ticket const done = rt.submit(kernels.nothing.on({1}, {1})(), {.device = device_ordinal{0}});
-  EXPECT_TRUE(pumping(rt, [&] { return done.ready() || rt.counters(device_ordinal{0}).batches > 0; }));
+  ticket const done =
+      rt.submit(kernels.nothing.with_shape({1}, {1})(), {.device = device_ordinal{0}});
+  EXPECT_TRUE(
+      pumping(rt, [&] { return done.ready() || rt.counters(device_ordinal{0}).batches > 0; }));
   EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).tasks == 1; }));
 }
 
-// requirement: the lease taken by another thread than last time is a migration
-TEST_P(Counters, CountMigrations) {
+// requirement: a migration is counted when another thread takes the lease than last time
+TEST_P(Counters, MigrationsAreCounted) {
   rt().submit([](task_context&) {}, {.device = last()}).wait();
   std::uint64_t const before = rt().counters(last()).migrations;
   if (worker_count() != 0) {
-    // Who drives is not ours to say: only that it never goes back.
+    // Which thread drives the device is not determined, so only check that the count never falls.
     for (int i = 0; i < 5; ++i) {
       rt().submit([](task_context&) {}, {.device = last()}).wait();
     }
@@ -96,14 +99,19 @@ TEST_P(Counters, CountMigrations) {
   std::jthread{[&] { rt().submit([](task_context&) {}, {.device = last()}).wait(); }}.join();
   rt().submit([](task_context&) {}, {.device = last()}).wait();
   EXPECT_GE(rt().counters(last()).migrations - before, 2u);
-  EXPECT_TRUE(rt().workers().empty()) << "there are none";
+  EXPECT_TRUE(rt().worker_counters().empty()) << "the runtime has no workers";
 }
 
 // requirement
-TEST_P(Counters, WorkersDroveDevicesThatAreThere) {
-  for (int i = 0; i < 200; ++i) { (void)rt().submit(program().nothing.on({1}, {1})()); }
+TEST_P(Counters, WorkersDriveOnlyExistingDevices) {
+  for (int i = 0; i < 200; ++i) { (void)rt().submit(program().nothing.with_shape({1}, {1})()); }
   rt().wait_idle();
-  for (worker_counters const& each : rt().workers()) {
+  std::uint64_t tasks = 0;
+  for (device_ordinal const device : ordinals()) { tasks += rt().counters(device).tasks; }
+  EXPECT_EQ(tasks, 200u);
+  auto const workers = rt().worker_counters();
+  EXPECT_LE(workers.size(), static_cast<std::size_t>(worker_count()));
+  for (worker_counters const& each : workers) {
     EXPECT_EQ(each.devices >> device_count(), 0u);
     EXPECT_EQ(each.drains == 0, each.devices == 0);
   }

@@ -1,4 +1,4 @@
-// Waits that only the waiting thread could end are refused; all others end.
+// Waits that only the waiting thread itself could end are refused; all others end.
 
 #include <array>
 #include <atomic>
@@ -14,18 +14,18 @@ FLOTILLA_CONTRACT(Deadlock);
 
 // requirement
 TEST_P(Deadlock, WaitForAnUnlaunchedTaskOfTheSameDeviceThrows) {
-  device_word const value{rt(), last(), 1};
+  device_word value{rt(), last(), 1};
   ticket inner;
   std::string message;
   rt().submit(
           [&](task_context&) {
-            inner = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+            inner = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 3u));
             message = thrown<would_deadlock>([&] { inner.wait(); });
           },
           {.device = last()})
       .wait();
   EXPECT_FALSE(message.empty());
-  inner.wait();  // nothing was lost
+  inner.wait();  // the task was not lost
   EXPECT_EQ(value.read(), 5u);
 }
 
@@ -48,11 +48,11 @@ TEST_P(Deadlock, WaitForACallableOfTheSameDeviceThrows) {
 // requirement
 TEST_P(Deadlock, WaitOfACallableForItselfThrows) {
   ticket self;
-  gate known;
+  latch known;
   std::string message;
   ticket submitted = rt().submit(
       [&](task_context&) {
-        known.pass();
+        known.wait();
         message = thrown<would_deadlock>([&] { self.wait(); });
       },
       {.device = first()});
@@ -70,7 +70,7 @@ TEST_P(Deadlock, WaitIdleInsideACallableThrows) {
   EXPECT_FALSE(message.empty());
 }
 
-// requirement: what was launched ends without the thread that waits
+// requirement: a launched task ends without help from the waiting thread
 TEST_P(Deadlock, WaitForALaunchedTaskOfTheSameDeviceEnds) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
@@ -90,29 +90,31 @@ TEST_P(Deadlock, WaitForALaunchedTaskOfTheSameDeviceEnds) {
 
 // requirement
 TEST_P(Deadlock, WaitForAnEndedTaskInsideACallableReturns) {
-  ticket const good = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+  ticket const good = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
   ticket const bad =
       rt().submit([](task_context&) { throw std::runtime_error{"bad"}; }, {.device = last()});
   good.wait();
   EXPECT_THROW(bad.wait(), std::runtime_error);
+  std::string message;
   rt().submit(
           [&](task_context&) {
             good.wait();
-            EXPECT_THAT(thrown<std::runtime_error>([&] { bad.wait(); }), HasSubstr("bad"));
+            message = thrown<std::runtime_error>([&] { bad.wait(); });
           },
           {.device = last()})
       .wait();
+  EXPECT_THAT(message, HasSubstr("bad"));
 }
 
-// requirement: another device's task either ends or is refused at once; it is never lost
+// requirement: the wait either ends or is refused at once, and the task is not lost
 TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
-  if (device_count() < 2) { return; }  // there is no other device: the test above says the rest
-  device_word const value{rt(), first(), 1};
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  device_word value{rt(), first(), 1};
   ticket inner;
   int answers = 0;
   rt().submit(
           [&](task_context&) {
-            inner = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+            inner = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 3u));
             try {
               inner.wait();
               EXPECT_TRUE(inner.ready());
@@ -126,13 +128,13 @@ TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
   EXPECT_EQ(value.read(), 5u);
 }
 
-// requirement: a limited wait is refused the same way, not kept until its time is over
+// requirement: a timed wait is refused as well, or times out
 TEST_P(Deadlock, LimitedWaitForAnUnlaunchedTaskThrowsOrTimesOut) {
   ticket inner;
   bool ended = true;
   rt().submit(
           [&](task_context&) {
-            inner = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+            inner = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
             try {
               ended = inner.wait_for(std::chrono::milliseconds{1});
             } catch (would_deadlock const&) { ended = false; }
@@ -143,43 +145,43 @@ TEST_P(Deadlock, LimitedWaitForAnUnlaunchedTaskThrowsOrTimesOut) {
   inner.wait();
 }
 
-// requirement: two callables on two devices that wait for each other
+// requirement: if two callables on two devices wait for each other, one of them is refused
 TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
-  if (device_count() < 2) { return; }
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   std::array<ticket, 2> tickets;
-  gate known;
+  latch known;
   std::atomic<int> refused{0};
   auto const waiting_for = [&](std::size_t other) {
     return [&, other](task_context&) {
-      known.pass();
+      known.wait();
       try {
         tickets[other].wait();
       } catch (would_deadlock const&) { ++refused; }
     };
   };
   {
-    // Shut until both tickets can be named: a worker may begin with the first at once.
-    opens_at_end const opening{known};
+    // Closed until both tickets are assigned: a worker may run the first callable at once.
+    open_on_exit const opening{known};
     tickets[0] = rt().submit(waiting_for(1), {.device = first()});
     tickets[1] = rt().submit(waiting_for(0), {.device = last()});
   }
   std::jthread const beside{[&] { tickets[1].wait(); }};
   tickets[0].wait();
   tickets[1].wait();
-  EXPECT_GE(refused, 1) << "each waited for the other, and nobody was refused";
+  EXPECT_GE(refused, 1) << "each waited for the other, and neither was refused";
 }
 
-// error guess: each holds the device on which the other needs a control operation
+// error guess: each callable occupies the device on which the other allocates
 TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
-  if (device_count() < 2) { return; }
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   std::atomic<int> inside{0}, answers{0};
   auto const allocating_on = [&](device_ordinal other) {
     return [&, other](task_context&) {
       ++inside;
       EXPECT_TRUE(eventually([&] { return inside == 2; }))
-          << "two threads wait, so that both can run";
+          << "two threads wait, so both callables can run at once";
       try {
-        device_buffer<int> const there{rt(), other, 10};
+        device_buffer<int> there{rt(), other, 10};
         ++answers;
       } catch (would_deadlock const&) { ++answers; }
     };
@@ -190,13 +192,13 @@ TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   EXPECT_TRUE(pumping(rt(), [&] { return answers == 2; }));
 }
 
-// error guess: the task that is waited for hides behind another that is not launched
+// error guess: the task itself could be launched, but its predecessor is not
 TEST_P(Deadlock, WaitForASuccessorOfAnUnlaunchedTaskThrows) {
   ticket inner, behind;
   rt().submit(
           [&](task_context&) {
-            inner = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
-            behind = rt().submit(program().nothing.on({1}, {1})(),
+            inner = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
+            behind = rt().submit(program().nothing.with_shape({1}, {1})(),
                                  {.device = first(), .after = {inner}});
             EXPECT_THROW(behind.wait(), would_deadlock);
           },

@@ -1,4 +1,4 @@
-// Which devices a specification chooses.
+// Which devices a specification selects.
 
 #include <cstdlib>
 
@@ -20,35 +20,35 @@ class DeviceSpec : public guest_test {
 };
 
 // requirement
-TEST_F(DeviceSpec, CountsCpuDevices) {
+TEST_F(DeviceSpec, CpuSpecGivesThatManyDevices) {
   EXPECT_EQ(count_of("cpu:1"), 1u);
   EXPECT_EQ(count_of("cpu:4"), 4u);
   EXPECT_GE(count_of("cpu"), 1u);
 }
 
 // requirement
-TEST_F(DeviceSpec, ThatNamesNothingIsRefusedByName) {
+TEST_F(DeviceSpec, InvalidSpecIsRefusedByName) {
   for (char const* const spec :
        {"banana", "cpu:0", "cpu:x", "cpu:-1", "cpu:4x", "cpu:", "cpu:99999999999999999999",
         "cuda:x", "cuda:-1", "gpu", "cpu:2,banana", "GPU-00000000-0000-0000-0000-000000000000",
         "ffff:ff:1f.7"}) {
     try {
       runtime const rt{{.devices = spec}};
-      ADD_FAILURE() << spec << " was taken for " << rt.devices().size() << " devices";
+      ADD_FAILURE() << spec << " was accepted as " << rt.devices().size() << " devices";
     } catch (unknown_device const& error) {
       std::string const offender = std::string{spec} == "cpu:2,banana" ? "banana" : spec;
       EXPECT_THAT(error.what(), HasSubstr(offender));
     } catch (no_device const& error) {
       EXPECT_FALSE(describe_drivers().gpus);
       EXPECT_THAT(spec, AnyOf(StartsWith("cuda"), StartsWith("GPU-"), HasSubstr(":1f.")))
-          << "no name of a GPU";
+          << "only names of GPUs may fail in this way";
       EXPECT_THAT(error.what(), HasSubstr(spec));
     }
   }
 }
 
-// requirement: a GPU beyond those there are, or where there is no driver at all
-TEST_F(DeviceSpec, OfAGpuThatIsNotThereSaysWhy) {
+// requirement: the error names a GPU that does not exist, or says why there are no GPUs
+TEST_F(DeviceSpec, MissingGpuIsReported) {
   try {
     runtime const rt{{.devices = "cuda:99"}};
     ADD_FAILURE() << "there is no GPU 99";
@@ -60,8 +60,8 @@ TEST_F(DeviceSpec, OfAGpuThatIsNotThereSaysWhy) {
   }
 }
 
-// requirement: as `flotilla devices` prints them
-TEST_F(DeviceSpec, TakesUuidsAndPciIdsOfGpus) {
+// requirement: the names that `flotilla devices` prints
+TEST_F(DeviceSpec, UuidsAndPciIdsNameGpus) {
   FLOTILLA_NEED_GPUS(1);
   std::string uuid, pci;
   {
@@ -78,7 +78,7 @@ TEST_F(DeviceSpec, TakesUuidsAndPciIdsOfGpus) {
 }
 
 // requirement
-TEST_F(DeviceSpec, KeepsItsOrderAndTakesNoGpuTwice) {
+TEST_F(DeviceSpec, OrderIsKeptAndNoGpuIsTakenTwice) {
   FLOTILLA_NEED_GPUS(2);
   std::string uuids[2];
   {
@@ -86,29 +86,30 @@ TEST_F(DeviceSpec, KeepsItsOrderAndTakesNoGpuTwice) {
     for (unsigned i = 0; i < 2; ++i) { uuids[i] = rt.devices()[i].uuid; }
   }
   ASSERT_NE(uuids[0], uuids[1]);
-  runtime const turned{{.devices = uuids[1] + "," + uuids[0] + "," + uuids[1]}};
-  ASSERT_EQ(turned.devices().size(), 2u);
-  EXPECT_EQ(turned.devices()[0].uuid, uuids[1]);
-  EXPECT_EQ(turned.devices()[1].uuid, uuids[0]);
-  EXPECT_EQ(turned.devices()[0].ordinal.value, 0u);
+  runtime const reordered{{.devices = uuids[1] + "," + uuids[0] + "," + uuids[1]}};
+  ASSERT_EQ(reordered.devices().size(), 2u);
+  EXPECT_EQ(reordered.devices()[0].uuid, uuids[1]);
+  EXPECT_EQ(reordered.devices()[1].uuid, uuids[0]);
+  EXPECT_EQ(reordered.devices()[0].ordinal.value, 0u);
   runtime const by_number{{.devices = "cuda:1,0,1"}};
   ASSERT_EQ(by_number.devices().size(), 2u);
   EXPECT_EQ(by_number.devices()[0].uuid, uuids[1]);
 }
 
 // requirement
-TEST_F(DeviceSpec, IsTakenFromTheEnvironmentWhereCodeSaysNothing) {
+TEST_F(DeviceSpec, EnvironmentAppliesIfCodeNamesNoDevices) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     setenv("FLOTILLA_DEVICES", "cpu:3", 1);
     EXPECT_EQ(runtime{}.devices().size(), 3u);
-    EXPECT_EQ((runtime{{.devices = "cpu:2"}}).devices().size(), 2u) << "code wins";
+    EXPECT_EQ((runtime{{.devices = "cpu:2"}}).devices().size(), 2u)
+        << "code overrides the environment";
     setenv("FLOTILLA_DEVICES", "cucumber", 1);
     EXPECT_THAT(thrown<unknown_device>([] { runtime const rt{}; }), HasSubstr("cucumber"));
   });
 }
 
-// requirement: without anything said there is always a device
-TEST_F(DeviceSpec, OfNothingFindsADevice) {
+// requirement: without a specification there is always a device
+TEST_F(DeviceSpec, EmptySpecFindsADevice) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     unsetenv("FLOTILLA_DEVICES");
     runtime rt;

@@ -1,5 +1,6 @@
-// What becomes of tasks whose predecessors failed.
+// Tasks whose predecessors failed.
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@ namespace {
 
 class FailedDependency : public contract_test {
  protected:
+  /// A callable on the first device that throws `cause`.
   ticket failing(std::string cause, dependency_list after = {}) {
     return rt().submit(
         [cause](task_context&) { throw std::runtime_error{cause}; },
@@ -18,11 +20,11 @@ class FailedDependency : public contract_test {
 };
 FLOTILLA_CONTRACT(FailedDependency);
 
-// requirement: also across devices, and however long the chain
-TEST_P(FailedDependency, FailsSuccessorsWithTheFirstCause) {
+// requirement: across devices, and for any length of the chain
+TEST_P(FailedDependency, FailedTaskFailsItsSuccessorsWithTheFirstCause) {
   ticket const cause = failing("first cause 17");
   ticket const second =
-      rt().submit(program().nothing.on({1}, {1})(), {.device = last(), .after = {cause}});
+      rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last(), .after = {cause}});
   ticket const third = rt().submit([](task_context&) {}, {.device = first(), .after = {second}});
   ticket const fourth = rt().submit([](task_context&) {}, {.after = {third}});
   for (ticket const* each : {&second, &third, &fourth}) {
@@ -31,20 +33,38 @@ TEST_P(FailedDependency, FailsSuccessorsWithTheFirstCause) {
   EXPECT_THAT(thrown<std::runtime_error>([&] { cause.wait(); }), HasSubstr("first cause 17"));
 }
 
-// requirement: the failure is known before the successor is submitted
-TEST_P(FailedDependency, ThatEndedLongAgoStillFailsItsSuccessor) {
+// requirement: the cause is the error object of the predecessor, along the whole chain
+TEST_P(FailedDependency, CauseIsTheErrorOfThePredecessor) {
+  ticket const cause = failing("first cause 18");
+  ticket const second = rt().submit([](task_context&) {}, {.device = last(), .after = {cause}});
+  ticket const third = rt().submit([](task_context&) {}, {.device = first(), .after = {second}});
+  try {
+    third.wait();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (dependency_failed const& of_third) {
+    try {
+      std::rethrow_exception(of_third.cause());
+    } catch (dependency_failed const& of_second) {
+      EXPECT_EQ(thrown<std::runtime_error>([&] { std::rethrow_exception(of_second.cause()); }),
+                "first cause 18");
+    }
+  }
+}
+
+// requirement: also if the predecessor failed before the successor was submitted
+TEST_P(FailedDependency, TaskThatFailedLongAgoStillFailsItsSuccessor) {
   ticket const cause = failing("ended long ago");
   rt().wait_idle();
   ASSERT_TRUE(cause.ready());
   for (device_ordinal const device : ordinals()) {
     ticket const then =
-        rt().submit(program().nothing.on({1}, {1})(), {.device = device, .after = {cause}});
+        rt().submit(program().nothing.with_shape({1}, {1})(), {.device = device, .after = {cause}});
     EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("ended long ago"));
   }
 }
 
-// requirement: a successor of a failed task never runs, and what it owns is destroyed
-TEST_P(FailedDependency, SuccessorNeverRuns) {
+// requirement: a successor of a failed task never runs, and its callable is destroyed
+TEST_P(FailedDependency, SuccessorOfAFailedTaskNeverRuns) {
   auto const owned = std::make_shared<int>(0);
   ticket const cause = failing("no");
   ticket const then =
@@ -55,19 +75,19 @@ TEST_P(FailedDependency, SuccessorNeverRuns) {
 }
 
 // requirement: one bad predecessor among good ones is enough
-TEST_P(FailedDependency, AmongGoodOnesIsEnough) {
+TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   ticket const good = rt().submit([](task_context&) {}, {.device = last()});
   ticket const bad = failing("one of three");
-  ticket const also_good = rt().submit(program().nothing.on({1}, {1})(), {.device = first()});
+  ticket const also_good =
+      rt().submit(program().nothing.with_shape({1}, {1})(), {.device = first()});
   ticket const then = rt().submit([](task_context&) {}, {.after = {good, bad, also_good}});
   EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("one of three"));
   good.wait();
   also_good.wait();
 }
 
-// requirement: a launch that the driver refuses fails its successors as well, naming call and
-// status
-TEST_P(FailedDependency, RefusedLaunchIsACause) {
+// requirement: a launch that the driver refuses fails its successors with call and status
+TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {
   ticket const bad =
       rt().submit(refused_launch(program()), {.device = first(), .label = "too much"});
   ticket const then = rt().submit([](task_context&) {}, {.device = last(), .after = {bad}});
@@ -75,8 +95,8 @@ TEST_P(FailedDependency, RefusedLaunchIsACause) {
               AllOf(HasSubstr("too much"), HasSubstr("CUDA_ERROR")));
 }
 
-// error guess: the failed ticket is dropped before its successor is looked at
-TEST_P(FailedDependency, IsRememberedWhenItsTicketIsDropped) {
+// error guess: the failed ticket is destroyed before its successor is started
+TEST_P(FailedDependency, FailureIsRememberedAfterItsTicketIsDropped) {
   ticket then;
   {
     ticket const cause = failing("dropped");
@@ -85,11 +105,11 @@ TEST_P(FailedDependency, IsRememberedWhenItsTicketIsDropped) {
   EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("dropped"));
 }
 
-// requirement: tasks that do not depend on it go on
-TEST_P(FailedDependency, LeavesOthersAlone) {
-  device_word const value{rt(), first(), 1};
+// requirement: tasks that do not depend on the failed one run
+TEST_P(FailedDependency, FailureLeavesUnrelatedTasksAlone) {
+  device_word value{rt(), first(), 1};
   ticket const bad = failing("alone");
-  ticket const good = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 3u));
+  ticket const good = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 3u));
   EXPECT_EQ(value.read({good}), 5u);
   EXPECT_THROW(bad.wait(), std::runtime_error);
 }

@@ -1,10 +1,11 @@
-// A kernel that faults: every open ticket ends with an error that says what happened, nothing
-// hangs. Each test has a process of its own, which is lost afterwards.
+// Kernels that fault: every open ticket ends with an error that says what happened, and nothing
+// hangs. A fault makes a process unusable, so each test runs in a child process.
 
 #include <atomic>
 #include <thread>
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "support/child.hpp"
 #include "support/devices.hpp"
@@ -17,12 +18,12 @@
 namespace flotilla::test {
 namespace {
 
-/// The ticket ends, with an error that names status and device.
+/// Expects the ticket to end with an error that names status and device. @return its message.
 std::string poisoned_message(ticket const& open) {
   EXPECT_TRUE(ended(open)) << "a ticket stayed open";
   try {
     open.wait();
-    ADD_FAILURE() << "a task that cannot have ended well did";
+    ADD_FAILURE() << "the task succeeded after a fault";
   } catch (poisoned const& error) {
     EXPECT_TRUE(is_sticky(error.status())) << to_string(error.status());
     EXPECT_THAT(error.what(), AllOf(HasSubstr(to_string(error.status())), HasSubstr("device")));
@@ -31,55 +32,55 @@ std::string poisoned_message(ticket const& open) {
   return {};
 }
 
-void expect_new_work_refused(runtime& rt, launch const& what) {
-  EXPECT_THROW((void)rt.submit(what), poisoned);
+void expect_new_work_refused(runtime& rt, launch const& valid) {
+  EXPECT_THROW((void)rt.submit(valid), poisoned);
   EXPECT_THROW((void)rt.submit([](task_context&) {}), poisoned);
-  EXPECT_THROW((void)rt.try_submit(what), poisoned);
+  EXPECT_THROW((void)rt.try_submit(valid), poisoned);
   EXPECT_THROW((device_buffer<int>{rt, device_ordinal{0}, 10}), error);
   rt.wait_idle();
   EXPECT_FALSE(rt.pump());
 }
 
-/// A task of each kind is open on every device when a kernel of device 0 faults.
+/// A kernel of device 0 faults while tasks are open on every device.
 void fault_with_open_tasks(int devices, int workers) {
   ticket outlives;
   {
     runtime rt{{.devices = device_spec(devices), .workers = workers}};
     test_program const kernels{rt};
-    launch const nothing = kernels.nothing.on({1}, {1})();
-    device_buffer<std::uint32_t> const memory{rt, device_ordinal{0}, 1000};
+    launch const nothing = kernels.nothing.with_shape({1}, {1})();
+    device_buffer<std::uint32_t> memory{rt, device_ordinal{0}, 1000};
     ticket const before = rt.submit(nothing);
     before.wait();
-    // With a second device, work is held there, so that the fault finds it open.
+    // A kernel on the second device is held, so that it is open when the fault happens.
     held_word word{rt};
     device_ordinal const last{static_cast<unsigned>(devices - 1)};
     std::vector<ticket> open;
     ticket trap =
-        rt.submit(kernels.loaded.kernel<>("trap_now").on({1}, {1})(),
-                  {.device = device_ordinal{0}, .label = "the guilty one", .after = {before}});
+        rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})(),
+                  {.device = device_ordinal{0}, .label = "the faulting one", .after = {before}});
     if (devices > 1) {
       open.push_back(rt.submit(word.launch_of(kernels), {.device = last, .after = {before}}));
     }
     ticket const* const held = devices > 1 ? &open.back() : &trap;
-    std::vector<ticket> behind;
+    std::vector<ticket> successors;
     for (unsigned i = 0; i < static_cast<unsigned>(devices); ++i) {
       try {
-        behind.push_back(rt.submit(nothing, {.device = device_ordinal{i}, .after = {*held}}));
-        behind.push_back(
+        successors.push_back(rt.submit(nothing, {.device = device_ordinal{i}, .after = {*held}}));
+        successors.push_back(
             rt.submit([](task_context&) {}, {.device = device_ordinal{i}, .after = {*held}}));
       } catch (poisoned const&) {
-        break;  // a worker was quick: the rest is refused, which is as good
+        break;  // a worker has met the fault already, so new tasks are refused
       }
     }
     std::string const message = poisoned_message(trap);
-    EXPECT_THAT(message, AllOf(HasSubstr("trap_now"), HasSubstr("the guilty one"),
+    EXPECT_THAT(message, AllOf(HasSubstr("trap_now"), HasSubstr("the faulting one"),
                                HasSubstr("device 0"), HasSubstr(rt.devices()[0].uuid)));
     for (ticket const& each : open) { (void)poisoned_message(each); }
-    for (ticket const& each : behind) {
+    for (ticket const& each : successors) {
       EXPECT_TRUE(ended(each));
       EXPECT_THROW(each.wait(), error);
     }
-    before.wait();  // what had ended well stays so
+    before.wait();  // a task that succeeded before the fault stays so
     expect_new_work_refused(rt, nothing);
     outlives = std::move(trap);
   }
@@ -90,113 +91,115 @@ class Fault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, Fault, ::testing::Values(0, 1, 2, 8));
 
 // requirement
-TEST_P(Fault, EndsEveryOpenTicketOfOneDevice) {
+TEST_P(Fault, FaultEndsEveryOpenTicketOfOneDevice) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_tasks(1, GetParam()); });
 }
 
 // requirement
-TEST_P(Fault, EndsEveryOpenTicketOfTwoDevices) {
+TEST_P(Fault, FaultEndsEveryOpenTicketOfTwoDevices) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_tasks(2, GetParam()); });
 }
 
-// requirement: nobody waits for the faulting task, but for others, and the destructor returns
-TEST_P(Fault, LeavesADestructorThatReturns) {
+// requirement: the destructor returns, also if no thread has waited for the faulting task
+TEST_P(Fault, DestructorReturnsAfterAFault) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
-    ticket left;
+    ticket outlives;
     {
       runtime rt{{.devices = device_spec(1), .workers = GetParam()}};
       program const loaded = rt.load(test_image());
-      left = rt.submit(loaded.kernel<>("trap_now").on({1}, {1})(), {.label = "nobody waits"});
+      outlives = rt.submit(loaded.kernel<>("trap_now").with_shape({1}, {1})(),
+                           {.label = "not waited for"});
     }
-    EXPECT_TRUE(left.ready());
-    EXPECT_THAT(poisoned_message(left), HasSubstr("nobody waits"));
+    EXPECT_TRUE(outlives.ready());
+    EXPECT_THAT(poisoned_message(outlives), HasSubstr("not waited for"));
   });
 }
 
 // requirement: wait_idle, wait_for and pump end as well
-TEST_P(Fault, EndsEveryKindOfWait) {
+TEST_P(Fault, FaultEndsEveryKindOfWait) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{{.devices = device_spec(1), .workers = GetParam()}};
     program const loaded = rt.load(test_image());
-    ticket const trap = rt.submit(loaded.kernel<>("trap_now").on({1}, {1})());
+    ticket const trap = rt.submit(loaded.kernel<>("trap_now").with_shape({1}, {1})());
     std::atomic<int> ended{0};
-    std::vector<std::jthread> crew;
-    for (schedule const how :
-         {schedule::spin, schedule::yield, schedule::blocking, schedule::automatic}) {
-      crew.emplace_back([&, how] {
+    std::vector<std::jthread> team;
+    for (wait_policy const how :
+         {wait_policy::spin, wait_policy::yield, wait_policy::blocking, wait_policy::automatic}) {
+      team.emplace_back([&, how] {
         EXPECT_THROW(trap.wait(how), poisoned);
         ++ended;
       });
     }
-    crew.emplace_back([&] {
+    team.emplace_back([&] {
       rt.wait_idle();
       ++ended;
     });
-    crew.clear();
+    team.clear();
     EXPECT_EQ(ended, 5);
     EXPECT_TRUE(eventually([&] { return !rt.pump(); }));
   });
 }
 
-// requirement: what waits on one device for the end of what faults on another does not wait for ever, and does not run
-TEST_P(Fault, EndsWhatAwaitsTheGuilty) {
+// requirement: tasks of another device that depend on the faulting one end and do not run
+TEST_P(Fault, FaultEndsDependentTasksOfOtherDevices) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
-    std::uint32_t cell = 0;
+    std::uint32_t value = 0;
     {
       runtime rt{{.devices = device_spec(2), .workers = GetParam()}};
       test_program const kernels{rt};
       held_word word{rt};
-      host_buffer<std::uint32_t> const written{rt, 1};
+      host_buffer<std::uint32_t> written{rt, 1};
       written[0] = 0;
-      device_ordinal const guilty{0}, other{1};
-      ticket const held = rt.submit(word.launch_of(kernels), {.device = guilty});
-      ticket const trap = rt.submit(kernels.loaded.kernel<>("trap_now").on({1}, {1})(),
-                                    {.device = guilty, .after = {held}});
-      std::vector<ticket> behind;
+      device_ordinal const faulting{0}, other{1};
+      ticket const held = rt.submit(word.launch_of(kernels), {.device = faulting});
+      ticket const trap = rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})(),
+                                    {.device = faulting, .after = {held}});
+      std::vector<ticket> successors;
       for (int i = 0; i < 3; ++i) {
-        behind.push_back(
-            rt.submit(kernels.write.on({1}, {1})(written.data(), 1u), {.device = other, .after = {trap}}));
+        successors.push_back(rt.submit(kernels.write.with_shape({1}, {1})(written.data(), 1u),
+                                       {.device = other, .after = {trap}}));
       }
       for (int i = 0; i < 100; ++i) { rt.pump(); }
       word.release();
       (void)poisoned_message(trap);
-      for (ticket const& each : behind) { EXPECT_THROW(each.wait(), error); }
-      cell = written[0];
+      for (ticket const& each : successors) { EXPECT_THROW(each.wait(), error); }
+      value = written[0];
     }
-    EXPECT_EQ(cell, 0u);
+    EXPECT_EQ(value, 0u) << "a successor ran";
   });
 }
 
-// requirement: another runtime of the process is lost as well, and a new one is refused
-TEST_P(Fault, IsTheWholeProcesss) {
+// requirement: other runtimes of the process are poisoned as well, and new ones are refused
+TEST_P(Fault, FaultPoisonsEveryRuntimeOfTheProcess) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{{.devices = device_spec(1), .workers = GetParam()}};
     runtime other{{.devices = device_spec(1), .workers = GetParam()}};
     test_program const kernels{rt}, others{other};
-    EXPECT_THROW(rt.submit(kernels.loaded.kernel<>("trap_now").on({1}, {1})()).wait(), poisoned);
+    EXPECT_THROW(rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})()).wait(),
+                 poisoned);
     try {
-      other.submit(others.nothing.on({1}, {1})()).wait();
-      ADD_FAILURE() << "a driver that is unusable ran a kernel";
+      other.submit(others.nothing.with_shape({1}, {1})()).wait();
+      ADD_FAILURE() << "the poisoned driver ran a kernel";
     } catch (poisoned const& error) { EXPECT_TRUE(is_sticky(error.status())); }
     EXPECT_THAT(thrown<error>([] { runtime const third{{.devices = device_spec(1)}}; }),
                 HasSubstr("CUDA_ERROR_"));
   });
 }
 
-// requirement: the CPU driver's injection makes the same of any kernel
-TEST_P(Fault, CanBeInjected) {
+// requirement: an injected fault of the CPU driver has the same effect, with any kernel
+TEST_P(Fault, InjectedFaultPoisons) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{{.devices = "cpu:2", .workers = GetParam()}};
     test_program const kernels{rt};
-    inject("fault=1@3:CUDA_ERROR_ILLEGAL_ADDRESS");
-    launch const nothing = kernels.nothing.on({1}, {1})();
+    testing::fault_kernel(testing::cpu_device{1}, 3, driver_status::illegal_address);
+    launch const nothing = kernels.nothing.with_shape({1}, {1})();
     rt.submit(nothing, {.device = device_ordinal{1}}).wait();
     rt.submit(nothing, {.device = device_ordinal{1}}).wait();
     for (int i = 0; i < 5; ++i) { rt.submit(nothing, {.device = device_ordinal{0}}).wait(); }

@@ -1,4 +1,4 @@
-// Floating is real: contexts come to whatever thread has work for them, and stay with none.
+// Floating contexts: a context moves to any thread that has work for it, and stays on none.
 
 #include <algorithm>
 #include <atomic>
@@ -10,20 +10,20 @@
 #include <flotilla/flotilla.hpp>
 
 #include "support/child.hpp"
-#include "support/crowd.hpp"
 #include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"
 #include "support/scale.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
 
 class Floating : public guest_test {};
 
-/// Submits callables to device 0 and lets `drive` end them, until one ran on a thread that `fits`.
+/// Submits callables and lets `drive` run them, until one ran on a thread that `fits`.
 template <class Drive, class Fits>
 bool until_run_by(runtime& rt, Drive drive, Fits fits) {
   return eventually([&] {
@@ -38,40 +38,40 @@ bool until_run_by(runtime& rt, Drive drive, Fits fits) {
 TEST_F(Floating, OneDeviceIsDrivenByAWorkerAWaiterAndAPumpingThread) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
-    parallelism const all{all_threads};
+    parallelism const all{max_tbb_threads};
     runtime rt{{.devices = device_spec(1), .workers = 1, .linger = std::chrono::microseconds{0}}};
     auto const here = std::this_thread::get_id();
     std::thread::id worker{};
     EXPECT_TRUE(until_run_by(
         rt,
         [](ticket const& done) {
-          EXPECT_TRUE(eventually([&] { return done.ready(); })) << "no worker came";
+          EXPECT_TRUE(eventually([&] { return done.ready(); })) << "no worker ran it";
         },
         [&](std::thread::id id) { return worker = id, id != here; }));
     EXPECT_TRUE(until_run_by(
         rt, [](ticket const& done) { done.wait(); },
         [&](std::thread::id id) { return id == here; }))
-        << "a waiter never drove";
-    EXPECT_EQ(current_context(), nullptr) << "left on the waiter";
+        << "the waiting thread never drove the device";
+    EXPECT_EQ(current_context(), nullptr) << "left on the waiting thread";
     std::thread{[&] {
       auto const pumper = std::this_thread::get_id();
       EXPECT_TRUE(until_run_by(
           rt, [&](ticket const& done) { EXPECT_TRUE(pumping(rt, [&] { return done.ready(); })); },
           [&](std::thread::id id) { return id == pumper; }))
-          << "a pumping thread never drove";
+          << "the pumping thread never drove the device";
       EXPECT_EQ(current_context(), nullptr) << "left on the pumping thread";
       EXPECT_EQ(stack_depth(), 0u);
     }}.join();
     rt.wait_idle();
     std::mutex guard;
     std::set<std::thread::id> seen;
-    EXPECT_TRUE(on_each_tbb_thread(all_threads, [&] {
+    EXPECT_TRUE(on_each_tbb_thread(max_tbb_threads, [&] {
       EXPECT_EQ(current_context(), nullptr) << "left on an oneTBB thread";
       EXPECT_EQ(stack_depth(), 0u);
       std::lock_guard const hold{guard};
       seen.insert(std::this_thread::get_id());
     }));
-    EXPECT_TRUE(seen.contains(worker)) << "the worker was not looked at";
+    EXPECT_TRUE(seen.contains(worker)) << "the worker is not among oneTBB's threads";
     EXPECT_GE(rt.counters(device_ordinal{0}).migrations, 2u);
   });
 }
@@ -80,12 +80,12 @@ TEST_F(Floating, OneDeviceIsDrivenByAWorkerAWaiterAndAPumpingThread) {
 TEST_F(Floating, EachOfTwoWorkersDrivesSeveralOfFourDevices) {
   FLOTILLA_NEED_DEVICES(4);
   FLOTILLA_EXPECT_IN_CHILD([] {
-    parallelism const two_workers{3};  // in this process oneTBB has had no others
+    parallelism const two_workers{3};  // in this process oneTBB had no other threads before
     runtime rt{{.devices = device_spec(4), .workers = 2}};
     test_program const kernels{rt};
-    launch const nothing = kernels.nothing.on({1}, {1})();
+    launch const nothing = kernels.nothing.with_shape({1}, {1})();
     auto const each_drove_two = [&] {
-      auto const workers = rt.workers();
+      auto const workers = rt.worker_counters();
       return workers.size() >= 2 &&
              std::all_of(workers.begin(), workers.end(), [](worker_counters const& each) {
                return std::popcount(each.devices) >= 2;
@@ -95,26 +95,26 @@ TEST_F(Floating, EachOfTwoWorkersDrivesSeveralOfFourDevices) {
       for (int i = 0; i < 400; ++i) {
         (void)rt.submit(nothing, {.device = device_ordinal{static_cast<unsigned>(i % 4)}});
       }
-      // This thread does not help: workers alone empty the devices.
+      // This thread does not help: only workers drain the devices.
       return each_drove_two();
     }));
     rt.wait_idle();
-    auto const workers = rt.workers();
+    auto const workers = rt.worker_counters();
     EXPECT_EQ(workers.size(), 2u);
     for (auto const& each : workers) { EXPECT_GE(std::popcount(each.devices), 2); }
   });
 }
 
-/// Keeps device 0 of `rt` under a flood of small tasks, some of them always open, while it lives.
+/// Keeps device 0 of `rt` under a flood of small tasks, at most 1024 open, until it is destroyed.
 class flood {
  public:
-  flood(runtime& rt, launch const& what)
-      : thread_{[&rt, &what](std::stop_token stop) {
-          constexpr std::uint64_t open = 1024;
+  flood(runtime& rt, launch const& task)
+      : thread_{[&rt, &task](std::stop_token stop) {
+          constexpr std::uint64_t max_open = 1024;
           std::uint64_t submitted = rt.counters(device_ordinal{0}).tasks;
           while (!stop.stop_requested()) {
-            if (submitted - rt.counters(device_ordinal{0}).tasks < open) {
-              (void)rt.submit(what, {.device = device_ordinal{0}});
+            if (submitted - rt.counters(device_ordinal{0}).tasks < max_open) {
+              (void)rt.submit(task, {.device = device_ordinal{0}});
               ++submitted;
             } else {
               std::this_thread::yield();
@@ -126,8 +126,8 @@ class flood {
   std::jthread thread_;
 };
 
-/// A thread that answers at once, as soon as it gets a processor: what this machine takes to have
-/// another thread do anything at all. It yields while it waits for a question, as a worker does.
+/// A thread that answers as soon as it gets a processor. It measures how long this machine takes to
+/// run another thread at all. Like a worker, it sleeps until it is asked.
 class answering_thread {
  public:
   void ask() {
@@ -151,15 +151,15 @@ class answering_thread {
   }};
 };
 
-/// Whether most of some repetitions of `action` took less than the limit. Where a machine is so busy
-/// with other processes that its threads only get their turns in milliseconds, which the control
-/// between the repetitions shows, another time is waited for.
+/// Expects that the median of some repetitions of `action` is below the limit. On a machine so busy
+/// that a thread waits milliseconds for a processor, which the control between the repetitions
+/// shows, it measures again, for up to 5 seconds.
 template <class Action>
-void expect_served_in_time(char const* what, Action action) {
+void expect_served_in_time(char const* action_name, Action action) {
   using clock = std::chrono::steady_clock;
   constexpr auto limit = std::chrono::milliseconds{sanitized ? 100 : 5};
   constexpr auto busy = limit / 10;
-  constexpr int times = 21;
+  constexpr int repetitions = 21;
   auto const in_us = [](clock::duration time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
   };
@@ -168,39 +168,40 @@ void expect_served_in_time(char const* what, Action action) {
     run();
     into.push_back(clock::now() - begin);
   };
-  auto const patient_until = clock::now() + std::chrono::seconds{5};
+  auto const retry_until = clock::now() + std::chrono::seconds{5};
   while (true) {
     std::vector<clock::duration> took, control;
     {
       answering_thread other;
-      for (int i = 0; i < times; ++i) {
+      for (int i = 0; i < repetitions; ++i) {
         timed(took, action);
         timed(control, [&] { other.ask(); });
       }
     }
     std::sort(took.begin(), took.end());
     std::sort(control.begin(), control.end());
-    if (took[times / 2] < limit) { return; }
-    if (control[times / 2] > busy && clock::now() < patient_until) { continue; }
-    EXPECT_LT(took[times / 2], limit)
-        << what << ": the middle of " << times << " took " << in_us(took[times / 2])
-        << " us, the worst " << in_us(took.back()) << "; the answer of a plain thread "
-        << in_us(control[times / 2]) << " us";
+    if (took[repetitions / 2] < limit) { return; }
+    if (control[repetitions / 2] > busy && clock::now() < retry_until) { continue; }
+    EXPECT_LT(took[repetitions / 2], limit)
+        << action_name << ": the median of " << repetitions << " took "
+        << in_us(took[repetitions / 2]) << " us, the worst " << in_us(took.back())
+        << "; the answer of a plain thread " << in_us(control[repetitions / 2]) << " us";
     return;
   }
 }
 
-// requirement: one worker, a flood on one device: nobody else is kept waiting
-TEST_F(Floating, FloodOnOneDeviceKeepsNobodyWaiting) {
+// requirement: with one worker and a flood on one device, tasks and control operations of other
+// devices, and of other threads on the flooded one, are still served in time
+TEST_F(Floating, FloodOnOneDeviceDelaysNothingElse) {
   FLOTILLA_NEED_DEVICES(4);
   FLOTILLA_EXPECT_IN_CHILD([] {
     parallelism const one_worker{2};
     runtime rt{{.devices = device_spec(4), .workers = 1}};
     test_program const kernels{rt};
-    launch const nothing = kernels.nothing.on({1}, {1})();
+    launch const nothing = kernels.nothing.with_shape({1}, {1})();
     flood const on_device_0{rt, nothing};
     EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).tasks > 10000; }));
-    // ready() does not help: the one worker has to come.
+    // ready() does not help: the only worker has to run the task.
     auto const served = [&](device_ordinal device) {
       ticket const done = rt.submit(nothing, {.device = device});
       EXPECT_TRUE(eventually([&] { return done.ready(); }));
@@ -212,13 +213,13 @@ TEST_F(Floating, FloodOnOneDeviceKeepsNobodyWaiting) {
                           [&] { served(device_ordinal{0}); });
     for (unsigned i = 0; i < 4; ++i) {
       expect_served_in_time("a new device_buffer", [&] {
-        device_buffer<int> const made{rt, device_ordinal{i}, 100};
+        device_buffer<int> buffer{rt, device_ordinal{i}, 100};
       });
     }
   });
 }
 
-// requirement: no worker at all: one thread drives every device in turn
+// requirement: without workers one thread drives all devices in turn
 TEST_F(Floating, OneThreadDrivesEveryDevice) {
   FLOTILLA_NEED_DEVICES(2);
   int const devices = std::min(4, devices_there());

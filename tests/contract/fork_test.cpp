@@ -1,4 +1,4 @@
-// In a child of fork() a runtime refuses everything, and goes without a trace.
+// In a child of fork(), a runtime refuses every call, and its destructor does nothing visible.
 
 #include <array>
 #include <functional>
@@ -17,15 +17,15 @@
 namespace flotilla::test {
 namespace {
 
-/// Everything of a runtime that a child might touch.
-struct household {
-  explicit household(int workers)
+/// A runtime and the objects of it that a child could use.
+struct runtime_objects {
+  explicit runtime_objects(int workers)
       : rt{{.devices = device_spec(1), .workers = workers}},
         kernels{rt},
         memory{rt, device_ordinal{0}, 16},
         pinned{rt, 16},
-        ended{rt.submit(kernels.nothing.on({1}, {1})())},
-        what{kernels.nothing.on({1}, {1})()} {
+        ended{rt.submit(kernels.nothing.with_shape({1}, {1})())},
+        valid{kernels.nothing.with_shape({1}, {1})()} {
     ended.wait();
   }
   runtime rt;
@@ -33,10 +33,10 @@ struct household {
   device_buffer<std::uint32_t> memory;
   host_buffer<std::uint32_t> pinned;
   ticket ended;
-  launch what;
+  launch valid;
 };
 
-/// 0, or the number of the first of `calls` that did not throw used_after_fork.
+/// The number, from 1, of the first call that did not throw used_after_fork; 0 if all did.
 template <std::size_t count>
 int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -48,21 +48,22 @@ int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   return 0;
 }
 
-int everything_is_refused(household& mine) {
+/// Makes every call that the child must be refused. @return as `first_not_refused`.
+int first_call_not_refused(runtime_objects& mine) {
   runtime& rt = mine.rt;
   std::array<std::byte, 4> four{};
   return first_not_refused(std::array<std::function<void()>, 21>{
-      [&] { (void)rt.submit(mine.what); },
+      [&] { (void)rt.submit(mine.valid); },
       [&] { (void)rt.submit(mine.memory.fill(1)); },
       [&] { (void)rt.submit([](task_context&) {}); },
-      [&] { (void)rt.try_submit(mine.what); },
+      [&] { (void)rt.try_submit(mine.valid); },
       [&] { (void)rt.try_submit(mine.memory.fill(1)); },
       [&] { (void)rt.try_submit([](task_context&) {}); },
       [&] { (void)rt.pump(); },
       [&] { rt.wait_idle(); },
       [&] { (void)rt.memory(device_ordinal{0}); },
       [&] { (void)rt.counters(device_ordinal{0}); },
-      [&] { (void)rt.workers(); },
+      [&] { (void)rt.worker_counters(); },
       [&] { (void)rt.effective_settings(device_ordinal{0}); },
       [&] { (void)rt.load(test_image()); },
       [&] { (void)rt.load("some.file"); },
@@ -73,7 +74,7 @@ int everything_is_refused(household& mine) {
       [&] { mine.kernels.loaded.write_global(device_ordinal{0}, "tally", four); },
       [&] { mine.kernels.loaded.read_global(device_ordinal{0}, "tally", four); },
       [&] {
-        device_buffer<int> const more{rt, device_ordinal{0}, 4};
+        device_buffer<int> more{rt, device_ordinal{0}, 4};
       },
   });
 }
@@ -84,49 +85,49 @@ class Fork : public guest_test {};
 TEST_F(Fork, ChildIsRefusedEverythingAndItsDestructorReturns) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 2}) {
-    auto mine = std::make_unique<household>(workers);
+    auto mine = std::make_unique<runtime_objects>(workers);
     EXPECT_EQ(forked([&] {
-                int const code = everything_is_refused(*mine);
-                mine.reset();  // destroys buffers, tickets, and the runtime
+                int const code = first_call_not_refused(*mine);
+                mine.reset();  // destroys buffers, tickets and the runtime
                 return code;
               }),
               0)
         << "the number of the call that was not refused, with " << workers << " workers";
-    // The parent goes on as if nothing had been.
+    // The parent's runtime still works.
     int ran = 0;
     mine->rt.submit([&](task_context&) { ++ran; }).wait();
-    mine->rt.submit(mine->what).wait();
+    mine->rt.submit(mine->valid).wait();
     EXPECT_EQ(ran, 1);
   }
 }
 
-// error guess: forked while tasks are open, which the child's destructor must not wait for
+// error guess: the child's destructor must not wait for tasks that were open at the fork
 TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
   FLOTILLA_NEED_DEVICES(1);
-  auto mine = std::make_unique<household>(1);
+  auto mine = std::make_unique<runtime_objects>(1);
   auto word = std::make_unique<held_word>(mine->rt);
   ticket held = mine->rt.submit(word->launch_of(mine->kernels));
-  ticket behind = mine->rt.submit([](task_context&) {}, {.after = {held}});
+  ticket successor = mine->rt.submit([](task_context&) {}, {.after = {held}});
   EXPECT_TRUE(pumping(mine->rt, [&] { return word->started(); }));
   EXPECT_EQ(forked([&] {
-              int const code = everything_is_refused(*mine);
+              int const code = first_call_not_refused(*mine);
               held = {};
-              behind = {};
-              mine.reset();  // the word is left: its memory is the parent's
+              successor = {};
+              mine.reset();  // but not the word: its memory belongs to the parent
               return code;
             }),
             0);
   word->release();
-  behind.wait();
+  successor.wait();
   held = {};
-  behind = {};
+  successor = {};
   word.reset();
 }
 
-// requirement: the name of the error says what to do
-TEST_F(Fork, ChildIsToldWhatToDo) {
+// requirement: the error's message says that fork() is the reason
+TEST_F(Fork, ErrorInTheChildNamesFork) {
   FLOTILLA_NEED_DEVICES(1);
-  household mine{0};
+  runtime_objects mine{0};
   EXPECT_EQ(forked([&] {
               try {
                 mine.rt.pump();

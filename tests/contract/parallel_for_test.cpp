@@ -1,4 +1,4 @@
-// Inside the application's own oneTBB loops: bodies submit and wait, callables run loops.
+// The application's own oneTBB loops: their bodies submit and wait, and callables run loops.
 
 #include <atomic>
 
@@ -10,9 +10,9 @@ namespace {
 
 class ParallelFor : public contract_test {
  protected:
-  /// How many oneTBB threads this arrangement leaves, the caller's included.
+  /// oneTBB threads that this arrangement leaves, the caller included.
   [[nodiscard]] int free_threads() const {
-    return GetParam().threads == tbb_threads::all ? all_threads : 1;
+    return GetParam().threads == tbb_threads::all ? max_tbb_threads : 1;
   }
 };
 FLOTILLA_CONTRACT(ParallelFor);
@@ -22,27 +22,27 @@ TEST_P(ParallelFor, BodiesThatSubmitAndWaitAllEnd) {
   constexpr int bodies = 64;
   host_buffer<std::uint32_t> results{rt(), bodies};
   std::atomic<int> called{0};
-  (void)program();
+  (void)program();  // loaded before the threads need it
   tbb_parallel_for(bodies, [&](int index) {
     auto const i = static_cast<std::uint32_t>(index);
     device_ordinal const device{i % static_cast<unsigned>(device_count())};
     ticket const launched =
-        rt().submit(program().write.on({1}, {1})(&results[i], i * i), {.device = device});
+        rt().submit(program().write.with_shape({1}, {1})(&results[i], i * i), {.device = device});
     rt().submit([&](task_context&) { ++called; }, {.after = {launched}}).wait();
   });
   EXPECT_EQ(called, bodies);
   for (std::uint32_t i = 0; i < results.size(); ++i) { EXPECT_EQ(results[i], i * i); }
 }
 
-// requirement: every thread that oneTBB has is in a body at once, and each waits: nobody is left to
-// work for them
-TEST_P(ParallelFor, WithEveryThreadInABodyAllWaitsEnd) {
+// requirement: waits end even if every oneTBB thread is in a body that waits, so that no worker is
+// left
+TEST_P(ParallelFor, WaitsEndWithEveryThreadInABody) {
   std::atomic<int> ended{0};
-  (void)program();
+  (void)program();  // loaded before the threads need it
   int const threads = free_threads();
   EXPECT_TRUE(on_each_tbb_thread(threads, [&] {
     for (int i = 0; i < 20; ++i) {
-      ticket const first_one = rt().submit(program().nothing.on({1}, {1})());
+      ticket const first_one = rt().submit(program().nothing.with_shape({1}, {1})());
       rt().submit([&](task_context&) { ++ended; }, {.device = last(), .after = {first_one}}).wait();
     }
   }));
@@ -51,7 +51,8 @@ TEST_P(ParallelFor, WithEveryThreadInABodyAllWaitsEnd) {
 
 thread_local int bodies_on_this_thread = 0;
 
-// requirement: a wait inside a body starts no other body on that thread, whose lock it might need
+// requirement: a wait inside a body runs no other body on that thread, which might need a lock that
+// the first holds
 TEST_P(ParallelFor, WaitRunsNoOtherBodyOnItsThread) {
   std::atomic<int> nested{0}, ran{0};
   tbb_parallel_for(200, [&](int) {
@@ -77,8 +78,8 @@ TEST_P(ParallelFor, CallablesMayRunLoops) {
 
 thread_local int callables_on_this_thread = 0;
 
-// requirement: the loop of a callable does not run another callable on this thread, in the wrong
-// context
+// requirement: a loop inside a callable runs no other callable on that thread, which would have the
+// wrong context
 TEST_P(ParallelFor, LoopOfACallableRunsNoOtherCallable) {
   std::atomic<int> nested{0};
   std::vector<ticket> done;
@@ -96,7 +97,7 @@ TEST_P(ParallelFor, LoopOfACallableRunsNoOtherCallable) {
   EXPECT_EQ(nested, 0);
 }
 
-// requirement: waiting inside a task_group as well
+// requirement: the same in a task_group
 TEST_P(ParallelFor, TaskGroupsThatSubmitAndWaitEnd) {
   std::atomic<int> ran{0};
   tbb_task_group(

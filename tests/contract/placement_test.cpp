@@ -1,10 +1,10 @@
-// Where tasks run.
+// The device that a task runs on.
 
 #include <atomic>
 #include <limits>
 #include <map>
-#include <vector>
 #include <mutex>
+#include <vector>
 
 #include "support/contract_test.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 class Placement : public contract_test {
  protected:
-  /// Which device ran each of `count` callables submitted with `how`.
+  /// Submits `count` callables with `how`. @return how many ran on each device.
   std::map<unsigned, int> where_run(int count, task_options const& how = {}) {
     std::mutex guard;
     std::map<unsigned, int> runs;
@@ -40,9 +40,9 @@ TEST_P(Placement, NamedDeviceRunsTheTask) {
 }
 
 // requirement
-TEST_P(Placement, TicketSaysWhereANamedTaskIs) {
+TEST_P(Placement, TicketTellsTheNamedDevice) {
   for (device_ordinal const device : ordinals()) {
-    ticket const done = rt().submit(program().nothing.on({1}, {1})(), {.device = device});
+    ticket const done = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = device});
     EXPECT_EQ(done.device(), device);
     done.wait();
     EXPECT_EQ(done.device(), device);
@@ -50,12 +50,12 @@ TEST_P(Placement, TicketSaysWhereANamedTaskIs) {
 }
 
 // requirement
-TEST_P(Placement, TaskForAnyDeviceRunsOnOneAndSaysWhich) {
+TEST_P(Placement, TicketTellsWhichDeviceTookASharedTask) {
   std::atomic<int> ran_on{-1};
   ticket const done = rt().submit(
       [&](task_context& context) { ran_on = static_cast<int>(context.device().ordinal.value); });
   if (worker_count() == 0 && device_count() > 1) {
-    EXPECT_EQ(done.device(), std::nullopt) << "nobody can have taken it";
+    EXPECT_EQ(done.device(), std::nullopt) << "no thread has run anything yet";
   }
   done.wait();
   ASSERT_TRUE(done.device().has_value());
@@ -65,61 +65,62 @@ TEST_P(Placement, TaskForAnyDeviceRunsOnOneAndSaysWhich) {
 // requirement
 TEST_P(Placement, LaunchGoesToTheDeviceOfItsBuffer) {
   for (device_ordinal const device : ordinals()) {
-    device_word const value{rt(), device};
-    ticket const done = rt().submit(program().write.on({1}, {1})(value.buffer(), 4u));
+    device_word value{rt(), device};
+    ticket const done = rt().submit(program().write.with_shape({1}, {1})(value.buffer(), 4u));
     EXPECT_EQ(done.device(), device);
     EXPECT_EQ(value.read({done}), 4u);
   }
 }
 
 // requirement
-TEST_P(Placement, RoundRobinGivesEveryDeviceTheSame) {
-  auto with = options();
-  with.placement = std::make_shared<round_robin>();
-  start(with);
+TEST_P(Placement, RoundRobinGivesEveryDeviceTheSameCount) {
+  auto changed = options();
+  changed.placement = std::make_shared<round_robin>();
+  start(changed);
   std::map<unsigned, int> expected;
   for (device_ordinal const device : ordinals()) { expected[device.value] = 30; }
   EXPECT_EQ(where_run(30 * device_count()), expected);
 }
 
 // requirement
-TEST_P(Placement, WeightsAreShares) {
+TEST_P(Placement, WeightedPlacementFollowsTheWeights) {
   std::vector<double> weights;
   std::map<unsigned, int> expected;
   for (device_ordinal const device : ordinals()) {
     weights.push_back(1.0 + device.value);
     expected[device.value] = 10 * (1 + static_cast<int>(device.value));
   }
-  auto with = options();
-  with.placement = std::make_shared<weighted>(weights);
-  start(with);
+  auto changed = options();
+  changed.placement = std::make_shared<weighted>(weights);
+  start(changed);
   EXPECT_EQ(where_run(10 * device_count() * (device_count() + 1) / 2), expected);
 }
 
-// requirement: no tasks for a device of weight 0; the rest is shared out
-TEST_P(Placement, NoWeightIsNoShare) {
+// requirement: a device of weight 0 gets no tasks
+TEST_P(Placement, ZeroWeightGetsNoTasks) {
   std::vector<double> weights(static_cast<std::size_t>(device_count()), 0);
   weights.back() = 0.5;
-  auto with = options();
-  with.placement = std::make_shared<weighted>(weights);
-  start(with);
+  auto changed = options();
+  changed.placement = std::make_shared<weighted>(weights);
+  start(changed);
   EXPECT_EQ(where_run(20), (std::map<unsigned, int>{{last().value, 20}}));
 }
 
 // error guess
-TEST_P(Placement, WeightsThatAreNoSharesAreRefused) {
-  auto const none = std::numeric_limits<double>::quiet_NaN();
-  for (std::vector<double> const& each : {std::vector<double>{}, {0, 0}, {1, -1}, {1, none}}) {
+TEST_P(Placement, InvalidWeightsAreRefused) {
+  auto const nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::vector<double> const& each : {std::vector<double>{}, {0, 0}, {1, -1}, {1, nan}}) {
     EXPECT_THROW(weighted{each}, invalid_argument);
   }
   EXPECT_THAT(thrown<invalid_argument>([] { weighted{{1, -3}}; }), HasSubstr("device 1"));
-  auto with = options();
-  with.placement = std::make_shared<weighted>(std::vector<double>(7, 1));
-  start(with);
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit([](task_context&) {}); }), HasSubstr("7 weights"));
+  auto changed = options();
+  changed.placement = std::make_shared<weighted>(std::vector<double>(7, 1));
+  start(changed);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit([](task_context&) {}); }),
+              HasSubstr("7 weights"));
 }
 
-/// Sends tasks to the device that their label names, and says whether it was asked.
+/// Sends each task to the device that its label names, and counts its calls.
 class by_label final : public placement {
  public:
   std::optional<device_ordinal> place(std::span<device const>, task_options const& how) override {
@@ -131,38 +132,38 @@ class by_label final : public placement {
 };
 
 // requirement
-TEST_P(Placement, UsersPlacementDecides) {
-  auto with = options();
+TEST_P(Placement, UserDefinedPlacementDecides) {
+  auto changed = options();
   auto const mine = std::make_shared<by_label>();
-  with.placement = mine;
-  start(with);
+  changed.placement = mine;
+  start(changed);
   for (device_ordinal const device : ordinals()) {
     EXPECT_EQ(where_run(10, {.label = std::to_string(device.value)}),
               (std::map<unsigned, int>{{device.value, 10}}));
   }
-  EXPECT_EQ(mine->asked, 10 * device_count()) << "once a task";
-  int anywhere = 0;  // no label: any device
+  EXPECT_EQ(mine->asked, 10 * device_count()) << "it must be asked once per task";
+  int anywhere = 0;  // without a label any device may run it
   for (auto const& [device, runs] : where_run(10)) { anywhere += runs; }
   EXPECT_EQ(anywhere, 10);
 }
 
 // requirement
-TEST_P(Placement, IsNotAskedWhereTheDeviceIsKnown) {
-  auto with = options();
+TEST_P(Placement, PlacementIsNotAskedIfTheDeviceIsKnown) {
+  auto changed = options();
   auto const mine = std::make_shared<by_label>();
-  with.placement = mine;
-  start(with);
-  device_word const value{rt(), last()};
-  rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
-  rt().submit(program().write.on({1}, {1})(value.buffer(), 4u)).wait();
+  changed.placement = mine;
+  start(changed);
+  device_word value{rt(), last()};
+  rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}).wait();
+  rt().submit(program().write.with_shape({1}, {1})(value.buffer(), 4u)).wait();
   EXPECT_EQ(mine->asked, 0);
 }
 
-// error guess: a placement that names a device that is not there
-TEST_P(Placement, ThatNamesNoDeviceIsRefused) {
-  auto with = options();
-  with.placement = std::make_shared<by_label>();
-  start(with);
+// error guess: a placement names a device that does not exist
+TEST_P(Placement, PlacementOnAnUnknownDeviceIsRefused) {
+  auto changed = options();
+  changed.placement = std::make_shared<by_label>();
+  start(changed);
   auto const message =
       thrown<unknown_device>([&] { (void)rt().submit([](task_context&) {}, {.label = "9"}); });
   EXPECT_THAT(message, HasSubstr("9"));

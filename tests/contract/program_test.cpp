@@ -1,4 +1,4 @@
-// Loaded images: kernels by name, globals of each device, files good and bad.
+// Loaded images: kernels by name, globals of each device, valid and invalid files.
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace flotilla::test {
 namespace {
 
-/// A file that goes when the block ends.
+/// A file that is removed when the object is destroyed.
 class temporary_file {
  public:
   temporary_file(std::string const& name, std::span<char const> bytes)
@@ -38,11 +38,11 @@ class Program : public contract_test {
     return on_gpus() ? std::span{static_cast<char const*>(test.gpu), test.gpu_bytes}
                      : std::span{static_cast<char const*>(test.cpu), test.cpu_bytes};
   }
-  /// Loading `path` says which file is wrong, and everything else goes on.
+  /// Expects that loading `path` fails with the file's name, and that kernels still run.
   void expect_bad(std::filesystem::path const& path) {
     EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(path); }),
                 HasSubstr(path.filename().string()));
-    rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
+    rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}).wait();
   }
   void write_unsigned(device_ordinal device, char const* name, std::uint32_t value) {
     program().loaded.write_global(device, name, std::as_bytes(std::span{&value, 1}));
@@ -56,19 +56,19 @@ class Program : public contract_test {
 FLOTILLA_CONTRACT(Program);
 
 // requirement
-TEST_P(Program, NamesItsKernels) {
+TEST_P(Program, KernelNamesAreListed) {
   auto const names = program().loaded.kernel_names();
   EXPECT_THAT(names, ::testing::IsSupersetOf({"nothing", "write_value", "trap_now", "sum_4088"}));
 }
 
 // requirement
-TEST_P(Program, WithoutTheKernelSaysWhichItHas) {
-  EXPECT_THAT(thrown<unknown_kernel>([&] { (void)program().loaded.kernel<>("no_such_kernel"); }),
+TEST_P(Program, UnknownKernelErrorListsTheKernels) {
+  EXPECT_THAT(thrown<unknown_symbol>([&] { (void)program().loaded.kernel<>("no_such_kernel"); }),
               AllOf(HasSubstr("no_such_kernel"), HasSubstr("write_value")));
 }
 
-// requirement: every device has globals of its own
-TEST_P(Program, HasGlobalsPerDevice) {
+// requirement: each device has its own globals
+TEST_P(Program, EveryDeviceHasItsOwnGlobals) {
   auto const tally = program().loaded.kernel<std::uint32_t*>("tally_up");
   for (device_ordinal const device : ordinals()) {
     EXPECT_EQ(read_unsigned(device, "tally"), 0u) << "device " << device.value;
@@ -77,21 +77,21 @@ TEST_P(Program, HasGlobalsPerDevice) {
     write_unsigned(device, "factor", device.value + 1);
   }
   for (device_ordinal const device : ordinals()) {
-    device_word const out{rt(), device};
+    device_word out{rt(), device};
     std::uint32_t const expected = 100 * (device.value + 1) + device.value + 1;
-    EXPECT_EQ(out.read({rt().submit(tally.on({1}, {1})(out.buffer()))}), expected);
+    EXPECT_EQ(out.read({rt().submit(tally.with_shape({1}, {1})(out.buffer()))}), expected);
     EXPECT_EQ(read_unsigned(device, "tally"), expected);
   }
 }
 
 // requirement
-TEST_P(Program, RefusesGlobalsThatItDoesNotHave) {
+TEST_P(Program, UnknownOrMisfitGlobalIsRefused) {
   std::array<std::byte, 4> four{};
   std::array<std::byte, 5> five{};
   auto const& loaded = program().loaded;
-  EXPECT_THAT(thrown<unknown_kernel>([&] { loaded.write_global(first(), "no_such_global", four); }),
+  EXPECT_THAT(thrown<unknown_symbol>([&] { loaded.write_global(first(), "no_such_global", four); }),
               HasSubstr("no_such_global"));
-  EXPECT_THAT(thrown<unknown_kernel>([&] { loaded.read_global(first(), "no_such_global", four); }),
+  EXPECT_THAT(thrown<unknown_symbol>([&] { loaded.read_global(first(), "no_such_global", four); }),
               HasSubstr("no_such_global"));
   EXPECT_THAT(thrown<invalid_argument>([&] { loaded.write_global(first(), "tally", five); }),
               HasSubstr("tally"));
@@ -101,17 +101,17 @@ TEST_P(Program, RefusesGlobalsThatItDoesNotHave) {
 }
 
 // requirement
-TEST_P(Program, OfAFileIsAsGoodAsOneThatIsBuiltIn) {
+TEST_P(Program, FileLoadsLikeABuiltInImage) {
   temporary_file const file{"good.image", code()};
   auto const write = rt().load(file.path()).kernel<std::uint32_t*, std::uint32_t>("write_value");
   for (device_ordinal const device : ordinals()) {
-    device_word const value{rt(), device};
-    EXPECT_EQ(value.read({rt().submit(write.on({1}, {1})(value.buffer(), 12u))}), 12u);
+    device_word value{rt(), device};
+    EXPECT_EQ(value.read({rt().submit(write.with_shape({1}, {1})(value.buffer(), 12u))}), 12u);
   }
 }
 
-// requirement: two copies of an image do not share their globals
-TEST_P(Program, LoadedTwiceHasItsGlobalsTwice) {
+// requirement: two loads of an image do not share their globals
+TEST_P(Program, ImageLoadedTwiceHasTwoSetsOfGlobals) {
   class program const again = rt().load(test_image());
   write_unsigned(last(), "tally", 50);
   std::uint32_t other = 1;
@@ -120,7 +120,7 @@ TEST_P(Program, LoadedTwiceHasItsGlobalsTwice) {
 }
 
 // requirement
-TEST_P(Program, OfAFileThatIsMissingOrNoneIsRefusedByName) {
+TEST_P(Program, MissingOrEmptyFileIsRefusedByName) {
   expect_bad("/no/such/folder/missing.image");
   expect_bad(std::filesystem::temp_directory_path());
   temporary_file const empty{"empty.image", {}};
@@ -128,8 +128,9 @@ TEST_P(Program, OfAFileThatIsMissingOrNoneIsRefusedByName) {
 }
 
 // requirement
-TEST_P(Program, OfACorruptFileIsRefusedByName) {
-  std::string const words = "this is no code for any device, however long one looks at it\n";
+TEST_P(Program, CorruptFileIsRefusedByName) {
+  std::string const words =
+      "this text is not code for any device, although it is longer than a header\n";
   temporary_file const text{"text.image", words};
   expect_bad(text.path());
   temporary_file const cut{"cut.image", code().first(code().size() / 3)};
@@ -138,11 +139,11 @@ TEST_P(Program, OfACorruptFileIsRefusedByName) {
   expect_bad(shorter.path());
 }
 
-// error guess: a shared object, but no image of kernels
-TEST_P(Program, OfASharedObjectThatIsNoImageIsRefused) {
+// error guess: a shared object that has no kernel image
+TEST_P(Program, SharedObjectWithoutAnImageIsRefused) {
   FLOTILLA_NEED_CPU_DRIVER();
   std::vector<char> renamed(code().begin(), code().end());
-  // Every name that says what the object is becomes another.
+  // Rename every symbol that marks the object as an image.
   std::string const marker = "flotilla_cpu_image";
   int found = 0;
   for (auto at = std::search(renamed.begin(), renamed.end(), marker.begin(), marker.end());
@@ -156,7 +157,7 @@ TEST_P(Program, OfASharedObjectThatIsNoImageIsRefused) {
 }
 
 // requirement
-TEST_P(Program, OfAnImageWithoutCodeForTheseDevicesIsRefusedByName) {
+TEST_P(Program, ImageWithoutCodeForTheDevicesIsRefusedByName) {
   EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(image{.name = "an empty image"}); }),
               HasSubstr("an empty image"));
   char const junk[64] = "junk";
@@ -166,19 +167,19 @@ TEST_P(Program, OfAnImageWithoutCodeForTheseDevicesIsRefusedByName) {
                   .cpu = junk,
                   .cpu_bytes = sizeof junk};
   EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(bad); }), HasSubstr("junk image"));
-  rt().submit(program().nothing.on({1}, {1})()).wait();
+  rt().submit(program().nothing.with_shape({1}, {1})()).wait();
 }
 
-// requirement: loading goes on beside tasks
-TEST_P(Program, MayBeLoadedWhileADeviceIsBusy) {
-  FLOTILLA_NEED_CPU_DRIVER();  // a GPU's driver may wait for kernels before it loads
+// requirement: loading does not wait for tasks
+TEST_P(Program, ProgramLoadsWhileADeviceIsBusy) {
+  FLOTILLA_NEED_CPU_DRIVER();  // a GPU's driver may wait for running kernels before it loads
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
   ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
   class program const again = rt().load(test_image());
   EXPECT_FALSE(held.ready());
   word.release();
-  rt().submit(again.kernel<>("nothing").on({1}, {1})(), {.device = first()}).wait();
+  rt().submit(again.kernel<>("nothing").with_shape({1}, {1})(), {.device = first()}).wait();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// What goes wrong with a replay is that replay's own, and names the kernel.
+// Driver calls that fail in a replay: only that replay fails, and the error names the kernel.
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <string>
 #include <vector>
@@ -19,19 +20,20 @@ namespace {
 class RecordingFaults : public guest_test {
  protected:
   static constexpr unsigned tasks = 10;
-  struct world {
+  /// A recording of ten tasks that each write a word of their own.
+  struct recorded_writes {
     runtime rt{{.devices = device_spec(1), .workers = 0}};
     test_program kernels{rt};
     host_buffer<std::uint32_t> values{rt, tasks};
     recording steps{rt};
     std::vector<recorded_task> all;
 
-    world() {
+    recorded_writes() {
       for (unsigned i = 0; i < tasks; ++i) { all.push_back(steps.add(write(i, 1))); }
       clear();
     }
-    launch write(unsigned where, std::uint32_t value) const {
-      return kernels.write.on({1}, {1})(values.data() + where, value);
+    launch write(unsigned where, std::uint32_t value) {
+      return kernels.write.with_shape({1}, {1})(values.data() + where, value);
     }
     void set_all(std::uint32_t value) {
       for (unsigned i = 0; i < tasks; ++i) { steps.set(all[i], write(i, value)); }
@@ -41,163 +43,177 @@ class RecordingFaults : public guest_test {
     }
     [[nodiscard]] std::vector<std::uint32_t> read() const { return {values.begin(), values.end()}; }
   };
-  static std::vector<std::uint32_t> all_of(std::uint32_t value) { return std::vector<std::uint32_t>(tasks, value); }
+  static std::vector<std::uint32_t> every_word(std::uint32_t value) {
+    return std::vector<std::uint32_t>(tasks, value);
+  }
 };
 
-// requirement: a rewrite that is refused fails that replay, nothing of its graph runs; the next has the right arguments
-TEST_F(RecordingFaults, ARefusedRewriteFailsOneReplay) {
+// requirement: a refused rewrite fails that replay and nothing of its graph runs; the next replay
+// has the right arguments
+TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
-  world in;
+  recorded_writes in;
   in.steps.finish();
   std::uint32_t value = 1;
   for (unsigned nth = 1; nth <= tasks; ++nth) {
     in.clear();
     in.set_all(++value);
-    inject("fail=cuGraphExecKernelNodeSetParams@" + std::to_string(nth) + ":CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
-    ticket const bad = in.steps.replay({.label = "the bad one"});
-    in.steps.set(in.all[3], in.write(3, 77));  // later than what is owed
-    EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }),
-                AllOf(HasSubstr("cuGraphExecKernelNodeSetParams"), HasSubstr("'write_value'"), HasSubstr("the bad one"),
-                      HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES")));
-    EXPECT_EQ(in.read(), all_of(0)) << "rewrite " << nth;
-    clear_injection();
+    testing::fail_call("cuGraphExecKernelNodeSetParams", nth,
+                       driver_status::launch_out_of_resources);
+    ticket const bad = in.steps.replay({.label = "failing replay"});
+    in.steps.set(in.all[3], in.write(3, 77));  // after the rewrites that are still due
+    EXPECT_THAT(
+        thrown<driver_error>([&] { bad.wait(); }),
+        AllOf(HasSubstr("cuGraphExecKernelNodeSetParams"), HasSubstr("'write_value'"),
+              HasSubstr("failing replay"), HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES")));
+    EXPECT_EQ(in.read(), every_word(0)) << "rewrite " << nth;
+    testing::clear_faults();
     in.steps.replay().wait();
-    std::vector<std::uint32_t> expected = all_of(value);
+    std::vector<std::uint32_t> expected = every_word(value);
     expected[3] = 77;
     EXPECT_EQ(in.read(), expected) << "rewrite " << nth;
   }
 }
 
-// requirement: what is refused for its own sake is tried again until it is set anew
-TEST_F(RecordingFaults, AnInvalidLaunchFailsUntilItIsSetAnew) {
-  world in;
+// requirement: an invalid launch fails every replay until it is set again
+TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
+  recorded_writes in;
   in.steps.replay().wait();
-  EXPECT_EQ(in.read(), all_of(1));
+  EXPECT_EQ(in.read(), every_word(1));
   in.clear();
   in.set_all(2);
-  in.steps.set(in.all[4], in.kernels.nothing.on({1}, {1}, 64u << 20)());  // more shared memory than there is
+  in.steps.set(in.all[4], in.kernels.nothing.with_shape(
+                              {1}, {1}, 64u << 20)());  // more shared memory than there is
   for (int i = 0; i < 2; ++i) {
     ticket const bad = in.steps.replay();
     EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }), HasSubstr("kernel 'nothing'"));
-    EXPECT_EQ(in.read(), all_of(0));
+    EXPECT_EQ(in.read(), every_word(0));
   }
   in.steps.set(in.all[4], in.write(4, 2));
   in.steps.replay().wait();
-  EXPECT_EQ(in.read(), all_of(2));
+  EXPECT_EQ(in.read(), every_word(2));
 }
 
-// requirement: replays in flight that were submitted behind the one that fails run, and with their own arguments
-TEST_F(RecordingFaults, ReplaysBehindTheOneThatFailsRun) {
+// requirement: later replays that are already submitted run with their own arguments
+TEST_F(RecordingFaults, ReplaysAfterAFailedOneRun) {
   FLOTILLA_NEED_CPU_DRIVER();
-  world in;
+  recorded_writes in;
   in.steps.finish();
-  held_word door{in.rt};
-  ticket const held = in.rt.submit(door.launch_of(in.kernels));
+  held_word held{in.rt};
+  ticket const head = in.rt.submit(held.launch_of(in.kernels));
   in.set_all(2);
-  ticket const bad = in.steps.replay({.after = {held}});
+  ticket const bad = in.steps.replay({.after = {head}});
   in.steps.set(in.all[0], in.write(0, 3));
   ticket const good = in.steps.replay();
-  inject("fail=cuGraphExecKernelNodeSetParams@5:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
-  while (!door.started()) { in.rt.pump(); }
-  door.release();
+  testing::fail_call("cuGraphExecKernelNodeSetParams", 5, driver_status::launch_out_of_resources);
+  EXPECT_TRUE(pumping(in.rt, [&] { return held.started(); }));
+  held.release();
   EXPECT_THROW(bad.wait(), driver_error);
   good.wait();
-  clear_injection();
-  std::vector<std::uint32_t> expected = all_of(2);
+  testing::clear_faults();
+  std::vector<std::uint32_t> expected = every_word(2);
   expected[0] = 3;
   EXPECT_EQ(in.read(), expected);
 }
 
 // requirement
-TEST_F(RecordingFaults, ARefusedLaunchFailsOneReplay) {
+TEST_F(RecordingFaults, RefusedLaunchFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   for (char const* const entry : {"cuGraphLaunch", "cuGraphExecBatchMemOpNodeSetParams"}) {
-    world in;
+    recorded_writes in;
     in.steps.finish();
     in.set_all(2);
-    inject("fail=" + std::string{entry} + "@1:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+    testing::fail_call(entry, 1, driver_status::launch_out_of_resources);
     ticket const bad = in.steps.replay();
-    EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }), AllOf(HasSubstr("cuGraphLaunch"), HasSubstr("'write_value'")));
-    clear_injection();
-    EXPECT_EQ(in.read(), all_of(0));
+    EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }),
+                AllOf(HasSubstr("cuGraphLaunch"), HasSubstr("'write_value'")));
+    testing::clear_faults();
+    EXPECT_EQ(in.read(), every_word(0));
     in.steps.replay().wait();
-    EXPECT_EQ(in.read(), all_of(2));
+    EXPECT_EQ(in.read(), every_word(2));
   }
 }
 
-// requirement: a node that cannot be made is named, nothing is left behind, and it can be tried again
-TEST_F(RecordingFaults, ANodeThatCannotBeMadeIsNamed) {
+// requirement: the error names the node, nothing is leaked, and creation can be tried again
+TEST_F(RecordingFaults, NodeThatCannotBeCreatedIsNamed) {
   FLOTILLA_NEED_CPU_DRIVER();
-  world in;
-  auto const wrong = in.steps.add(in.kernels.nothing.on({1}, {1}, 64u << 20)());
-  EXPECT_THAT(thrown<driver_error>([&] { in.steps.finish(); }), AllOf(HasSubstr("'nothing'"), HasSubstr("task 10")));
-  EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(in.steps.replay()); }), HasSubstr("'nothing'"));
-  in.steps.set(wrong, in.kernels.nothing.on({1}, {1})());
-  inject("fail=cuGraphInstantiateWithParams@1:CUDA_ERROR_OUT_OF_MEMORY");
+  recorded_writes in;
+  auto const wrong = in.steps.add(in.kernels.nothing.with_shape({1}, {1}, 64u << 20)());
+  EXPECT_THAT(thrown<driver_error>([&] { in.steps.finish(); }),
+              AllOf(HasSubstr("'nothing'"), HasSubstr("task 10")));
+  EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(in.steps.replay()); }),
+              HasSubstr("'nothing'"));
+  in.steps.set(wrong, in.kernels.nothing.with_shape({1}, {1})());
+  testing::fail_call("cuGraphInstantiateWithParams", 1, driver_status::out_of_memory);
   EXPECT_THAT(thrown<driver_error>([&] { in.steps.finish(); }),
               AllOf(HasSubstr("'write_value', 'nothing'"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY")));
-  clear_injection();
+  testing::clear_faults();
   in.steps.replay().wait();
-  EXPECT_EQ(in.read(), all_of(1));
+  EXPECT_EQ(in.read(), every_word(1));
 }
 
-// requirement: copies and fills as well
-TEST_F(RecordingFaults, ARefusedCopyFailsOneReplay) {
+// requirement: the same for copies and fills
+TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   for (std::string const kind : {"Memcpy", "Memset"}) {
     runtime rt{{.devices = "cpu:1", .workers = 0}};
-    device_buffer<std::uint32_t> const there{rt, device_ordinal{0}, 1};
-    host_buffer<std::uint32_t> const out{rt, 1};
+    device_buffer<std::uint32_t> there{rt, device_ordinal{0}, 1};
+    host_buffer<std::uint32_t> out{rt, 1};
     out[0] = 0;
     recording steps{rt};
     auto const fill = steps.add(there.fill(1));
     auto const down = steps.add(there.copy_to(out), {.after = {fill}});
-    inject("fail=cuGraphAdd" + kind + "Node@1:CUDA_ERROR_OUT_OF_MEMORY");
+    testing::fail_call("cuGraphAdd" + kind + "Node", 1, driver_status::out_of_memory);
     EXPECT_THAT(thrown<driver_error>([&] { steps.finish(); }),
                 AllOf(HasSubstr("cuGraphAdd" + kind + "Node"), HasSubstr("a copy or fill, task ")));
-    clear_injection();
+    testing::clear_faults();
     steps.finish();
     steps.set(fill, there.fill(2));
     steps.set(down, there.copy_to(out));
-    inject("fail=cuGraphExec" + kind + "NodeSetParams@1:CUDA_ERROR_INVALID_VALUE");
+    testing::fail_call("cuGraphExec" + kind + "NodeSetParams", 1, driver_status::invalid_value);
     ticket const bad = steps.replay();
     EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }),
-                AllOf(HasSubstr("cuGraphExec" + kind + "NodeSetParams"), HasSubstr("a copy or fill in a replay of 2")));
-    clear_injection();
+                AllOf(HasSubstr("cuGraphExec" + kind + "NodeSetParams"),
+                      HasSubstr("a copy or fill in a replay of 2")));
+    testing::clear_faults();
     EXPECT_EQ(out[0], 0u);
     steps.replay().wait();
     EXPECT_EQ(out[0], 2u);
   }
 }
 
-// requirement: of two graphs the second cannot be made: the first is given up
-TEST_F(RecordingFaults, AGraphThatCannotBeMadeLeavesNoOther) {
+// requirement: if the second of two graphs cannot be created, the first is destroyed
+TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   test_program const kernels{rt};
   recording steps{rt};
-  static_cast<void>(steps.add(kernels.nothing.on({1}, {1})(), {.device = device_ordinal{0}}));
-  static_cast<void>(steps.add(kernels.nothing.on({1}, {1})(), {.device = device_ordinal{1}}));
-  inject("fail=cuGraphInstantiateWithParams@2:CUDA_ERROR_OUT_OF_MEMORY");
+  static_cast<void>(
+      steps.add(kernels.nothing.with_shape({1}, {1})(), {.device = device_ordinal{0}}));
+  static_cast<void>(
+      steps.add(kernels.nothing.with_shape({1}, {1})(), {.device = device_ordinal{1}}));
+  testing::fail_call("cuGraphInstantiateWithParams", 2, driver_status::out_of_memory);
   EXPECT_THROW(steps.finish(), driver_error);
-  clear_injection();
+  testing::clear_faults();
   steps.finish();
   steps.replay().wait();
 }
 
-// requirement: a part that fails fails what is behind it on other devices, and no later replay
-TEST_F(RecordingFaults, WhatIsBehindAGraphThatFailedDoesNotRun) {
+// requirement: a failed graph fails its successors on other devices, but no later replay
+TEST_F(RecordingFaults, SuccessorOfAFailedGraphDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   test_program const kernels{rt};
-  host_buffer<std::uint32_t> const value{rt, 1};
+  host_buffer<std::uint32_t> value{rt, 1};
   value[0] = 1;
-  auto const step = [&](std::uint32_t factor) { return kernels.step.on({1}, {1})(value.data(), factor, 1u); };
+  auto const step = [&](std::uint32_t factor) {
+    return kernels.step.with_shape({1}, {1})(value.data(), factor, 1u);
+  };
   recording steps{rt};
   auto const first = steps.add(step(3), {.device = device_ordinal{0}});
   static_cast<void>(steps.add(step(5), {.device = device_ordinal{1}, .after = {first}}));
   steps.finish();
-  inject("fail=cuGraphLaunch@1:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+  testing::fail_call("cuGraphLaunch", 1, driver_status::launch_out_of_resources);
   ticket const bad = steps.replay();
   EXPECT_THAT(thrown<dependency_failed>([&] { bad.wait(); }), HasSubstr("multiply_add"));
   EXPECT_EQ(value[0], 1u);
@@ -205,23 +221,25 @@ TEST_F(RecordingFaults, WhatIsBehindAGraphThatFailedDoesNotRun) {
   EXPECT_EQ(value[0], (1u * 3 + 1) * 5 + 1);
 }
 
-// requirement: a kernel of a recording that faults poisons as any, and is among the suspects; nothing hangs
-TEST_F(RecordingFaults, ATrapPoisons) {
+// requirement: a fault in a replay poisons the runtime, the error lists the kernel, and nothing
+// hangs
+TEST_F(RecordingFaults, TrapInAReplayPoisons) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 2}) {
     FLOTILLA_EXPECT_IN_CHILD([workers] {
       runtime rt{{.devices = device_spec(1), .workers = workers}};
       test_program const kernels{rt};
       recording steps{rt};
-      auto const task = steps.add(kernels.nothing.on({1}, {1})());
+      auto const task = steps.add(kernels.nothing.with_shape({1}, {1})());
       steps.replay().wait();
-      steps.set(task, kernels.loaded.kernel<>("trap_now").on({1}, {1})());
-      ticket const trap = steps.replay({.label = "the guilty one"});
+      steps.set(task, kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})());
+      ticket const trap = steps.replay({.label = "the faulting one"});
       EXPECT_TRUE(ended(trap));
-      EXPECT_THAT(thrown<poisoned>([&] { trap.wait(); }), AllOf(HasSubstr("trap_now"), HasSubstr("the guilty one")));
+      EXPECT_THAT(thrown<poisoned>([&] { trap.wait(); }),
+                  AllOf(HasSubstr("trap_now"), HasSubstr("the faulting one")));
       EXPECT_THROW(static_cast<void>(steps.replay()), poisoned);
       recording late{rt};
-      static_cast<void>(late.add(kernels.nothing.on({1}, {1})()));
+      static_cast<void>(late.add(kernels.nothing.with_shape({1}, {1})()));
       EXPECT_THROW(late.finish(), poisoned);
     });
   }

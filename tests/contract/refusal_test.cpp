@@ -1,5 +1,5 @@
-// Bad input that has no subject of its own: each names the offender, and tasks submitted before
-// still end.
+// Invalid input that no other file covers: the error names the offender, and tasks submitted before
+// still run.
 
 #include <functional>
 #include <optional>
@@ -11,14 +11,14 @@ namespace {
 
 class Refusal : public contract_test {
  protected:
-  /// While a task is open: `bad` throws an `Error`, and the task ends.
+  /// Expects `bad` to throw an `Error` while a task is open, and the task to run.
   template <class Error>
   std::string refused(std::function<void()> const& bad) {
-    device_word const value{rt(), last(), 1};
-    ticket const before = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 5u));
+    device_word value{rt(), last(), 1};
+    ticket const before = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u));
     std::string const message = thrown<Error>(bad);
     before.wait();
-    EXPECT_EQ(value.read(), 7u) << "a task submitted before was lost";
+    EXPECT_EQ(value.read(), 7u) << "a task submitted before did not run";
     return message;
   }
   runtime& other() {
@@ -36,29 +36,29 @@ class Refusal : public contract_test {
 FLOTILLA_CONTRACT(Refusal);
 
 // requirement
-TEST_P(Refusal, NullCallable) {
+TEST_P(Refusal, EmptyCallableIsRefused) {
   using function = std::function<void(task_context&)>;
   void (*const pointer)(task_context&) = nullptr;
-  (void)refused<invalid_argument>([&] { (void)rt().submit(work{}); });
+  (void)refused<invalid_argument>([&] { (void)rt().submit(callable{}); });
   (void)refused<invalid_argument>([&] { (void)rt().submit(function{}); });
   (void)refused<invalid_argument>([&] { (void)rt().submit(pointer); });
-  (void)refused<invalid_argument>([&] { (void)rt().try_submit(work{}); });
+  (void)refused<invalid_argument>([&] { (void)rt().try_submit(callable{}); });
   EXPECT_THAT(
-      refused<invalid_argument>([&] { (void)rt().submit(work{}, {.label = "the null one"}); }),
-      HasSubstr("the null one"));
+      refused<invalid_argument>([&] { (void)rt().submit(callable{}, {.label = "empty one"}); }),
+      HasSubstr("empty one"));
 }
 
 // requirement
-TEST_P(Refusal, DeviceThatIsNotThere) {
+TEST_P(Refusal, UnknownDeviceIsRefused) {
   device_ordinal const beyond{static_cast<unsigned>(device_count())};
   std::string const number = std::to_string(device_count());
   EXPECT_THAT(
       refused<unknown_device>([&] { (void)rt().submit([](task_context&) {}, {.device = beyond}); }),
       HasSubstr(number));
-  EXPECT_THAT(refused<unknown_device>(
-                  [&] { (void)rt().submit(program().nothing.on({1}, {1})(), {.device = beyond}); }),
+  EXPECT_THAT(refused<unknown_device>([&] {
+                (void)rt().submit(program().nothing.with_shape({1}, {1})(), {.device = beyond});
+              }),
               HasSubstr(number));
-  EXPECT_THAT(refused<unknown_device>([&] { (void)rt().device(beyond); }), HasSubstr(number));
   EXPECT_THAT(refused<unknown_device>([&] { (void)rt().effective_settings(beyond); }),
               HasSubstr(number));
   EXPECT_THAT(refused<unknown_device>([&] { (void)rt().memory(beyond); }), HasSubstr(number));
@@ -66,54 +66,56 @@ TEST_P(Refusal, DeviceThatIsNotThere) {
 }
 
 // requirement
-TEST_P(Refusal, TicketOfAnotherRuntime) {
+TEST_P(Refusal, TicketOfAnotherRuntimeIsRefused) {
   ticket const foreign = other().submit([](task_context&) {});
   (void)refused<wrong_runtime>(
       [&] { (void)rt().submit([](task_context&) {}, {.after = {foreign}}); });
-  (void)refused<wrong_runtime>(
-      [&] { (void)rt().try_submit(program().nothing.on({1}, {1})(), {.after = {foreign}}); });
+  (void)refused<wrong_runtime>([&] {
+    (void)rt().try_submit(program().nothing.with_shape({1}, {1})(), {.after = {foreign}});
+  });
   foreign.wait();
 }
 
 // requirement
-TEST_P(Refusal, KernelOfAnotherRuntime) {
+TEST_P(Refusal, KernelOfAnotherRuntimeIsRefused) {
   test_program const foreign{other()};
-  launch const what = foreign.nothing.on({1}, {1})();
-  (void)refused<wrong_runtime>([&] { (void)rt().submit(what); });
-  other().submit(what).wait();
+  launch const nothing = foreign.nothing.with_shape({1}, {1})();
+  (void)refused<wrong_runtime>([&] { (void)rt().submit(nothing); });
+  other().submit(nothing).wait();
 }
 
 // requirement
-TEST_P(Refusal, BufferOfAnotherRuntime) {
-  device_buffer<std::uint32_t> const foreign{other(), first(), 1}, own{rt(), first(), 1};
-  (void)refused<wrong_runtime>([&] { (void)program().write.on({1}, {1})(foreign, 1u); });
+TEST_P(Refusal, BufferOfAnotherRuntimeIsRefused) {
+  device_buffer<std::uint32_t> foreign{other(), first(), 1}, own{rt(), first(), 1};
+  (void)refused<wrong_runtime>([&] { (void)program().write.with_shape({1}, {1})(foreign, 1u); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.fill(1)); });
-  // error guess: only one end of the copy is foreign
+  // error guess: only one end of the copy belongs to another runtime
   (void)refused<wrong_runtime>([&] { (void)rt().submit(own.copy_to(foreign)); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.copy_to(own)); });
 }
 
-// requirement: what is refused was not queued: nothing of it is counted
-TEST_P(Refusal, QueuesNothing) {
+// requirement: a refused task is not queued and not counted
+TEST_P(Refusal, RefusedTaskIsNotCounted) {
   (void)rt().submit([](task_context&) {}, {.device = first()});
   rt().wait_idle();
   std::uint64_t const before = rt().counters(first()).tasks;
-  EXPECT_THROW((void)rt().submit(work{}, {.device = first()}), invalid_argument);
+  EXPECT_THROW((void)rt().submit(callable{}, {.device = first()}), invalid_argument);
   EXPECT_THROW((void)rt().submit(program().nothing.over(0)(), {.device = first()}),
                invalid_argument);
   rt().wait_idle();
   EXPECT_EQ(rt().counters(first()).tasks, before);
 }
 
-// requirement: not sticky: that task alone fails, naming call, status, kernel, label and device
-TEST_P(Refusal, LaunchThatTheDriverRefusesFailsAlone) {
-  device_word const value{rt(), last(), 1};
+// requirement: an error that is not sticky fails that task alone, and the message names call,
+// status, kernel, label and device
+TEST_P(Refusal, RefusedLaunchFailsAlone) {
+  device_word value{rt(), last(), 1};
   std::vector<ticket> good;
-  good.push_back(rt().submit(program().step.on({1}, {1})(value.buffer(), 1u, 1u)));
+  good.push_back(rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 1u, 1u)));
   ticket const bad =
       rt().submit(refused_launch(program()), {.device = last(), .label = "step seven"});
-  good.push_back(
-      rt().submit(program().step.on({1}, {1})(value.buffer(), 1u, 1u), {.after = {good[0]}}));
+  good.push_back(rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 1u, 1u),
+                             {.after = {good[0]}}));
   auto const message = thrown<driver_error>([&] { bad.wait(); });
   EXPECT_THAT(message,
               AllOf(HasSubstr("cuLaunch"), HasSubstr("CUDA_ERROR_"), HasSubstr("nothing"),

@@ -1,4 +1,4 @@
-// Settings from a TOML file and the environment: reading them, what is wrong with them, which of them wins.
+// Settings from a TOML file and the environment: reading, errors, precedence.
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,11 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file in a folder of its own, gone with the object.
+/// A file that is removed when the object is destroyed.
 class text_file {
  public:
   explicit text_file(std::string const& text)
-      : path_{fs::temp_directory_path() / ("flotilla_settings_" + std::to_string(::getpid()) + ".toml")} {
+      : path_{fs::temp_directory_path() /
+              ("flotilla_settings_" + std::to_string(::getpid()) + ".toml")} {
     std::ofstream{path_} << text;
   }
   ~text_file() { fs::remove(path_); }
@@ -40,8 +41,8 @@ settings read(std::string const& text) { return settings::read(text_file{text}.p
 class SettingsFile : public guest_test {};
 
 // requirement
-TEST_F(SettingsFile, HasEverySettingByName) {
-  settings const made = read(R"(
+TEST_F(SettingsFile, FileSetsEverySettingByName) {
+  settings const from_file = read(R"(
     schedule = "blocking"   # a comment
     map_host = true
     lmem_resize_to_max = false
@@ -62,29 +63,29 @@ TEST_F(SettingsFile, HasEverySettingByName) {
     schedule = "spin"
     limits.stack = 2048
   )");
-  EXPECT_EQ(made.all.schedule, schedule::blocking);
-  EXPECT_EQ(made.all.map_host, true);
-  EXPECT_EQ(made.all.lmem_resize_to_max, false);
-  EXPECT_EQ(made.all.cache, cache_preference::l1);
-  EXPECT_EQ(made.all.bank_size, bank_size::eight);
-  EXPECT_EQ(made.all.context, context_source::green(16));
-  EXPECT_EQ(made.all.lanes, 4u);
-  EXPECT_EQ(made.all.window, 1024u);
-  EXPECT_EQ(made.all.stack_bytes, 65536u);
-  EXPECT_EQ(made.all.printf_fifo_bytes, 1u << 20);
-  EXPECT_EQ(made.all.malloc_heap_bytes, 16u << 20);
-  EXPECT_EQ(made.all.sync_depth, 2u);
-  EXPECT_EQ(made.all.pending_launches, 4096u);
-  EXPECT_EQ(made.all.l2_fetch_granularity, 32u);
-  EXPECT_EQ(made.all.persisting_l2_bytes, 3u << 20);
-  EXPECT_EQ(made.of(1).schedule, schedule::spin);
-  EXPECT_EQ(made.of(1).stack_bytes, 2048u);
-  EXPECT_EQ(made.of(1).cache, cache_preference::l1) << "what all get";
-  EXPECT_EQ(made.of(0).stack_bytes, 65536u);
+  EXPECT_EQ(from_file.all.schedule, wait_policy::blocking);
+  EXPECT_EQ(from_file.all.map_host, true);
+  EXPECT_EQ(from_file.all.lmem_resize_to_max, false);
+  EXPECT_EQ(from_file.all.cache, cache_preference::l1);
+  EXPECT_EQ(from_file.all.bank_size, bank_size::eight);
+  EXPECT_EQ(from_file.all.context, context_source::green(16));
+  EXPECT_EQ(from_file.all.lanes, 4u);
+  EXPECT_EQ(from_file.all.window, 1024u);
+  EXPECT_EQ(from_file.all.stack_bytes, 65536u);
+  EXPECT_EQ(from_file.all.printf_fifo_bytes, 1u << 20);
+  EXPECT_EQ(from_file.all.malloc_heap_bytes, 16u << 20);
+  EXPECT_EQ(from_file.all.sync_depth, 2u);
+  EXPECT_EQ(from_file.all.pending_launches, 4096u);
+  EXPECT_EQ(from_file.all.l2_fetch_granularity, 32u);
+  EXPECT_EQ(from_file.all.persisting_l2_bytes, 3u << 20);
+  EXPECT_EQ(from_file.of(1).schedule, wait_policy::spin);
+  EXPECT_EQ(from_file.of(1).stack_bytes, 2048u);
+  EXPECT_EQ(from_file.of(1).cache, cache_preference::l1) << "set for all devices";
+  EXPECT_EQ(from_file.of(0).stack_bytes, 65536u);
 }
 
-// requirement: whatever is wrong, file, line and key are named
-TEST_F(SettingsFile, ThatIsWrongIsRefusedByFileLineAndKey) {
+// requirement: every error names file, line and key
+TEST_F(SettingsFile, ErrorsNameFileLineAndKey) {
   auto const refused = [](std::string const& text, char const* line, char const* offender) {
     EXPECT_THAT(thrown<unknown_setting>([&] { (void)read(text); }),
                 AllOf(HasSubstr("flotilla_settings_"), HasSubstr("line " + std::string{line} + ":"),
@@ -108,23 +109,24 @@ TEST_F(SettingsFile, ThatIsWrongIsRefusedByFileLineAndKey) {
   refused("[devices]\n1 = 'spin'", "2", "devices.1");
   refused("devices = 2", "1", "devices");
   refused("[devices.0]\nscedule = 'spin'", "2", "'scedule'");
-  refused("schedule = 'spin'\nschedule = 'yield'", "2", "schedule");  // TOML itself refuses it
+  refused("schedule = 'spin'\nschedule = 'yield'", "2", "schedule");  // refused by TOML itself
   refused("schedule = \n", "1", "");
 }
 
 // requirement
-TEST_F(SettingsFile, ThatCannotBeReadIsRefusedByName) {
+TEST_F(SettingsFile, UnreadableFileIsRefusedByName) {
   EXPECT_THAT(thrown<unknown_setting>([] { (void)settings::read("/no/such/file.toml"); }),
               HasSubstr("/no/such/file.toml"));
-  EXPECT_THAT(thrown<unknown_setting>([] { (void)settings::read("/"); }), HasSubstr("folder"));
-  EXPECT_EQ(read("").all, device_settings{}) << "an empty file says nothing";
+  EXPECT_THAT(thrown<unknown_setting>([] { (void)settings::read("/"); }), HasSubstr("directory"));
+  EXPECT_EQ(read("").all, device_settings{}) << "an empty file sets nothing";
 }
 
-// requirement: code over environment over file, each device and setting by itself
-TEST_F(SettingsFile, GivesWayToTheEnvironmentAndThatToCode) {
+// requirement: code over environment over file, separately for each device and setting
+TEST_F(SettingsFile, CodeOverridesEnvironmentOverridesFile) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
-    text_file const file{"schedule='yield'\ncache='l1'\nlimits.stack=8192\n[devices.1]\ncache='equal'\n"};
+    text_file const file{
+        "schedule='yield'\ncache='l1'\nlimits.stack=8192\n[devices.1]\ncache='equal'\n"};
     setenv("FLOTILLA_CONFIG", file.path().c_str(), 1);
     setenv("FLOTILLA_SETTINGS", "schedule=blocking,1:limits.stack=4096", 1);
     runtime_options options{.devices = device_spec(2), .workers = 0};
@@ -132,18 +134,17 @@ TEST_F(SettingsFile, GivesWayToTheEnvironmentAndThatToCode) {
     runtime const rt{options};
     device_settings const zero = rt.effective_settings(device_ordinal{0});
     device_settings const one = rt.effective_settings(device_ordinal{1});
-    EXPECT_EQ(zero.schedule, schedule::spin);
-    EXPECT_EQ(one.schedule, schedule::blocking);
+    EXPECT_EQ(zero.schedule, wait_policy::spin);
+    EXPECT_EQ(one.schedule, wait_policy::blocking);
     EXPECT_EQ(zero.cache, cache_preference::l1);
     EXPECT_EQ(one.cache, cache_preference::equal);
     EXPECT_EQ(zero.stack_bytes, 8192u);
     EXPECT_EQ(one.stack_bytes, 4096u);
-    EXPECT_EQ(rt.requested_settings(device_ordinal{1}).stack_bytes, 4096u);
   });
 }
 
-// requirement: which of the two is wrong is said
-TEST_F(SettingsFile, OrEnvironmentThatIsWrongStopsTheRuntime) {
+// requirement: the error says which of the two is wrong
+TEST_F(SettingsFile, WrongFileOrEnvironmentStopsTheRuntime) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     auto const start = [] { runtime const rt{{.devices = device_spec(1)}}; };
     setenv("FLOTILLA_CONFIG", "/no/such/file.toml", 1);
@@ -153,7 +154,8 @@ TEST_F(SettingsFile, OrEnvironmentThatIsWrongStopsTheRuntime) {
     EXPECT_THAT(thrown<unknown_setting>(start), AllOf(HasSubstr("line 2"), HasSubstr("'speed'")));
     unsetenv("FLOTILLA_CONFIG");
     setenv("FLOTILLA_SETTINGS", "speed=11", 1);
-    EXPECT_THAT(thrown<unknown_setting>(start), AllOf(HasSubstr("FLOTILLA_SETTINGS"), HasSubstr("'speed'")));
+    EXPECT_THAT(thrown<unknown_setting>(start),
+                AllOf(HasSubstr("FLOTILLA_SETTINGS"), HasSubstr("'speed'")));
   });
 }
 

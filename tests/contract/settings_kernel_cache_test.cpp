@@ -1,6 +1,7 @@
-// A kernel's own cache preference beside that of its context.
+// A kernel's own cache preference, which overrides that of its context.
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "support/devices.hpp"
 #include "support/guest_test.hpp"
@@ -12,38 +13,42 @@ namespace {
 
 class KernelCache : public guest_test {};
 
-// requirement: it is the kernel's alone, on that device alone
-TEST_F(KernelCache, PreferenceLeavesThatOfTheContextAlone) {
+// requirement: the preference applies to that kernel on that device only
+TEST_F(KernelCache, KernelsPreferenceLeavesTheContextsAlone) {
   runtime_options options{.devices = device_spec(1), .workers = 0};
   options.settings = settings::parse("cache=shared");
   runtime rt{options};
   program const loaded = rt.load(test_image());
   loaded.prefer_cache(device_ordinal{0}, "write_value", cache_preference::l1);
   cache_preference seen = cache_preference::none;
-  rt.submit([&](task_context& now) { seen = context_driver::of(rt).adopt(now.context()).cache(); }).wait();
+  rt.submit([&](task_context& now) {
+      seen = context_driver::of(rt).adopt(now.context()).cache();
+    }).wait();
   EXPECT_EQ(seen, cache_preference::shared);
-  device_buffer<std::uint32_t> const word{rt, device_ordinal{0}, 1};
+  device_buffer<std::uint32_t> word{rt, device_ordinal{0}, 1};
   std::uint32_t back = 0;
   auto const write = loaded.kernel<std::uint32_t*, std::uint32_t>("write_value");
   rt.submit(write.over(1)(word, 7u)).wait();
   rt.submit(word.copy_to(std::span{&back, 1})).wait();
-  EXPECT_EQ(back, 7u) << "it runs as before";
+  EXPECT_EQ(back, 7u) << "the kernel must still run";
 }
 
 // requirement
-TEST_F(KernelCache, PreferenceThatCannotBeSetIsRefusedByName) {
+TEST_F(KernelCache, RefusedPreferenceNamesItsKernel) {
   runtime rt{{.devices = device_spec(1), .workers = 0}};
   program const loaded = rt.load(test_image());
-  EXPECT_THAT(thrown<unknown_kernel>(
+  EXPECT_THAT(thrown<unknown_symbol>(
                   [&] { loaded.prefer_cache(device_ordinal{0}, "no_such", cache_preference::l1); }),
               HasSubstr("no_such"));
-  EXPECT_THROW(loaded.prefer_cache(device_ordinal{7}, "write_value", cache_preference::l1), unknown_device);
+  EXPECT_THROW(loaded.prefer_cache(device_ordinal{7}, "write_value", cache_preference::l1),
+               unknown_device);
   FLOTILLA_NEED_CPU_DRIVER();
-  inject("fail=cuFuncSetCacheConfig@1:CUDA_ERROR_INVALID_HANDLE");
-  EXPECT_THAT(thrown<driver_error>(
-                  [&] { loaded.prefer_cache(device_ordinal{0}, "write_value", cache_preference::equal); }),
+  testing::fail_call("cuFuncSetCacheConfig", 1, driver_status::invalid_handle);
+  EXPECT_THAT(thrown<driver_error>([&] {
+                loaded.prefer_cache(device_ordinal{0}, "write_value", cache_preference::equal);
+              }),
               AllOf(HasSubstr("write_value"), HasSubstr("equal"), HasSubstr("device 0")));
-  clear_injection();
+  testing::clear_faults();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Settings: reading them, which of them wins, and what a device was granted.
+// Settings: how they are read, which one takes precedence, and what a device was granted.
 
 #include <cstdlib>
 
@@ -15,23 +15,23 @@ namespace {
 class Settings : public guest_test {};
 
 // requirement
-TEST_F(Settings, AreReadFromText) {
+TEST_F(Settings, SettingsAreReadFromText) {
   settings const read =
       settings::parse("schedule=spin,1:cache=l1,limits.stack=4KiB,1:limits.malloc_heap=16MiB");
-  EXPECT_EQ(read.all.schedule, schedule::spin);
+  EXPECT_EQ(read.all.schedule, wait_policy::spin);
   EXPECT_EQ(read.all.stack_bytes, 4096u);
   EXPECT_EQ(read.all.cache, std::nullopt);
   EXPECT_EQ(read.of(0).cache, std::nullopt);
   EXPECT_EQ(read.of(1).cache, cache_preference::l1);
   EXPECT_EQ(read.of(1).malloc_heap_bytes, 16u << 20);
-  EXPECT_EQ(read.of(1).schedule, schedule::spin) << "what all get";
+  EXPECT_EQ(read.of(1).schedule, wait_policy::spin) << "set for all devices";
   EXPECT_TRUE(settings::parse("").devices.empty());
 }
 
 // requirement
-TEST_F(Settings, TakeEveryWordAndUnit) {
-  for (schedule const each :
-       {schedule::automatic, schedule::spin, schedule::yield, schedule::blocking}) {
+TEST_F(Settings, EveryWordAndUnitIsParsed) {
+  for (wait_policy const each :
+       {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(settings::parse("schedule=" + to_string(each)).all.schedule, each);
   }
   using enum cache_preference;
@@ -43,16 +43,16 @@ TEST_F(Settings, TakeEveryWordAndUnit) {
 }
 
 // requirement
-TEST_F(Settings, OfOneDeviceWinOverThoseOfAll) {
-  settings both;
-  both.set("schedule", "yield");
-  both.set("1:schedule", "blocking");
-  EXPECT_EQ(both.of(0).schedule, schedule::yield);
-  EXPECT_EQ(both.of(1).schedule, schedule::blocking);
+TEST_F(Settings, SettingOfOneDeviceOverridesThatOfAll) {
+  settings chosen;
+  chosen.set("schedule", "yield");
+  chosen.set("1:schedule", "blocking");
+  EXPECT_EQ(chosen.of(0).schedule, wait_policy::yield);
+  EXPECT_EQ(chosen.of(1).schedule, wait_policy::blocking);
 }
 
-// requirement: each names what is wrong, and nothing was set
-TEST_F(Settings, ThatDoNotExistAreRefusedByName) {
+// requirement: the error names the offender, and nothing was set
+TEST_F(Settings, UnknownSettingIsRefusedByName) {
   auto const refused = [](char const* key, char const* value, char const* offender) {
     settings into;
     EXPECT_THAT(thrown<unknown_setting>([&] { into.set(key, value); }), HasSubstr(offender))
@@ -71,7 +71,7 @@ TEST_F(Settings, ThatDoNotExistAreRefusedByName) {
   refused("limits.stack", "", "limits.stack");
   refused("limits.malloc_heap", "99999999999999999999999", "99999999999999999999999");
   refused("limits.malloc_heap", "99999999999999GiB",
-          "99999999999999GiB");  // error guess: it overflows
+          "99999999999999GiB");  // error guess: the bytes overflow
   refused("x:schedule", "spin", "x:schedule");
   refused("-1:schedule", "spin", "-1:schedule");
   refused(":schedule", "spin", ":schedule");
@@ -90,8 +90,8 @@ TEST_F(Settings, TextWithABadPairIsRefusedByName) {
   EXPECT_THROW((void)settings::parse("=spin"), unknown_setting);
 }
 
-// requirement: granted is what the driver says, after its rounding
-TEST_F(Settings, OfEachDeviceAreGrantedAndReadBack) {
+// requirement: the effective value is the driver's, after rounding
+TEST_F(Settings, SettingsOfEachDeviceAreAppliedAndReadBack) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options{.devices = device_spec(2), .workers = 1};
   options.settings = settings::parse(
@@ -100,42 +100,42 @@ TEST_F(Settings, OfEachDeviceAreGrantedAndReadBack) {
   runtime const rt{options};
   device_settings const zero = rt.effective_settings(device_ordinal{0});
   device_settings const one = rt.effective_settings(device_ordinal{1});
-  EXPECT_EQ(zero.schedule, schedule::blocking);
-  EXPECT_EQ(one.schedule, schedule::yield);
+  EXPECT_EQ(zero.schedule, wait_policy::blocking);
+  EXPECT_EQ(one.schedule, wait_policy::yield);
   EXPECT_EQ(zero.cache, cache_preference::l1);
   EXPECT_EQ(one.cache, cache_preference::shared);
   ASSERT_TRUE(zero.stack_bytes && one.malloc_heap_bytes);
   EXPECT_GE(*zero.stack_bytes, 2049u);
   EXPECT_EQ(*zero.stack_bytes % 16, 0u) << "the driver rounds up to 16 bytes";
   EXPECT_GE(*one.malloc_heap_bytes, 32u << 20);
-  // What nobody set is reported as well.
+  // Settings that were not requested are reported as well.
   EXPECT_TRUE(zero.malloc_heap_bytes && one.stack_bytes);
 }
 
-// requirement: a device that the runtime does not have
-TEST_F(Settings, OfADeviceThatIsNotThereAreRefused) {
+// requirement: a setting for a device that the runtime does not have
+TEST_F(Settings, SettingOfAnUnknownDeviceIsRefused) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.set("7:schedule", "spin");
   EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }), HasSubstr("7"));
 }
 
-// requirement: code wins over the environment, which wins over the driver's default
-TEST_F(Settings, OfTheEnvironmentAreTakenWhereCodeSaysNothing) {
+// requirement: code overrides the environment, which overrides the driver's default
+TEST_F(Settings, EnvironmentAppliesIfCodeSetsNothing) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
     setenv("FLOTILLA_SETTINGS", "schedule=spin,cache=shared,1:cache=equal", 1);
     runtime_options options{.devices = device_spec(2)};
     options.settings.set("0:schedule", "yield");
     runtime const rt{options};
-    EXPECT_EQ(rt.effective_settings(device_ordinal{0}).schedule, schedule::yield);
-    EXPECT_EQ(rt.effective_settings(device_ordinal{1}).schedule, schedule::spin);
+    EXPECT_EQ(rt.effective_settings(device_ordinal{0}).schedule, wait_policy::yield);
+    EXPECT_EQ(rt.effective_settings(device_ordinal{1}).schedule, wait_policy::spin);
     EXPECT_EQ(rt.effective_settings(device_ordinal{0}).cache, cache_preference::shared);
     EXPECT_EQ(rt.effective_settings(device_ordinal{1}).cache, cache_preference::equal);
   });
 }
 
 // requirement
-TEST_F(Settings, OfTheEnvironmentThatDoNotExistAreRefusedByName) {
+TEST_F(Settings, UnknownSettingInTheEnvironmentIsRefusedByName) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     setenv("FLOTILLA_SETTINGS", "speed=11", 1);
     EXPECT_THAT(thrown<unknown_setting>([] { runtime const rt{{.devices = device_spec(1)}}; }),

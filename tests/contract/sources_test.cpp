@@ -1,4 +1,4 @@
-// A runtime whose devices' contexts come from elsewhere: primary, adopted, green. The work is the same.
+// Context sources: a runtime works the same with primary, adopted and green contexts.
 
 #include <numeric>
 #include <vector>
@@ -18,12 +18,12 @@ class Sources : public guest_test {
   static context_driver driver() {
     return on_gpus() ? context_driver::gpus() : context_driver::cpus();
   }
-  /// Fills memory of every device, copies it back and looks at it.
-  static void works(runtime& rt) {
+  /// Copies data to every device and back, and runs a callable there.
+  static void expect_to_work(runtime& rt) {
     for (device const& each : rt.devices()) {
       std::vector<int> sent(1000);
       std::iota(sent.begin(), sent.end(), static_cast<int>(each.ordinal.value));
-      device_buffer<int> const there{rt, each, sent};
+      device_buffer<int> there{rt, each, sent};
       std::vector<int> back(1000);
       rt.submit(there.copy_to(back)).wait();
       EXPECT_EQ(back, sent);
@@ -34,8 +34,8 @@ class Sources : public guest_test {
   }
 };
 
-// requirement
-TEST_F(Sources, PrimaryIsTheOneTheRuntimeLibraryUses) {
+// requirement: it is the context that CUDA's runtime library uses
+TEST_F(Sources, PrimaryContextIsActiveWhileTheRuntimeLives) {
   context_driver const cuda = driver();
   device const first = cuda.devices().front();
   {
@@ -44,43 +44,44 @@ TEST_F(Sources, PrimaryIsTheOneTheRuntimeLibraryUses) {
     runtime rt{options};
     EXPECT_TRUE(cuda.primary(first).active);
     EXPECT_THROW(cuda.reset_primary(first), context_in_use);
-    works(rt);
+    expect_to_work(rt);
   }
   EXPECT_FALSE(cuda.primary(first).active);
 }
 
-// requirement: never destroyed, and left as it was
-TEST_F(Sources, AdoptedIsUsedAndLeft) {
+// requirement: an adopted context is used, its settings are restored, and its owner destroys it
+TEST_F(Sources, AdoptedContextIsUsedAndNotDestroyed) {
   driver::table const& api = driver_in_use();
-  CUcontext theirs = nullptr;
-  ASSERT_EQ(api.ctx_create(&theirs, CU_CTX_SCHED_YIELD, 0), CUDA_SUCCESS);
+  CUcontext adopted = nullptr;
+  ASSERT_EQ(api.ctx_create(&adopted, CU_CTX_SCHED_YIELD, 0), CUDA_SUCCESS);
   CUcontext popped = nullptr;
   ASSERT_EQ(api.ctx_pop_current(&popped), CUDA_SUCCESS);
   runtime_options options{.devices = device_spec(1)};
-  options.settings.all.context = context_source::adopted(theirs);
-  options.settings.all.schedule = schedule::blocking;
+  options.settings.all.context = context_source::adopted(adopted);
+  options.settings.all.schedule = wait_policy::blocking;
   {
     runtime rt{options};
-    EXPECT_EQ(rt.effective_settings(device_ordinal{0}).schedule, schedule::blocking);
-    works(rt);
+    EXPECT_EQ(rt.effective_settings(device_ordinal{0}).schedule, wait_policy::blocking);
+    expect_to_work(rt);
     CUctx_st* seen = nullptr;
     rt.submit([&](task_context& now) { seen = now.context(); }).wait();
-    EXPECT_EQ(seen, theirs);
+    EXPECT_EQ(seen, adopted);
   }
-  EXPECT_EQ(driver().adopt(theirs).flags().schedule, schedule::yield);
-  EXPECT_EQ(api.ctx_destroy(theirs), CUDA_SUCCESS) << "its owner still can";
+  EXPECT_EQ(driver().adopt(adopted).flags().schedule, wait_policy::yield);
+  EXPECT_EQ(api.ctx_destroy(adopted), CUDA_SUCCESS) << "its owner must still be able to";
 }
 
-// requirement: two that both believe it theirs would destroy it twice
-TEST_F(Sources, AdoptsNothingOfItsOwn) {
+// requirement: otherwise two owners would destroy the context
+TEST_F(Sources, ContextOfFlotillaCannotBeAdopted) {
   floating_context const holder{driver(), driver().devices().front()};
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.context = context_source::adopted(holder.ref().handle());
-  EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }), HasSubstr("flotilla's own"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }),
+              HasSubstr("belongs to flotilla"));
 }
 
-// requirement: several of one GPU, each a device to the scheduler
-TEST_F(Sources, GreenPartsAreDevices) {
+// requirement: each green part of a GPU is a device of its own
+TEST_F(Sources, GreenPartsOfADeviceAreDevices) {
   std::string const one = on_gpus() ? "cuda:0" : "cpu:1";
   runtime rt{{.devices = one + "/green:16*4"}};
   ASSERT_EQ(rt.devices().size(), 4u);
@@ -89,13 +90,15 @@ TEST_F(Sources, GreenPartsAreDevices) {
     EXPECT_EQ(each.part, static_cast<int>(each.ordinal.value));
     EXPECT_EQ(rt.effective_settings(each).context, context_source::green(16));
   }
-  works(rt);
-  for (int i = 0; i < 100; ++i) { (void)rt.submit([](task_context&) {}); }
+  expect_to_work(rt);
+  for (int i = 0; i < 100; ++i) {
+    (void)rt.submit([](task_context&) {});
+  }
   rt.wait_idle();
 }
 
-// requirement: nothing is left of those that were made before one is refused
-TEST_F(Sources, ThatCannotBeHadLeaveNothing) {
+// requirement: if one context is refused, those created before it are destroyed
+TEST_F(Sources, RefusedSourceLeavesNoContext) {
   std::string const one = on_gpus() ? "cuda:0" : "cpu:1";
   EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{{.devices = one + "/green:1000"}}; }),
               HasSubstr("1000 multiprocessors"));

@@ -1,4 +1,4 @@
-// What is submitted runs, once, as it was described.
+// Submitted tasks run once, as they were described.
 
 #include <array>
 #include <atomic>
@@ -16,11 +16,11 @@ FLOTILLA_CONTRACT(Submit);
 // requirement
 TEST_P(Submit, LaunchComputesItsResultOnEveryDevice) {
   auto const increment = program().loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
-  constexpr std::uint32_t count = 1000;  // no multiple of a block
+  constexpr std::uint32_t count = 1000;  // not a multiple of a block
   for (device_ordinal const device : ordinals()) {
     std::vector<std::uint32_t> values(count);
     for (std::uint32_t i = 0; i < count; ++i) { values[i] = i * 7 + device.value; }
-    device_buffer<std::uint32_t> const buffer{rt(), device, values};
+    device_buffer<std::uint32_t> buffer{rt(), device, values};
     ticket const done = rt().submit(increment.over(count)(buffer, count), {.device = device});
     rt().submit(buffer.copy_to(values), {.after = {done}}).wait();
     done.wait();
@@ -34,8 +34,8 @@ TEST_P(Submit, LaunchComputesItsResultOnEveryDevice) {
 TEST_P(Submit, GridAndBlockArriveAsGiven) {
   auto const report = program().loaded.kernel<std::uint32_t*>("report_shape");
   std::array<std::uint32_t, 7> seen{};
-  device_buffer<std::uint32_t> const out{rt(), last(), seen};
-  ticket const done = rt().submit(report.on({2, 3, 4}, {5, 2, 3})(out));
+  device_buffer<std::uint32_t> out{rt(), last(), seen};
+  ticket const done = rt().submit(report.with_shape({2, 3, 4}, {5, 2, 3})(out));
   rt().submit(out.copy_to(std::span{seen}), {.after = {done}}).wait();
   EXPECT_EQ(seen, (std::array<std::uint32_t, 7>{2, 3, 4, 5, 2, 3, 2 * 3 * 4 * 5 * 2 * 3}));
 }
@@ -43,15 +43,16 @@ TEST_P(Submit, GridAndBlockArriveAsGiven) {
 // requirement
 TEST_P(Submit, KernelGetsItsDynamicSharedMemory) {
   auto const sum = program().loaded.kernel<std::uint32_t*>("sum_shared");
-  device_word const out{rt(), first()};
-  ticket const done = rt().submit(sum.on({1}, {100}, 100 * sizeof(std::uint32_t))(out.buffer()));
+  device_word out{rt(), first()};
+  ticket const done =
+      rt().submit(sum.with_shape({1}, {100}, 100 * sizeof(std::uint32_t))(out.buffer()));
   EXPECT_EQ(out.read({done}), 5050u);
 }
 
 // requirement
 TEST_P(Submit, OneLaunchMayBeSubmittedAgainAndAgain) {
-  device_word const value{rt(), first()};
-  launch const again = program().add.on({1}, {1})(value.buffer(), 5u);
+  device_word value{rt(), first()};
+  launch const again = program().add.with_shape({1}, {1})(value.buffer(), 5u);
   dependency_list all;
   std::vector<ticket> tickets;
   for (int i = 0; i < 10; ++i) {
@@ -63,9 +64,9 @@ TEST_P(Submit, OneLaunchMayBeSubmittedAgainAndAgain) {
 
 // requirement
 TEST_P(Submit, LaunchOutsideBatchesRuns) {
-  device_word const value{rt(), last()};
+  device_word value{rt(), last()};
   ticket const done =
-      rt().submit(program().write.on({1}, {1})(value.buffer(), 9u), {.batch = false});
+      rt().submit(program().write.with_shape({1}, {1})(value.buffer(), 9u), {.batch = false});
   EXPECT_EQ(value.read({done}), 9u);
 }
 
@@ -104,10 +105,10 @@ TEST_P(Submit, MoveOnlyAndLargeCallablesRun) {
 // requirement
 TEST_P(Submit, DroppedTicketDropsNoTask) {
   std::atomic<int> ran{0};
-  device_word const value{rt(), first()};
+  device_word value{rt(), first()};
   for (int i = 0; i < 50; ++i) {
     (void)rt().submit([&ran](task_context&) { ++ran; });
-    (void)rt().submit(program().add.on({1}, {1})(value.buffer(), 1u));
+    (void)rt().submit(program().add.with_shape({1}, {1})(value.buffer(), 1u));
   }
   rt().wait_idle();
   EXPECT_EQ(ran, 50);
@@ -121,16 +122,16 @@ TEST_P(Submit, TasksOfManyThreadsAllRun) {
   for (device_ordinal const device : ordinals()) {
     sums.push_back(std::make_unique<device_word>(rt(), device));
   }
-  launch const template_of =
-      program().nothing.on({1}, {1})();  // loads the program before the threads
+  // Loads the program before the threads need it.
+  launch const nothing = program().nothing.with_shape({1}, {1})();
   {
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> team;
     for (unsigned t = 0; t < threads; ++t) {
-      crew.emplace_back([&, t] {
+      team.emplace_back([&, t] {
         for (unsigned i = 0; i < each; ++i) {
-          auto const& sum = *sums[(t + i) % sums.size()];
-          (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
-          (void)rt().submit(template_of);
+          auto& sum = *sums[(t + i) % sums.size()];
+          (void)rt().submit(program().add.with_shape({1}, {1})(sum.buffer(), 1u));
+          (void)rt().submit(nothing);
         }
       });
     }
@@ -141,7 +142,7 @@ TEST_P(Submit, TasksOfManyThreadsAllRun) {
   EXPECT_EQ(all, threads * each);
 }
 
-// error guess: the inbox of a thread that is gone
+// error guess: the inbox outlives its thread
 TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   ticket left;
   int ran = 0;
@@ -152,7 +153,7 @@ TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: what a callable owns is destroyed once, on the thread that ran it
+// requirement: a callable is destroyed, with what it owns, after it has run
 TEST_P(Submit, CallableIsDestroyedOnce) {
   auto const owned = std::make_shared<int>(1);
   ticket const done = rt().submit([owned](task_context&) {});

@@ -1,4 +1,4 @@
-// Tickets: ready, wait, and the errors they keep.
+// Tickets: ready, wait, and the errors that they keep.
 
 #include <atomic>
 #include <stdexcept>
@@ -18,7 +18,7 @@ struct my_error : std::logic_error {
 };
 
 // requirement
-TEST_P(Wait, ThrowsWhatTheCallableThrewAsOftenAsAsked) {
+TEST_P(Wait, EveryWaitThrowsTheCallablesException) {
   ticket const bad = rt().submit([](task_context&) { throw my_error{17}; });
   for (int i = 0; i < 3; ++i) {
     try {
@@ -28,11 +28,11 @@ TEST_P(Wait, ThrowsWhatTheCallableThrewAsOftenAsAsked) {
   }
   EXPECT_TRUE(bad.ready());
   EXPECT_THROW((void)bad.wait_for(std::chrono::seconds{0}), my_error)
-      << "a limited wait throws it as well";
+      << "a timed wait must throw it as well";
 }
 
-// error guess: what is thrown need not be a std::exception
-TEST_P(Wait, ThrowsAnythingThatWasThrown) {
+// error guess: the thrown object need not be a std::exception
+TEST_P(Wait, AnyThrownObjectIsRethrown) {
   ticket const bad = rt().submit([](task_context&) { throw 42; });
   try {
     bad.wait();
@@ -41,7 +41,7 @@ TEST_P(Wait, ThrowsAnythingThatWasThrown) {
 }
 
 // requirement
-TEST_P(Wait, ForALimitedTimeTellsWhetherTheTaskEnded) {
+TEST_P(Wait, TimedWaitTellsWhetherTheTaskEnded) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   EXPECT_FALSE(held.wait_for(std::chrono::milliseconds{2}));
@@ -49,21 +49,21 @@ TEST_P(Wait, ForALimitedTimeTellsWhetherTheTaskEnded) {
   EXPECT_FALSE(held.wait_until(std::chrono::steady_clock::now() - std::chrono::hours{1}));
   EXPECT_FALSE(held.ready());
   word.release();
-  EXPECT_TRUE(held.wait_for(patience));
+  EXPECT_TRUE(held.wait_for(test_timeout));
   EXPECT_TRUE(held.ready());
 }
 
-// requirement: a limited wait helps like any other, so that no worker is needed
-TEST_P(Wait, ForALimitedTimeLaunchesWhatIsWaitedFor) {
-  device_word const value{rt(), last(), 4};
-  ticket const done = rt().submit(program().step.on({1}, {1})(value.buffer(), 2u, 1u));
-  EXPECT_TRUE(done.wait_for(patience));
+// requirement: a timed wait helps like any other wait, so that no worker is needed
+TEST_P(Wait, TimedWaitLaunchesItsTask) {
+  device_word value{rt(), last(), 4};
+  ticket const done = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u));
+  EXPECT_TRUE(done.wait_for(test_timeout));
   EXPECT_EQ(value.read(), 9u);
 }
 
-// requirement: in single-threaded mode ready() alone makes progress
-TEST_P(Wait, ReadyComesTrue) {
-  ticket const done = rt().submit(program().nothing.on({1}, {1})());
+// requirement: in single-threaded mode `ready` alone makes progress
+TEST_P(Wait, ReadyBecomesTrueWithoutAWait) {
+  ticket const done = rt().submit(program().nothing.with_shape({1}, {1})());
   if (worker_count() == 0) {
     EXPECT_TRUE(eventually([&] { return done.ready(); }));
   } else {
@@ -73,28 +73,29 @@ TEST_P(Wait, ReadyComesTrue) {
 }
 
 // requirement
-TEST_P(Wait, EndsUnderEveryPolicy) {
-  for (schedule const how :
-       {schedule::automatic, schedule::spin, schedule::yield, schedule::blocking}) {
+TEST_P(Wait, WaitEndsUnderEveryPolicy) {
+  for (wait_policy const how :
+       {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     int ran = 0;
-    rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait(how);
+    rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}).wait(how);
     rt().submit([&](task_context&) { ++ran; }, {.device = last()}).wait(how);
     EXPECT_EQ(ran, 1) << to_string(how);
   }
 }
 
-// requirement: also for a task that is released only while it is waited for
-TEST_P(Wait, EndsUnderEveryPolicyWhenTheTaskIsHeld) {
-  for (schedule const how :
-       {schedule::automatic, schedule::spin, schedule::yield, schedule::blocking}) {
+// requirement: also if the task is released during the wait
+TEST_P(Wait, WaitForAHeldTaskEndsUnderEveryPolicy) {
+  for (wait_policy const how :
+       {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     held_word word{rt()};
     ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
     std::jthread const releaser{[&] {
-      // The word is let go once the waiter has launched the kernel.
+      // Release the kernel after the waiting thread has launched it.
       EXPECT_TRUE(eventually([&] { return word.started(); }));
       word.release();
     }};
     held.wait(how);
+    EXPECT_TRUE(held.ready()) << to_string(how);
   }
 }
 
@@ -106,9 +107,9 @@ TEST_P(Wait, ManyThreadsMayWaitForOneTicket) {
       rt().submit([](task_context&) { throw my_error{1}; }, {.device = last(), .after = {held}});
   std::atomic<int> good_ends{0}, bad_ends{0};
   {
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> team;
     for (int i = 0; i < 6; ++i) {
-      crew.emplace_back([&] {
+      team.emplace_back([&] {
         held.wait();
         ++good_ends;
         try {
@@ -125,9 +126,9 @@ TEST_P(Wait, ManyThreadsMayWaitForOneTicket) {
   EXPECT_EQ(bad_ends, 6);
 }
 
-// requirement: a thread that submitted nothing can wait for a callable of another, which nobody
-// else runs
-TEST_P(Wait, RunsACallableOfAnotherThreadThatIsWaitedFor) {
+// requirement: a thread runs the callable that it waits for, also if another thread submitted it
+// and no worker runs it
+TEST_P(Wait, WaitRunsACallableThatAnotherThreadSubmitted) {
   int ran = 0;
   ticket const done = rt().submit([&](task_context&) { ++ran; }, {.device = last()});
   std::thread{[&] { done.wait(); }}.join();
@@ -135,7 +136,7 @@ TEST_P(Wait, RunsACallableOfAnotherThreadThatIsWaitedFor) {
 }
 
 // requirement
-TEST_P(Wait, TicketThatNamesNoTaskSaysSo) {
+TEST_P(Wait, EmptyTicketIsRefused) {
   ticket empty;
   EXPECT_FALSE(empty.valid());
   EXPECT_THROW((void)empty.ready(), invalid_argument);
@@ -152,7 +153,7 @@ TEST_P(Wait, TicketThatNamesNoTaskSaysSo) {
 
 // requirement
 TEST_P(Wait, TicketsOutliveTheirRuntime) {
-  ticket const good = rt().submit(program().nothing.on({1}, {1})(), {.device = last()});
+  ticket const good = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
   ticket const bad = rt().submit([](task_context&) { throw my_error{5}; }, {.device = last()});
   ticket const refused =
       rt().submit(refused_launch(program()), {.device = first(), .label = "left behind"});

@@ -1,4 +1,4 @@
-// The window of a device: how many tasks may be open, and what happens when as many are.
+// The window of a device: how many tasks may be open, and what happens when it is full.
 
 #include <array>
 #include <atomic>
@@ -12,22 +12,21 @@ namespace {
 
 class Window : public contract_test {
  protected:
-  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t min_window = 64;
   void SetUp() override {
     contract_test::SetUp();
     if (IsSkipped()) { return; }
-    auto with = options();
-    with.window = smallest;
-    start(with);
+    auto changed = options();
+    changed.window = min_window;
+    start(changed);
     (void)program();
   }
-  /// Fills the window of `device` with tasks that wait for `word`. @return how many there was room
-  /// for.
+  /// Fills the window of `device` with tasks that wait for `word`. @return how many were accepted.
   std::size_t fill(held_word& word, device_ordinal device, std::vector<ticket>& open) {
     std::size_t accepted = 0;
     while (auto held = rt().try_submit(word.launch_of(program()), {.device = device})) {
       open.push_back(std::move(*held));
-      if (++accepted > 2 * smallest) { break; }
+      if (++accepted > 2 * min_window) { break; }
     }
     return accepted;
   }
@@ -35,19 +34,19 @@ class Window : public contract_test {
 FLOTILLA_CONTRACT(Window);
 
 // requirement
-TEST_P(Window, TrySubmitSaysWhenItIsFull) {
+TEST_P(Window, TrySubmitReturnsNothingIfTheWindowIsFull) {
   held_word word{rt()};
   std::vector<ticket> open;
-  EXPECT_EQ(fill(word, last(), open), smallest);
+  EXPECT_EQ(fill(word, last(), open), min_window);
   // Every kind of task counts, and is refused in the same way.
-  EXPECT_FALSE(rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()}));
+  EXPECT_FALSE(rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()}));
   EXPECT_FALSE(rt().try_submit([](task_context&) {}, {.device = last()}));
   for (int i = 0; i < 3; ++i) { rt().pump(); }
-  EXPECT_FALSE(rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()}))
-      << "launched is not ended";
+  EXPECT_FALSE(rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()}))
+      << "launched tasks have not ended";
   word.release();
   for (ticket const& each : open) { each.wait(); }
-  auto const after = rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()});
+  auto const after = rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
   ASSERT_TRUE(after);
   after->wait();
 }
@@ -56,11 +55,11 @@ TEST_P(Window, TrySubmitSaysWhenItIsFull) {
 TEST_P(Window, RefusedCallableStaysWithTheCaller) {
   held_word word{rt()};
   std::vector<ticket> open;
-  ASSERT_EQ(fill(word, first(), open), smallest);
+  ASSERT_EQ(fill(word, first(), open), min_window);
   auto const owned = std::make_shared<int>(0);
-  work mine = [owned](task_context&) { ++*owned; };
+  callable mine = [owned](task_context&) { ++*owned; };
   EXPECT_FALSE(rt().try_submit(std::move(mine), {.device = first()}));
-  EXPECT_TRUE(static_cast<bool>(mine)) << "it was taken and not run";
+  EXPECT_TRUE(static_cast<bool>(mine)) << "it was moved from, but not run";
   EXPECT_EQ(owned.use_count(), 2);
   word.release();
   rt().wait_idle();
@@ -69,87 +68,88 @@ TEST_P(Window, RefusedCallableStaysWithTheCaller) {
 }
 
 // requirement
-TEST_P(Window, BelongsToOneDevice) {
+TEST_P(Window, EachDeviceHasItsOwnWindow) {
   held_word word{rt()};
   std::vector<ticket> open;
-  ASSERT_EQ(fill(word, first(), open), smallest);
+  ASSERT_EQ(fill(word, first(), open), min_window);
   for (device_ordinal const device : ordinals()) {
-    auto const other = rt().try_submit(program().nothing.on({1}, {1})(), {.device = device});
+    auto const other =
+        rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = device});
     EXPECT_EQ(other.has_value(), device != first());
     if (other) { other->wait(); }
   }
 }
 
-// requirement: with nobody else at work, submit itself drains
-TEST_P(Window, SubmitIntoAFullOneHelpsAndGoesOn) {
-  device_word const sum{rt(), last()};
-  for (std::size_t i = 0; i < 20 * smallest; ++i) {
-    (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
+// requirement: if no other thread drains the device, `submit` itself does
+TEST_P(Window, SubmitIntoAFullWindowHelpsAndSucceeds) {
+  device_word sum{rt(), last()};
+  for (std::size_t i = 0; i < 20 * min_window; ++i) {
+    (void)rt().submit(program().add.with_shape({1}, {1})(sum.buffer(), 1u));
   }
   rt().wait_idle();
-  EXPECT_EQ(sum.read(), 20 * smallest);
+  EXPECT_EQ(sum.read(), 20 * min_window);
 }
 
-// requirement: the same for callables and for tasks of any device
-TEST_P(Window, SubmitOfCallablesIntoAFullOneHelpsAndGoesOn) {
+// requirement: the same for callables and for tasks that any device may take
+TEST_P(Window, SubmitOfCallablesIntoAFullWindowHelpsAndSucceeds) {
   std::atomic<std::size_t> ran{0};
-  for (std::size_t i = 0; i < 10 * smallest; ++i) {
+  for (std::size_t i = 0; i < 10 * min_window; ++i) {
     (void)rt().submit([&](task_context&) { ++ran; }, {.device = first()});
     (void)rt().submit([&](task_context&) { ++ran; });
   }
   rt().wait_idle();
-  EXPECT_EQ(ran, 20 * smallest);
+  EXPECT_EQ(ran, 20 * min_window);
 }
 
 // requirement
 TEST_P(Window, SubmitWaitsUntilThereIsRoom) {
   held_word word{rt()};
   std::vector<ticket> open;
-  ASSERT_EQ(fill(word, last(), open), smallest);
+  ASSERT_EQ(fill(word, last(), open), min_window);
   std::atomic<bool> returned{false};
   std::jthread const blocked{[&] {
-    rt().submit(program().nothing.on({1}, {1})(), {.device = last()}).wait();
+    rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}).wait();
     returned = true;
   }};
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
-  EXPECT_FALSE(returned) << "all " << smallest << " tasks are held";
+  EXPECT_FALSE(returned) << "all " << min_window << " tasks are held";
   word.release();
   EXPECT_TRUE(pumping(rt(), [&] { return returned.load(); }));
 }
 
 // requirement
-TEST_P(Window, FullInsideACallableThrows) {
+TEST_P(Window, FullWindowInsideACallableThrows) {
   std::vector<ticket> open;
   std::string message;
   std::size_t accepted = 0;
   rt().submit(
           [&](task_context&) {
-            // This thread drives the device: nobody can make room.
-            while (auto more =
-                       rt().try_submit(program().nothing.on({1}, {1})(), {.device = last()})) {
+            // This thread drives the device, so no other thread can make room.
+            while (auto more = rt().try_submit(program().nothing.with_shape({1}, {1})(),
+                                               {.device = last()})) {
               open.push_back(std::move(*more));
-              if (++accepted > 2 * smallest) { return; }
+              if (++accepted > 2 * min_window) { return; }
             }
-            message = thrown<queue_full>(
+            message = thrown<window_full>(
                 [&] { (void)rt().submit([](task_context&) {}, {.device = last()}); });
           },
           {.device = last()})
       .wait();
-  EXPECT_EQ(accepted, smallest - 1) << "the callable itself is one of the window";
+  EXPECT_EQ(accepted, min_window - 1) << "the callable itself counts";
   EXPECT_THAT(message, HasSubstr("64"));
   for (ticket const& each : open) { each.wait(); }
 }
 
-// requirement: conservation while several threads run into a full window
-TEST_P(Window, ManySubmittersIntoAFullOneLoseNothing) {
+// requirement: conservation while several threads meet a full window
+TEST_P(Window, ManySubmittersIntoAFullWindowLoseNothing) {
   constexpr unsigned each = 500;
-  device_word const sum{rt(), first()};
+  device_word sum{rt(), first()};
   {
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> team;
     for (int t = 0; t < 4; ++t) {
-      crew.emplace_back([&] {
+      team.emplace_back([&] {
         for (unsigned i = 0; i < each; ++i) {
-          (void)rt().submit(program().add.on({1}, {1})(sum.buffer(), 1u));
+          (void)rt().submit(program().add.with_shape({1}, {1})(sum.buffer(), 1u));
         }
       });
     }

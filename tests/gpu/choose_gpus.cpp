@@ -1,4 +1,4 @@
-// These programs test GPUs, however they are started.
+// Makes these programs test GPUs, also if they are started without CTest.
 
 #include <cstdlib>
 

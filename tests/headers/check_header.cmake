@@ -1,5 +1,5 @@
-# Fails when HEADER does not preprocess with INCLUDE_DIRS alone, or when anything it includes lies in
-# a folder or file whose name matches FORBIDDEN.
+# Fails if HEADER cannot be preprocessed with only INCLUDE_DIRS, or if the path of any included file
+# matches FORBIDDEN.
 string(REPLACE "|" ";-I" include_flags "-I${INCLUDE_DIRS}")
 execute_process(COMMAND "${COMPILER}" -std=c++20 ${include_flags} -x c++ -M "${HEADER}"
                 RESULT_VARIABLE status OUTPUT_VARIABLE dependencies ERROR_VARIABLE errors)
@@ -8,7 +8,7 @@ if(NOT status EQUAL 0)
 endif()
 
 string(REGEX MATCHALL "/[^ \n\\]+" dependencies "${dependencies}")
-# Where the project itself lies says nothing.
+# The path of the project itself may match.
 string(REPLACE "|" ";" own_dirs "${INCLUDE_DIRS}")
 set(foreign "")
 foreach(file IN LISTS dependencies)

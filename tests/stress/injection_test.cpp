@@ -1,4 +1,4 @@
-// Driver calls that fail at any place: every ticket ends, nothing leaks, nothing hangs.
+// Driver calls that fail anywhere: every ticket ends, nothing leaks, nothing hangs.
 
 #include <array>
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
@@ -26,25 +27,46 @@ class Injection : public guest_test {
   }
 };
 
-// What a runtime calls while tasks travel, and may be refused for want of something.
-constexpr std::array while_running{
-    "cuLaunchKernel",    "cuLaunchKernelEx",  "cuEventRecord",        "cuEventCreate",
-    "cuEventQuery",      "cuStreamWaitEvent", "cuStreamQuery",        "cuMemcpyAsync",
-    "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync",    "cuMemcpyPeerAsync",
-    "cuMemsetD8Async",   "cuMemsetD32Async",  "cuMemAlloc",           "cuMemAllocAsync",
-    "cuMemHostAlloc",    "cuLaunchHostFunc",  "cuStreamWriteValue64", "cuStreamWriteValue32",
-    "cuStreamCreate",    "cuGraphCreate",     "cuGraphAddKernelNode", "cuGraphAddBatchMemOpNode",
-    "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams",
-    "cuGraphExecBatchMemOpNodeSetParams", "cuGraphNodeSetEnabled", "cuGraphLaunch"};
+// Calls that a runtime makes to run tasks, and that may fail for lack of a resource.
+constexpr std::array calls_while_running{"cuLaunchKernel",
+                                         "cuLaunchKernelEx",
+                                         "cuEventRecord",
+                                         "cuEventCreate",
+                                         "cuEventQuery",
+                                         "cuStreamWaitEvent",
+                                         "cuStreamQuery",
+                                         "cuMemcpyAsync",
+                                         "cuMemcpyHtoDAsync",
+                                         "cuMemcpyDtoHAsync",
+                                         "cuMemcpyDtoDAsync",
+                                         "cuMemcpyPeerAsync",
+                                         "cuMemsetD8Async",
+                                         "cuMemsetD32Async",
+                                         "cuMemAlloc",
+                                         "cuMemAllocAsync",
+                                         "cuMemHostAlloc",
+                                         "cuLaunchHostFunc",
+                                         "cuStreamWriteValue64",
+                                         "cuStreamWriteValue32",
+                                         "cuStreamCreate",
+                                         "cuGraphCreate",
+                                         "cuGraphAddKernelNode",
+                                         "cuGraphAddBatchMemOpNode",
+                                         "cuGraphInstantiateWithFlags",
+                                         "cuGraphExecKernelNodeSetParams",
+                                         "cuGraphExecBatchMemOpNodeSetParams",
+                                         "cuGraphNodeSetEnabled",
+                                         "cuGraphLaunch"};
 
-constexpr std::array statuses{"CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_INVALID_VALUE",
-                              "CUDA_ERROR_INVALID_HANDLE", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"};
+constexpr std::array statuses{driver_status::out_of_memory, driver_status::invalid_value,
+                              driver_status::invalid_handle,
+                              driver_status::launch_out_of_resources};
 
-/// Tasks of every kind, on every device, some after others. @return their tickets; what submit or a
-/// buffer throws counts as an answer, too.
-std::vector<ticket> travel(runtime& rt, launch const& nothing, std::atomic<int>& called) {
+/// Submits launches and callables to every device, some after others. @return the tickets. A submit
+/// may also throw an `error`.
+std::vector<ticket> submit_tasks(runtime& rt, launch const& nothing, std::atomic<int>& called) {
   std::vector<ticket> open;
-  auto const answered = [&](auto submit) {
+  auto const try_to = [&](auto submit) {
     try {
       open.push_back(submit());
     } catch (error const&) {}
@@ -53,19 +75,20 @@ std::vector<ticket> travel(runtime& rt, launch const& nothing, std::atomic<int>&
   for (unsigned i = 0; i < 40; ++i) {
     task_options how{.device = device_ordinal{i % devices}};
     if (!open.empty() && i % 3 == 0) { how.after.add(open.back()); }
-    answered([&] { return rt.submit(nothing, how); });
+    try_to([&] { return rt.submit(nothing, how); });
     if (i % 5 == 0) {
-      answered([&] { return rt.submit([&](task_context&) { ++called; }, how); });
+      try_to([&] { return rt.submit([&](task_context&) { ++called; }, how); });
     }
   }
   return open;
 }
 
-void move_data(runtime& rt) {
-  for (device const& where : rt.devices()) {
+/// Copies and fills on every device; each ticket must end.
+void copy_data(runtime& rt) {
+  for (device const& device : rt.devices()) {
     try {
       std::vector<std::uint32_t> host(300'000, 7);
-      device_buffer<std::uint32_t> const one{rt, where, host.size()},
+      device_buffer<std::uint32_t> one{rt, device, host.size()},
           two{rt, rt.devices().front(), host.size()};
       ticket const up = rt.submit(one.copy_from(host));
       ticket const across = rt.submit(one.copy_to(two), {.after = {up}});
@@ -77,188 +100,171 @@ void move_data(runtime& rt) {
           each->wait();
         } catch (error const&) {}
       }
-    } catch (error const&) {  // a buffer could not be made
+    } catch (error const&) {  // a buffer could not be allocated
     }
   }
 }
 
-/// `count` failures of random entries, each some calls ahead.
-std::string random_failures(std::minstd_rand& dice, int count) {
-  std::string spec;
+/// Injects `count` failures: random functions fail at one of their next 60 calls.
+/// @return them in words, for messages.
+std::string inject_random_failures(std::minstd_rand& random, int count) {
+  std::string injected;
   for (int i = 0; i < count; ++i) {
-    spec += (i == 0 ? "" : ",") + std::string{"fail="} +
-            while_running[dice() % while_running.size()] + "@" + std::to_string(1 + dice() % 60) +
-            ":" + statuses[dice() % statuses.size()];
+    char const* const entry = calls_while_running[random() % calls_while_running.size()];
+    std::uint64_t const nth = 1 + random() % 60;
+    driver_status const status = statuses[random() % statuses.size()];
+    testing::fail_call(entry, nth, status);
+    injected += std::string{entry} + "@" + std::to_string(nth) + ":" + to_string(status) + " ";
   }
-  return spec;
+  return injected;
 }
 
 // stress
 TEST_F(Injection, EveryTicketEndsWhateverCallFails) {
   std::size_t const rounds = scaled(400, 20);
-  std::minstd_rand dice{20240607};
-  std::size_t ended_badly = 0;
+  std::minstd_rand random{20240607};
+  std::size_t failed = 0;
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::string spec;
+    std::string injected;
     {
       runtime rt{{.devices = device_spec(2), .workers = static_cast<int>(round % 3)}};
       test_program const program{rt};
-      launch const nothing = program.nothing.on({1}, {1})();
-      spec = random_failures(dice, 1 + static_cast<int>(dice() % 4));
-      inject(spec);
+      launch const nothing = program.nothing.with_shape({1}, {1})();
+      injected = inject_random_failures(random, 1 + static_cast<int>(random() % 4));
       std::atomic<int> called{0};
-      std::vector<ticket> const open = travel(rt, nothing, called);
+      std::vector<ticket> const open = submit_tasks(rt, nothing, called);
       for (ticket const& each : open) {
-        ASSERT_TRUE(ended(each)) << "a ticket stayed open under " << spec;
+        ASSERT_TRUE(ended(each)) << "a ticket stayed open under " << injected;
         try {
           each.wait();
-        } catch (error const&) { ++ended_badly; }
+        } catch (error const&) { ++failed; }
       }
-      move_data(rt);
-      clear_injection();
-      // What was refused is over: the runtime is as good as before.
+      copy_data(rt);
+      testing::clear_faults();
+      // Without injection the runtime works again.
       rt.submit(nothing, {.device = device_ordinal{0}}).wait();
       rt.submit(nothing, {.device = device_ordinal{1}}).wait();
     }
-    ASSERT_EQ(stack_depth(), 0u) << spec;
-    ASSERT_EQ(::testing::Test::HasFailure(), false) << spec;
+    ASSERT_EQ(stack_depth(), 0u) << injected;
+    ASSERT_EQ(::testing::Test::HasFailure(), false) << injected;
   }
-  EXPECT_GT(ended_badly, 0u) << "nothing was injected";
+  EXPECT_GT(failed, 0u) << "nothing was injected";
 }
 
-// What making a runtime and loading a program call.
-constexpr std::array while_starting{"cuDeviceGet",
-                                    "cuDeviceGetName",
-                                    "cuDeviceGetUuid",
-                                    "cuDeviceGetAttribute",
-                                    "cuDeviceTotalMem",
-                                    "cuDeviceGetPCIBusId",
-                                    "cuCtxCreate",
-                                    "cuCtxPushCurrent",
-                                    "cuCtxSetLimit",
-                                    "cuCtxGetLimit",
-                                    "cuCtxSetCacheConfig",
-                                    "cuCtxGetCacheConfig",
-                                    "cuCtxGetFlags",
-                                    "cuStreamCreate",
-                                    "cuStreamCreateWithPriority",
-                                    "cuEventCreate",
-                                    "cuMemHostAlloc",
-                                    "cuMemAlloc",
-                                    "cuLibraryLoadData",
-                                    "cuLibraryGetKernel",
-                                    "cuLibraryGetKernelCount",
-                                    "cuLibraryEnumerateKernels",
-                                    "cuKernelGetFunction",
-                                    "cuKernelGetName",
-                                    "cuKernelGetParamInfo",
-                                    "cuFuncLoad",
-                                    "cuFuncGetAttribute"};
+// Calls that the construction of a runtime and the loading of a program make.
+constexpr std::array calls_while_starting{"cuDeviceGet",
+                                          "cuDeviceGetName",
+                                          "cuDeviceGetUuid",
+                                          "cuDeviceGetAttribute",
+                                          "cuDeviceTotalMem",
+                                          "cuDeviceGetPCIBusId",
+                                          "cuCtxCreate",
+                                          "cuCtxPushCurrent",
+                                          "cuCtxSetLimit",
+                                          "cuCtxGetLimit",
+                                          "cuCtxSetCacheConfig",
+                                          "cuCtxGetCacheConfig",
+                                          "cuCtxGetFlags",
+                                          "cuStreamCreate",
+                                          "cuStreamCreateWithPriority",
+                                          "cuEventCreate",
+                                          "cuMemHostAlloc",
+                                          "cuMemAlloc",
+                                          "cuLibraryLoadData",
+                                          "cuLibraryGetKernel",
+                                          "cuLibraryGetKernelCount",
+                                          "cuLibraryEnumerateKernels",
+                                          "cuKernelGetFunction",
+                                          "cuKernelGetName",
+                                          "cuKernelGetParamInfo",
+                                          "cuFuncLoad",
+                                          "cuFuncGetAttribute"};
 
-// error guess: a runtime that cannot be made leaves nothing behind
-TEST_F(Injection, RuntimeThatCannotBeMadeLeavesNothing) {
+// error guess: a runtime that cannot be constructed leaks nothing
+TEST_F(Injection, FailedStartLeaksNothing) {
   std::size_t const handles = live_handles();
   std::size_t refused = 0;
-  for (char const* const entry : while_starting) {
-    for (int n = 1; n <= 6; ++n) {
-      std::string const spec =
-          "fail=" + std::string{entry} + "@" + std::to_string(n) + ":CUDA_ERROR_OUT_OF_MEMORY";
-      inject(spec);
+  for (char const* const entry : calls_while_starting) {
+    for (unsigned n = 1; n <= 6; ++n) {
+      testing::fail_call(entry, n, driver_status::out_of_memory);
       try {
         runtime_options options{.devices = device_spec(2), .workers = 1};
         options.settings = settings::parse("limits.stack=4096,cache=l1");
         runtime rt{options};
         test_program const program{rt};
-        rt.submit(program.nothing.on({1}, {1})()).wait();
+        rt.submit(program.nothing.with_shape({1}, {1})()).wait();
       } catch (error const& why) {
         ++refused;
         EXPECT_NE(std::string{why.what()}.size(), 0u);
       }
-      clear_injection();
-      EXPECT_EQ(live_handles(), handles) << spec;
-      EXPECT_EQ(stack_depth(), 0u) << spec;
+      testing::clear_faults();
+      EXPECT_EQ(live_handles(), handles) << entry << ", call " << n;
+      EXPECT_EQ(stack_depth(), 0u) << entry << ", call " << n;
     }
   }
-  EXPECT_GT(refused, while_starting.size()) << "nothing was injected";
+  EXPECT_GT(refused, calls_while_starting.size()) << "nothing was injected";
 }
 
-// error guess: the push that a drain begins with fails for a while: tasks are not lost, nobody
-// hangs
-TEST_F(Injection, ContextThatCannotBePushedForAWhileLosesNothing) {
+// error guess: pushing the context fails twice: no task is lost, nothing hangs, and the runtime
+// works again
+TEST_F(Injection, FailedPushLosesNoTask) {
   for (int const workers : {0, 1}) {
     runtime rt{{.devices = device_spec(1), .workers = workers}};
     test_program const program{rt};
     std::vector<ticket> open;
-    for (int i = 0; i < 10; ++i) { open.push_back(rt.submit(program.nothing.on({1}, {1})())); }
-    inject(
-        "fail=cuCtxPushCurrent@1:CUDA_ERROR_INVALID_CONTEXT,fail=cuCtxPushCurrent@2:CUDA_ERROR_"
-        "INVALID_CONTEXT");
+    for (int i = 0; i < 10; ++i) {
+      open.push_back(rt.submit(program.nothing.with_shape({1}, {1})()));
+    }
+    testing::fail_call("cuCtxPushCurrent", 1, driver_status::invalid_context);
+    testing::fail_call("cuCtxPushCurrent", 2, driver_status::invalid_context);
     for (ticket const& each : open) {
       EXPECT_TRUE(ended(each));
       try {
         each.wait();
       } catch (error const&) {}
     }
-    clear_injection();
-    rt.submit(program.nothing.on({1}, {1})()).wait();
+    testing::clear_faults();
+    rt.submit(program.nothing.with_shape({1}, {1})()).wait();
   }
 }
 
-// error guess: pushes and pops that fail around a callable: the device may be given up, but every
-// ticket ends, the thread's stack is clean, and the destructor returns
-TEST_F(Injection, StackThatCannotBeKeptInOrderLeavesNobodyWaiting) {
+// error guess: pushes and pops fail around a callable: the device may become unusable, but every
+// ticket ends and the destructor returns
+TEST_F(Injection, FailedPushOrPopLeavesNoTicketOpen) {
   for (char const* const entry : {"cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxGetCurrent"}) {
-    for (int n = 1; n <= 12; ++n) {
-      std::string const spec =
-          "fail=" + std::string{entry} + "@" + std::to_string(n) + ":CUDA_ERROR_INVALID_CONTEXT";
-      std::jthread{[&] {  // on a thread of its own: what a failed pop leaves is gone with it
-        runtime rt{{.devices = device_spec(2), .workers = n % 2}};
+    for (unsigned n = 1; n <= 12; ++n) {
+      std::jthread{[&] {  // its own thread, because a failed pop leaves a context on the stack
+        runtime rt{{.devices = device_spec(2), .workers = static_cast<int>(n % 2)}};
         test_program const program{rt};
-        launch const nothing = program.nothing.on({1}, {1})();
+        launch const nothing = program.nothing.with_shape({1}, {1})();
         std::atomic<int> called{0};
-        inject(spec);
-        for (ticket const& each : travel(rt, nothing, called)) {
-          EXPECT_TRUE(ended(each)) << "a ticket stayed open under " << spec;
+        testing::fail_call(entry, n, driver_status::invalid_context);
+        for (ticket const& each : submit_tasks(rt, nothing, called)) {
+          EXPECT_TRUE(ended(each)) << "a ticket stayed open under " << entry << ", call " << n;
         }
-        clear_injection();
+        testing::clear_faults();
       }}
           .join();
     }
   }
 }
 
-// requirement: memory that runs out fails what needs it, and is there again when it was given back
-TEST_F(Injection, CapacityRunsOutAndComesBack) {
-  inject("capacity=0:64MiB");
+// requirement: allocations fail when memory runs out, and succeed again after it was freed
+TEST_F(Injection, AllocationsFailWithoutMemoryAndSucceedAfterAFree) {
+  testing::limit_memory(testing::cpu_device{0}, 64u << 20);
   runtime rt{{.devices = device_spec(1)}};
   {
-    device_buffer<char> const most{rt, device_ordinal{0}, 40u << 20};
+    device_buffer<char> large{rt, device_ordinal{0}, 40u << 20};
     EXPECT_THROW((device_buffer<char>{rt, device_ordinal{0}, 40u << 20}), driver_error);
   }
-  // Freed behind the last task: there when everything has ended.
+  // The memory is freed after the last task that may use it.
   rt.wait_idle();
   EXPECT_TRUE(pumping(rt, [&] {
     try {
-      device_buffer<char> const again{rt, device_ordinal{0}, 40u << 20};
+      device_buffer<char> again{rt, device_ordinal{0}, 40u << 20};
       return true;
     } catch (driver_error const&) { return false; }
   }));
-}
-
-// requirement: an injection that makes no sense is refused by name and adds nothing
-TEST_F(Injection, ThatMakesNoSenseIsRefusedByName) {
-  for (char const* const spec :
-       {"nonsense", "fail=cuNoSuchEntry@1:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel",
-        "fail=cuLaunchKernel@x:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel@1:NO_SUCH_STATUS",
-        "slow=0:-1", "slow=x:2", "delay=cuLaunchKernel:x", "capacity=0:lots"}) {
-    try {
-      inject(spec);
-      ADD_FAILURE() << spec << " was taken";
-    } catch (invalid_argument const& error) {
-      EXPECT_NE(std::string{error.what()}.find(spec), std::string::npos) << error.what();
-    }
-  }
-  EXPECT_THROW(inject("slow=0:2,nonsense"), invalid_argument);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Threads that come and go while runtimes come and go.
+// Threads and runtimes that are created and destroyed in large numbers.
 
 #include <atomic>
 #include <barrier>
@@ -17,36 +17,39 @@ namespace {
 
 class Threads : public guest_test {};
 
-using fleet = std::vector<std::unique_ptr<runtime>>;
+using runtime_list = std::vector<std::unique_ptr<runtime>>;
 
-/// What a short thread does: a few tasks to a few runtimes, of which it waits for some.
-std::size_t visit(fleet const& all, std::size_t who, std::atomic<std::size_t>& ran) {
+/// Submits a callable to each of three runtimes, and waits for some of them.
+/// @return how many it submitted.
+std::size_t submit_some(runtime_list const& all, std::size_t seed, std::atomic<std::size_t>& ran) {
   std::size_t submitted = 0;
   for (std::size_t i = 0; i < 3; ++i) {
-    runtime& rt = *all[(who * 7 + i * 3) % all.size()];
+    runtime& rt = *all[(seed * 7 + i * 3) % all.size()];
     ticket const done = rt.submit([&ran](task_context&) { ++ran; });
     ++submitted;
-    if ((who + i) % 3 == 0) { done.wait(); }
+    if ((seed + i) % 3 == 0) { done.wait(); }
   }
   return submitted;
 }
 
-// stress: inboxes of threads that are gone, and threads that remember runtimes that are gone
-TEST_F(Threads, TenThousandShortOnesUseAHundredRuntimes) {
-  FLOTILLA_NEED_CPU_DRIVER();  // a hundred contexts of half a GiB each are no test of threads
-  constexpr std::size_t waves = 5, at_once = 20, old_hands = 3;
+// stress: inboxes outlive their threads, and threads remember runtimes that were destroyed
+TEST_F(Threads, ShortLivedThreadsUseManyRuntimes) {
+  FLOTILLA_NEED_CPU_DRIVER();  // on a GPU a hundred contexts need half a GiB each
+  constexpr std::size_t waves = 5, at_once = 20, long_lived = 3;
   std::size_t const runtimes = scaled(100, 10) / waves, threads = scaled(10'000, 500) / waves;
   std::atomic<std::size_t> ran{0}, submitted{0};
-  fleet all;
-  // Old hands outlive the runtimes: what they remember of one must not be taken for the next at its
-  // address.
-  std::barrier<> wave_begins{old_hands + 1}, wave_ends{old_hands + 1};
-  std::vector<std::jthread> veterans;
-  for (std::size_t hand = 0; hand < old_hands; ++hand) {
-    veterans.emplace_back([&, hand] {
+  runtime_list all;
+  // Long-lived threads outlive the runtimes: what they cache for one must not be used for the next
+  // runtime at the same address.
+  std::barrier<> wave_begins{long_lived + 1}, wave_ends{long_lived + 1};
+  std::vector<std::jthread> long_lived_threads;
+  for (std::size_t index = 0; index < long_lived; ++index) {
+    long_lived_threads.emplace_back([&, index] {
       for (std::size_t wave = 0; wave < waves; ++wave) {
         wave_begins.arrive_and_wait();
-        for (std::size_t i = 0; i < all.size(); ++i) { submitted += visit(all, hand + i, ran); }
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          submitted += submit_some(all, index + i, ran);
+        }
         wave_ends.arrive_and_wait();
         EXPECT_EQ(current_context(), nullptr);
       }
@@ -59,19 +62,19 @@ TEST_F(Threads, TenThousandShortOnesUseAHundredRuntimes) {
     }
     wave_begins.arrive_and_wait();
     for (std::size_t begun = 0; begun < threads;) {
-      std::vector<std::jthread> crew;
+      std::vector<std::jthread> team;
       for (std::size_t i = 0; i < at_once && begun < threads; ++i, ++begun) {
-        crew.emplace_back([&, begun] { submitted += visit(all, begun, ran); });
+        team.emplace_back([&, begun] { submitted += submit_some(all, begun, ran); });
       }
     }
     wave_ends.arrive_and_wait();
-    all.clear();  // with tasks still in the inboxes of threads that are gone
+    all.clear();  // while inboxes of ended threads still hold tasks
   }
   EXPECT_EQ(ran, submitted);
 }
 
-// stress: a thread ends at the moment its runtime does
-TEST_F(Threads, ThatEndWhileTheirRuntimeEndsLoseNothing) {
+// stress: a thread ends at the same time as its runtime
+TEST_F(Threads, ThreadThatEndsWithItsRuntimeLosesNothing) {
   FLOTILLA_NEED_DEVICES(1);
   std::size_t const rounds = on_gpus() ? 10 : scaled(300, 20);
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -86,7 +89,7 @@ TEST_F(Threads, ThatEndWhileTheirRuntimeEndsLoseNothing) {
         }
         submitted = 10;
         submitted.notify_all();
-        // From here on the thread and the runtime race to their ends.
+        // From here on, the thread and the runtime end at the same time.
       }};
       submitted.wait(0);
     }

@@ -1,8 +1,9 @@
-// Tickets: held by the million, and waited for by many threads at once.
+// Many tickets: held, waited for by many threads at once, dropped while their runtime ends.
 
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -10,6 +11,7 @@
 #include <flotilla/flotilla.hpp>
 
 #include "support/devices.hpp"
+#include "support/driver_in_use.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/hold.hpp"
@@ -26,16 +28,16 @@ struct numbered_error : std::runtime_error {
   std::size_t id;
 };
 
-// stress: slots are used again ten times over while old tickets are held; each still answers for
-// its own task
-TEST_F(Tickets, AMillionHeldWhileTenMillionTasksRun) {
+// stress: slots are reused while old tickets are held, and each ticket still has the result of its
+// own task
+TEST_F(Tickets, HeldTicketsAnswerForTheirTasksWhileSlotsAreReused) {
   FLOTILLA_NEED_DEVICES(1);
   std::size_t const tasks = scaled(10'000'000, 20'000), every = 10,
                     failing = tasks / 100 / every * every;
   int const devices = std::min(2, devices_there());
   runtime rt{{.devices = device_spec(devices), .workers = 2}};
   test_program const program{rt};
-  launch const nothing = program.nothing.on({1}, {1})();
+  launch const nothing = program.nothing.with_shape({1}, {1})();
   std::vector<ticket> held;
   held.reserve(tasks / every + 1);
   for (std::size_t id = 0; id < tasks; ++id) {
@@ -62,48 +64,57 @@ TEST_F(Tickets, AMillionHeldWhileTenMillionTasksRun) {
     }
   }
   EXPECT_EQ(open, 0u);
-  EXPECT_EQ(wrong, 0u) << "tickets that answered for another task";
+  EXPECT_EQ(wrong, 0u) << "tickets had the result of another task";
   EXPECT_GE(failed, 100u);
   std::uint64_t ended = 0;
   for (device const& each : rt.devices()) { ended += rt.counters(each).tasks; }
   EXPECT_EQ(ended, tasks);
 }
 
-// stress: of open tasks, of ended ones, and of those that end just then; the last one frees what all of them look at
-TEST_F(Tickets, DroppedByManyThreadsWhileTheirRuntimeEnds) {
+// stress: threads drop tickets of open and of ended tasks while the runtime ends. Every task still
+// runs once, what it owns is destroyed, and the last ticket frees the state that all of them share
+TEST_F(Tickets, TicketsMayBeDroppedWhileTheirRuntimeEnds) {
   FLOTILLA_NEED_DEVICES(1);
-  constexpr std::size_t threads = 4, each = 16;
+  constexpr std::size_t threads = 4, tickets_per_thread = 16;
   std::size_t const rounds = on_gpus() ? 20 : scaled(500, 50);
+  std::size_t const handles = live_handles();
   for (std::size_t round = 0; round < rounds; ++round) {
+    std::atomic<std::size_t> ran{0};
+    auto const owned = std::make_shared<int>(0);
     std::array<std::vector<ticket>, threads> held;
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> team;
     std::barrier<> together{threads + 1};
     {
       runtime rt{{.devices = device_spec(1), .workers = static_cast<int>(round % 2)}};
-      for (std::size_t i = 0; i < threads * each; ++i) {
-        held[i % threads].push_back(rt.submit([](task_context&) {}));
+      for (std::size_t i = 0; i < threads * tickets_per_thread; ++i) {
+        held[i % threads].push_back(rt.submit([&ran, owned](task_context&) { ++ran; }));
       }
       for (std::vector<ticket>& mine : held) {
-        crew.emplace_back([&mine, &together, waits = crew.size() % 2 == 0] {
-          if (waits) { mine[each / 2].wait(); }  // before: a wait must have returned when the runtime ends
+        team.emplace_back([&mine, &together, waits = team.size() % 2 == 0] {
+          // Waits must have returned when the runtime ends, so they come before the barrier.
+          if (waits) { mine[tickets_per_thread / 2].wait(); }
           together.arrive_and_wait();
           mine.clear();
         });
       }
       together.arrive_and_wait();
     }
+    team.clear();
+    ASSERT_EQ(ran, threads * tickets_per_thread) << "round " << round;
+    ASSERT_EQ(owned.use_count(), 1) << "a callable was not destroyed, round " << round;
+    ASSERT_EQ(live_handles(), handles) << "round " << round;
   }
 }
 
 // stress
-TEST_F(Tickets, ManyThreadsWaitForTheSameOnes) {
+TEST_F(Tickets, ManyThreadsWaitForTheSameTickets) {
   FLOTILLA_NEED_DEVICES(1);
   int const devices = std::min(4, devices_there());
   std::size_t const tasks = scaled(20'000, 500);
   for (int const workers : {0, 2}) {
     runtime rt{{.devices = device_spec(devices), .workers = workers}};
     test_program const program{rt};
-    launch const nothing = program.nothing.on({1}, {1})();
+    launch const nothing = program.nothing.with_shape({1}, {1})();
     std::vector<ticket> all;
     for (std::size_t i = 0; i < tasks; ++i) {
       device_ordinal const device{static_cast<unsigned>(i) % static_cast<unsigned>(devices)};
@@ -113,18 +124,18 @@ TEST_F(Tickets, ManyThreadsWaitForTheSameOnes) {
     std::atomic<std::size_t> waits{0};
     constexpr unsigned threads = 8;
     {
-      std::vector<std::jthread> crew;
+      std::vector<std::jthread> team;
       for (unsigned t = 0; t < threads; ++t) {
-        crew.emplace_back([&, t] {
-          constexpr schedule how[] = {schedule::automatic, schedule::spin, schedule::yield,
-                                      schedule::blocking};
-          std::minstd_rand dice{t + 1};
+        team.emplace_back([&, t] {
+          constexpr wait_policy how[] = {wait_policy::automatic, wait_policy::spin,
+                                         wait_policy::yield, wait_policy::blocking};
+          std::minstd_rand random{t + 1};
           for (std::size_t i = 0; i < tasks; ++i) {
             ticket const& each = all[t % 2 == 0 ? i : tasks - 1 - i];
-            switch (dice() % 3) {
+            switch (random() % 3) {
               case 0: each.wait(how[t % 4]); break;
               case 1:
-                while (!each.wait_for(std::chrono::microseconds{dice() % 50})) {}
+                while (!each.wait_for(std::chrono::microseconds{random() % 50})) {}
                 break;
               default:
                 if (!each.ready()) { each.wait(); }

@@ -13,19 +13,19 @@
 namespace flotilla::test {
 
 namespace {
-constexpr unsigned child_seconds =
-    sanitized ? 100 : 50;  // a hang must end before CTest's own limit
-}
+// Less than CTest's limit, so that a hang is reported as the child's.
+constexpr unsigned child_timeout_s = sanitized ? 100 : 50;
+}  // namespace
 
 void run_and_exit(std::function<void()> const& body) {
-  alarm(child_seconds);
+  alarm(child_timeout_s);
   try {
     body();
   } catch (std::exception const& error) {
     std::fprintf(stderr, "the child threw: %s\n", error.what());
     std::exit(2);
   }
-  // GoogleTest prints nothing of its own in such a child; the parent shows what is on stderr.
+  // GoogleTest prints nothing in such a child. The parent shows the child's stderr.
   auto const& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
   for (int i = 0; i < result.total_part_count(); ++i) {
     auto const& part = result.GetTestPartResult(i);
@@ -42,14 +42,14 @@ int forked(std::function<int()> const& body) {
   pid_t const child = fork();
   if (child < 0) { throw std::runtime_error{"fork failed"}; }
   if (child == 0) {
-    alarm(child_seconds);
+    alarm(child_timeout_s);
     int code = 99;
     try {
       code = body();
     } catch (std::exception const& error) {
       std::fprintf(stderr, "the child threw: %s\n", error.what());
     }
-    _exit(code);  // the parent's atexit handlers are not this process's to run
+    _exit(code);  // without the parent's atexit handlers
   }
   int status = 0;
   if (waitpid(child, &status, 0) != child) { throw std::runtime_error{"waitpid failed"}; }

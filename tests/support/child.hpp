@@ -1,5 +1,5 @@
 #pragma once
-// Tests in a process of their own: what poisons a driver, forks, or sets the environment.
+// Tests that need a process of their own: they poison the driver, fork, or set the environment.
 
 #include <gtest/gtest.h>
 
@@ -7,17 +7,17 @@
 
 namespace flotilla::test {
 
-/// Runs `body` in this process, which is a child made for it, and ends it as a process ends, with 0
-/// if no expectation failed. A child that hangs is killed after a time.
+/// Runs `body` in this process, a child created for it, and exits normally: with 0 if no
+/// expectation failed. An alarm kills a child that hangs.
 [[noreturn]] void run_and_exit(std::function<void()> const& body);
 
-/// Forks this process as it is, threads and all. @return the exit status of the child, which ran
-/// `body` and ended with what it returned, without any clean-up.
+/// Forks this process. The child runs `body` and exits with its result, without any clean-up.
+/// @return the child's exit status; 256 and the number of the signal if a signal ended it.
 [[nodiscard]] int forked(std::function<int()> const& body);
 
 }  // namespace flotilla::test
 
-/// A callable, run in a new process, started afresh, with every expectation in it.
+/// Runs a callable in a new process. Failed expectations in it fail the test.
 #define FLOTILLA_EXPECT_IN_CHILD(...)                                                           \
   do {                                                                                          \
     GTEST_FLAG_SET(death_test_style, "threadsafe");                                             \

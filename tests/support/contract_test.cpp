@@ -2,11 +2,11 @@
 
 namespace flotilla::test {
 
-void PrintTo(arrangement const& what, std::ostream* out) {
-  constexpr char const* left[] = {"all threads of oneTBB", "one thread of oneTBB",
-                                  "no thread of oneTBB"};
-  *out << what.devices << " devices, " << what.workers << " workers, "
-       << left[static_cast<int>(what.threads)];
+void PrintTo(arrangement const& value, std::ostream* out) {
+  constexpr char const* names[] = {"all threads of oneTBB", "one thread of oneTBB",
+                                   "no thread of oneTBB"};
+  *out << value.devices << " devices, " << value.workers << " workers, "
+       << names[static_cast<int>(value.threads)];
 }
 
 std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info) {
@@ -15,11 +15,11 @@ std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info) 
 }
 
 std::vector<arrangement> arrangements(tbb_threads threads) {
-  std::vector<arrangement> made;
+  std::vector<arrangement> all;
   for (int const devices : {1, 2, 4}) {
-    for (int const workers : {0, 1, 2, 8}) { made.push_back({devices, workers, threads}); }
+    for (int const workers : {0, 1, 2, 8}) { all.push_back({devices, workers, threads}); }
   }
-  return made;
+  return all;
 }
 
 contract_test::contract_test() = default;
@@ -28,21 +28,21 @@ contract_test::~contract_test() = default;
 void contract_test::SetUp() {
   FLOTILLA_NEED_DEVICES(device_count());
   guest_test::SetUp();
-  constexpr int crowded_threads =
-      3;  // the workers that a machine of three cores has, and their host
+  // The host of the hog and the two workers that a runtime has on a machine of three cores.
+  constexpr int hogged_threads = 3;
   switch (GetParam().threads) {
-    case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(all_threads); break;
+    case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(max_tbb_threads); break;
     case tbb_threads::one: parallelism_ = std::make_unique<parallelism>(1); break;
     case tbb_threads::none:
-      parallelism_ = std::make_unique<parallelism>(crowded_threads);
-      crowd_ = std::make_unique<crowd>(crowded_threads);
+      parallelism_ = std::make_unique<parallelism>(hogged_threads);
+      hog_ = std::make_unique<tbb_hog>(hogged_threads);
       break;
   }
 }
 
 void contract_test::TearDown() {
   stop();
-  crowd_.reset();
+  hog_.reset();
   parallelism_.reset();
   guest_test::TearDown();
 }
@@ -52,13 +52,13 @@ runtime_options contract_test::options() const {
 }
 
 runtime& contract_test::rt() {
-  std::lock_guard const lock{making_};  // some tests ask for it first in several threads at once
+  std::lock_guard const lock{creation_};  // in some tests several threads call it first
   if (!rt_) { rt_.emplace(options()); }
   return *rt_;
 }
 
-runtime& contract_test::start(runtime_options with) {
-  rt_.emplace(std::move(with));
+runtime& contract_test::start(runtime_options options) {
+  rt_.emplace(std::move(options));
   return *rt_;
 }
 
@@ -69,7 +69,7 @@ void contract_test::stop() {
 
 test_program& contract_test::program() {
   runtime& loader = rt();
-  std::lock_guard const lock{making_};
+  std::lock_guard const lock{creation_};
   if (!program_) { program_.emplace(loader); }
   return *program_;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the contract suite: one set of promises, whatever the devices, the workers, and
-// what the application does with oneTBB's threads.
+// The fixture of the contract suite: the same promises hold for every number of devices and
+// workers, and whatever the application does with oneTBB's threads.
 
 #include <gtest/gtest.h>
 
@@ -13,17 +13,17 @@
 
 #include <flotilla/flotilla.hpp>
 
-#include "support/crowd.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
+#include "support/tbb_threads.hpp"
 #include "support/thrown.hpp"
 
 namespace flotilla::test {
 
-/// What the application leaves of oneTBB's threads.
+/// How many of oneTBB's threads the application leaves to flotilla.
 enum class tbb_threads { all, one, none };
 
 struct arrangement {
@@ -33,7 +33,7 @@ struct arrangement {
 };
 
 /// For GoogleTest's messages.
-void PrintTo(arrangement const& what, std::ostream* out);
+void PrintTo(arrangement const& value, std::ostream* out);
 
 [[nodiscard]] std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info);
 
@@ -44,12 +44,12 @@ class contract_test : public guest_test, public ::testing::WithParamInterface<ar
   void SetUp() override;
   void TearDown() override;
 
-  /// The options of this arrangement, to change and `start` with, or for another runtime.
+  /// The options of this arrangement, to change and `start` with, or for a second runtime.
   [[nodiscard]] runtime_options options() const;
-  /// The runtime under test: made with `options()`, or by `start`, at the first call.
+  /// The runtime under test. The first call creates it with `options()`, unless `start` did.
   [[nodiscard]] runtime& rt();
   runtime& start(runtime_options options);
-  /// Ends the runtime under test.
+  /// Destroys the runtime under test.
   void stop();
 
   [[nodiscard]] test_program& program();
@@ -59,23 +59,24 @@ class contract_test : public guest_test, public ::testing::WithParamInterface<ar
   [[nodiscard]] device_ordinal last() const {
     return device_ordinal{static_cast<unsigned>(device_count() - 1)};
   }
-  /// Every device's ordinal.
+  /// The ordinals of all devices.
   [[nodiscard]] std::vector<device_ordinal> ordinals() const;
 
  private:
   std::unique_ptr<parallelism> parallelism_;
-  std::unique_ptr<crowd> crowd_;
-  std::mutex making_;
+  std::unique_ptr<tbb_hog> hog_;
+  std::mutex creation_;
   std::optional<runtime> rt_;
   std::optional<test_program> program_;
 };
 
-/// One word of device memory with a value, and how to read it back.
+/// One word of device memory, with its initial value.
 class device_word {
  public:
   device_word(runtime& rt, device_ordinal device, std::uint32_t value = 0)
       : rt_{&rt}, memory_{rt, device, std::span<std::uint32_t const>{&value, 1}} {}
-  [[nodiscard]] device_buffer<std::uint32_t> const& buffer() const { return memory_; }
+  [[nodiscard]] device_buffer<std::uint32_t>& buffer() { return memory_; }
+  /// Copies the value back, after the tasks `after`.
   [[nodiscard]] std::uint32_t read(dependency_list after = {}) const {
     std::uint32_t value = 0;
     rt_->submit(memory_.copy_to(std::span{&value, 1}), {.after = std::move(after)}).wait();
@@ -87,18 +88,16 @@ class device_word {
   device_buffer<std::uint32_t> memory_;
 };
 
-/// A launch that the driver refuses at once, whatever the device: more dynamic shared memory than
-/// there is.
+/// A launch that every driver refuses at once: it asks for 64 MiB of dynamic shared memory.
 [[nodiscard]] inline launch refused_launch(test_program const& program) {
-  return program.nothing.on({1}, {1}, 64u << 20)();
+  return program.nothing.with_shape({1}, {1}, 64u << 20)();
 }
 
 [[nodiscard]] std::vector<arrangement> arrangements(tbb_threads threads);
 
 }  // namespace flotilla::test
 
-/// The suite under every arrangement. `all`, `one` and `none` name what is left of oneTBB's
-/// threads.
+/// Runs the suite under every arrangement. The prefix says how many of oneTBB's threads are left.
 #define FLOTILLA_CONTRACT(suite)                                                                   \
   INSTANTIATE_TEST_SUITE_P(all_tbb_threads, suite,                                                 \
                            ::testing::ValuesIn(arrangements(tbb_threads::all)), arrangement_name); \

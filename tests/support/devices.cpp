@@ -11,17 +11,18 @@ namespace flotilla::test {
 bool on_gpus() {
   char const* const text = std::getenv("FLOTILLA_TEST_DEVICES");
   std::string_view const wanted = text == nullptr ? "cpu" : text;
-  // A misspelt word must not turn a test on GPUs into one on CPU devices.
+  // A misspelt value must not turn a test on GPUs into one on CPU devices.
   if (wanted != "cpu" && wanted != "cuda") {
-    throw std::runtime_error{"FLOTILLA_TEST_DEVICES is neither cpu nor cuda: " +
-                             std::string{wanted}};
+    throw std::runtime_error{
+        "the environment's FLOTILLA_TEST_DEVICES must be cpu or cuda, but is '" +
+        std::string{wanted} + "'"};
   }
   return wanted == "cuda";
 }
 
 int devices_there() {
-  constexpr int as_many_as_wanted = 64;
-  return on_gpus() ? driver::gpu_driver().devices : as_many_as_wanted;
+  constexpr int max_cpu_devices = 64;
+  return on_gpus() ? driver::gpu_driver().devices : max_cpu_devices;
 }
 
 std::string device_spec(int count) {

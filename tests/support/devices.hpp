@@ -1,6 +1,6 @@
 #pragma once
-// Which devices the tests run on: CPU devices, or what the environment's FLOTILLA_TEST_DEVICES
-// says: "cpu" or "cuda". The same program then tests GPUs.
+// The devices that tests run on: CPU devices, or GPUs if the environment has
+// FLOTILLA_TEST_DEVICES=cuda. The same programs test both.
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@ namespace flotilla::test {
 /// Whether the tests run on GPUs.
 [[nodiscard]] bool on_gpus();
 
-/// How many devices can be had: as many CPU devices as wanted, or the GPUs there are.
+/// How many devices tests may use: the number of GPUs, or more CPU devices than any test needs.
 [[nodiscard]] int devices_there();
 
-/// The specification of `count` of them, as runtime_options::devices takes it: "cpu:4", "cuda:0,1".
+/// The first `count` devices, as runtime_options::devices takes them: "cpu:4", "cuda:0,1".
 [[nodiscard]] std::string device_spec(int count);
 
 }  // namespace flotilla::test
 
-/// Skips the test, loudly, where there are not as many devices.
+/// Skips the test, and says so, if there are fewer than `count` devices.
 #define FLOTILLA_NEED_DEVICES(count)                                 \
   do {                                                               \
     if (::flotilla::test::devices_there() < (count)) {               \
@@ -28,14 +28,14 @@ namespace flotilla::test {
     }                                                                \
   } while (false)
 
-/// Skips the test, loudly, where it does not run on at least `count` GPUs.
+/// Skips the test, and says so, unless it runs on at least `count` GPUs.
 #define FLOTILLA_NEED_GPUS(count)                                                         \
   do {                                                                                    \
     if (!::flotilla::test::on_gpus()) { GTEST_SKIP() << "needs " << (count) << " GPUs"; } \
     FLOTILLA_NEED_DEVICES(count);                                                         \
   } while (false)
 
-/// Skips the test, loudly, on GPUs: it needs what only the CPU driver can do.
+/// Skips the test, and says so, on GPUs: it needs what only the CPU driver can do.
 #define FLOTILLA_NEED_CPU_DRIVER()                                               \
   do {                                                                           \
     if (::flotilla::test::on_gpus()) { GTEST_SKIP() << "needs the CPU driver"; } \

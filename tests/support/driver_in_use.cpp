@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/control.hpp"
 #include "driver/library.hpp"
 #include "support/devices.hpp"
 
@@ -11,7 +11,7 @@ namespace flotilla::test {
 driver::table const& driver_in_use() {
   auto const& opened = on_gpus() ? driver::gpu_driver() : driver::cpu_driver();
   if (!opened.api) {
-    throw std::runtime_error{"the driver under test is not there: " + opened.text};
+    throw std::runtime_error{"the driver under test cannot be used: " + opened.text};
   }
   return *opened.api;
 }

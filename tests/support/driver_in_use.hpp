@@ -1,6 +1,6 @@
 #pragma once
-// The driver that serves the devices of the tests, called beside flotilla: what a guest's host
-// would see.
+// The driver of the devices under test, called directly: it shows what an application sees that
+// uses flotilla and the driver in one process.
 
 #include <cstddef>
 
@@ -10,15 +10,14 @@ namespace flotilla::test {
 
 [[nodiscard]] driver::table const& driver_in_use();
 
-/// The context that is current on the calling thread; null: none.
+/// The context that is current on the calling thread, or null.
 [[nodiscard]] CUcontext current_context();
 
-/// How many contexts lie on the calling thread's stack. On GPUs, which cannot be asked: 1 or 0,
-/// whether one is current.
+/// Depth of the calling thread's context stack. A GPU's driver cannot tell it: then 1 if a context
+/// is current, else 0.
 [[nodiscard]] std::size_t stack_depth();
 
-/// Live handles of the CPU driver (contexts, streams, events, libraries, memory); on GPUs 0,
-/// always.
+/// Live handles of the CPU driver: contexts, streams, events, libraries, allocations. 0 on GPUs.
 [[nodiscard]] std::size_t live_handles();
 
 }  // namespace flotilla::test

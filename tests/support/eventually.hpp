@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for what must come, without guessing how long it takes.
+// Waiting for a condition with a deadline, instead of sleeping for a guessed time.
 
 #include <chrono>
 #include <thread>
@@ -8,13 +8,13 @@
 
 namespace flotilla::test {
 
-/// Longer than anything takes that works, also under a sanitizer on a loaded machine.
-inline constexpr std::chrono::seconds patience{60};
+/// More than any correct test needs, also under a sanitizer on a loaded machine.
+inline constexpr std::chrono::seconds test_timeout{60};
 
-/// Whether `condition` comes true while this thread only looks: somebody else has to do it.
+/// Polls `condition`; other threads have to make it true. @return false after `test_timeout`.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition) {
-  auto const end = std::chrono::steady_clock::now() + patience;
+  auto const end = std::chrono::steady_clock::now() + test_timeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) { return false; }
     std::this_thread::yield();
@@ -22,7 +22,7 @@ template <class Condition>
   return true;
 }
 
-/// The same while this thread pumps: nobody else needs to do anything.
+/// The same, but pumps `rt` between the polls: no other thread needs to do anything.
 template <class Condition>
 [[nodiscard]] bool pumping(runtime& rt, Condition condition) {
   return eventually([&] {
@@ -32,12 +32,12 @@ template <class Condition>
   });
 }
 
-/// Whether the task ended in time, well or badly.
+/// Whether the task ended before `test_timeout`, with a result or an error.
 [[nodiscard]] inline bool ended(ticket const& task) {
   try {
-    return task.wait_for(patience);
+    return task.wait_for(test_timeout);
   } catch (...) {
-    return true;  // badly: its error came out
+    return true;  // it ended with an error, which the wait rethrew
   }
 }
 

@@ -1,6 +1,6 @@
 #include "support/guest_test.hpp"
 
-#include <flotilla/injection.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
@@ -9,18 +9,18 @@ namespace flotilla::test {
 
 void guest_test::SetUp() {
   FLOTILLA_NEED_DEVICES(1);
-  ASSERT_EQ(stack_depth(), 0u) << "an earlier test left a context on this thread";
+  ASSERT_EQ(stack_depth(), 0u) << "an earlier test left a context on this thread's stack";
   ASSERT_EQ(current_context(), nullptr);
   handles_before_ = live_handles();
 }
 
 void guest_test::TearDown() {
   if (devices_there() == 0) { return; }
-  clear_injection();
+  testing::clear_faults();
   EXPECT_EQ(current_context(), nullptr);
   EXPECT_EQ(stack_depth(), 0u);
   EXPECT_EQ(live_handles(), handles_before_)
-      << "driver handles were leaked, or freed that were not ours";
+      << "driver handles were leaked, or handles of others were freed";
 }
 
 }  // namespace flotilla::test

@@ -1,5 +1,5 @@
 #pragma once
-// The fixture under every test: flotilla is a guest and leaves everything as found.
+// The base of every fixture: it checks that flotilla leaves the driver as it found it.
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,8 @@
 
 namespace flotilla::test {
 
-/// Proves that the calling thread's context stack and the number of live driver handles are after
-/// the test what they were before. A derived fixture destroys its runtimes before it calls this
-/// TearDown.
+/// Checks that a test leaves the calling thread's context stack and the number of live driver
+/// handles unchanged. A derived fixture destroys its runtimes before it calls this TearDown.
 class guest_test : public ::testing::Test {
  protected:
   void SetUp() override;

@@ -1,20 +1,20 @@
 #pragma once
-// Work that is held until a test lets it go: nothing is ever slept for.
+// Work that a test holds back until it releases it, so that no test has to sleep.
 
 #include <atomic>
 #include <cstdint>
 #include <thread>
 
-#include <flotilla/buffer.hpp>
+#include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/runtime.hpp>
-#include <flotilla/work.hpp>
+#include <flotilla/task/callable.hpp>
 
 #include "support/kernels.hpp"
 
 namespace flotilla::test {
 
-/// Two words in pinned memory on which kernels `hold_until` wait. Destroyed it lets them go, so
-/// that a test that failed midway ends.
+/// Two words in pinned memory on which the kernel `hold_until` waits. The destructor releases the
+/// kernels, so that a test that fails midway still ends.
 class held_word {
  public:
   explicit held_word(runtime& rt) : words_{rt, 2} {
@@ -25,47 +25,46 @@ class held_word {
 
   /// A launch that runs until `release()`.
   [[nodiscard]] launch launch_of(test_program const& program) const {
-    return program.hold.on({1}, {1})(words_.data());
+    return program.hold.with_shape({1}, {1})(words_.data());
   }
-  /// Whether a kernel waits, or waited.
+  /// Whether a kernel has begun to wait.
   [[nodiscard]] bool started() const {
-    // acquire: pairs with the kernel's store; what was enqueued before it has run.
+    // acquire: pairs with the kernel's store, so that effects of work enqueued before it are seen.
     return std::atomic_ref{words_[0]}.load(std::memory_order_acquire) != 0;
   }
   void release() {
-    // release: pairs with the kernel's load; what the host wrote before is seen by what runs
-    // behind.
+    // release: pairs with the kernel's load, so that later tasks see what the host wrote before.
     if (words_.size() != 0) { std::atomic_ref{words_[1]}.store(1, std::memory_order_release); }
   }
 
  private:
-  host_buffer<std::uint32_t> words_;
+  host_buffer<std::uint32_t> mutable words_;  // kernels write to it
 };
 
-/// A door for callables and threads: shut until opened, then open for ever.
-class gate {
+/// Blocks callables and threads until it is opened. It stays open.
+class latch {
  public:
   void open() noexcept {
     open_.store(true);
     open_.notify_all();
   }
-  void pass() const noexcept { open_.wait(false); }
+  void wait() const noexcept { open_.wait(false); }
   [[nodiscard]] bool is_open() const noexcept { return open_.load(); }
 
  private:
   std::atomic<bool> open_{false};
 };
 
-/// Opens a gate at the end of a block, however it ends.
-class opens_at_end {
+/// Opens a latch when the block ends, also if the test fails midway.
+class open_on_exit {
  public:
-  explicit opens_at_end(gate& which) : which_{which} {}
-  ~opens_at_end() { which_.open(); }
-  opens_at_end(opens_at_end const&) = delete;
-  opens_at_end& operator=(opens_at_end const&) = delete;
+  explicit open_on_exit(latch& closed) : latch_{closed} {}
+  ~open_on_exit() { latch_.open(); }
+  open_on_exit(open_on_exit const&) = delete;
+  open_on_exit& operator=(open_on_exit const&) = delete;
 
  private:
-  gate& which_;
+  latch& latch_;
 };
 
 }  // namespace flotilla::test

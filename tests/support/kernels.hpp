@@ -1,11 +1,11 @@
 #pragma once
-// The kernels that tests launch, of test_kernels.cu, with their types.
+// The kernels of test_kernels.cu, with their types.
 
 #include <cstdint>
 
-#include <flotilla/image.hpp>
-#include <flotilla/kernel.hpp>
-#include <flotilla/program.hpp>
+#include <flotilla/kernel/image.hpp>
+#include <flotilla/kernel/kernel.hpp>
+#include <flotilla/kernel/program.hpp>
 #include <flotilla/runtime.hpp>
 
 namespace flotilla::test {
@@ -13,8 +13,8 @@ namespace flotilla::test {
 /// The image of test_kernels.cu.
 [[nodiscard]] image const& test_image();
 
-/// Arguments of a size that never lies inside a launch, and of the largest size there may be (8
-/// bytes are left for the pointer beside it).
+/// Arguments that are too large to lie inside a launch (512 bytes), as large as a launch allows
+/// (4088 bytes, and 8 for a pointer), and too large.
 struct words_512 {
   std::uint32_t word[128];
 };
@@ -42,7 +42,7 @@ struct test_program {
   kernel<std::uint32_t*, std::uint32_t> add;                  // *where += amount, atomically
   kernel<std::uint32_t*, std::uint32_t const*> copy;          // *to = *from
   kernel<std::uint32_t*, std::uint32_t, std::uint32_t> step;  // *where = *where * factor + summand
-  kernel<std::uint32_t*> hold;  // words[0] = 1, then until words[1] is set
+  kernel<std::uint32_t*> hold;  // sets words[0], then waits until words[1] is set
 };
 
 }  // namespace flotilla::test

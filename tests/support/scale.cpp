@@ -11,17 +11,19 @@ double stress_scale() {
   char const* const text = std::getenv("FLOTILLA_STRESS_SCALE");
   if (text == nullptr || *text == '\0') { return 1.0; }
   double const scale = std::stod(text);
-  // A scale of nothing would let every stress test pass.
+  // With a scale of 0 every stress test would pass.
   if (!(scale > 0)) {
-    throw std::runtime_error{"FLOTILLA_STRESS_SCALE must be above 0: " + std::string{text}};
+    throw std::runtime_error{
+        "the environment's FLOTILLA_STRESS_SCALE must be greater than 0, but is " +
+        std::string{text}};
   }
   return scale;
 }
 
-std::size_t scaled(std::size_t count, std::size_t least) {
-  double const slowed = sanitized ? 0.02 : 1.0;
-  return std::max(least,
-                  static_cast<std::size_t>(static_cast<double>(count) * stress_scale() * slowed));
+std::size_t scaled(std::size_t count, std::size_t min_count) {
+  double const sanitizer_scale = sanitized ? 0.02 : 1.0;
+  double const scale = stress_scale() * sanitizer_scale;
+  return std::max(min_count, static_cast<std::size_t>(static_cast<double>(count) * scale));
 }
 
 }  // namespace flotilla::test

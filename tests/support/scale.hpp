@@ -1,5 +1,5 @@
 #pragma once
-// How large the counts of stress tests are.
+// The counts of stress tests.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace flotilla::test {
 #endif
 #endif
 
-/// Whether this build is ten to twenty times slower than others.
+/// Whether a sanitizer makes this build ten to twenty times slower.
 #ifdef FLOTILLA_TEST_SANITIZED
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-/// FLOTILLA_STRESS_SCALE, a factor above 0; 1 without it.
+/// The environment's FLOTILLA_STRESS_SCALE, a factor greater than 0. Default: 1.
 [[nodiscard]] double stress_scale();
 
-/// `count` times the scale, and a fiftieth of it under a sanitizer; at least `least`.
-[[nodiscard]] std::size_t scaled(std::size_t count, std::size_t least = 1);
+/// `count` times the scale, a fiftieth of that under a sanitizer, and at least `min_count`.
+[[nodiscard]] std::size_t scaled(std::size_t count, std::size_t min_count = 1);
 
 }  // namespace flotilla::test

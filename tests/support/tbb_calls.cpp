@@ -1,5 +1,5 @@
-// Compiled without ThreadSanitizer, and the only file of the tests with oneTBB's loops: see
-// tbb_calls.hpp.
+// The only file of the tests that calls oneTBB's loops. It is compiled without ThreadSanitizer:
+// see tbb_calls.hpp.
 #include "support/tbb_calls.hpp"
 
 #include <tbb/parallel_for.h>

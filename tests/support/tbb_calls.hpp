@@ -1,8 +1,8 @@
 #pragma once
-// oneTBB's loops, as an application would use them. All calls of the tests stand in tbb_calls.cpp,
-// compiled without ThreadSanitizer: a stock oneTBB is not instrumented, and its templates, if they
-// were, would be reported for the order that TSan cannot see. The bodies are instrumented, and the
-// order is our own.
+// oneTBB's loops, as an application uses them. All calls of the tests are in tbb_calls.cpp, which
+// is compiled without ThreadSanitizer: the oneTBB library is not instrumented, so TSan would report
+// races between its instrumented templates and it. The bodies are instrumented, and `ordered_body`
+// tells TSan their order.
 
 #include <atomic>
 #include <functional>
@@ -17,11 +17,12 @@ void parallel_for(int count, plain_body body, void* context);
 void parallel_for_in_arena(int threads, int count, plain_body body, void* context);
 void task_group(int count, plain_body body, void* context);
 
-/// Each seq_cst step of one synchronises with the next of another. Static: TSan does not see either
-/// in which order a thread of oneTBB meets an atomic that the caller has just made.
+/// Each seq_cst increment synchronises with the next one. Static, because TSan does not see that a
+/// oneTBB thread uses an atomic only after the caller created it.
 inline std::atomic<unsigned> steps{0};
 
-/// A body with what orders it: after the caller's code before the loop, before that behind it.
+/// A body that runs, for TSan too, after the caller's code before the loop and before the code
+/// after it.
 struct ordered_body {
   std::function<void(int)> const& body;
 
@@ -39,13 +40,13 @@ struct ordered_body {
 
 }  // namespace tbb_calls
 
-/// tbb::parallel_for over [0, count), each index a task of its own.
+/// tbb::parallel_for over [0, count), with one task per index.
 inline void tbb_parallel_for(int count, std::function<void(int)> const& body) {
   tbb_calls::ordered_body ordered{body};
   ordered.use([&] { tbb_calls::parallel_for(count, &tbb_calls::ordered_body::run, &ordered); });
 }
 
-/// The same in an arena of `threads` threads, the caller's included.
+/// The same in an arena of `threads` threads, the caller included.
 inline void tbb_parallel_for_in_arena(int threads, int count,
                                       std::function<void(int)> const& body) {
   tbb_calls::ordered_body ordered{body};
@@ -54,7 +55,7 @@ inline void tbb_parallel_for_in_arena(int threads, int count,
   });
 }
 
-/// `count` tasks of one tbb::task_group, and waits for them.
+/// Runs `count` tasks in one tbb::task_group and waits for them.
 inline void tbb_task_group(int count, std::function<void(int)> const& body) {
   tbb_calls::ordered_body ordered{body};
   ordered.use([&] { tbb_calls::task_group(count, &tbb_calls::ordered_body::run, &ordered); });

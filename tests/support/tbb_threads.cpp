@@ -1,4 +1,4 @@
-#include "support/crowd.hpp"
+#include "support/tbb_threads.hpp"
 
 #include <cstdio>
 #include <stdexcept>
@@ -11,17 +11,17 @@ namespace flotilla::test {
 
 bool on_each_tbb_thread(int threads, std::function<void()> const& body) {
   std::atomic<int> inside{0};
-  std::atomic<bool> all_there{true};
+  std::atomic<bool> complete{true};
   tbb_parallel_for_in_arena(threads, threads, [&](int) {
-    // Nobody leaves before all are inside: so each body has a thread of its own.
+    // No body returns before all have begun, so each has a thread of its own.
     ++inside;
     if (!eventually([&] { return inside.load() >= threads; })) {
-      all_there = false;
+      complete = false;
       return;
     }
     body();
   });
-  return all_there;
+  return complete;
 }
 
 namespace {
@@ -31,41 +31,40 @@ void submit_and_wait(runtime& rt) {
   for (int i = 0; i < 8; ++i) {
     rt.submit([&ran](task_context&) { ++ran; }).wait();
   }
-  if (ran != 8) { throw std::runtime_error{"a callable of the crowd was lost"}; }
+  if (ran != 8) { throw std::runtime_error{"only " + std::to_string(ran) + " of 8 callables ran"}; }
 }
 
 }  // namespace
 
-void crowd::occupy(int threads) {
-  bool came = false;
+void tbb_hog::occupy(int threads) {
+  bool complete = false;
   try {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
-    came = on_each_tbb_thread(threads, [&] {
+    complete = on_each_tbb_thread(threads, [&] {
       submit_and_wait(rt);
-      // Counted as it goes to stay: from then on this thread is lost to everybody else.
-      ++inside_;
-      inside_.notify_all();
-      go_home_.pass();
+      // From here on nobody else can use this thread.
+      ++blocked_;
+      blocked_.notify_all();
+      release_.wait();
     });
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "the crowd broke up: %s\n", error.what());
-  }
-  if (!came) {
-    inside_ = -1;
-    inside_.notify_all();
+  } catch (std::exception const& error) { std::fprintf(stderr, "tbb_hog: %s\n", error.what()); }
+  if (!complete) {
+    blocked_ = -1;
+    blocked_.notify_all();
   }
 }
 
-crowd::crowd(int threads) : host_{[this, threads] { occupy(threads); }} {
-  for (int seen = inside_; seen >= 0 && seen < threads; seen = inside_) { inside_.wait(seen); }
-  if (inside_ < 0) {
+tbb_hog::tbb_hog(int threads) : host_{[this, threads] { occupy(threads); }} {
+  for (int seen = blocked_; seen >= 0 && seen < threads; seen = blocked_) { blocked_.wait(seen); }
+  if (blocked_ < 0) {
     host_.join();
-    throw std::runtime_error{"oneTBB did not grant the threads for the crowd"};
+    throw std::runtime_error{"tbb_hog: oneTBB did not provide " + std::to_string(threads) +
+                             " threads"};
   }
 }
 
-crowd::~crowd() {
-  go_home_.open();
+tbb_hog::~tbb_hog() {
+  release_.open();
   host_.join();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What an application around flotilla does with oneTBB: grants many threads, or one, or keeps them
-// all.
+// What an application can do with oneTBB's threads while it uses flotilla: leave many, leave one,
+// or keep them all busy.
 
 #include <tbb/global_control.h>
 
@@ -12,10 +12,10 @@
 
 namespace flotilla::test {
 
-/// As many oneTBB threads as the widest tests need, the caller's included: 8 workers.
-inline constexpr int all_threads = 9;
+/// oneTBB threads that the largest tests need: 8 workers and the caller.
+inline constexpr int max_tbb_threads = 9;
 
-/// At most `threads` oneTBB threads, the callers included, while it lives.
+/// Limits oneTBB to `threads` threads, callers included, until it is destroyed.
 class parallelism {
  public:
   explicit parallelism(int threads)
@@ -25,24 +25,25 @@ class parallelism {
   tbb::global_control control_;
 };
 
-/// Runs `body` once on each of `threads` oneTBB threads at the same time, the caller's among them.
-/// @return false if they did not come in time; then `body` ran on none.
+/// Runs `body` at the same time on `threads` oneTBB threads, one of which is the caller's.
+/// @return false if oneTBB did not provide the threads in time; then no thread ran `body`.
 [[nodiscard]] bool on_each_tbb_thread(int threads, std::function<void()> const& body);
 
-/// Keeps every oneTBB thread inside a parallel_for as long as it lives: each body submits to a
-/// runtime of its own and waits, some times, and then stays.
-class crowd {
+/// Keeps every oneTBB thread inside a parallel_for until it is destroyed. Each body first submits
+/// to a runtime of its own and waits, then blocks.
+class tbb_hog {
  public:
-  explicit crowd(int threads);
-  ~crowd();
-  crowd(crowd const&) = delete;
-  crowd& operator=(crowd const&) = delete;
+  /// @throws std::runtime_error  oneTBB did not provide the threads.
+  explicit tbb_hog(int threads);
+  ~tbb_hog();
+  tbb_hog(tbb_hog const&) = delete;
+  tbb_hog& operator=(tbb_hog const&) = delete;
 
  private:
   void occupy(int threads);
 
-  std::atomic<int> inside_{0};  // threads that have come to stay; negative: they never came
-  gate go_home_;
+  std::atomic<int> blocked_{0};  // threads that block in their body; -1: the threads never came
+  latch release_;
   std::thread host_;
 };
 

@@ -1,4 +1,5 @@
-// What tests launch. Most kernels write one value: what is tested is how they get where they run.
+// The kernels that tests launch. Most write one value: the tests are about dispatch, not
+// arithmetic.
 
 struct words_512 {
   unsigned word[128];
@@ -23,19 +24,19 @@ extern "C" __global__ void multiply_add(unsigned* where, unsigned factor, unsign
   *where = *where * factor + summand;
 }
 
-// words[0]: set when it runs. words[1]: it ends when the host has set that.
+// Sets words[0] when it begins, and ends after the host has set words[1].
 extern "C" __global__ void hold_until(unsigned* words) {
 #ifdef __CUDACC__
   *(unsigned volatile*)words = 1;
   __threadfence_system();
-  while (*(unsigned volatile const*)(words + 1) == 0) { __nanosleep(1000); }
+  while (*(unsigned const volatile*)(words + 1) == 0) { __nanosleep(1000); }
 #else
   __atomic_store_n(words, 1u, __ATOMIC_RELEASE);
   while (__atomic_load_n(words + 1, __ATOMIC_ACQUIRE) == 0) { __nanosleep(1000); }
 #endif
 }
 
-// As the kernel that ends batches on GPUs.
+// The same as the kernel that ends batches on GPUs.
 extern "C" __global__ void write_number(unsigned long long* where, unsigned long long number) {
 #ifdef __CUDACC__
   __threadfence_system();
@@ -45,13 +46,16 @@ extern "C" __global__ void write_number(unsigned long long* where, unsigned long
 #endif
 }
 
-// As the kernel that waits for another device on GPUs.
-extern "C" __global__ void await_number(unsigned long long const* counter, unsigned long long number,
+// The same as the kernel that waits for another device on GPUs.
+extern "C" __global__ void await_number(unsigned long long const* counter,
+                                        unsigned long long number,
                                         unsigned long long const* stopped) {
 #ifdef __CUDACC__
-  while (*(unsigned long long volatile const*)counter < number && *(unsigned long long volatile const*)stopped == 0) {}
+  while (*(unsigned long long const volatile*)counter < number &&
+         *(unsigned long long const volatile*)stopped == 0) {}
 #else
-  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < number && __atomic_load_n(stopped, __ATOMIC_ACQUIRE) == 0) {
+  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < number &&
+         __atomic_load_n(stopped, __ATOMIC_ACQUIRE) == 0) {
     __nanosleep(1000);
   }
 #endif
@@ -62,13 +66,17 @@ extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
   if (i < count) { values[i] += 1; }
 }
 
-// Counters of different tasks may share a word's cache line, never a word.
-extern "C" __global__ void count_id(unsigned* counters, unsigned id) { atomicAdd(counters + id, 1u); }
+// Counters of different tasks may share a cache line, but not a word.
+extern "C" __global__ void count_id(unsigned* counters, unsigned id) {
+  atomicAdd(counters + id, 1u);
+}
 
-// turns[0]: how many have run. turns[1 + id]: the how-manieth this one was, from 1.
-extern "C" __global__ void take_turn(unsigned* turns, unsigned id) { turns[1 + id] = atomicAdd(turns, 1u) + 1; }
+// turns[0] counts runs. turns[1 + id] receives the position of this run, from 1.
+extern "C" __global__ void take_turn(unsigned* turns, unsigned id) {
+  turns[1 + id] = atomicAdd(turns, 1u) + 1;
+}
 
-// out: grid and block as the kernel sees them, and how many threads ran in all.
+// Writes grid and block as the kernel sees them to out, and the number of threads that ran.
 extern "C" __global__ void report_shape(unsigned* out) {
   if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {
     out[0] = gridDim.x;
@@ -105,12 +113,14 @@ extern "C" __global__ void sum_4088(words_4088 const values, unsigned* out) {
   *out = sum;
 }
 
-// 4100 bytes of arguments: more than a launch carries.
-extern "C" __global__ void sum_4092(words_4092 const values, unsigned* out) { *out = values.word[0]; }
+// 4100 bytes of arguments: more than a launch can have.
+extern "C" __global__ void sum_4092(words_4092 const values, unsigned* out) {
+  *out = values.word[0];
+}
 
-// Gaps between the parameters: each must arrive at its own offset.
-extern "C" __global__ void mixed_parameters(char a, double b, short c, unsigned long long d, float e,
-                                            double* out) {
+// There are gaps between the parameters: each must arrive at its own offset.
+extern "C" __global__ void mixed_parameters(char a, double b, short c, unsigned long long d,
+                                            float e, double* out) {
   out[0] = a;
   out[1] = b;
   out[2] = c;
@@ -125,5 +135,5 @@ extern "C" __global__ void tally_up(unsigned* out) { *out = atomicAdd(&tally, fa
 
 extern "C" __global__ void trap_now() { __trap(); }
 
-// In the place of the kernel that updates the nodes of a graph, where the driver does so.
+// A placeholder for the kernel that updates graph nodes: unit tests let the driver update them.
 extern "C" __global__ void update_nodes(void*, unsigned, unsigned) {}

@@ -1,5 +1,5 @@
 #pragma once
-// What was thrown, as a message to look into.
+// The message of the exception that an action throws.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace flotilla::test {
 
-/// Runs `action`, which must throw an `Error`. @return its message; empty after a failure.
+/// Runs `action`, which must throw an `Error`. @return its message, or "" if the test failed.
 template <class Error, class Action>
 [[nodiscard]] std::string thrown(Action&& action) {
   try {
@@ -18,7 +18,7 @@ template <class Error, class Action>
     ADD_FAILURE() << "not the expected exception: " << typeid(other).name() << ": " << other.what();
     return {};
   } catch (...) {
-    ADD_FAILURE() << "something that is no std::exception was thrown";
+    ADD_FAILURE() << "an object was thrown that is not a std::exception";
     return {};
   }
   ADD_FAILURE() << "nothing was thrown";

@@ -20,11 +20,11 @@ void run_bench(std::vector<std::string> const& arguments) {
   argv.push_back(nullptr);
   std::cout.flush();
   execv(name.c_str(), argv.data());
-  // Only where that failed.
+  // Reached only if execv failed.
   std::string const why = std::generic_category().message(errno);
   throw std::runtime_error{
-      "cannot run " + name + " (" + why +
-      "): it is built with -D FLOTILLA_BUILD_BENCHES=ON and lies beside the tool"};
+      "cannot run " + name + ": " + why +
+      ". It must be in the tool's folder; configure with -D FLOTILLA_BUILD_BENCHES=ON to build it"};
 }
 
 }  // namespace tool

@@ -5,9 +5,9 @@
 
 namespace tool {
 
-/// Becomes the program flotilla_bench that lies beside this one, with these arguments: does not
-/// return. A program of its own, so that neither the tool nor the library needs Google Benchmark.
-/// @throws std::runtime_error  There is none, or it cannot be run; says where it was looked for.
+/// Replaces this process by the program flotilla_bench in the same folder, with these arguments.
+/// It is a separate program, so that neither the tool nor the library needs Google Benchmark.
+/// @throws std::runtime_error  The program cannot be run; the message has its path and the reason.
 [[noreturn]] void run_bench(std::vector<std::string> const& arguments);
 
 }  // namespace tool

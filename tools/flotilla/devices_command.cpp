@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <flotilla/driver_report.hpp>
+#include <flotilla/device/driver_report.hpp>
 #include <flotilla/runtime.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/settings/settings.hpp>
 
 #include "table.hpp"
 
@@ -40,7 +40,7 @@ table devices_table(flotilla::runtime const& runtime) {
   return shown;
 }
 
-/// A line a setting, a column a device: "requested -> granted".
+/// One line per setting, one column per device: "requested -> granted".
 table settings_table(flotilla::runtime const& runtime) {
   std::vector<std::string> heading{"setting"};
   std::vector<flotilla::settings_report> reports;
@@ -82,24 +82,29 @@ json_value as_json(flotilla::runtime const& runtime, flotilla::device const& one
   return made;
 }
 
-void print_json(std::ostream& out, flotilla::driver_report const& drivers, flotilla::runtime const& runtime) {
+void print_json(std::ostream& out, flotilla::driver_report const& drivers,
+                flotilla::runtime const& runtime) {
   json_value report{{"gpu_driver", drivers.gpu_text},
                     {"cpu_driver", drivers.cpu_text},
                     {"in_use", runtime.driver_text()},
                     {"devices", json_value::array()}};
-  for (flotilla::device const& one : runtime.devices()) { report["devices"].push_back(as_json(runtime, one)); }
+  for (flotilla::device const& one : runtime.devices()) {
+    report["devices"].push_back(as_json(runtime, one));
+  }
   out << report.dump(2, ' ', false, json_value::error_handler_t::replace) << '\n';
 }
 
 }  // namespace
 
-void print_devices(std::ostream& out, std::string const& specification, bool json, bool best_effort) {
+void print_devices(std::ostream& out, std::string const& specification, bool json,
+                   bool best_effort) {
   flotilla::driver_report const drivers = flotilla::describe_drivers();
   if (!json) {
-    // Said first: should no runtime start, this is what explains it.
+    // Printed first, because it explains why a runtime may fail to start.
     out << "GPU driver: " << drivers.gpu_text << "\nCPU driver: " << drivers.cpu_text << std::endl;
   }
-  flotilla::runtime const runtime{{.devices = specification, .workers = 0, .best_effort = best_effort}};
+  flotilla::runtime const runtime{
+      {.devices = specification, .workers = 0, .best_effort = best_effort}};
   if (json) {
     print_json(out, drivers, runtime);
     return;
@@ -108,7 +113,9 @@ void print_devices(std::ostream& out, std::string const& specification, bool jso
       << devices_table(runtime) << "\nsettings, requested -> granted\n"
       << settings_table(runtime);
   for (flotilla::device const& one : runtime.devices()) {
-    for (std::string const& each : runtime.report_settings(one).warnings()) { out << "warning: " << each << '\n'; }
+    for (std::string const& each : runtime.report_settings(one).warnings()) {
+      out << "warning: " << each << '\n';
+    }
   }
 }
 

@@ -27,13 +27,16 @@ bool print_doctor(std::ostream& out, std::string const& specification, bool json
   bool const gpus = examine_drivers(all);
   examine_devices(all, gpus);
   examine_runtime(all, specification);
-  bool const well = std::none_of(all.begin(), all.end(),
-                                 [](finding const& each) { return each.grade == finding::grades::broken; });
+  bool const well = std::none_of(all.begin(), all.end(), [](finding const& each) {
+    return each.grade == finding::grades::broken;
+  });
   if (json) {
-    nlohmann::ordered_json report{{"flotilla", FLOTILLA_VERSION}, {"broken", !well}};
+    nlohmann::ordered_json report{{"flotilla", std::string{flotilla::version().text}},
+                                  {"broken", !well}};
     report["findings"] = nlohmann::ordered_json::array();
     for (finding const& each : all) {
-      nlohmann::ordered_json line{{"grade", to_string(each.grade)}, {"about", each.about}, {"text", each.text}};
+      nlohmann::ordered_json line{
+          {"grade", to_string(each.grade)}, {"about", each.about}, {"text", each.text}};
       if (!each.advice.empty()) { line["advice"] = each.advice; }
       report["findings"].push_back(std::move(line));
     }
@@ -45,7 +48,8 @@ bool print_doctor(std::ostream& out, std::string const& specification, bool json
   for (finding const& each : all) {
     std::string grade = to_string(each.grade);
     grade.resize(9, ' ');
-    out << grade << each.about << std::string(width + 2 - each.about.size(), ' ') << each.text << '\n';
+    out << grade << each.about << std::string(width + 2 - each.about.size(), ' ') << each.text
+        << '\n';
     if (!each.advice.empty()) { out << std::string(9, ' ') << "  -> " << each.advice << '\n'; }
   }
   out << (well ? "nothing is broken\n" : "something is broken: see above\n");

@@ -5,7 +5,8 @@
 
 namespace tool {
 
-/// Looks at drivers, devices, and what the environment asks for, and prints each finding with what to do about it.
+/// Examines the machine, its drivers and devices, and the settings of the environment. Prints each
+/// finding with advice.
 /// @return whether nothing is broken.
 bool print_doctor(std::ostream& out, std::string const& specification, bool json);
 

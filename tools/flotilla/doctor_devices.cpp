@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <flotilla/context_driver.hpp>
-#include <flotilla/context_floating.hpp>
+#include <flotilla/context/context_driver.hpp>
+#include <flotilla/context/floating_context.hpp>
 #include <flotilla/runtime.hpp>
 
 #include "finding.hpp"
@@ -21,46 +21,55 @@ bool several_numa_nodes() {
   return std::filesystem::exists("/sys/devices/system/node/node1", none);
 }
 
-void examine_mode(findings& into, flotilla::context_driver const& driver, flotilla::device const& one,
-                  std::string const& about) {
+void examine_mode(findings& into, flotilla::context_driver const& driver,
+                  flotilla::device const& one, std::string const& about) {
   switch (driver.compute_mode(one)) {
-    case flotilla::compute_mode::any: into.push_back({grades::ok, about + "compute mode", "default", ""}); break;
+    case flotilla::compute_mode::any:
+      into.push_back({grades::ok, about + "compute mode", "default", ""});
+      break;
     case flotilla::compute_mode::exclusive_process:
       into.push_back({grades::warning, about + "compute mode", "exclusive: one process at a time",
-                      "nvidia-smi -c DEFAULT lets more than one process use it"});
+                      "run nvidia-smi -c DEFAULT to let several processes use it"});
       break;
     case flotilla::compute_mode::prohibited:
-      into.push_back({grades::broken, about + "compute mode", "prohibited: no context can be made",
-                      "nvidia-smi -c DEFAULT, as its administrator; or leave it out of FLOTILLA_DEVICES"});
+      into.push_back(
+          {grades::broken, about + "compute mode", "prohibited: no context can be made",
+           "run nvidia-smi -c DEFAULT as administrator, or leave it out of FLOTILLA_DEVICES"});
       break;
   }
 }
 
-/// Makes two contexts: the first pays for the driver's own start, the second is what each costs.
-void examine_context(findings& into, flotilla::context_driver const& driver, flotilla::device const& one,
-                     std::string const& about) {
+/// Makes two contexts: the time of the first includes the start of the driver, the second shows
+/// what each further one costs.
+void examine_context(findings& into, flotilla::context_driver const& driver,
+                     flotilla::device const& one, std::string const& about) {
   try {
     using clock = std::chrono::steady_clock;
     clock::time_point const begun = clock::now();
     flotilla::floating_context const first{driver, one};
     clock::time_point const between = clock::now();
-    std::size_t const before = first.ref().memory().free;
+    std::size_t const before = first.ref().memory().free_bytes;
     clock::time_point const begun_again = clock::now();
     flotilla::floating_context const second{driver, one};
     clock::time_point const ended = clock::now();
-    std::size_t const after = first.ref().memory().free;
-    auto const ms = [](clock::duration took) { return std::chrono::duration<double, std::milli>(took).count(); };
+    std::size_t const after = first.ref().memory().free_bytes;
+    auto const ms = [](clock::duration took) {
+      return std::chrono::duration<double, std::milli>(took).count();
+    };
     char text[160];
-    std::snprintf(text, sizeof text, "%.1f ms, the first %.1f ms; %.1f MiB of device memory", ms(ended - begun_again),
-                  ms(between - begun), static_cast<double>(before > after ? before - after : 0) / (1u << 20));
+    std::snprintf(text, sizeof text, "%.1f ms, the first %.1f ms; %.1f MiB of device memory",
+                  ms(ended - begun_again), ms(between - begun),
+                  static_cast<double>(before > after ? before - after : 0) / (1u << 20));
     into.push_back({grades::ok, about + "a context costs", text, ""});
     bool const little = after < (std::size_t{256} << 20);
-    into.push_back({little ? grades::warning : grades::ok, about + "free memory",
-                    std::to_string(before >> 20) + " MiB",
-                    little ? "something else holds the rest: nvidia-smi names the processes" : ""});
+    into.push_back(
+        {little ? grades::warning : grades::ok, about + "free memory",
+         std::to_string(before >> 20) + " MiB",
+         little ? "little is free: nvidia-smi lists the processes that use the rest" : ""});
   } catch (std::exception const& failed) {
     into.push_back({grades::broken, about + "a context costs", failed.what(),
-                    "without a context the device cannot be used: leave it out of FLOTILLA_DEVICES, or free it"});
+                    "the device cannot be used without a context: end the processes that "
+                    "occupy it, or leave it out of FLOTILLA_DEVICES"});
   }
 }
 
@@ -77,10 +86,12 @@ void examine_links(findings& into, flotilla::context_driver const& driver,
     }
     std::string const about = "device " + std::to_string(from.driver_ordinal) + ": peers";
     if (!cut_off.empty()) {
-      into.push_back({grades::warning, about, "no direct way to " + cut_off,
+      into.push_back({grades::warning, about, "no direct access to " + cut_off,
                       "copies go through host memory: nvidia-smi topo -m shows the links"});
     }
-    if (!reached.empty()) { into.push_back({grades::ok, about, "direct to " + reached, ""}); }
+    if (!reached.empty()) {
+      into.push_back({grades::ok, about, "direct access to " + reached, ""});
+    }
   }
 }
 
@@ -88,17 +99,21 @@ void examine_links(findings& into, flotilla::context_driver const& driver,
 
 void examine_devices(findings& into, bool gpus) {
   flotilla::context_driver const driver =
-    gpus ? flotilla::context_driver::gpus() : flotilla::context_driver::cpus();
+      gpus ? flotilla::context_driver::gpus() : flotilla::context_driver::cpus();
   std::vector<flotilla::device> const devices = driver.devices();
   for (flotilla::device const& one : devices) {
     std::string const about = "device " + std::to_string(one.driver_ordinal) + ": ";
-    into.push_back({grades::ok, about + "name", one.name + ", " + one.uuid + ", " + one.pci_id, ""});
+    into.push_back(
+        {grades::ok, about + "name", one.name + ", " + one.uuid + ", " + one.pci_id, ""});
     examine_mode(into, driver, one, about);
     if (gpus) {
       bool const unknown = one.numa_node < 0 && several_numa_nodes();
-      into.push_back({unknown ? grades::warning : grades::ok, about + "NUMA node",
-                      one.numa_node < 0 ? "not known" : std::to_string(one.numa_node),
-                      unknown ? "the machine has several: its firmware, or this container, hides which is near" : ""});
+      into.push_back(
+          {unknown ? grades::warning : grades::ok, about + "NUMA node",
+           one.numa_node < 0 ? "unknown" : std::to_string(one.numa_node),
+           unknown
+               ? "the machine has several, and its firmware or this container hides which is near"
+               : ""});
     }
     examine_context(into, driver, one, about);
   }
@@ -108,16 +123,19 @@ void examine_devices(findings& into, bool gpus) {
 void examine_runtime(findings& into, std::string const& specification) {
   try {
     flotilla::runtime const runtime{{.devices = specification, .workers = 0}};
-    into.push_back({grades::ok, "runtime", "starts on " + std::to_string(runtime.devices().size()) + " devices: " +
-                                             runtime.driver_text(), ""});
+    into.push_back({grades::ok, "runtime",
+                    "starts on " + std::to_string(runtime.devices().size()) +
+                        " devices: " + runtime.driver_text(),
+                    ""});
     for (flotilla::device const& one : runtime.devices()) {
       for (std::string const& each : runtime.report_settings(one).warnings()) {
-        into.push_back({grades::warning, "settings", each, "ask for what is granted, or for nothing"});
+        into.push_back({grades::warning, "settings", each,
+                        "request the granted value, or remove the setting"});
       }
     }
   } catch (std::exception const& failed) {
     into.push_back({grades::broken, "runtime", failed.what(),
-                    "correct FLOTILLA_DEVICES and the settings, or see the lines above"});
+                    "correct FLOTILLA_DEVICES and the settings; see also the lines above"});
   }
 }
 

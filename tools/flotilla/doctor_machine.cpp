@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include <flotilla/context_driver.hpp>
-#include <flotilla/driver_report.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/context/context_driver.hpp>
+#include <flotilla/device/driver_report.hpp>
+#include <flotilla/settings/settings.hpp>
 
 #include "finding.hpp"
 
@@ -20,14 +20,16 @@ namespace {
 namespace fs = std::filesystem;
 using grades = finding::grades;
 
-/// Whether some NVIDIA device sits on a bus, driver or not.
-bool nvidia_on_a_bus() {
+/// Whether the PCI bus has an NVIDIA GPU, with or without a driver.
+bool has_nvidia_gpu() {
   std::error_code none;
   for (auto const& each : fs::directory_iterator{"/sys/bus/pci/devices", none}) {
     std::string vendor, kind;
     std::ifstream{each.path() / "vendor"} >> vendor;
     std::ifstream{each.path() / "class"} >> kind;
-    if (vendor == "0x10de" && kind.starts_with("0x03")) { return true; }  // a display or 3D controller
+    if (vendor == "0x10de" && kind.starts_with("0x03")) {
+      return true;
+    }  // a display or 3D controller
   }
   return false;
 }
@@ -42,18 +44,24 @@ std::string from_environment(char const* name) {
 void examine_machine(findings& into) {
   cpu_set_t may{};
   unsigned const all = std::thread::hardware_concurrency();
-  int const mine = ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : static_cast<int>(all);
-  into.push_back({mine < 2 ? grades::warning : grades::ok, "processors",
-                  std::to_string(mine) + " of this process",
-                  mine < 2 ? "with one processor spinning waits starve the workers: schedule=yield or blocking" : ""});
+  int const mine =
+      ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : static_cast<int>(all);
+  into.push_back(
+      {mine < 2 ? grades::warning : grades::ok, "processors",
+       std::to_string(mine) + " for this process",
+       mine < 2
+           ? "waits that spin on one processor starve the workers: set schedule=yield or blocking"
+           : ""});
 
   rlimit lock{};
   if (::getrlimit(RLIMIT_MEMLOCK, &lock) == 0) {
     bool const unlimited = lock.rlim_cur == RLIM_INFINITY;
     bool const small = !unlimited && lock.rlim_cur < (64u << 20);
-    into.push_back({small ? grades::note : grades::ok, "locked memory",
-                    unlimited ? "no limit" : "at most " + std::to_string(lock.rlim_cur >> 10) + " KiB",
-                    small ? "some drivers and containers count pinned buffers against it: ulimit -l unlimited" : ""});
+    into.push_back(
+        {small ? grades::note : grades::ok, "locked memory",
+         unlimited ? "no limit" : "at most " + std::to_string(lock.rlim_cur >> 10) + " KiB",
+         small ? "drivers and containers may count pinned buffers: raise it by ulimit -l unlimited"
+               : ""});
   }
 
   finding of_settings{grades::ok, "settings", "", ""};
@@ -61,11 +69,13 @@ void examine_machine(findings& into) {
   std::string const text = from_environment("FLOTILLA_SETTINGS");
   try {
     static_cast<void>(flotilla::settings::from_environment());
-    of_settings.text = file.empty() && text.empty() ? "none in the environment"
-                                                    : (file.empty() ? "" : "file " + file + " ") +
-                                                        (text.empty() ? "" : "FLOTILLA_SETTINGS=" + text);
+    of_settings.text = file.empty() && text.empty()
+                           ? "none in the environment"
+                           : (file.empty() ? "" : "file " + file + " ") +
+                                 (text.empty() ? "" : "FLOTILLA_SETTINGS=" + text);
   } catch (std::exception const& wrong) {
-    of_settings = {grades::broken, "settings", wrong.what(), "correct it: docs/settings.md has all names and values"};
+    of_settings = {grades::broken, "settings", wrong.what(),
+                   "correct it; docs/settings.md lists all names and values"};
   }
   into.push_back(std::move(of_settings));
 }
@@ -79,19 +89,23 @@ bool examine_drivers(findings& into) {
     bool const silent = drivers.gpu_text.starts_with("no driver: ") && !stub;
     if (stub) {
       gpu.grade = grades::broken;
-      gpu.advice = "take the toolkit's stubs folder out of LD_LIBRARY_PATH and run paths; install the driver's package";
+      gpu.advice =
+          "remove the toolkit's stubs folder from LD_LIBRARY_PATH and run paths, and install the "
+          "driver's package";
     } else if (!chosen.empty()) {
       gpu.grade = grades::broken;
       gpu.advice = "FLOTILLA_LIBCUDA names " + chosen + ": correct it, or unset it";
-    } else if (nvidia_on_a_bus()) {
+    } else if (has_nvidia_gpu()) {
       gpu.grade = grades::broken;
-      gpu.advice = "there is an NVIDIA device on a bus: install its driver, or let this container have it";
+      gpu.advice =
+          "the machine has an NVIDIA GPU: install its driver, or give this container access to it";
     } else if (!silent) {
       gpu.grade = grades::broken;
-      gpu.advice = "nvidia-smi says more; a kernel module and a library of different versions need a reboot";
+      gpu.advice =
+          "run nvidia-smi for details; reboot if kernel module and library differ in version";
     } else {
       gpu.grade = grades::note;
-      gpu.advice = "no NVIDIA device was found either: CPU devices serve";
+      gpu.advice = "the machine has no NVIDIA GPU, so CPU devices are used";
     }
   }
   into.push_back(std::move(gpu));
@@ -101,7 +115,8 @@ bool examine_drivers(findings& into) {
   }
   into.push_back({grades::ok, "CPU driver", drivers.cpu_text, ""});
   if (std::string const visible = from_environment("CUDA_VISIBLE_DEVICES"); !visible.empty()) {
-    into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible, "devices are counted among these"});
+    into.push_back({grades::note, "CUDA_VISIBLE_DEVICES", visible,
+                    "only these GPUs are visible; their ordinals start from 0"});
   }
   return drivers.gpus;
 }

@@ -1,4 +1,5 @@
-// The command-line tool. Each command is a function in a file of its own; here is what they share.
+// The command-line tool. Each command is a function in a file of its own. This file reads the
+// arguments.
 
 #include <exception>
 #include <iostream>
@@ -14,26 +15,32 @@
 
 int main(int argc, char** argv) {
   CLI::App app{"flotilla: dispatches work to every GPU of a machine", "flotilla"};
-  app.set_version_flag("--version", "flotilla " FLOTILLA_VERSION);
+  app.set_version_flag("--version", "flotilla " + std::string{flotilla::version().text});
   app.require_subcommand(1);
 
   std::string specification;
   bool json = false;
   bool best_effort = false;
   bool well = true;
-  char const* const takes = "as in FLOTILLA_DEVICES: auto, cuda, cuda:0,2, cuda:0/green:16*4, cpu:4, a UUID, a PCI id";
+  char const* const takes =
+      "devices as in FLOTILLA_DEVICES: auto, cuda, cuda:0,2, cuda:0/green:16*4, cpu:4, UUID, PCI "
+      "id";
   CLI::App* const devices = app.add_subcommand(
-      "devices", "which devices a runtime would use, by which driver, with which settings");
+      "devices", "shows the devices that a runtime would use, their driver and their settings");
   devices->add_option("specification", specification, takes);
-  devices->add_flag("--json", json, "for programs to read");
-  devices->add_flag("--best-effort", best_effort, "go on where a driver refuses a setting, and say so");
-  CLI::App* const doctor = app.add_subcommand(
-      "doctor", "what is wrong with this machine, and what to do about it; fails where something is broken");
+  devices->add_flag("--json", json, "print JSON instead of tables");
+  devices->add_flag("--best-effort", best_effort,
+                    "if the driver refuses a setting, report that and continue");
+  CLI::App* const doctor = app.add_subcommand("doctor",
+                                              "examines this machine, and says what to do about "
+                                              "each problem; exits with 1 if something is broken");
   doctor->add_option("specification", specification, takes);
-  doctor->add_flag("--json", json, "for programs to read");
-  CLI::App* const bench = app.add_subcommand(
-      "bench", "what dispatching costs on this machine, each figure beside its control; its options: bench --help");
-  bench->prefix_command();  // they are another program's, --help too
+  doctor->add_flag("--json", json, "print JSON instead of text");
+  CLI::App* const bench =
+      app.add_subcommand("bench",
+                         "measures the cost of dispatching on this machine, and "
+                         "compares it with controls; see bench --help");
+  bench->prefix_command();  // flotilla_bench gets all arguments, --help too
   bench->set_help_flag();
 
   CLI11_PARSE(app, argc, argv);

@@ -6,7 +6,7 @@
 
 namespace tool {
 
-/// Rows of text in columns as wide as their widest cell. The first row is the heading.
+/// Rows of text. Each column is as wide as its widest cell. The first row is the heading.
 class table {
  public:
   explicit table(std::vector<std::string> heading);

@@ -1,5 +1,5 @@
 #pragma once
-/// A context by its handle, and everything a driver says of it and lets one change, typed.
+/// A context by its handle: typed access to everything that the driver reports or changes.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,19 +7,23 @@
 #include <optional>
 #include <utility>
 
-#include <flotilla/error.hpp>
-#include <flotilla/export.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/detail/access.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/memory_info.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/settings/settings.hpp>
 
 struct CUctx_st;
 
-namespace flotilla {
-
-namespace driver {
+namespace flotilla::driver {
 struct table;
 }
 
-/// What is asked would take a context from under somebody who uses it, or break a scope that is open. Nothing was done.
+namespace flotilla {
+inline namespace v0_1 {
+
+/// The operation would take a context away from code that uses it, or break an open scope. Nothing
+/// was changed.
 class FLOTILLA_EXPORT context_in_use : public error {
  public:
   using error::error;
@@ -28,83 +32,80 @@ class FLOTILLA_EXPORT context_in_use : public error {
 
 /// The flags of a context.
 struct context_flags {
-  flotilla::schedule schedule = flotilla::schedule::automatic;
-  bool map_host = false;            ///< settled at creation; no effect since CUDA 11: always mapped
-  bool lmem_resize_to_max = false;  ///< no effect on today's drivers: local memory is always kept
+  flotilla::wait_policy schedule = flotilla::wait_policy::automatic;
+  bool map_host = false;  ///< fixed at creation; no effect since CUDA 11, which always maps
+  bool lmem_resize_to_max = false;  ///< no effect on current drivers: they always keep local memory
   bool coredump = false;
-  bool user_coredump = false;       ///< implies `coredump`
+  bool user_coredump = false;  ///< implies `coredump`
   bool sync_memops = false;
   bool operator==(context_flags const&) const = default;
 };
 
-/// The limits of a context. The last three can only be asked for.
+/// The limits of a context. The last three are read-only.
 enum class context_limit {
-  stack,                 ///< bytes a GPU thread
+  stack,                 ///< bytes per GPU thread
   printf_fifo,           ///< bytes
-  malloc_heap,           ///< bytes; settled once a kernel that uses malloc was launched
-  sync_depth,            ///< grids; not on today's drivers
-  pending_launches,      ///< a count, of the device runtime
+  malloc_heap,           ///< bytes; fixed after the first launch of a kernel that uses malloc
+  sync_depth,            ///< grids; current drivers do not support it
+  pending_launches,      ///< a count; for launches from kernels
   l2_fetch_granularity,  ///< bytes, 0 to 128: a hint
   persisting_l2,         ///< bytes
-  shared_memory,         ///< bytes a kernel of a graphics context may have
-  graphics,              ///< 1 where the context shares its GPU with graphics
-  graphics_fallback,     ///< whether such a context may fall back where shared memory does not suffice
+  shared_memory,         ///< bytes per kernel in a graphics context
+  graphics,              ///< 1 if the context shares its GPU with graphics
+  graphics_fallback,     ///< whether such a context falls back if shared memory is insufficient
 };
 
-/// Priorities of streams: the lower the number, the more urgent.
+/// Priorities of streams. A lower number is more urgent.
 struct priority_range {
   int least = 0;
   int greatest = 0;
 };
 
-/// Memory of a device as one of its contexts sees it, in bytes.
-struct device_memory {
-  std::size_t free = 0;
-  std::size_t total = 0;
-};
-
-/// Names a context; owns nothing. Whatever it asks or sets, it makes the context current for that call alone: the caller's
-/// stack is as before.
+/// Refers to a context without owning it. Each function makes the context current only for the
+/// duration of its driver call, and leaves the caller's stack unchanged.
 ///
-/// Threads   any; two threads may ask at once, but for a green context, which is one thread's at a time: then
-///           context_in_use is thrown.
-/// Errors    driver_error, naming call and context, for whatever the driver refuses; not_supported where this driver
-///           has no such call.
-/// Lifetime  a reference says nothing of it: the context must live. floating_context keeps one alive.
-/// Cost      a push, the driver's call, a pop: some 100 ns.
+/// Threads   any, and several at once. A green context can be current on one thread at a time only:
+///           a second thread gets context_in_use.
+/// Errors    driver_error, which names call and context, if the driver refuses; its status is
+///           not_supported if the driver lacks the call.
+/// Lifetime  the context must outlive the reference; floating_context keeps a context alive.
+/// Cost      a push, the driver call and a pop: about 100 ns.
 class FLOTILLA_EXPORT context_ref {
  public:
   [[nodiscard]] CUctx_st* handle() const noexcept { return handle_; }
-  /// The driver's ordinal of its device.
+  /// The driver's ordinal of the context's device.
   [[nodiscard]] int driver_ordinal() const;
   [[nodiscard]] unsigned api_version() const;
-  /// Unique while the process lives, also where handles are used again.
+  /// Unique in the process. Handles may be reused, ids are not.
   [[nodiscard]] unsigned long long id() const;
 
   [[nodiscard]] context_flags flags() const;
-  /// Changes the flags of a context that exists. @throws invalid_argument  They contradict each other.
+  /// Changes the flags. @throws invalid_argument  The flags contradict each other.
   void set_flags(context_flags const& flags) const;
   [[nodiscard]] cache_preference cache() const;
   void set_cache(cache_preference preference) const;
   [[nodiscard]] flotilla::bank_size bank_size() const;
-  /// @return what the device has afterwards: four, on GPUs of today.
+  /// @return the bank size afterwards: `four` on current GPUs.
   flotilla::bank_size set_bank_size(flotilla::bank_size size) const;
-  /// Empty: this driver has no such limit.
+  /// Empty: this driver does not support the limit.
   [[nodiscard]] std::optional<std::size_t> limit(context_limit which) const;
-  /// @return what was granted, after the driver's rounding.
+  /// @return the value that the driver granted; it may round.
   std::size_t set_limit(context_limit which, std::size_t value) const;
   [[nodiscard]] priority_range stream_priorities() const;
-  [[nodiscard]] device_memory memory() const;
-  /// How many multiprocessors it may use under MPS; empty: it is not limited so.
+  /// The memory of the context's device.
+  [[nodiscard]] memory_info memory() const;
+  /// The number of multiprocessors it may use under MPS; empty: it has no such limit.
   [[nodiscard]] std::optional<unsigned> exec_affinity() const;
-  /// How many multiprocessors it has: a green context's own; empty where the driver cannot tell.
+  /// The number of multiprocessors it has: of a green context, its own part. Empty: the driver does
+  /// not know.
   [[nodiscard]] std::optional<unsigned> multiprocessors() const;
 
-  /// Waits for all work of this context. Blocks as its schedule flag says.
+  /// Waits for all work of this context, in the way that its schedule flag selects.
   void synchronize() const;
-  /// Gives the lines of L2 that accesses have set aside back to all. Affects every context of the GPU.
+  /// Resets all persisting lines of the L2 cache to normal. Affects every context of the GPU.
   void reset_persisting_l2() const;
-  /// Lets kernels and copies of this context use the memory of `other`, of another device.
+  /// Lets kernels and copies of this context use the memory of `other`, a context of another
+  /// device.
   void enable_peer(context_ref const& other) const;
   void disable_peer(context_ref const& other) const;
 
@@ -112,29 +113,29 @@ class FLOTILLA_EXPORT context_ref {
     return a.handle_ == b.handle_;
   }
 
-  /// For those who extend flotilla.
+ private:
+  friend struct detail::access;
   context_ref(std::shared_ptr<driver::table const> api, CUctx_st* handle) noexcept
       : api_{std::move(api)}, handle_{handle} {}
-  [[nodiscard]] std::shared_ptr<driver::table const> const& api() const noexcept { return api_; }
 
- private:
   std::shared_ptr<driver::table const> api_;
   CUctx_st* handle_;
 };
 
-/// A usage count of a context, for libraries that share one: taken here, given back at the end. The context may be
-/// destroyed by its owner all the same: then nothing is left to give back.
-/// Threads: any. The object must end before a context that is not flotilla's.
+/// One usage count of a context (cuCtxAttach), for libraries that share a context. The destructor
+/// detaches. The owner may destroy the context meanwhile: then the destructor does nothing.
+/// Threads: any. If flotilla did not create the context, it must outlive this object.
 class FLOTILLA_EXPORT context_attachment {
  public:
   /// @throws driver_error
-  explicit context_attachment(context_ref of);
+  explicit context_attachment(context_ref context);
   ~context_attachment();
   context_attachment(context_attachment&&) = delete;
 
  private:
-  context_ref of_;
-  std::uint64_t serial_;  // of one of flotilla's own, else 0
+  context_ref context_;
+  std::uint64_t serial_;  // 0: flotilla did not create the context
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -1,5 +1,5 @@
 #pragma once
-/// Marks what leaves the library: everything else is compiled with hidden visibility.
-/// A standard attribute, so that it can stand beside [[nodiscard]] in either order.
+/// Marks the names that the library exports. Everything else is compiled with hidden visibility.
+/// A standard attribute, so that it can be combined with [[nodiscard]] in either order.
 
 #define FLOTILLA_EXPORT [[gnu::visibility("default")]]

@@ -1,14 +1,15 @@
 #pragma once
-/// The answers of the CUDA driver, without its header.
+/// The status codes of the CUDA driver, without its header.
 
 #include <string>
 
-#include <flotilla/export.hpp>
+#include <flotilla/detail/export.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
-/// A driver call's answer: the values of `CUresult`, named as `CUDA_ERROR_...` in lower case. Drivers
-/// newer than this list may answer values that have no name here; they are carried unchanged.
+/// The result of a driver call: the values of `CUresult`, named like `CUDA_ERROR_...` in lower
+/// case. Values of newer drivers that have no name here are passed on unchanged.
 enum class driver_status : int {
   success = 0,
   invalid_value = 1,
@@ -113,14 +114,15 @@ enum class driver_status : int {
   unknown = 999,
 };
 
-/// The driver's own name, such as "CUDA_ERROR_LAUNCH_FAILED"; "CUDA_ERROR_(n)" for a value without one.
-/// Threads: any. Blocks: never.
+/// The driver's own name, such as "CUDA_ERROR_LAUNCH_FAILED"; "CUDA_ERROR_(n)" for a value without
+/// one. Threads: any. Blocks: never.
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(driver_status status);
 
-/// Whether this answer means that the process's driver is unusable from now on: a kernel faulted, and
-/// every later call of any context of this process, on any device, answers the same. One list, observed
-/// on real GPUs and as `cuda.h` says. Only another process can go on.
+/// Whether the driver is unusable in this process after this status: a kernel faulted, and every
+/// later call in any context of the process, on any device, returns the same status. Only a new
+/// process can continue. The list was observed on real GPUs and agrees with `cuda.h`.
 /// Threads: any. Blocks: never.
 [[nodiscard]] FLOTILLA_EXPORT bool is_sticky(driver_status status) noexcept;
 
+}  // namespace v0_1
 }  // namespace flotilla

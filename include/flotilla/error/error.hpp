@@ -1,25 +1,29 @@
 #pragma once
-/// What can go wrong, one type a cause. Every message names the call, the object and the meaning.
+/// The exceptions of flotilla, one type per cause. Messages name the call, the object and the
+/// reason.
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
-#include <flotilla/driver_status.hpp>
-#include <flotilla/export.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/error/driver_status.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
-/// The base of everything that flotilla throws on purpose.
+/// The base class of all exceptions of flotilla.
 class FLOTILLA_EXPORT error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~error() override;
 };
 
-/// A driver call failed. `what()` reads "cuMemAlloc failed on device 1 (…): CUDA_ERROR_OUT_OF_MEMORY (2)".
+/// A driver call failed. `what()` is like "cuMemAlloc failed on device 1 (…):
+/// CUDA_ERROR_OUT_OF_MEMORY (2)".
 class FLOTILLA_EXPORT driver_error : public error {
  public:
-  /// @param call     The entry point, as "cuMemAlloc".
+  /// @param call     The entry point, such as "cuMemAlloc".
   /// @param subject  The object in words: "device 1", "kernel 'saxpy', label 'step 3', device 1".
   driver_error(driver_status status, std::string call, std::string subject);
   ~driver_error() override;
@@ -33,67 +37,67 @@ class FLOTILLA_EXPORT driver_error : public error {
   std::string subject_;
 };
 
-/// No driver or no device can be had; says which was looked for and why not.
+/// There is no driver or no device. The message says what was looked for and why it was not found.
 class FLOTILLA_EXPORT no_device : public error {
  public:
   using error::error;
   ~no_device() override;
 };
 
-/// A value that no call could accept: zero grid, null callable, arguments that do not fit.
+/// An invalid value: an empty grid, a null callable, arguments that do not match the kernel.
 class FLOTILLA_EXPORT invalid_argument : public error {
  public:
   using error::error;
   ~invalid_argument() override;
 };
 
-/// A device, or a device specification, that names nothing there is.
+/// A device that does not exist, or a device specification that names none.
 class FLOTILLA_EXPORT unknown_device : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~unknown_device() override;
 };
 
-/// A kernel or global that the image does not have.
-class FLOTILLA_EXPORT unknown_kernel : public invalid_argument {
+/// A kernel or global variable that the image does not have.
+class FLOTILLA_EXPORT unknown_symbol : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
-  ~unknown_kernel() override;
+  ~unknown_symbol() override;
 };
 
-/// A settings key that does not exist, or a value it cannot take.
+/// A setting that does not exist, or a value that it does not take.
 class FLOTILLA_EXPORT unknown_setting : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~unknown_setting() override;
 };
 
-/// An image or module file that cannot be read or is not one.
+/// An image or module file that cannot be read or has another format.
 class FLOTILLA_EXPORT bad_image : public error {
  public:
   using error::error;
   ~bad_image() override;
 };
 
-/// A ticket, buffer or kernel of another runtime.
+/// A ticket, buffer or kernel belongs to another runtime.
 class FLOTILLA_EXPORT wrong_runtime : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~wrong_runtime() override;
 };
 
-/// The runtime was closed; nothing was queued.
+/// The runtime was closed. Nothing was queued.
 class FLOTILLA_EXPORT runtime_closed : public error {
  public:
   using error::error;
   ~runtime_closed() override;
 };
 
-/// The window of a device is full, and this call may not wait for it. Nothing was queued.
-class FLOTILLA_EXPORT queue_full : public error {
+/// The window of a device is full, and this call may not wait. Nothing was queued.
+class FLOTILLA_EXPORT window_full : public error {
  public:
   using error::error;
-  ~queue_full() override;
+  ~window_full() override;
 };
 
 /// A wait that only the waiting thread itself could end.
@@ -103,15 +107,21 @@ class FLOTILLA_EXPORT would_deadlock : public error {
   ~would_deadlock() override;
 };
 
-/// A task that this one was to run after has failed; `what()` ends with the first cause.
+/// A task did not run because one of its predecessors failed. `what()` ends with the first cause.
 class FLOTILLA_EXPORT dependency_failed : public error {
  public:
-  using error::error;
+  /// @param cause  The error of the predecessor's ticket.
+  dependency_failed(std::string const& what, std::exception_ptr cause);
   ~dependency_failed() override;
+  /// The predecessor's error. It may be a dependency_failed itself.
+  [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
+
+ private:
+  std::exception_ptr cause_;
 };
 
-/// A kernel faulted, and the driver of this process is unusable (see is_sticky). The message names the
-/// status, the device and the suspects. Going on needs another process.
+/// A kernel faulted, and the driver is unusable in this process (see is_sticky). The message names
+/// the status, the device and the tasks that may have caused it. Only a new process can continue.
 class FLOTILLA_EXPORT poisoned : public error {
  public:
   poisoned(driver_status status, std::string const& what);
@@ -122,11 +132,13 @@ class FLOTILLA_EXPORT poisoned : public error {
   driver_status status_;
 };
 
-/// A runtime was used in a child of fork(). CUDA cannot be used there; make the runtime after fork().
+/// A runtime was used in a child of fork(), where CUDA does not work. Make the runtime after
+/// fork().
 class FLOTILLA_EXPORT used_after_fork : public error {
  public:
   using error::error;
   ~used_after_fork() override;
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

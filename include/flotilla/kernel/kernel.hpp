@@ -6,10 +6,15 @@
 #include <string>
 #include <type_traits>
 
-#include <flotilla/error.hpp>
-#include <flotilla/launch.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/kernel/launch.hpp>
+#include <flotilla/memory/device_buffer.hpp>
+#include <flotilla/memory/device_span.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
+
+class program;
 
 namespace detail {
 
@@ -19,87 +24,109 @@ struct parameter_layout {
   std::size_t alignment;
 };
 
-/// An argument that lies on a device and says so: a device_buffer.
 template <class T>
-concept on_device = requires(T const& value) {
-  { value.device() } -> std::convertible_to<device_ordinal>;
-  { value.owner() } -> std::convertible_to<dispatch::core*>;
-};
+inline constexpr bool is_on_device = false;
+template <class T>
+inline constexpr bool is_on_device<device_buffer<T>> = true;
+template <class T>
+inline constexpr bool is_on_device<device_span<T>> = true;
 
 [[noreturn]] FLOTILLA_EXPORT void refuse_argument(launch const& to, std::size_t index,
                                                   device_ordinal device, bool of_other_runtime);
 
-template <class Parameter, class Argument>
-void append_argument(launch& to, std::size_t index, Argument const& argument) {
-  if constexpr (on_device<Argument>) {
-    bool const foreign = argument.owner() != to.owner();
-    if (foreign || !to.require(argument.device())) {
-      refuse_argument(to, index, argument.device(), foreign);
-    }
+/// Makes launches for kernels.
+struct launch_builder {
+  static launch make(runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
+                     std::uint32_t dynamic_shared_bytes) noexcept {
+    return {owner, kernel, grid, block, dynamic_shared_bytes};
   }
-  Parameter const value = static_cast<Parameter>(argument);
-  to.append(&value, sizeof value, alignof(Parameter));
-}
+
+  template <class Parameter, class Argument>
+  static void append(launch& to, std::size_t index, Argument& argument) {
+    static_assert(
+        requires { static_cast<Parameter>(argument); },
+        "an argument does not convert to the kernel's parameter (a const device_buffer "
+        "gives a pointer to const only)");
+    if constexpr (is_on_device<std::remove_cv_t<Argument>>) {
+      device_range const range = range_access::range(argument);
+      bool const is_foreign = range.owner() != to.owner_;
+      if (is_foreign || !to.require(range.device())) {
+        refuse_argument(to, index, range.device(), is_foreign);
+      }
+    }
+    Parameter const value = static_cast<Parameter>(argument);
+    to.append(&value, sizeof value, alignof(Parameter));
+  }
+};
 
 }  // namespace detail
 
-/// A kernel of a loaded program; `Parameters` are those of its `__global__` function, in order, trivially
-/// copyable. Got from `program::kernel`, which checked their sizes and offsets. A copy is as good.
+/// A kernel of a loaded program. `Parameters` are those of its `__global__` function, in order;
+/// each is trivially copyable. `program::kernel` creates it and checks their sizes and offsets.
 ///
-/// Threads: as an int. Lifetime: the runtime must live when what it makes is submitted.
+/// Threads: as an int. Lifetime: its launches must be submitted while the runtime lives.
 template <class... Parameters>
 class kernel {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "kernel parameters are copied as bytes");
 
  public:
-  kernel(dispatch::core& owner, std::uint32_t index) noexcept : owner_{&owner}, index_{index} {}
-
-  /// A kernel with its width, waiting for its arguments.
-  class widened {
+  /// A kernel with its grid and block, to be called with the arguments.
+  class configured {
    public:
-    widened(kernel const& of, extent grid, extent block, std::uint32_t shared) noexcept
-        : kernel_{of}, grid_{grid}, block_{block}, shared_{shared} {}
-
-    /// The launch. Each argument converts to its parameter; a device_buffer gives its address, and the
-    /// launch then goes to the buffer's device.
+    /// The launch. Each argument converts to its parameter. A device_buffer or device_span gives
+    /// its address, and the launch then runs on its device.
     /// @throws invalid_argument  Two buffers lie on different devices.
     /// @throws wrong_runtime     A buffer belongs to another runtime.
     template <class... Arguments>
-    [[nodiscard]] launch operator()(Arguments const&... arguments) const {
+    [[nodiscard]] launch operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),
                     "as many arguments as the kernel has parameters");
-      launch made{*kernel_.owner_, kernel_.index_, grid_, block_, shared_};
+      launch made =
+          detail::launch_builder::make(kernel_.owner_, kernel_.index_, grid_, block_, shared_);
       [[maybe_unused]] std::size_t index = 0;
-      (detail::append_argument<Parameters>(made, index++, arguments), ...);
+      (detail::launch_builder::append<Parameters>(made, index++, arguments), ...);
       return made;
     }
 
    private:
+    friend kernel;
+    configured(kernel const& base, extent grid, extent block, std::uint32_t shared) noexcept
+        : kernel_{base}, grid_{grid}, block_{block}, shared_{shared} {}
+
     kernel kernel_;
     extent grid_;
     extent block_;
     std::uint32_t shared_;
   };
 
-  /// At least `threads` threads in one direction: blocks of `block`, the last one filled up (a kernel
-  /// must test its index). Zero threads, or a block of none, is refused by `submit`; more blocks than a grid can
-  /// have are refused by the driver.
-  [[nodiscard]] widened over(std::uint64_t threads, std::uint32_t block = 256) const noexcept {
-    constexpr std::uint64_t most = UINT32_MAX;  // a cut number would launch fewer threads than asked for
+  /// At least `threads` threads in one dimension, in blocks of `block` threads. The last block may
+  /// have threads beyond `threads`, so the kernel must test its index. `submit` refuses zero
+  /// threads and an empty block. The driver refuses more blocks than a grid can have.
+  [[nodiscard]] configured over(std::uint64_t threads, std::uint32_t block = 256) const noexcept {
+    // Clipped, because a wrapped number would launch fewer threads than asked for.
+    constexpr std::uint64_t max_blocks = UINT32_MAX;
     std::uint64_t const blocks = block == 0 ? 0 : threads / block + (threads % block != 0);
-    return widened{*this, extent{static_cast<std::uint32_t>(blocks < most ? blocks : most)}, extent{block}, 0};
+    return configured{*this,
+                      extent{static_cast<std::uint32_t>(blocks < max_blocks ? blocks : max_blocks)},
+                      extent{block}, 0};
   }
 
-  /// A grid of `grid` blocks of `block` threads, each block with `dynamic_shared_bytes` bytes of shared
-  /// memory beside what it declares.
-  [[nodiscard]] widened on(extent grid, extent block, std::uint32_t dynamic_shared_bytes = 0) const noexcept {
-    return widened{*this, grid, block, dynamic_shared_bytes};
+  /// A grid of `grid` blocks of `block` threads. Each block has `dynamic_shared_bytes` bytes of
+  /// shared memory in addition to what the kernel declares.
+  [[nodiscard]] configured with_shape(extent grid, extent block,
+                                      std::uint32_t dynamic_shared_bytes = 0) const noexcept {
+    return configured{*this, grid, block, dynamic_shared_bytes};
   }
 
  private:
-  dispatch::core* owner_;
+  friend class program;
+  kernel(detail::runtime_impl* owner, std::uint32_t index) noexcept
+      : owner_{owner}, index_{index} {}
+
+  detail::runtime_impl* owner_;
   std::uint32_t index_;
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -8,36 +8,34 @@
 #include <optional>
 #include <string>
 
-#include <flotilla/device.hpp>
-#include <flotilla/export.hpp>
+#include <flotilla/detail/access.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
-namespace dispatch {
-class core;
+namespace detail {
+struct launch_builder;
 }
 
-/// Blocks of a grid, or threads of a block, in three directions. Each at least 1.
+/// The blocks of a grid, or the threads of a block, in three dimensions. Each is at least 1.
 struct extent {
   std::uint32_t x = 1, y = 1, z = 1;
   constexpr extent() = default;
-  constexpr extent(std::uint32_t along_x, std::uint32_t along_y = 1, std::uint32_t along_z = 1)
-      : x{along_x}, y{along_y}, z{along_z} {}
+  constexpr extent(std::uint32_t x_size, std::uint32_t y_size = 1, std::uint32_t z_size = 1)
+      : x{x_size}, y{y_size}, z{z_size} {}
 };
 
-/// A launch described and not yet submitted: which kernel, how wide, with which arguments (copied). Made
-/// by `kernel::over` and `kernel::on`. Submit it as often as wanted.
+/// A launch that is described and not yet submitted: a kernel, its grid and block, and a copy of
+/// its arguments. `kernel::over` and `kernel::with_shape` make it. Submit it as often as you like.
 ///
-/// Threads: as an int. Cost: no driver call; arguments of more than 128 bytes in all are allocated.
+/// Threads: as an int. Cost: no driver call. More than 128 bytes of arguments are allocated.
 class launch {
  public:
   static constexpr std::size_t inline_bytes = 128;
-  static constexpr std::size_t most_bytes = 4096;  ///< of arguments, in all
+  static constexpr std::size_t max_bytes = 4096;  ///< of all arguments together
 
-  launch(dispatch::core& owner, std::uint32_t kernel_index, extent grid, extent block,
-         std::uint32_t dynamic_shared_bytes) noexcept
-      : owner_{&owner}, kernel_{kernel_index}, shared_{dynamic_shared_bytes}, grid_{grid},
-        block_{block} {}
   launch(launch&&) noexcept = default;
   launch& operator=(launch&&) noexcept = default;
   launch(launch const& other) { *this = other; }
@@ -55,14 +53,30 @@ class launch {
     return *this;
   }
 
-  /// Appends an argument of `size` bytes at the next multiple of `alignment` (bytes, a power of two).
+  [[nodiscard]] extent grid() const noexcept { return grid_; }
+  [[nodiscard]] extent block() const noexcept { return block_; }
+  [[nodiscard]] std::uint32_t dynamic_shared_bytes() const noexcept { return shared_; }
+  /// The arguments as the kernel takes them, each at a multiple of its alignment.
+  [[nodiscard]] void const* arguments() const noexcept { return large_ ? large_.get() : small_; }
+  [[nodiscard]] std::size_t argument_bytes() const noexcept { return bytes_; }
+  /// The device of the buffers among the arguments. Empty: there are none.
+  [[nodiscard]] std::optional<device_ordinal> device() const noexcept { return device_; }
+
+ private:
+  friend struct detail::access;
+  friend struct detail::launch_builder;
+  launch(detail::runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
+         std::uint32_t dynamic_shared_bytes) noexcept
+      : owner_{owner}, kernel_{kernel}, shared_{dynamic_shared_bytes}, grid_{grid}, block_{block} {}
+
+  /// Appends an argument of `size` bytes at the next multiple of `alignment`, a power of two.
   void append(void const* value, std::size_t size, std::size_t alignment) {
     std::size_t const at = (bytes_ + alignment - 1) & ~(alignment - 1);
     if (at + size > inline_bytes && !large_) {
-      large_ = std::make_unique<std::byte[]>(most_bytes);
+      large_ = std::make_unique<std::byte[]>(max_bytes);
       std::memcpy(large_.get(), small_, bytes_);
     }
-    // Asked by size, not by pointer alone, so that compilers see that what is large never goes to `small_`.
+    // Tests the size and not only the pointer, so that compilers see that `small_` never overflows.
     if (at + size > inline_bytes) {
       std::memcpy(large_.get() + at, value, size);
     } else if (size != 0) {
@@ -71,25 +85,15 @@ class launch {
     bytes_ = at + size;
   }
 
-  /// Says that an argument lies on `device`: the launch then goes there. False when an earlier argument
-  /// lies elsewhere.
+  /// Records that an argument lies on `device`, so that the launch runs there.
+  /// @return false: an earlier argument lies on another device.
   bool require(device_ordinal device) noexcept {
     if (device_ && *device_ != device) { return false; }
     device_ = device;
     return true;
   }
 
-  [[nodiscard]] dispatch::core* owner() const noexcept { return owner_; }
-  [[nodiscard]] std::uint32_t kernel_index() const noexcept { return kernel_; }
-  [[nodiscard]] extent grid() const noexcept { return grid_; }
-  [[nodiscard]] extent block() const noexcept { return block_; }
-  [[nodiscard]] std::uint32_t dynamic_shared_bytes() const noexcept { return shared_; }
-  [[nodiscard]] void const* arguments() const noexcept { return large_ ? large_.get() : small_; }
-  [[nodiscard]] std::size_t argument_bytes() const noexcept { return bytes_; }
-  [[nodiscard]] std::optional<device_ordinal> device() const noexcept { return device_; }
-
- private:
-  dispatch::core* owner_;
+  detail::runtime_impl* owner_;
   std::uint32_t kernel_;
   std::uint32_t shared_;
   extent grid_;
@@ -100,4 +104,5 @@ class launch {
   std::unique_ptr<std::byte[]> large_;
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -8,52 +8,60 @@
 #include <string_view>
 #include <vector>
 
-#include <flotilla/device.hpp>
-#include <flotilla/export.hpp>
-#include <flotilla/kernel.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/detail/access.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/kernel/kernel.hpp>
+#include <flotilla/settings/settings.hpp>
 
 namespace flotilla {
+inline namespace v0_1 {
 
-/// Got from `runtime::load`. A copy names the same program. It stays loaded until its runtime ends.
-/// Threads: const calls from any thread at once.
+/// `runtime::load` makes it. A copy names the same program, which stays loaded until its runtime
+/// ends. Threads: const calls from any thread at once.
 class FLOTILLA_EXPORT program {
  public:
-  program(dispatch::core& owner, std::uint32_t index) noexcept : owner_{&owner}, index_{index} {}
-
   /// The kernel `name`, whose parameters are `Parameters`.
-  /// @throws unknown_kernel    The program has none of that name; the message lists those it has.
-  /// @throws invalid_argument  Count, size or place of a parameter differs from the kernel's.
-  /// Blocks  for a control operation at most. Cost: some driver calls; keep the kernel.
+  /// @throws unknown_symbol    The program has no such kernel; the message lists its kernels.
+  /// @throws invalid_argument  The count, size or offset of a parameter differs from the kernel's.
+  /// Blocks  at most for a control operation. Cost: some driver calls, so create the kernel once
+  ///         and keep it.
   template <class... Parameters>
   [[nodiscard]] flotilla::kernel<Parameters...> kernel(std::string_view name) const {
     constexpr std::size_t count = sizeof...(Parameters);
-    detail::parameter_layout const layout[count + 1] = {{sizeof(Parameters), alignof(Parameters)}..., {0, 1}};
-    return {*owner_, find_kernel(name, std::span{layout, count})};
+    detail::parameter_layout const layout[count + 1] = {
+        {sizeof(Parameters), alignof(Parameters)}..., {0, 1}};
+    return {owner_, find_kernel(name, std::span{layout, count})};
   }
 
   /// The names of its kernels.
   [[nodiscard]] std::vector<std::string> kernel_names() const;
 
-  /// Which of shared memory and L1 cache `kernel` prefers on `device`: it wins over what the settings of that device's
-  /// context say, there alone. A hint; changing it between launches may cost the device a pause.
-  /// @throws unknown_kernel, unknown_device, driver_error
+  /// Whether `kernel` prefers shared memory or L1 cache on `device`. It overrides the setting of
+  /// that device's context. A hint: changing it between launches may make the device wait.
+  /// @throws unknown_symbol, unknown_device, driver_error
   /// Blocks  for a control operation.
-  void prefer_cache(device_ordinal device, std::string_view kernel, cache_preference preference) const;
+  void prefer_cache(device_ordinal device, std::string_view kernel,
+                    cache_preference preference) const;
 
-  /// Copies `bytes.size()` bytes to or from the start of the `__device__` or `__constant__` variable
-  /// `name`, as `device` has it: every device has its own. Waits until the copy is done; tasks that were
-  /// submitted and have not ended are not waited for: wait for those that use it.
-  /// @throws unknown_kernel    There is no such variable.
-  /// @throws invalid_argument  It is smaller than that.
-  void write_global(device_ordinal device, std::string_view name, std::span<std::byte const> bytes) const;
+  /// Copies `bytes.size()` bytes to or from the start of the `__device__` or `__constant__`
+  /// variable `name`. Each device has its own. Waits for the copy, but not for tasks that use the
+  /// variable: wait for those first.
+  /// @throws unknown_symbol    The program has no such variable.
+  /// @throws invalid_argument  The variable is smaller than `bytes`.
+  void write_global(device_ordinal device, std::string_view name,
+                    std::span<std::byte const> bytes) const;
   void read_global(device_ordinal device, std::string_view name, std::span<std::byte> bytes) const;
 
  private:
+  friend struct detail::access;
+  program(detail::runtime_impl& owner, std::uint32_t index) noexcept
+      : owner_{&owner}, index_{index} {}
   [[nodiscard]] std::uint32_t find_kernel(std::string_view name,
                                           std::span<detail::parameter_layout const> layout) const;
-  dispatch::core* owner_;
+  detail::runtime_impl* owner_;
   std::uint32_t index_;
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

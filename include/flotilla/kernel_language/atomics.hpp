@@ -1,10 +1,10 @@
 #pragma once
-/// CUDA's atomics. Overloaded for exactly the types that CUDA takes, so that a source which
-/// compiles here compiles for GPUs.
+/// CUDA's atomics. They are overloaded for exactly the types that CUDA takes, so that a source that
+/// compiles here also compiles for GPUs.
 ///
-/// CUDA's are relaxed, and kernels order them with fences. These acquire and release: on x86 that
-/// costs nothing, and ThreadSanitizer, which does not see fences, sees the order that kernels rely
-/// on.
+/// CUDA's atomics are relaxed, and kernels order them with fences. These atomics acquire and
+/// release: on x86 that costs nothing. ThreadSanitizer does not model fences, but sees the order of
+/// these atomics.
 
 #include <bit>
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace flotilla::cpu::language {
 
-/// Replaces `*p` by `next(*p)`; returns what was there before. By way of an integer of the same
-/// size: so every compiler makes plain instructions of it.
+/// Replaces `*p` by `next(*p)` and returns the old value. It works on an integer of the same size,
+/// so that every compiler generates plain instructions for it.
 template <class T, class Next>
 T atomic_update(T* p, Next next) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   static_assert(sizeof(T) == sizeof(bits));
   auto* const place = reinterpret_cast<bits*>(p);
-  // Relaxed: only a first guess; the exchange below decides.
+  // Relaxed, because it is only a first guess: the exchange below decides.
   bits old = __atomic_load_n(place, __ATOMIC_RELAXED);
   for (;;) {
     auto const desired = std::bit_cast<bits>(static_cast<T>(next(std::bit_cast<T>(old))));
@@ -76,14 +76,14 @@ template <class T>
 T atomic_exch(T* p, T v) {
   T old;
   __atomic_exchange(p, &v, &old, __ATOMIC_ACQ_REL);
-  if (old == v) { services()->yield(services()); }  // as below: perhaps a lock that is taken
+  if (old == v) { services()->yield(services()); }  // perhaps a lock that is held, as below
   return old;
 }
 template <class T>
 T atomic_cas(T* p, T compare, T v) {
   T old = compare;
   if (!__atomic_compare_exchange(p, &old, &v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    // A lock whose holder is a thread of this block would otherwise never be given back.
+    // If a thread of this block holds a lock, it can release it only after this thread yields.
     services()->yield(services());
   }
   return old;

@@ -1,8 +1,7 @@
 #pragma once
-/// What CUDA gives to kernels at run time: fences, clocks, sleeping, traps.
-/// printf, assert, malloc, free, new and delete are C and C++ as they stand: the image has
-/// definitions of its own that go to the device (image_definitions.hpp), so every spelling of them
-/// works.
+/// CUDA's functions for kernels at run time: fences, clocks, sleeping, traps.
+/// printf, assert, malloc, free, new and delete are those of C and C++. The image defines them
+/// itself so that they act on the device (image_definitions.hpp), so every spelling of them works.
 
 #include <assert.h>
 #include <sched.h>
@@ -17,14 +16,14 @@ namespace flotilla::cpu::language {
 
 inline void fence() {
 #if defined(__SANITIZE_THREAD__)
-  // ThreadSanitizer knows no fences; an atomic operation on its own is what it can take into
-  // account.
+  // ThreadSanitizer does not model fences, but it models atomic operations.
   static int fenced = 0;
   __atomic_fetch_add(&fenced, 1, __ATOMIC_SEQ_CST);
 #else
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-  // A kernel that waits for another thread through memory has a fence in its loop.
+  // A kernel that waits for another thread through memory has a fence in its loop, so it yields
+  // here.
   services()->yield(services());
 }
 
@@ -42,7 +41,7 @@ inline unsigned long long flotilla_globaltimer() {
          static_cast<unsigned long long>(now.tv_nsec);
 }
 
-/// Ticks of the processor's counter, as many as a GPU's differ from one model to the next.
+/// Ticks of the processor's counter. Their length differs between machines, as between GPU models.
 inline long long clock64() {
 #if defined(__x86_64__)
   return static_cast<long long>(__builtin_ia32_rdtsc());
@@ -51,13 +50,13 @@ inline long long clock64() {
 #endif
 }
 
-/// Lets other threads of the block run; with none to run, other threads of the machine. May come
-/// back early, as CUDA allows (it promises between nothing and twice the time).
+/// Lets other threads of the block run or, if none can run, other threads of the machine. It may
+/// return early, as CUDA allows (which promises between zero and twice the time).
 inline void __nanosleep(unsigned nanoseconds) {
   auto* s = flotilla::cpu::language::services();
   s->yield(s);
   constexpr unsigned worth_sleeping =
-      100'000;  // a shorter sleep would last twice as long as was asked
+      100'000;  // a shorter sleep would last twice as long as requested
   if (nanoseconds >= worth_sleeping) {
     timespec const time{0, static_cast<long>(nanoseconds < 1'000'000 ? nanoseconds : 1'000'000)};
     nanosleep(&time, nullptr);

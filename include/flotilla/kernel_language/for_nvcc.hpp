@@ -1,7 +1,7 @@
 #pragma once
-/// What nvcc gets of the kernel language: see kernel_language.hpp.
+/// The part of the kernel language that nvcc needs: see kernel_language.hpp.
 
-// A host compiler's kernels have these without asking.
+// With a host compiler, kernels have these functions without an #include.
 #include <assert.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
   extern __shared__ __align__(16) unsigned char flotilla_dynamic_shared[]; \
   type* const name = reinterpret_cast<type*>(flotilla_dynamic_shared)
 
-/// Number of the multiprocessor that runs this block, from 0.
+/// The number of the multiprocessor that runs this block, from 0.
 __device__ __forceinline__ unsigned flotilla_multiprocessor() {
   unsigned which;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(which));

@@ -1,17 +1,18 @@
 #pragma once
-/// What a CPU image and the CPU driver agree on.
+/// The interface between a CPU image and the CPU driver.
 ///
 /// A CPU image is a shared object made by `flotilla_add_kernels()`: kernels compiled by the host
-/// compiler for CPU devices. It exports one symbol, `flotilla_cpu_image`, of type `cpu_image`, and
-/// carries an ELF note (owner "flotilla", type `image_note_type`, the ABI number as its four
-/// bytes), so that it can be told from any other shared object without running any of its code. The
-/// CPU driver loads a private copy of the object for every context, so that `__device__` and
-/// `__constant__` variables belong to the context, as on a GPU.
+/// compiler for CPU devices. It exports one symbol, `flotilla_cpu_image`, of type `cpu_image`. It
+/// also has an ELF note (owner "flotilla", type `image_note_type`, the ABI number as its four
+/// bytes), by which the driver recognises it without running its code. The CPU driver loads a
+/// private copy of the object for every context, so that `__device__` and `__constant__` variables
+/// belong to the context, as on a GPU.
 ///
-/// The threads of a block run one at a time, on fibers of one OS thread. A thread that meets no
-/// barrier runs as a plain call: the image itself goes from one thread to the next (`run_threads`).
+/// The threads of a block run one at a time, on fibers of one OS thread. A thread that reaches no
+/// barrier runs as a plain function call: the image itself iterates over the threads
+/// (`run_threads`).
 ///
-/// Nobody but the CPU driver and the kernel language header needs this file.
+/// Only the CPU driver and the kernel language headers need this file.
 
 #include <cstdarg>
 #include <cstddef>
@@ -27,65 +28,66 @@ struct index3 {
   std::uint32_t x, y, z;
 };
 
-/// Computes what each lane gets of one warp operation. Called once all lanes have come; `lanes[i]`
-/// is what lane i handed to `warp_step`, meaningful where bit i of `taking_part` is set.
+/// Computes the result of each lane for one warp operation. It is called after all lanes have
+/// arrived. `lanes[i]` is what lane i passed to `warp_step`; it is valid only if bit i of
+/// `taking_part` is set.
 using warp_completion = void (*)(void* const* lanes, std::uint32_t taking_part);
 
-/// The block that an OS thread runs: where it stands, and the services that kernels call back for.
-/// The driver makes one for each OS thread that runs blocks.
+/// The block that an OS thread runs: its progress, and the services that kernels call. The driver
+/// makes one for each OS thread that runs blocks.
 struct block_services {
   index3 grid_size;      ///< gridDim, in blocks
   index3 block_size;     ///< blockDim, in threads
   index3 block_index;    ///< blockIdx
   void* dynamic_shared;  ///< the dynamic shared memory of this block, 16-byte aligned
-  void* driver;          ///< the driver's own; kernels pass the whole struct back
+  void* driver;          ///< for the driver only; services receive the whole struct
 
-  // The thread that is running. Set by `run_threads` when it begins a thread, and by the driver
-  // when it resumes one.
+  // The running thread. `run_threads` sets it when it begins a thread, and the driver when it
+  // resumes one.
   index3 thread_index;          ///< threadIdx
   std::uint32_t thread_number;  ///< the same as one number, x fastest
 
-  // How far the block is. The driver resets these before a block; `run_threads` advances them.
+  // The progress of the block. The driver resets it before a block; `run_threads` advances it.
   std::uint32_t thread_count;  ///< threads of the block
-  std::uint32_t next_thread;   ///< number of the first thread not begun
+  std::uint32_t next_thread;   ///< number of the first thread that has not begun
   index3 next_index;           ///< the same as an index
   std::uint32_t exited_count;  ///< threads that returned from the kernel
-  std::uint32_t
-      exited[max_block_threads / warp_lanes];  ///< the same as a bit a thread, a word a warp
+  std::uint32_t exited[max_block_threads / warp_lanes];  ///< as bits: one word per warp
 
-  /// `__syncthreads` and its three reducing kinds. Returns how many threads came with a true
-  /// predicate. Threads that have exited count as arrived.
+  /// `__syncthreads` and its three reducing variants. Returns the number of threads that passed a
+  /// true predicate. Threads that have exited count as arrived.
   int (*sync_threads)(block_services*, bool predicate);
-  /// One operation of a warp: returns once every lane of `mask` that has not exited has called with
-  /// this mask and this `complete`, and `complete` has run over what they handed in as `lane`.
+  /// One operation of a warp. It returns after every lane of `mask` that has not exited has called
+  /// it with this mask and this `complete`, and `complete` has processed what they passed as
+  /// `lane`.
   void (*warp_step)(block_services*, std::uint32_t mask, void* lane, warp_completion complete);
-  /// Lets other threads of the block run: called where a kernel might be waiting for one of them.
+  /// Lets other threads of the block run. Called if a kernel might be waiting for one of them.
   void (*yield)(block_services*);
-  // Neither of these two returns: they end the grid.
+  // These two do not return: they end the grid.
   void (*trap)(block_services*);
   void (*assert_failed)(block_services*, char const* expression, char const* file, unsigned line,
                         char const* function);
   int (*print)(block_services*, char const* format, std::va_list arguments);
   void* (*allocate)(block_services*,
-                    std::size_t bytes);  ///< device malloc: null when the heap is full
+                    std::size_t bytes);  ///< device malloc: null if the heap is full
   void (*release)(block_services*, void*);
 
-  std::uint32_t multiprocessor;  ///< number of the one that this block runs on, from 0
+  std::uint32_t multiprocessor;  ///< the number of the one that runs this block, from 0
 };
 
 /// One kernel.
 struct kernel_record {
   char const* name;
-  /// Runs threads of the block, each by a plain call, from `next_thread` on until all have begun.
-  /// `arguments[i]` points to the i-th argument's bytes, which need no alignment. When a thread
-  /// waits, the driver leaves this call standing and makes another on a fresh fiber, which takes
-  /// over.
+  /// Runs threads of the block, each as a plain function call, from `next_thread` on until all have
+  /// begun. `arguments[i]` points to the bytes of the i-th argument, which need no alignment. If a
+  /// thread waits, the driver suspends this call and makes another one on a new fiber, which
+  /// continues with the next thread.
   void (*run_threads)(block_services*, void* const* arguments);
   std::uint32_t parameter_count;
   std::uint32_t const* parameter_sizes;  ///< bytes
   std::uint32_t const*
       parameter_offsets;  ///< bytes, in the packed argument buffer, as nvcc lays it out
-  std::uint32_t max_threads_per_block;  ///< of __launch_bounds__; 0: none given
+  std::uint32_t max_threads_per_block;  ///< from __launch_bounds__; 0: none
 };
 
 /// One `__device__` or `__constant__` variable that can be found by name.

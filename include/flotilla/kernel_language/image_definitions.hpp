@@ -1,7 +1,8 @@
 #pragma once
-/// The rest of a CPU image. Included once, at the end of the source that flotilla_add_kernels()
-/// writes: what makes records of kernels and variables, and the C library's functions that mean the
-/// device in a kernel. The image's version script keeps all of them inside the image.
+/// The rest of a CPU image. It is included once, at the end of the source that
+/// flotilla_add_kernels() writes. It makes the records of kernels and variables, and defines those
+/// functions of the C library that act on the device in a kernel. The image's version script keeps
+/// all of them local to the image.
 
 #include <cstdarg>
 #include <cstddef>
@@ -11,8 +12,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <flotilla/cpu_image.hpp>
 #include <flotilla/kernel_language.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
 namespace flotilla::cpu::language {
 
@@ -32,11 +33,11 @@ inline void advance(index3& index, index3 size) {
   ++index.z;
 }
 
-/// Offsets as nvcc lays parameters out: each at its own alignment.
+/// The offsets of parameters as nvcc lays them out: each at its own alignment.
 template <class... P>
 struct parameters {
   static constexpr std::uint32_t count = sizeof...(P);
-  // One more than needed: an array has at least one element.
+  // One more than needed, because an array has at least one element.
   struct table {
     std::uint32_t of[count + 1];
   };
@@ -70,8 +71,8 @@ struct kernel<Kernel> {
     while (s->next_thread < s->thread_count) {
       std::uint32_t const number = s->next_thread++;
       s->thread_number = number;
-      // One by one, never as a whole: what was written in parts and is read as one has to reach the
-      // cache in between, which was half of what an empty thread took.
+      // Assigned one by one, never as a whole: a value that is written in parts and read as a whole
+      // must reach the cache in between, which took half of the time of an empty thread.
       index3& next = s->next_index;
       index3& mine = s->thread_index;
       mine.x = next.x;
@@ -95,7 +96,7 @@ struct kernel<Kernel> {
   }
 };
 
-/// `__launch_bounds__(threads, ...)`: the first number counts.
+/// `__launch_bounds__(threads, ...)`: only the first number counts.
 constexpr std::uint32_t launch_bound(auto threads, auto...) {
   return static_cast<std::uint32_t>(threads);
 }
@@ -110,8 +111,8 @@ static_assert(image_note_type == 1 && cpu_image::current_abi == 2,
 
 }  // namespace flotilla::cpu::language
 
-// The note that tells an image from any other shared object: lengths of owner and value, type,
-// owner, ABI.
+// The note that identifies the shared object as an image: lengths of owner and value, type, owner,
+// ABI.
 asm(R"(
   .pushsection .note.flotilla, "a", %note
   .balign 4
@@ -122,7 +123,7 @@ asm(R"(
   .popsection
 )");
 
-// glibc's assert, from whichever header it comes, ends here and not in abort().
+// glibc's assert, from any header, calls this function, so it does not reach abort().
 extern "C" void __assert_fail(char const* expression, char const* file, unsigned line,
                               char const* function) noexcept {  // declared noreturn by assert.h
   auto* s = flotilla::cpu::language::services();
@@ -148,7 +149,7 @@ extern "C" void free(void* address) noexcept {
   s->release(s, address);
 }
 
-// As in CUDA: null when the heap is full, for kernels have no exceptions.
+// As in CUDA: null if the heap is full, because kernels have no exceptions.
 void* operator new(std::size_t bytes) { return malloc(bytes); }
 void* operator new[](std::size_t bytes) { return malloc(bytes); }
 void operator delete(void* address) noexcept { free(address); }

@@ -1,13 +1,13 @@
 #pragma once
-/// threadIdx and its kin, barriers of a block, and dynamic shared memory.
+/// threadIdx and the other indices, barriers of a block, and dynamic shared memory.
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 #include <flotilla/kernel_language/vector_types.hpp>
 
 namespace flotilla::cpu::language {
 
-/// The block that this OS thread runs. Set when a block's threads are begun; the same for all
-/// fibers of the block, so that a compiler may keep what it read across a switch.
+/// The block that this OS thread runs. It is set when the threads of a block begin, and is the same
+/// for all fibers of the block, so a compiler may keep a value that it read before a switch.
 static thread_local constinit block_services* bound = nullptr;
 
 inline block_services* services() { return bound; }
@@ -17,8 +17,8 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
 
 }  // namespace flotilla::cpu::language
 
-// Macros, because a variable could not follow the thread that runs. As values: CUDA's are
-// constants, too.
+// Macros, because a variable could not follow the running thread. They are values, because CUDA's
+// are constants, too.
 #define threadIdx \
   (::flotilla::cpu::language::to_uint3(::flotilla::cpu::language::services()->thread_index))
 #define blockIdx \
@@ -29,8 +29,8 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
   (::flotilla::cpu::language::to_dim3(::flotilla::cpu::language::services()->grid_size))
 inline constexpr int warpSize = static_cast<int>(flotilla::cpu::warp_lanes);
 
-/// Number of the multiprocessor that runs this block, from 0. A CPU device gives out as many numbers
-/// as its context may use multiprocessors, block by block in turn.
+/// The number of the multiprocessor that runs this block, from 0. A CPU device numbers its blocks
+/// in turn, up to the number of multiprocessors that its context may use.
 inline unsigned flotilla_multiprocessor() {
   return flotilla::cpu::language::services()->multiprocessor;
 }
@@ -45,5 +45,5 @@ inline int __syncthreads_count(int predicate) {
 }
 inline void __syncthreads() { __syncthreads_count(0); }
 inline int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) != 0; }
-// By the threads that say no: those that have exited are none of them.
+// Counts the false predicates: threads that have exited have none.
 inline int __syncthreads_and(int predicate) { return __syncthreads_count(predicate == 0) == 0; }

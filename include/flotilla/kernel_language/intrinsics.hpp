@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Smaller and larger, of mixed types as in CUDA.
+// Minimum and maximum, also of mixed types, as in CUDA.
 template <class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(
     A a, B b) {
@@ -50,12 +50,12 @@ constexpr unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-/// Each digit of `selector` picks one of the eight bytes of `high:low`; its top bit spreads that
-/// byte's sign.
+/// Each hexadecimal digit of `selector` selects one of the eight bytes of `high:low`. If the
+/// digit's top bit is set, the result is the sign of that byte in all bits.
 constexpr unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   if (__builtin_constant_p(selector) && selector == 0x0123) {
     return __builtin_bswap32(low);
-  }  // its main use
+  }  // the most frequent selector
   std::uint64_t const bytes = static_cast<std::uint64_t>(high) << 32 | low;
   unsigned result = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -130,7 +130,7 @@ constexpr double __hiloint2double(int high, int low) {
 
 namespace flotilla::cpu::language {
 
-/// As a GPU converts: out of range becomes the nearest that fits, not a number becomes zero.
+/// Converts as a GPU does: a value out of range becomes the nearest one in range, NaN becomes zero.
 template <class To, class From>
 constexpr To saturating_cast(From x) {
   constexpr From below = static_cast<From>(std::is_signed_v<To> ? -1 : 0);
@@ -145,7 +145,7 @@ constexpr To saturating_cast(From x) {
 
 }  // namespace flotilla::cpu::language
 
-// Conversions, by rounding: nearest even, to zero, down, up.
+// Conversions with each rounding: to nearest even, towards zero, down, up.
 #define FLOTILLA_CONVERSIONS(name, from, to)                                \
   inline to name##_rn(from x) {                                             \
     return flotilla::cpu::language::saturating_cast<to>(std::nearbyint(x)); \
@@ -176,8 +176,7 @@ constexpr double __ll2double_rn(long long x) { return static_cast<double>(x); }
 constexpr double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
 constexpr float __double2float_rn(double x) { return static_cast<float>(x); }
 
-// Arithmetic with a stated rounding: to nearest, which is how the host computes. Others are not
-// offered.
+// Arithmetic with explicit rounding: only to nearest, as the host computes.
 constexpr float __fadd_rn(float a, float b) { return a + b; }
 constexpr float __fsub_rn(float a, float b) { return a - b; }
 constexpr float __fmul_rn(float a, float b) { return a * b; }
@@ -204,7 +203,7 @@ inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
 inline float sinpif(float x) { return static_cast<float>(std::sin(3.14159265358979323846 * x)); }
 inline float cospif(float x) { return static_cast<float>(std::cos(3.14159265358979323846 * x)); }
 
-// Macros: the C library declares functions of these names that it does not export.
+// Macros, because the C library declares functions of these names but does not export them.
 #define __expf(x) ::expf(x)
 #define __exp10f(x) ::powf(10.0f, x)
 #define __logf(x) ::logf(x)

@@ -1,6 +1,6 @@
 #pragma once
-/// Operations of a warp. Each is one `warp_step`: a record a lane, and a function that computes
-/// what every lane gets once all have come.
+/// Operations of a warp. Each is one `warp_step`: one record per lane, and a function that computes
+/// the results of all lanes after they have arrived.
 
 #include <cstdint>
 #include <cstring>
@@ -28,7 +28,7 @@ struct exchange_lane {
   int source;
 };
 
-/// A lane whose source takes no part gets its own value: CUDA leaves it undefined.
+/// A lane whose source does not take part gets its own value; CUDA leaves it undefined.
 inline void complete_exchange(void* const* lanes, std::uint32_t taking_part) {
   for_lanes<exchange_lane>(lanes, taking_part, [&](unsigned, exchange_lane& to) {
     bool const present = to.source >= 0 && (taking_part >> to.source & 1u) != 0;
@@ -155,7 +155,7 @@ inline int __all_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate == 0) == 0;
 }
 
-/// The calling lane alone: the lanes of a warp do not run in step on a CPU device, and CUDA
+/// The calling lane only: the lanes of a warp do not run in lockstep on a CPU device, and CUDA
 /// promises no more.
 inline unsigned __activemask() { return 1u << flotilla::cpu::language::lane(); }
 

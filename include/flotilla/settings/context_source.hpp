@@ -3,23 +3,24 @@
 
 #include <string>
 
-#include <flotilla/export.hpp>
+#include <flotilla/detail/export.hpp>
 
 struct CUctx_st;
 
 namespace flotilla {
+inline namespace v0_1 {
 
-/// The source of a device's context. Threads: as an int.
+/// The source of a device's context.
 struct context_source {
   enum class kinds {
-    owned,    ///< made for this device and destroyed with it; the default
-    primary,  ///< the one the CUDA runtime library uses: retained, and released at the end
-    adopted,  ///< somebody else's, handed in: never destroyed, and its settings put back at the end
-    green,    ///< a part of a GPU's multiprocessors: a context of its own, several of one GPU at once
+    owned,    ///< created for the runtime and destroyed with it; the default
+    primary,  ///< the context of the CUDA runtime library: retained, and released at the end
+    adopted,  ///< created by other code: never destroyed; its settings are restored at the end
+    green,    ///< a context that has a part of the GPU's multiprocessors; a GPU can have several
   };
   kinds kind = kinds::owned;
-  CUctx_st* handle = nullptr;    ///< of `adopted`: must live as long as the device is used
-  unsigned multiprocessors = 0;  ///< of `green`: how many at least; the driver may round up
+  CUctx_st* handle = nullptr;    ///< for `adopted`: must stay valid as long as the device is used
+  unsigned multiprocessors = 0;  ///< for `green`: at least this many; the driver may round up
 
   [[nodiscard]] static context_source owned() noexcept { return {}; }
   [[nodiscard]] static context_source primary() noexcept { return {kinds::primary, nullptr, 0}; }
@@ -35,4 +36,5 @@ struct context_source {
 /// "owned", "primary", "adopted", "green:16".
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(context_source const& source);
 
+}  // namespace v0_1
 }  // namespace flotilla

@@ -8,28 +8,30 @@
 #include <type_traits>
 #include <utility>
 
-#include <flotilla/device.hpp>
-#include <flotilla/export.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
 
 struct CUstream_st;
 struct CUctx_st;
 
 namespace flotilla {
+inline namespace v0_1 {
 
-/// What a callable is given: where it runs. Valid until the callable returns.
+/// Where a callable runs. Valid until the callable returns.
 class task_context {
  public:
-  task_context(flotilla::device const& where, CUctx_st* context, CUstream_st* stream) noexcept
-      : device_{&where}, context_{context}, stream_{stream} {}
+  task_context(flotilla::device const& device, CUctx_st* context, CUstream_st* stream) noexcept
+      : device_{&device}, context_{context}, stream_{stream} {}
   task_context(task_context const&) = delete;
   task_context& operator=(task_context const&) = delete;
 
   [[nodiscard]] flotilla::device const& device() const noexcept { return *device_; }
-  /// The device's context, current on this thread. Leave it so; push and pop as you like in between.
+  /// The device's context, current on this thread. It must be current again when the callable
+  /// returns.
   [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
-  /// A stream of it for this callable alone: the ticket is done when this stream has passed what was
-  /// enqueued. What is enqueued elsewhere is not waited for. The stream is behind the tasks in `after`; the callable
-  /// itself may run before they are done.
+  /// A stream of that context for this callable alone. The task ends when this stream has
+  /// completed; work that is enqueued elsewhere is not waited for. The stream waits for the tasks
+  /// in `after`, but the callable itself may run before they have ended.
   [[nodiscard]] CUstream_st* stream() const noexcept { return stream_; }
 
  private:
@@ -38,40 +40,42 @@ class task_context {
   CUstream_st* stream_;
 };
 
-/// A callable `void(task_context&)`, owned. Movable. Up to 64 bytes that can be moved without
-/// throwing lie inside; larger ones are allocated.
-class work {
+/// Owns a callable of type `void(task_context&)`. Movable. Callables of up to 64 bytes that can be
+/// moved without throwing are stored inline; others are allocated.
+class callable {
  public:
   static constexpr std::size_t inline_bytes = 64;
 
-  work() noexcept = default;
+  callable() noexcept = default;
 
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, work> && std::invocable<std::decay_t<F>&, task_context&>)
-  work(F&& callable) {  // implicit: submit takes lambdas
+  requires(!std::same_as<std::remove_cvref_t<F>, callable> &&
+           std::invocable<std::decay_t<F>&, task_context&>)
+      callable(F&& function) {  // implicit: submit takes lambdas
     using held = std::decay_t<F>;
-    if constexpr (requires { static_cast<bool>(callable == nullptr); }) {
-      if (callable == nullptr) { return; }  // an empty std::function or a null pointer makes no work
+    if constexpr (requires { static_cast<bool>(function == nullptr); }) {
+      // An empty std::function or a null pointer makes an empty callable.
+      if (function == nullptr) { return; }
     }
     if constexpr (sizeof(held) <= inline_bytes && alignof(held) <= alignof(std::max_align_t) &&
                   std::is_nothrow_move_constructible_v<held>) {
-      ::new (static_cast<void*>(storage_)) held(std::forward<F>(callable));
+      ::new (static_cast<void*>(storage_)) held(std::forward<F>(function));
       methods_ = &inline_methods<held>;
     } else {
-      auto* const made = new held(std::forward<F>(callable));
+      auto* const made = new held(std::forward<F>(function));
       ::new (static_cast<void*>(storage_)) held*(made);
       methods_ = &heap_methods<held>;
     }
   }
-  work(work&& other) noexcept { take(other); }
-  work& operator=(work&& other) noexcept {
+  callable(callable&& other) noexcept { take(other); }
+  callable& operator=(callable&& other) noexcept {
     if (this != &other) {
       reset();
       take(other);
     }
     return *this;
   }
-  ~work() { reset(); }
+  ~callable() { reset(); }
 
   explicit operator bool() const noexcept { return methods_ != nullptr; }
   void operator()(task_context& context) { methods_->call(storage_, context); }
@@ -86,23 +90,24 @@ class work {
     void (*destroy)(void*) noexcept;
   };
   template <class T>
-  static T& in(void* storage) noexcept { return *std::launder(static_cast<T*>(storage)); }
+  static T& in(void* storage) noexcept {
+    return *std::launder(static_cast<T*>(storage));
+  }
 
   template <class T>
-  static constexpr methods inline_methods{
-    [](void* s, task_context& c) { in<T>(s)(c); },
-    [](void* from, void* to) noexcept {
-      ::new (to) T(std::move(in<T>(from)));
-      in<T>(from).~T();
-    },
-    [](void* s) noexcept { in<T>(s).~T(); }};
+  static constexpr methods inline_methods{[](void* s, task_context& c) { in<T>(s)(c); },
+                                          [](void* from, void* to) noexcept {
+                                            ::new (to) T(std::move(in<T>(from)));
+                                            in<T>(from).~T();
+                                          },
+                                          [](void* s) noexcept { in<T>(s).~T(); }};
   template <class T>
   static constexpr methods heap_methods{
-    [](void* s, task_context& c) { (*in<T*>(s))(c); },
-    [](void* from, void* to) noexcept { ::new (to) T*(in<T*>(from)); },
-    [](void* s) noexcept { delete in<T*>(s); }};
+      [](void* s, task_context& c) { (*in<T*>(s))(c); },
+      [](void* from, void* to) noexcept { ::new (to) T*(in<T*>(from)); },
+      [](void* s) noexcept { delete in<T*>(s); }};
 
-  void take(work& other) noexcept {
+  void take(callable& other) noexcept {
     methods_ = std::exchange(other.methods_, nullptr);
     if (methods_ != nullptr) { methods_->move(other.storage_, storage_); }
   }
@@ -111,4 +116,5 @@ class work {
   alignas(std::max_align_t) std::byte storage_[inline_bytes];
 };
 
+}  // namespace v0_1
 }  // namespace flotilla

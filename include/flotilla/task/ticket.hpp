@@ -1,44 +1,30 @@
 #pragma once
-/// What a submitter holds of a task.
+/// The handle of a submitted task.
 
 #include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <exception>
-#include <initializer_list>
-#include <memory>
 #include <optional>
-#include <span>
 #include <type_traits>
-#include <vector>
 
-#include <flotilla/device.hpp>
-#include <flotilla/export.hpp>
-#include <flotilla/settings.hpp>
+#include <flotilla/detail/access.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/settings/settings.hpp>
+#include <flotilla/task/task_id.hpp>
 
 namespace flotilla {
-
-namespace dispatch {
-class core;
-}
+inline namespace v0_1 {
 
 class completion;
-class ticket;
 
-/// Names a task without keeping anything of it: what `after` is made of. Valid to pass on while the
-/// ticket it was taken from lives.
-struct task_id {
-  dispatch::core* runtime = nullptr;
-  std::uint32_t slot = 0;
-  std::uint64_t generation = 0;
-};
-
-/// A task that was submitted. Movable, not copyable: the error of a failed task is kept as long as its
-/// ticket lives. A ticket may outlive its runtime: every task has ended by then. Dropping a ticket
-/// drops no task.
+/// A submitted task. Movable, not copyable: the runtime keeps the error of a failed task as long as
+/// its ticket lives. A ticket may outlive its runtime; every task has ended by then. The task runs
+/// even if its ticket is dropped.
 ///
-/// A moved-from or default-made ticket names no task: `valid()` is false and all else throws
-/// invalid_argument.
+/// A moved-from or default-constructed ticket names no task: `valid()` is false, and every other
+/// call throws invalid_argument.
 class FLOTILLA_EXPORT [[nodiscard]] ticket {
  public:
   ticket() noexcept = default;
@@ -46,32 +32,37 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   ticket& operator=(ticket&& other) noexcept;
   ~ticket();
 
-  [[nodiscard]] bool valid() const noexcept { return id_.runtime != nullptr; }
-  [[nodiscard]] task_id id() const noexcept { return id_; }
+  [[nodiscard]] bool valid() const noexcept { return runtime_ != nullptr; }
+  [[nodiscard]] task_id id() const noexcept {
+    return {runtime_ == nullptr ? 0 : runtime_->number, slot_, generation_};
+  }
 
-  /// Whether the task has ended, well or badly. In single-threaded mode it pumps once first.
+  /// Whether the task has ended, successfully or not. In single-threaded mode it pumps once first.
   /// @throws used_after_fork
-  /// Threads  any; const calls of one ticket may run at once.
+  /// Threads  any. Several threads may call const functions of one ticket at once.
   /// Blocks   never.
-  /// Cost     three loads, no driver call (but for the pump).
+  /// Cost     three loads and no driver call, apart from the pump.
   [[nodiscard]] bool ready() const;
 
-  /// Waits until the task has ended, and throws what went wrong with it, as often as it is asked.
-  /// The caller helps while it waits: it launches tasks that nobody has launched yet, and runs callables
-  /// that it submitted itself or that stand between it and this task.
-  /// @param how  How to wait; by default as the task's device is set (see `schedule`). It is this thread's alone: workers
-  ///             go by the devices' schedules. `blocking` sleeps on an event that is recorded behind all that the task's
-  ///             stream has been given so far: in a stream that others keep full it wakes later than the task ended.
+  /// Waits until the task has ended, and throws its error if it has one. Each call throws it again.
+  /// The caller helps while it waits: it launches tasks that no thread has launched yet, and runs
+  /// callables that it submitted itself or that the task depends on.
+  /// @param how  How this thread waits. The default is the wait policy of the task's device.
+  ///             Workers follow the settings of their devices. `blocking` sleeps on an event that
+  ///             is recorded after everything that was put into the task's stream so far. If other
+  ///             threads keep that stream full, it wakes later than the task ends.
   /// @throws driver_error, dependency_failed, poisoned, or what the callable threw
-  /// @throws would_deadlock  The calling thread is inside a callable, and only that thread could let this
-  ///                         task go on. Nothing has changed; the task still runs, and ends, later.
-  /// Threads  any, also inside a callable and inside an oneTBB task; no oneTBB task is run while waiting.
-  void wait(std::optional<schedule> how = std::nullopt) const;
+  /// @throws would_deadlock  The caller is inside a callable, and only this thread could let the
+  ///                         task continue. Nothing has changed, and the task still runs.
+  /// Threads  any, also inside a callable and inside a oneTBB task. It runs no oneTBB task while it
+  ///          waits.
+  void wait(std::optional<wait_policy> how = std::nullopt) const;
 
-  /// The same for a limited time; throws as `wait` does once the task has ended badly. Waits as the task's device is set;
-  /// the driver has no wait with an end, so with `blocking` it sleeps a time and looks, as `schedule` says, and not past
-  /// `when`: to be seen up to 0.5 ms late is the price of a time limit.
-  /// @return whether the task has ended; false changes nothing.
+  /// The same for a limited time. It throws as `wait` does, and uses the wait policy of the task's
+  /// device. The driver has no wait with a deadline, so with `blocking` it alternates between
+  /// sleeping and polling: it may see the end up to 0.5 ms late, but it does not sleep beyond
+  /// `when`.
+  /// @return whether the task has ended. If not, nothing has changed.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> time) const {
@@ -79,73 +70,40 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
                       std::chrono::ceil<std::chrono::steady_clock::duration>(time));
   }
 
-  /// Runs `callable(std::exception_ptr)` once, after the task has ended on the device, well (null) or badly (what
-  /// `wait` throws). It runs on a worker, or on a thread that pumps, waits for a completion, or waits for all; in
-  /// single-threaded mode inside any pump or wait; never inside `then`, and without the device's context current.
-  /// It may submit, wait for tickets and call `then`; it must leave the thread's context stack as found, and must
-  /// not end the runtime. The ticket may be dropped meanwhile. The end of the runtime, or its being poisoned,
-  /// runs what is open first; on a ticket that outlived its runtime, `callable` runs at once, on this thread.
-  /// Needs <flotilla/completion.hpp>, which <flotilla/runtime.hpp> includes.
-  /// @return What comes once `callable` has returned; it may be dropped. What `callable` throws is its error.
-  /// @throws invalid_argument  A null callable. Nothing was attached.
+  /// Runs `callable(std::exception_ptr)` once after the task has ended: with null, or with what
+  /// `wait` throws. It runs on a worker, or on a thread that pumps, waits for a completion, or
+  /// waits for all tasks; in single-threaded mode inside any pump or wait. It never runs inside
+  /// `then` itself, and no device's context is current. It may submit, wait for tickets, and call
+  /// `then`. It must leave the thread's context stack as it found it, and must not end the runtime.
+  /// The ticket may be dropped meanwhile. The end of the runtime runs all open continuations first.
+  /// If the ticket has outlived its runtime, `callable` runs at once on this thread. Defined in
+  /// <flotilla/task/completion.hpp>.
+  /// @return A completion of `callable`. It may be dropped. Its error is what `callable` throws.
+  /// @throws invalid_argument  `callable` is null. Nothing was attached.
   /// @throws used_after_fork
   /// Threads  any, also inside a callable.
   /// Blocks   never.
-  /// Cost     two or three allocations and a lock; none of it is paid by tasks without one. While one is open, one
-  ///          worker for all keeps looking, as the device's schedule says: no host function is enqueued.
+  /// Cost     two or three allocations and a lock, only for tasks with a continuation. While one is
+  ///          open, one worker keeps looking, as the device's wait policy says. No host function is
+  ///          enqueued.
   template <class F>
-    requires std::invocable<std::decay_t<F>&, std::exception_ptr>
-  completion then(F&& callable) const;
+  requires std::invocable < std::decay_t<F>
+  &, std::exception_ptr > completion then(F&& callable) const;
 
-  /// The device that has, or had, the task; empty while a task for any device is with none. Asked for the first
-  /// time when such a task has long ended, it may be empty too: the runtime keeps no record of ended tasks.
+  /// The device that runs or ran the task. Empty: no device has taken the task yet. It is also
+  /// empty if the task could run on any device and ended long before the first call, because
+  /// the runtime keeps no record of ended tasks.
   [[nodiscard]] std::optional<device_ordinal> device() const;
 
  private:
-  friend class dispatch::core;
+  friend struct detail::access;
   void drop() noexcept;
 
-  task_id id_;
-  mutable std::uint32_t device_ = 0;
+  detail::runtime_impl* runtime_ = nullptr;
+  std::uint64_t generation_ = 0;
+  std::uint32_t slot_ = 0;
+  mutable std::uint32_t device_ = 0;  // 1 + the device, once known
 };
 
-/// The tasks that another is to run after. Up to 4 without an allocation.
-class FLOTILLA_EXPORT dependency_list {
- public:
-  struct item {
-    item(ticket const& of) : id{of.id()} {}
-    item(task_id of) : id{of} {}
-    task_id id;
-  };
-  dependency_list() noexcept = default;
-  dependency_list(std::initializer_list<item> items) {
-    for (item const& each : items) { add(each.id); }
-  }
-  dependency_list(std::span<ticket const> tickets) {
-    for (ticket const& each : tickets) { add(each.id()); }
-  }
-  dependency_list(std::vector<ticket> const& tickets)
-      : dependency_list{std::span<ticket const>{tickets}} {}
-
-  void add(ticket const& of) { add(of.id()); }
-  void add(task_id id) {
-    if (size_ < inline_size) {
-      first_[size_] = id;
-    } else {
-      rest_.push_back(id);
-    }
-    ++size_;
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] task_id operator[](std::size_t i) const {
-    return i < inline_size ? first_[i] : rest_[i - inline_size];
-  }
-
- private:
-  static constexpr std::size_t inline_size = 4;
-  std::size_t size_ = 0;
-  task_id first_[inline_size];
-  std::vector<task_id> rest_;
-};
-
+}  // namespace v0_1
 }  // namespace flotilla

@@ -1,4 +1,5 @@
-# What the tests of block_digest share. Each is called with the program, and works in a folder of its own.
+# Shared by the tests of block_digest. Each test gets the program as its argument and works in a
+# temporary folder.
 set -euo pipefail
 program=$(realpath "$1")
 here=$(mktemp -d)
@@ -14,7 +15,8 @@ fail() {
   exit 1
 }
 
-# digest STATUS argument...: runs the program, its output in `out` and `err`, and expects that exit status.
+# digest STATUS argument...: runs the program with its output in `out` and `err`, and expects that
+# exit status.
 digest() {
   local expected=$1 status=0
   shift
@@ -25,13 +27,13 @@ digest() {
 # random_file NAME BYTES
 random_file() { head -c "$2" /dev/urandom >"$1"; }
 
-# expected_manifest BLOCK FILE...: what the manifest of these files must be, by coreutils alone.
+# expected_manifest BLOCK FILE...: prints the manifest of these files, made with coreutils alone.
 expected_manifest() {
   local block=$1 file size offset length line prefix shown
   shift
   for file; do
     size=$(stat -c %s -- "$file")
-    line=$(sha256sum -- "$file")  # its escaping of the name is ours
+    line=$(sha256sum -- "$file")  # the manifest escapes names in the same way
     prefix=${line%%[!\\]*}
     shown=${line#*  }
     offset=0
@@ -43,5 +45,5 @@ expected_manifest() {
   done
 }
 
-# blocks_of DEVICE: the table's count.
+# blocks_of DEVICE: the device's blocks in the table.
 blocks_of() { awk -v device="$1" '$1 == device && $NF + 0 == $NF { print $(NF - 4) }' out; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Requirement: a digest that differs is noticed, and the block is named.
+# Requirement: a wrong digest is found, and the block is named.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 50000
@@ -8,5 +8,5 @@ digest 1 --devices cpu:2 --corrupt --manifest manifest good other
 grep -Eq '^block_digest: good: block at offset 0, 4096 bytes: device [01] and the host disagree on its digest$' err ||
   fail "the corrupt block is not named"
 [[ $(wc -l <err) == 1 ]] || fail "more than one block differs"
-expected_manifest 4096 good other | tail -n +2 | cmp - manifest || fail "the other blocks"
-grep -q '^digest: 15 blocks verified, 55904 bytes' out || fail "last line"
+expected_manifest 4096 good other | tail -n +2 | cmp - manifest || fail "the other blocks are not as expected"
+grep -q '^digest: 15 blocks verified, 55904 bytes' out || fail "the last line is not as expected"

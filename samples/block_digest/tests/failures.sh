@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Requirement: what cannot be read, and what is no file, is named; the rest goes on; the status says so.
+# Requirement: paths that cannot be read or are not files are named, the other files are digested,
+# and the exit status is 1.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 100000
@@ -9,7 +10,7 @@ mkfifo pipe
 # named TEXT: standard error has a line "block_digest: TEXT".
 named() { grep -Fxq "block_digest: $1" err || fail "not named: $1"; }
 
-# /proc/self/mem is a regular file that fails when its start is read, for root as well.
+# /proc/self/mem is a regular file whose first byte cannot be read, even by root.
 digest 1 --devices cpu:2 --manifest manifest missing link pipe /dev/null /proc/self/mem $'new\nline' good
 named 'missing: No such file or directory'
 named 'link: a symbolic link, which is not followed'
@@ -17,12 +18,12 @@ named 'pipe: neither a file nor a folder'
 named '/dev/null: neither a file nor a folder'
 named '/proc/self/mem: Input/output error'
 named 'new\nline: No such file or directory'
-expected_manifest 4096 good | cmp - manifest || fail "the good file's manifest"
-grep -q '^failures: 6,' out || fail "not 6 failures"
-grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "last line"
+expected_manifest 4096 good | cmp - manifest || fail "the manifest of the good file is not as expected"
+grep -q '^failures: 6,' out || fail "there are not 6 failures"
+grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "the last line is not as expected"
 
-# A file that vanishes after its folder was read: the first blocks are in the manifest, the file is next to
-# last in a folder whose first file takes a while.
+# A file that vanishes after its folder was listed: when the first blocks are in the manifest, the
+# program has listed the folder and is still at its large first file.
 mkdir folder
 random_file folder/a 20000000
 random_file folder/vanishing 10
@@ -35,12 +36,12 @@ status=0
 wait $job || status=$?
 [[ $status == 1 ]] || fail "exit status $status when a file vanished"
 named 'folder/vanishing: No such file or directory'
-[[ $(tail -n 1 manifest) == *folder/z ]] || fail "the rest did not go on"
+[[ $(tail -n 1 manifest) == *folder/z ]] || fail "the files after it were not digested"
 
-# A device that fails a call: the blocks are named, the others go on.
+# A driver call that fails: its blocks are named, the others are digested.
 random_file several 10000000
 FLOTILLA_CPU_INJECT=fail=cuGraphExecKernelNodeSetParams@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
   digest 1 --devices cpu:2 several
 grep -q '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err ||
   fail "the failed launch is not named"
-grep -q '^digest: ' <(tail -n 1 out) || fail "no last line"
+grep -q '^digest: ' <(tail -n 1 out) || fail "there is no last line"

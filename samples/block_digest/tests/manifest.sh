@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Requirement: the manifest is what sha256sum says of every block, for odd names and sizes, in order.
+# Requirement: the manifest agrees with sha256sum for every block, with odd names and sizes, in
+# order.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 mkdir -p 'tree/a/deep' 'tree/a-b' tree/empty_folder
 random_file tree/a/deep/file 100000
-random_file tree/a/z 4096                # a block exactly
-random_file tree/a-b/x 4097              # and a byte more
+random_file tree/a/z 4096                # exactly one block
+random_file tree/a-b/x 4097              # and one byte more
 random_file tree/a.txt 1                 # "a-b/", "a.txt", "a/": '-' < '.' < '/'
 : >tree/a/empty
 random_file 'tree/with  two spaces' 5000
 random_file $'tree/new\nline' 9000
 random_file 'tree/back\slash' 9000
 random_file $'tree/both\\\n' 10
-random_file tree/$'\xff\xfe' 10          # no UTF-8
+random_file tree/$'\xff\xfe' 10          # not UTF-8
 ln -s a.txt tree/link_to_file
 ln -s a tree/link_to_folder
 ln -s nowhere tree/dangling
 mkfifo tree/pipe
-random_file single 1200000               # more than a tray
-for i in $(seq 100); do random_file "tree/a/small_$i" "$i"; done  # more than a tray has places
+random_file single 1200000               # more than a batch
+for i in $(seq 100); do random_file "tree/a/small_$i" "$i"; done  # more than fit into a batch
 cp single copy
 
 mapfile -d '' -t files < <(find tree -type f -print0 | sort -z)
@@ -26,23 +27,23 @@ for block in 4096 10000; do
   expected_manifest $block single "${files[@]}" copy >expected
   digest 0 --block $block --devices cpu:3 --manifest manifest single tree copy
   diff expected manifest >difference || fail "block $block: $(head -5 difference)"
-  [[ ! -s err ]] || fail "something on standard error"
+  [[ ! -s err ]] || fail "there is output on standard error"
   blocks=$(wc -l <manifest)
   bytes=$(cat single "${files[@]}" copy | wc -c)
   grep -Eq "^digest: $blocks blocks verified, $bytes bytes, 3 devices, [0-9.]+ MB/s$" <(tail -n 1 out) ||
-    fail "last line"
+    fail "the last line is not as expected"
   distinct=$(sed 's/^\\//' manifest | cut -c 1-64 | sort -u | wc -l)
   grep -q "^distinct: $distinct of $blocks blocks" out || fail "not $distinct distinct blocks"
-  grep -q '^left out: 4 ' out || fail "3 links and a pipe were to be left out"
+  grep -q '^left out: 4 ' out || fail "3 links and a pipe are not skipped"
 done
 
-# Blocks smaller and larger than any tray; sizes with units.
+# Blocks smaller and larger than any batch; sizes with units.
 digest 0 --block 7 --devices cpu --manifest manifest tree/a/z
 expected_manifest 7 tree/a/z | cmp - manifest || fail "block 7"
 digest 0 --block 2MiB --devices cpu --manifest manifest single
 expected_manifest $((2 << 20)) single | cmp - manifest || fail "block 2MiB"
 
-# Nothing to do is no failure.
+# No work is not a failure.
 digest 0 --devices cpu:2 --manifest manifest tree/a/empty tree/empty_folder
-[[ ! -s manifest ]] || fail "an empty file has no line"
-grep -q '^digest: 0 blocks verified, 0 bytes, 2 devices' out || fail "last line"
+[[ ! -s manifest ]] || fail "an empty file has a line"
+grep -q '^digest: 0 blocks verified, 0 bytes, 2 devices' out || fail "the last line is not as expected"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Error guess: what was asked cannot be done: status 2, and the message names the offender.
+# Error guess: if the arguments are wrong, the exit status is 2 and the message names the wrong one.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 10
@@ -19,5 +19,5 @@ refused none_such --devices none_such good
 refused no_folder/manifest --devices cpu --manifest no_folder/manifest good
 refused /dev/full --devices cpu --manifest /dev/full good
 digest 0 --help
-grep -q -- --manifest out || fail "no help"
-! grep -q -- --corrupt out || fail "--corrupt is to be hidden"
+grep -q -- --manifest out || fail "the help does not list --manifest"
+! grep -q -- --corrupt out || fail "the help lists --corrupt"

@@ -1,18 +1,17 @@
 #pragma once
-// Every entry point that the CPU driver has, declared. The same sources compile twice: built in,
-// these are ordinary hidden functions of this namespace and nothing is called cu* at the linker's
-// level; as a drop-in (FLOTILLA_CPU_DROPIN) they are the C functions that <cuda.h> declares,
-// exported.
+// Declares every entry point of the CPU driver. The same sources are compiled twice. In the
+// built-in copy these are hidden functions of this namespace, and no symbol is called cu*. In the
+// drop-in (FLOTILLA_CPU_DROPIN) they are the exported C functions that <cuda.h> declares.
 //
-// Callers of the built-in copy have to qualify the names: arguments of <cuda.h>'s types would
-// otherwise find the global declarations too.
+// Callers of the built-in copy must qualify the names. Otherwise argument-dependent lookup also
+// finds the global declarations of <cuda.h>.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
 #include <type_traits>
 
-// <cuda.h> renames these to their successors; the lists name both.
+// <cuda.h> defines these as macros for their successors, but the lists contain both.
 #undef cuEventElapsedTime
 #undef cuDeviceGetUuid
 
@@ -26,8 +25,8 @@ namespace flotilla::cpu_driver {
 
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) \
   FLOTILLA_CPU_API std::remove_pointer_t<PFN_##name##_v##version> symbol;
-#include "cpu_driver/extra_entries.inc"
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
+#include "cpu_driver/base/extra_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
 
 }  // namespace flotilla::cpu_driver

@@ -1,17 +1,18 @@
 // Contexts and the calling thread's stack of them.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 CUresult create_context(char const* entry, CUcontext* made, unsigned flags,
                         CUdevice ordinal) noexcept {
-  return with_driver(entry, [&](driver_state& state) {
-    device* const home = state.find_device(ordinal);
+  return with_driver(entry, [&] {
+    device* const home = driver_state::get().find_device(ordinal);
     if (home == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
-    if (made == nullptr || !context::valid_flags(flags)) { return CUDA_ERROR_INVALID_VALUE; }
+    if (made == nullptr || !context_flags::valid(flags)) { return CUDA_ERROR_INVALID_VALUE; }
     CUcontext const created = context::create(*home, flags, context_kind::owned);
     try {
       context_stack::push(created);
@@ -46,11 +47,11 @@ FLOTILLA_CPU_API CUresult cuCtxCreate_v4(CUcontext* made, CUctxCreateParams* wis
 }
 
 FLOTILLA_CPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     {
-      auto const found = state.contexts().find(handle);
-      // Primary contexts are released, and green ones destroyed by their own name.
+      auto const found = context::table().find(handle);
+      // Primary contexts are released, and green contexts are destroyed by their own entry point.
       if (!found || found->kind() == context_kind::primary) { return CUDA_ERROR_INVALID_CONTEXT; }
     }
     if (!context::destroy(handle)) { return CUDA_ERROR_INVALID_CONTEXT; }
@@ -74,7 +75,8 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.kind() == context_kind::primary) {
-      // It can be detached from as often as it was attached to; who retained it has to release it.
+      // It can be detached as often as it was attached. The last use is the retain, which needs a
+      // release.
       return current.detach_but_last() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.detach()) {
@@ -86,7 +88,7 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
 }
 
 FLOTILLA_CPU_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     place found;
     if (!find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
@@ -96,7 +98,7 @@ FLOTILLA_CPU_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
 }
 
 FLOTILLA_CPU_API CUresult cuCtxPopCurrent_v2(CUcontext* popped) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     CUcontext const taken = context_stack::pop();
     if (taken == nullptr) { return CUDA_ERROR_INVALID_CONTEXT; }
     if (popped != nullptr) { *popped = taken; }
@@ -105,7 +107,7 @@ FLOTILLA_CPU_API CUresult cuCtxPopCurrent_v2(CUcontext* popped) {
 }
 
 FLOTILLA_CPU_API CUresult cuCtxSetCurrent(CUcontext handle) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     place found;
     if (handle != nullptr && !find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
     context_stack::pop();
@@ -115,8 +117,8 @@ FLOTILLA_CPU_API CUresult cuCtxSetCurrent(CUcontext handle) {
 }
 
 FLOTILLA_CPU_API CUresult cuCtxGetCurrent(CUcontext* current) {
-  return with_driver<when_poisoned::ignore>(
-      __func__, [&](driver_state&) { return answer(current, context_stack::top()); });
+  return with_driver<when_poisoned::ignore>(__func__,
+                                            [&] { return answer(current, context_stack::top()); });
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,28 +1,30 @@
-// What is asked of a context by its handle, or of the current one: who it is, what it runs on, when
-// its work is done.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/device_resource.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+// Questions to a context by its handle, or to the current one: its identity, its device, whether
+// its work has ended.
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
+#include "cpu_driver/properties/device_resource.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// `handle` null means the current context.
+/// An entry point for which a null handle means the current context.
 template <when_poisoned rule, class Body>
 CUresult with_named(char const* entry, CUcontext handle, Body&& body) noexcept {
-  return with_driver<rule>(entry, [&](driver_state&) {
+  return with_driver<rule>(entry, [&] {
     place found;
     if (CUresult const status = named_place(handle, found)) { return status; }
     return body(found);
   });
 }
 
-/// The same for entries that do not mean the current context by a null handle.
+/// An entry point that refuses a null handle.
 template <class Body>
 CUresult with_this(char const* entry, CUcontext handle, Body&& body) noexcept {
-  return with_driver(entry, [&](driver_state&) {
+  return with_driver(entry, [&] {
     place found;
     if (handle == nullptr || !find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
     return body(found);
@@ -31,11 +33,11 @@ CUresult with_this(char const* entry, CUcontext handle, Body&& body) noexcept {
 
 CUresult synchronize(place const& which) {
   if (which.part) {
-    stream_group::synchronize({&which.part->streams()}, which.whole->patience());
+    stream_group::synchronize({&which.part->streams()}, which.whole->resources().flags.spin());
   } else {
     which.whole->synchronize();
   }
-  which.whole->fifo().flush();
+  which.whole->resources().fifo.flush();
   return fault::status();
 }
 
@@ -44,8 +46,8 @@ bool is_affinity(int type) noexcept { return type >= 0 && type < CU_EXEC_AFFINIT
 }  // namespace
 
 FLOTILLA_CPU_API CUresult cuCtxGetDevice(CUdevice* ordinal) {
-  return with_facts(__func__,
-                    [&](corpses::facts const& its) { return answer(ordinal, its.device); });
+  return with_facts(
+      __func__, [&](destroyed_contexts::facts const& its) { return answer(ordinal, its.device); });
 }
 
 FLOTILLA_CPU_API CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext handle) {
@@ -74,9 +76,9 @@ FLOTILLA_CPU_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
                                            [](place& found) { return synchronize(found); });
 }
 
-FLOTILLA_CPU_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent what) {
+FLOTILLA_CPU_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
   return with_this(__func__, handle, [&](place& found) {
-    auto const recorded = driver_state::get().events().find(what);
+    auto const recorded = event::table().find(event_handle);
     if (!recorded || recorded->owner() != found.whole->self()) { return CUDA_ERROR_INVALID_HANDLE; }
     recorded->set_latest(found.part ? stream_group::record({&found.streams()}, recorded->timed())
                                     : found.whole->record(recorded->timed()));
@@ -84,9 +86,9 @@ FLOTILLA_CPU_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent what) {
   });
 }
 
-FLOTILLA_CPU_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent what) {
+FLOTILLA_CPU_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
   return with_this(__func__, handle, [&](place& found) {
-    auto const awaited = driver_state::get().events().find(what);
+    auto const awaited = event::table().find(event_handle);
     if (!awaited) { return CUDA_ERROR_INVALID_HANDLE; }
     auto const latest = awaited->latest();
     if (latest == nullptr) { return CUDA_SUCCESS; }
@@ -97,31 +99,31 @@ FLOTILLA_CPU_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent what) {
 
 FLOTILLA_CPU_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* resource,
                                               CUdevResourceType type) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     place found;
     if (handle == nullptr || !find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
     if (resource == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    if (number_of(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
+    if (raw_enum(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
     *resource = resource_of(found.whole->home().ordinal(), found.streams().allowed());
     return CUDA_SUCCESS;
   });
 }
 
-// Execution affinity is a thing of servers that several processes share.
+// Execution affinity exists only with a server that several processes share (MPS).
 
 FLOTILLA_CPU_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity,
                                                CUexecAffinityType type) {
   return with_context<when_poisoned::ignore>(__func__, [&](context&) {
-    bool const asks = affinity != nullptr && is_affinity(number_of(type));
+    bool const asks = affinity != nullptr && is_affinity(raw_enum(type));
     return asks ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type,
                                                          CUdevice ordinal) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
-    if (state.find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
-    return is_affinity(number_of(type)) ? answer(supported, 0) : CUDA_ERROR_INVALID_VALUE;
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    if (driver_state::get().find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+    return is_affinity(raw_enum(type)) ? answer(supported, 0) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

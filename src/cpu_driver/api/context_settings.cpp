@@ -1,44 +1,46 @@
-// What may be asked and set of the current context: flags, limits, preferences.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/function_facts.hpp"
+// The settings of the current context: flags, limits, preferences.
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/module/function_attributes.hpp"
 
 namespace flotilla::cpu_driver {
 
 FLOTILLA_CPU_API CUresult cuCtxGetFlags(unsigned* flags) {
-  // Before the context is looked for, as on an H200.
+  // An H200 checks this before the context.
   if (flags == nullptr) {
-    return with_driver<when_poisoned::ignore>(
-        __func__, [](driver_state&) { return CUDA_ERROR_INVALID_VALUE; });
+    return with_driver<when_poisoned::ignore>(__func__, [] { return CUDA_ERROR_INVALID_VALUE; });
   }
-  return with_facts(__func__, [&](corpses::facts const& its) { return answer(flags, its.flags); });
+  return with_facts(__func__,
+                    [&](destroyed_contexts::facts const& its) { return answer(flags, its.flags); });
 }
 
 FLOTILLA_CPU_API CUresult cuCtxSetFlags(unsigned flags) {
   return with_context<when_poisoned::ignore>(__func__, [&](context& current) {
-    if (!context::valid_flags(flags)) { return CUDA_ERROR_INVALID_VALUE; }
-    current.set_flags(flags);
+    if (!context_flags::valid(flags)) { return CUDA_ERROR_INVALID_VALUE; }
+    current.resources().flags.set(flags);
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit which) {
   return with_context(__func__, [&](context& current) {
-    return value != nullptr ? current.limits().get(number_of(which), *value)
+    return value != nullptr ? current.resources().limits.get(raw_enum(which), *value)
                             : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuCtxSetLimit(CUlimit which, size_t value) {
   return with_context(__func__, [&](context& current) {
-    if (limits::settled_by_kernels(number_of(which))) {
-      // Kernels that were launched before have their say, also when they have not begun.
+    if (limits::settled_by_kernels(raw_enum(which))) {
+      // Kernels that were launched before may still make the limit final, even if they have not
+      // begun.
       current.synchronize();
       if (CUresult const status = fault::status()) { return status; }
     }
-    return current.limits().set(number_of(which), value, current.home().memory().capacity());
+    return current.resources().limits.set(raw_enum(which), value,
+                                          current.home().memory().capacity());
   });
 }
 
@@ -50,7 +52,7 @@ FLOTILLA_CPU_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 
 FLOTILLA_CPU_API CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   return with_context(__func__, [&](context& current) {
-    if (!known_cache_preference(number_of(config))) { return CUDA_ERROR_INVALID_VALUE; }
+    if (!known_cache_preference(raw_enum(config))) { return CUDA_ERROR_INVALID_VALUE; }
     current.cache_config.store(config, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
@@ -58,13 +60,13 @@ FLOTILLA_CPU_API CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 
 FLOTILLA_CPU_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
   return with_context(__func__, [&](context&) {
-    return answer(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);  // fixed, as on today's GPUs
+    return answer(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);  // fixed, as on current GPUs
   });
 }
 
 FLOTILLA_CPU_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   return with_context(__func__, [&](context&) {
-    return known_bank_size(number_of(config)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return known_bank_size(raw_enum(config)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -1,13 +1,14 @@
 #pragma once
-// What tests and flotilla itself may ask of a CPU driver beside the CUDA API. The drop-in exports
-// it as `flotilla_cpu_driver`, by which it is recognised; the built-in copy offers it as control().
+// Functions of a CPU driver for tests and for flotilla itself, in addition to the CUDA API. The
+// drop-in exports them as `flotilla_cpu_driver`, which also identifies it; the built-in copy as
+// control().
 
 #include <cstddef>
 
 namespace flotilla::cpu_driver {
 
-/// Handles that are open and memory that is allocated. A context's NULL stream and the variables of
-/// a module are not counted, a library's module in a context is.
+/// The numbers of open handles and of allocations. They include a library's module in a context,
+/// but not the NULL stream of a context nor the variables of a module.
 struct live_counts {
   std::size_t contexts;
   std::size_t streams;
@@ -21,19 +22,17 @@ struct flotilla_cpu_driver_control {
   static constexpr int current_version = 1;
   int version;
 
-  /// The driver exposes at least `count` devices from now on; 64 at most. Any thread, any time.
+  /// From now on the driver has at least `count` devices, but at most 64. Threads: any.
   void (*ensure_devices)(int count);
-  /// Adds to what is injected: see injection.hpp for the language. 0, or -1 with the reason in
-  /// `error`.
+  /// Adds fault injections, in the language of injection.hpp. 0, or -1 with the reason in `error`.
   int (*inject)(char const* spec, char* error, std::size_t error_bytes);
-  /// Takes all injections back.
+  /// Removes all fault injections.
   void (*clear_injection)();
   /// Exact only while no other thread calls the driver.
   live_counts (*live_handles)();
-  /// Contexts on the calling thread's stack.
+  /// The number of contexts on the calling thread's stack.
   std::size_t (*stack_depth)();
-  /// Ends the poisoning by a fault. Only while no context lives: false otherwise, and nothing
-  /// changes.
+  /// Removes the sticky fault. False, without effect, while a context lives.
   bool (*reset_fault_for_tests)();
 };
 

@@ -1,33 +1,33 @@
 // Copies and fills.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/copies.hpp"
-#include "cpu_driver/entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/copies.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 CUresult copy_here(char const* entry, copy_end to, copy_end from, size_t bytes) noexcept {
-  return with_place(entry,
-                    [&](place& here) { return copy_now(here.streams(), to, from, bytes); });
+  return with_place(entry, [&](place& here) { return copy_now(here.streams(), to, from, bytes); });
 }
 
-CUresult copy_there(char const* entry, CUstream where, copy_end to, copy_end from,
+CUresult copy_there(char const* entry, CUstream target, copy_end to, copy_end from,
                     size_t bytes) noexcept {
-  return with_stream(entry, where, [&](stream& found) { return copy_in(found, to, from, bytes); });
+  return with_stream(entry, target, [&](stream& found) { return copy_in(found, to, from, bytes); });
 }
 
 CUresult fill_here(char const* entry, fill_request wanted) noexcept {
   return with_place(entry, [&](place& here) { return fill_now(here.streams(), wanted); });
 }
 
-CUresult fill_there(char const* entry, CUstream where, fill_request wanted) noexcept {
-  return with_stream(entry, where, [&](stream& found) { return fill_in(found, wanted); });
+CUresult fill_there(char const* entry, CUstream target, fill_request wanted) noexcept {
+  return with_stream(entry, target, [&](stream& found) { return fill_in(found, wanted); });
 }
 
-/// None named is well: the address says whose memory it is, as two H200s have it.
+/// A null handle is valid, because the address determines the memory. Two H200s behave like that.
 bool are_contexts_or_none(CUcontext one, CUcontext other) noexcept {
   place found;
-  return (one == nullptr || find_place(one, found)) && (other == nullptr || find_place(other, found));
+  return (one == nullptr || find_place(one, found)) &&
+         (other == nullptr || find_place(other, found));
 }
 
 }  // namespace
@@ -57,28 +57,28 @@ FLOTILLA_CPU_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUd
 }
 
 FLOTILLA_CPU_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                                        CUstream where) {
-  return copy_there(__func__, where, copy_end::either(to), copy_end::either(from), bytes);
+                                        CUstream target) {
+  return copy_there(__func__, target, copy_end::either(to), copy_end::either(from), bytes);
 }
 
 FLOTILLA_CPU_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, void const* from, size_t bytes,
-                                               CUstream where) {
-  return copy_there(__func__, where, copy_end::device(to), copy_end::host(from), bytes);
+                                               CUstream target) {
+  return copy_there(__func__, target, copy_end::device(to), copy_end::host(from), bytes);
 }
 
 FLOTILLA_CPU_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes,
-                                               CUstream where) {
-  return copy_there(__func__, where, copy_end::host(to), copy_end::device(from), bytes);
+                                               CUstream target) {
+  return copy_there(__func__, target, copy_end::host(to), copy_end::device(from), bytes);
 }
 
 FLOTILLA_CPU_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                                               CUstream where) {
-  return copy_there(__func__, where, copy_end::device(to), copy_end::device(from), bytes);
+                                               CUstream target) {
+  return copy_there(__func__, target, copy_end::device(to), copy_end::device(from), bytes);
 }
 
 FLOTILLA_CPU_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                                            CUcontext from_context, size_t bytes, CUstream where) {
-  return with_stream(__func__, where, [&](stream& found) {
+                                            CUcontext from_context, size_t bytes, CUstream target) {
+  return with_stream(__func__, target, [&](stream& found) {
     if (!are_contexts_or_none(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
     return copy_in(found, copy_end::device(to), copy_end::device(from), bytes);
   });
@@ -97,18 +97,18 @@ FLOTILLA_CPU_API CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t 
 }
 
 FLOTILLA_CPU_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t elements,
-                                          CUstream where) {
-  return fill_there(__func__, where, {to, value, 1, elements});
+                                          CUstream target) {
+  return fill_there(__func__, target, {to, value, 1, elements});
 }
 
 FLOTILLA_CPU_API CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t elements,
-                                           CUstream where) {
-  return fill_there(__func__, where, {to, value, 2, elements});
+                                           CUstream target) {
+  return fill_there(__func__, target, {to, value, 2, elements});
 }
 
 FLOTILLA_CPU_API CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t elements,
-                                           CUstream where) {
-  return fill_there(__func__, where, {to, value, 4, elements});
+                                           CUstream target) {
+  return fill_there(__func__, target, {to, value, 4, elements});
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,17 +1,18 @@
-// Copies of rows that lie a pitch apart, and memory for them. A copy is as many operations as it has
-// rows, checked as a whole before the first.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/copies.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+// Copies of rows that lie a pitch apart, and memory for them. A copy is one operation for each row.
+// It is checked as a whole before the first.
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/copies.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 constexpr std::size_t pitch_granule = 512;  // bytes
 
-/// One side: where its first row starts, and how far the next is.
+/// One side: the start of its first row, and the distance between rows.
 struct rows {
   CUmemorytype type;
   CUdeviceptr first;
@@ -35,7 +36,7 @@ struct side {
 };
 
 CUresult read(side const& given, std::size_t width, std::size_t height, rows& found) {
-  int const type = number_of(given.type);
+  int const type = raw_enum(given.type);
   if (type == CU_MEMORYTYPE_ARRAY) { return CUDA_ERROR_NOT_SUPPORTED; }
   bool const on_host = type == CU_MEMORYTYPE_HOST;
   if (!on_host && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) {
@@ -46,14 +47,14 @@ CUresult read(side const& given, std::size_t width, std::size_t height, rows& fo
   if (base == 0 || given.x > pitch || width > pitch - given.x) { return CUDA_ERROR_INVALID_VALUE; }
   found = {given.type, base + given.y * pitch + given.x, pitch};
   bool const ours = type == CU_MEMORYTYPE_DEVICE ||
-                    (type == CU_MEMORYTYPE_UNIFIED && driver_state::get().memory().find(base));
-  if (ours && !driver_state::get().memory().covers(found.first, (height - 1) * pitch + width)) {
+                    (type == CU_MEMORYTYPE_UNIFIED && memory_map::of_process().find(base));
+  if (ours && !memory_map::of_process().covers(found.first, (height - 1) * pitch + width)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
 
-/// `copy_row(to, from)` for each row, when all of it can be.
+/// Calls `copy_row(to, from)` for each row if the whole copy is allowed.
 template <class Copy>
 CUresult copy_rows(CUDA_MEMCPY2D const* wanted, Copy&& copy_row) {
   if (wanted == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -113,8 +114,8 @@ FLOTILLA_CPU_API CUresult cuMemAllocPitch_v2(CUdeviceptr* made, size_t* pitch, s
     }
     std::size_t const row = (width + pitch_granule - 1) / pitch_granule * pitch_granule;
     if (row < width || height > ~std::size_t{0} / row) { return CUDA_ERROR_OUT_OF_MEMORY; }
-    CUresult const status = driver_state::get().memory().allocate(
-        *made, row * height, memory_kind::device, current.home(), current.self(), false);
+    CUresult const status = memory_map::of_process().allocate(
+        *made, row * height, memory_kind::device, current.home().memory(), current.self(), false);
     if (status == CUDA_SUCCESS) { *pitch = row; }
     return status;
   });

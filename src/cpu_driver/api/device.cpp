@@ -1,21 +1,23 @@
-// Devices and what they say about themselves.
+// Devices and their attributes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// A question about a device: it is answered also when the process is poisoned.
+/// A question about a device, which a poisoned process still answers.
 template <class Body>
 CUresult about_device(char const* entry, CUdevice ordinal, Body&& body) noexcept {
-  return with_driver<when_poisoned::ignore>(entry, [&](driver_state& state) {
-    device* const found = state.find_device(ordinal);
+  return with_driver<when_poisoned::ignore>(entry, [&] {
+    device* const found = driver_state::get().find_device(ordinal);
     return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_DEVICE;
   });
 }
@@ -45,9 +47,9 @@ FLOTILLA_CPU_API CUresult cuDeviceGet(CUdevice* found, int ordinal) {
 }
 
 FLOTILLA_CPU_API CUresult cuDeviceGetCount(int* count) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     if (count == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *count = state.device_count();
+    *count = driver_state::get().device_count();
     return CUDA_SUCCESS;
   });
 }
@@ -68,7 +70,7 @@ FLOTILLA_CPU_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
 FLOTILLA_CPU_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which,
                                                CUdevice ordinal) {
   return about_device(__func__, ordinal, [&](device& asked) {
-    auto const known = properties::attribute(number_of(which), asked.ordinal());
+    auto const known = properties::attribute(raw_enum(which), asked.ordinal());
     if (value == nullptr || !known) { return CUDA_ERROR_INVALID_VALUE; }
     *value = *known;
     return CUDA_SUCCESS;
@@ -92,7 +94,7 @@ FLOTILLA_CPU_API CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice or
 }
 
 FLOTILLA_CPU_API CUresult cuDeviceGetByPCIBusId(CUdevice* found, char const* text) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     if (found == nullptr || text == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     unsigned domain = 0;
     unsigned bus = 0;
@@ -102,7 +104,7 @@ FLOTILLA_CPU_API CUresult cuDeviceGetByPCIBusId(CUdevice* found, char const* tex
     }
     bool const ours =
         domain == static_cast<unsigned>(properties::pci_domain) && slot == 0 && bus >= 1;
-    if (!ours || state.find_device(static_cast<int>(bus) - 1) == nullptr) {
+    if (!ours || driver_state::get().find_device(static_cast<int>(bus) - 1) == nullptr) {
       return CUDA_ERROR_INVALID_DEVICE;
     }
     *found = static_cast<int>(bus) - 1;

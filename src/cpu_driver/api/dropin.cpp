@@ -1,14 +1,14 @@
-// What only the drop-in libcuda.so.1 has: the mark by which it is recognised, elder names of
-// functions that have not changed, and every other name of the driver API (dropin_generate.cmake
-// makes those).
+// The parts of the drop-in libcuda.so.1 alone: the symbol that identifies it, older names of
+// functions that have not changed, and every other name of the driver API, which
+// dropin_generate.cmake generates.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/control.hpp"
 
-// The elder names are macros for the newer ones.
+// <cuda.h> defines the older names as macros for the newer ones.
 #undef cuCtxCreate
 #undef cuCtxDestroy
 #undef cuCtxPopCurrent
@@ -21,7 +21,7 @@
 #undef cuMemHostRegister
 #undef cuStreamDestroy
 
-/// Every name that the toolkit's stub exports, sorted; ours where we have it.
+/// Every name that the toolkit's stub exports, sorted, with our function if there is one.
 struct flotilla_dropin_symbol {
   char const* name;
   void (*address)();
@@ -58,7 +58,7 @@ FLOTILLA_CPU_API CUresult cuGetProcAddress(char const* name, void** address, int
   return cuGetProcAddress_v2(name, address, version, flags, nullptr);
 }
 
-/// For cuGetProcAddress: names that are exported but not in our lists.
+/// Finds names that are exported but not in our lists, for cuGetProcAddress.
 void* find_exported(char const* name) noexcept {
   auto const* const end = flotilla_dropin_symbols + flotilla_dropin_symbol_count;
   auto const* const found = std::find_if(flotilla_dropin_symbols, end, [&](auto const& each) {

@@ -1,10 +1,10 @@
-# Makes the C file that gives the drop-in every name of the driver API:
+# Generates the C file with every name of the driver API for the drop-in:
 #
 #   cmake -D NAMES=dropin_names.txt -D OUTPUT=dropin_names.c -P dropin_generate.cmake
 #
-# One weak function a name, which answers CUDA_ERROR_NOT_SUPPORTED and touches none of its arguments, so that
-# its signature does not matter; what the CPU driver implements overrides it at link time. And a table of
-# them all, for cuGetProcAddress.
+# Each name is a weak function that returns CUDA_ERROR_NOT_SUPPORTED. It does not touch its arguments,
+# so its signature does not matter. Functions that the CPU driver implements override it at link time.
+# The file also has a table of all names, for cuGetProcAddress.
 
 if(NOT NAMES OR NOT OUTPUT)
   message(FATAL_ERROR "dropin_generate.cmake needs -D NAMES=<file> and -D OUTPUT=<file>")
@@ -42,7 +42,7 @@ ${table}};
 size_t const flotilla_dropin_symbol_count = ${count};
 ")
 
-# Only when it has changed, so that a new configure does not compile it again.
+# Write only if it has changed, so that configuring again does not recompile it.
 if(EXISTS "${OUTPUT}")
   file(READ "${OUTPUT}" before)
 else()

@@ -1,22 +1,22 @@
 // Events.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_event(char const* entry, CUevent handle, Body&& body) noexcept {
-  return with_driver<rule>(entry, [&](driver_state& state) {
-    auto const found = state.events().find(handle);
+  return with_driver<rule>(entry, [&] {
+    auto const found = event::table().find(handle);
     return found ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
 CUresult elapsed_time(char const* entry, float* milliseconds, CUevent start, CUevent end) noexcept {
-  return with_driver(entry, [&](driver_state& state) {
-    auto const first = state.events().find(start);
-    auto const second = state.events().find(end);
+  return with_driver(entry, [&] {
+    auto const first = event::table().find(start);
+    auto const second = event::table().find(end);
     if (!first || !second || !first->timed() || !second->timed() ||
         first->owner() != second->owner()) {
       return CUDA_ERROR_INVALID_HANDLE;
@@ -25,19 +25,21 @@ CUresult elapsed_time(char const* entry, float* milliseconds, CUevent start, CUe
     auto const to = second->latest();
     if (!from || !to) { return CUDA_ERROR_INVALID_HANDLE; }
     if (milliseconds == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    if (!from->passed() || !to->passed()) { return CUDA_ERROR_NOT_READY; }
-    *milliseconds = std::chrono::duration<float, std::milli>(to->when() - from->when()).count();
+    if (!from->completed() || !to->completed()) { return CUDA_ERROR_NOT_READY; }
+    *milliseconds = std::chrono::duration<float, std::milli>(to->time() - from->time()).count();
     return CUDA_SUCCESS;
   });
 }
 
-CUresult record(char const* entry, CUevent handle, CUstream where) noexcept {
-  return with_stream(entry, where, [&](stream& found) {
-    auto const what = driver_state::get().events().find(handle);
-    if (!what || what->owner() != found.owner().self()) { return CUDA_ERROR_INVALID_HANDLE; }
-    auto made = std::make_shared<occurrence>(what->timed());
+CUresult record(char const* entry, CUevent handle, CUstream target) noexcept {
+  return with_stream(entry, target, [&](stream& found) {
+    auto const recorded = event::table().find(handle);
+    if (!recorded || recorded->owner() != found.resources().handle) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    auto made = std::make_shared<event_record>(recorded->timed());
     found.enqueue(record_event{made});
-    what->set_latest(std::move(made));
+    recorded->set_latest(std::move(made));
     return CUDA_SUCCESS;
   });
 }
@@ -49,44 +51,45 @@ FLOTILLA_CPU_API CUresult cuEventCreate(CUevent* made, unsigned flags) {
     constexpr unsigned known =
         CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (made == nullptr || (flags & ~known) != 0) { return CUDA_ERROR_INVALID_VALUE; }
-    // Other processes can wait for an event, but not measure by it.
+    // Other processes can wait for such an event, but not measure time with it.
     if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if ((flags & CU_EVENT_INTERPROCESS) != 0) { return CUDA_ERROR_NOT_SUPPORTED; }
-    *made = current.create_event(flags);
+    *made = event::table().open(current.self(), flags)->self();
+    current.events().add(*made, [](CUevent handle) { return event::table().close(handle); });
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuEventDestroy_v2(CUevent handle) {
-  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
+  return with_driver<when_poisoned::act_and_report>(__func__, [&] {
     CUcontext owner = nullptr;
     {
-      auto const found = state.events().find(handle);
+      auto const found = event::table().find(handle);
       if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
       owner = found->owner();
     }
-    auto const of = state.contexts().find(owner);
-    return of && of->destroy_event(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    auto const live = context::table().find(owner);
+    return live && live->events().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
-FLOTILLA_CPU_API CUresult cuEventRecord(CUevent handle, CUstream where) {
-  return record(__func__, handle, where);
+FLOTILLA_CPU_API CUresult cuEventRecord(CUevent handle, CUstream target) {
+  return record(__func__, handle, target);
 }
 
-FLOTILLA_CPU_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream where, unsigned flags) {
-  // External records mean something in captures only.
+FLOTILLA_CPU_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream target, unsigned flags) {
+  // External records only have a meaning in captures.
   if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
-  return record(__func__, handle, where);
+  return record(__func__, handle, target);
 }
 
 FLOTILLA_CPU_API CUresult cuEventQuery(CUevent handle) {
   return with_event(__func__, handle, [](event& found) {
     auto const latest = found.latest();
-    bool const passed = !latest || latest->passed();
-    // A fault releases who waits: passed counts only if there was none until then.
+    bool const passed = !latest || latest->completed();
+    // A fault completes records that were never reached, so check for a fault after the record.
     if (CUresult const status = fault::status()) { return status; }
     return passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
@@ -96,11 +99,11 @@ FLOTILLA_CPU_API CUresult cuEventSynchronize(CUevent handle) {
   return with_event(__func__, handle, [](event& found) {
     auto const latest = found.latest();
     if (!latest) { return CUDA_SUCCESS; }
-    auto const owner = driver_state::get().contexts().find(found.owner());
-    wait_policy patience = owner ? owner->patience() : wait_policy{};
-    if (found.blocking()) { patience = {.spin = {}, .yield = {}}; }
-    latest->wait(patience);
-    if (owner) { owner->fifo().flush(); }
+    auto const owner = context::table().find(found.owner());
+    spin_times times = owner ? owner->resources().flags.spin() : spin_times{};
+    if (found.blocking()) { times = {.spin = {}, .yield = {}}; }
+    latest->wait(times);
+    if (owner) { owner->resources().fifo.flush(); }
     return fault::status();
   });
 }

@@ -1,13 +1,14 @@
-// Graphs as they are defined: nodes and edges.
+// Definitions of graphs: nodes and edges.
 #include <span>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/graph_entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/graph_entry.hpp"
+#include "cpu_driver/graph/graph.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Adds a node that does what `make(node_work&)` says.
+/// Adds a node with the work that `make(node_work&)` fills in.
 template <class Make>
 CUresult add_node(char const* entry, CUgraphNode* made, CUgraph to, CUgraphNode const* after,
                   std::size_t count, Make&& make) noexcept {
@@ -20,25 +21,25 @@ CUresult add_node(char const* entry, CUgraphNode* made, CUgraph to, CUgraphNode 
 }
 
 template <class Work>
-CUresult set_event(node_work& work, CUevent what) {
-  if (!driver_state::get().events().find(what)) { return CUDA_ERROR_INVALID_HANDLE; }
-  work.emplace<Work>().what = what;
+CUresult set_event(node_work& work, CUevent event_handle) {
+  if (!event::table().find(event_handle)) { return CUDA_ERROR_INVALID_HANDLE; }
+  work.emplace<Work>().event = event_handle;
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
 FLOTILLA_CPU_API CUresult cuGraphCreate(CUgraph* made, unsigned flags) {
-  return with_driver(__func__, [&](driver_state& state) {
+  return with_driver(__func__, [&] {
     if (made == nullptr || flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
-    *made = state.graphs().open()->self();
+    *made = graph::table().open()->self();
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuGraphDestroy(CUgraph handle) {
-  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
-    return state.graphs().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return with_driver<when_poisoned::act_and_report>(__func__, [&] {
+    return graph::table().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -86,16 +87,16 @@ FLOTILLA_CPU_API CUresult cuGraphAddEmptyNode(CUgraphNode* made, CUgraph to,
 
 FLOTILLA_CPU_API CUresult cuGraphAddEventRecordNode(CUgraphNode* made, CUgraph to,
                                                     CUgraphNode const* after, std::size_t count,
-                                                    CUevent what) {
+                                                    CUevent event_handle) {
   return add_node(__func__, made, to, after, count,
-                  [&](node_work& work) { return set_event<record_work>(work, what); });
+                  [&](node_work& work) { return set_event<record_work>(work, event_handle); });
 }
 
 FLOTILLA_CPU_API CUresult cuGraphAddEventWaitNode(CUgraphNode* made, CUgraph to,
                                                   CUgraphNode const* after, std::size_t count,
-                                                  CUevent what) {
+                                                  CUevent event_handle) {
   return add_node(__func__, made, to, after, count,
-                  [&](node_work& work) { return set_event<wait_work>(work, what); });
+                  [&](node_work& work) { return set_event<wait_work>(work, event_handle); });
 }
 
 FLOTILLA_CPU_API CUresult cuGraphAddHostNode(CUgraphNode* made, CUgraph to,
@@ -110,13 +111,13 @@ FLOTILLA_CPU_API CUresult cuGraphAddHostNode(CUgraphNode* made, CUgraph to,
 
 FLOTILLA_CPU_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
   return with_node(__func__, handle,
-                   [&](graph& of, std::uint32_t) { return of.remove(handle); });
+                   [&](graph& owner, std::uint32_t) { return owner.remove(handle); });
 }
 
 FLOTILLA_CPU_API CUresult cuGraphClone(CUgraph* made, CUgraph original) {
   return with_graph(__func__, original, [&](graph& found) {
     if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *made = driver_state::get().graphs().open(found)->self();
+    *made = graph::table().open(found)->self();
     return CUDA_SUCCESS;
   });
 }
@@ -124,8 +125,8 @@ FLOTILLA_CPU_API CUresult cuGraphClone(CUgraph* made, CUgraph original) {
 FLOTILLA_CPU_API CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original,
                                                  CUgraph clone) {
   return with_graph(__func__, clone, [&](graph& in) {
-    auto const place = driver_state::get().graph_nodes().find(original);
-    if (found == nullptr || !place || in.original() != place->of) {
+    auto const place = node_place::table().find(original);
+    if (found == nullptr || !place || in.original() != place->owner) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     CUgraphNode const copy = in.node_at(place->index);

@@ -1,24 +1,24 @@
-// Parameters of the nodes of a graph: asked for, and set anew for executable graphs to come.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/graph_entry.hpp"
+// Getting the parameters of a graph's nodes, and setting them for future executable graphs.
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/graph_entry.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 template <class Work>
-CUresult get_event(char const* entry, CUgraphNode handle, CUevent* what) noexcept {
+CUresult get_event(char const* entry, CUgraphNode handle, CUevent* event_handle) noexcept {
   return with_work<Work>(entry, handle, [&](graph_node&, Work& work) {
-    if (what == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *what = work.what;
+    if (event_handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *event_handle = work.event;
     return CUDA_SUCCESS;
   });
 }
 
 template <class Work>
-CUresult set_event(char const* entry, CUgraphNode handle, CUevent what) noexcept {
+CUresult set_event(char const* entry, CUgraphNode handle, CUevent event_handle) noexcept {
   return with_work<Work>(entry, handle, [&](graph_node&, Work& work) {
-    if (!driver_state::get().events().find(what)) { return CUDA_ERROR_INVALID_HANDLE; }
-    work.what = what;
+    if (!event::table().find(event_handle)) { return CUDA_ERROR_INVALID_HANDLE; }
+    work.event = event_handle;
     return CUDA_SUCCESS;
   });
 }
@@ -27,7 +27,7 @@ CUresult set_event(char const* entry, CUgraphNode handle, CUevent what) noexcept
 
 FLOTILLA_CPU_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID,
                                                         CUkernelNodeAttrValue const* value) {
-  // There are none here. Nodes that kernels update are for devices whose host takes long to rewrite one.
+  // A CPU device has no nodes that kernels can update: the host rewrites its nodes quickly enough.
   return with_work<kernel_work>(__func__, handle, [&](graph_node&, kernel_work&) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
   });
@@ -83,20 +83,21 @@ cuGraphBatchMemOpNodeSetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS
   });
 }
 
-FLOTILLA_CPU_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent* what) {
-  return get_event<record_work>(__func__, handle, what);
+FLOTILLA_CPU_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle,
+                                                         CUevent* event_handle) {
+  return get_event<record_work>(__func__, handle, event_handle);
 }
 
-FLOTILLA_CPU_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode handle, CUevent what) {
-  return set_event<record_work>(__func__, handle, what);
+FLOTILLA_CPU_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode handle, CUevent event_handle) {
+  return set_event<record_work>(__func__, handle, event_handle);
 }
 
-FLOTILLA_CPU_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent* what) {
-  return get_event<wait_work>(__func__, handle, what);
+FLOTILLA_CPU_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent* event_handle) {
+  return get_event<wait_work>(__func__, handle, event_handle);
 }
 
-FLOTILLA_CPU_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode handle, CUevent what) {
-  return set_event<wait_work>(__func__, handle, what);
+FLOTILLA_CPU_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode handle, CUevent event_handle) {
+  return set_event<wait_work>(__func__, handle, event_handle);
 }
 
 FLOTILLA_CPU_API CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS* to) {

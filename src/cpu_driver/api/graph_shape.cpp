@@ -1,14 +1,14 @@
-// The shape of graphs: edges, and questions about nodes and edges.
+// The shape of graphs: edges, and queries of nodes and edges.
 #include <algorithm>
 #include <span>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/graph_entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/graph_entry.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Ports and programmatic edges are promises about kernels that nothing here could keep.
+/// Ports and programmatic edges are refused: CPU devices do not support them.
 bool plain(CUgraphEdgeData const* data, std::size_t count) noexcept {
   return data == nullptr || std::all_of(data, data + count, [](CUgraphEdgeData const& each) {
            return each.from_port == 0 && each.to_port == 0 && each.type == 0;
@@ -89,9 +89,9 @@ FLOTILLA_CPU_API CUresult cuGraphGetEdges_v2(CUgraph handle, CUgraphNode* from, 
 }
 
 FLOTILLA_CPU_API CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType* type) {
-  return with_node(__func__, handle, [&](graph& of, std::uint32_t index) {
+  return with_node(__func__, handle, [&](graph& owner, std::uint32_t index) {
     if (type == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    return of.change(index, [&](graph_node const& node) {
+    return owner.change(index, [&](graph_node const& node) {
       *type = type_of(node.work);
       return CUDA_SUCCESS;
     });
@@ -99,18 +99,17 @@ FLOTILLA_CPU_API CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType
 }
 
 FLOTILLA_CPU_API CUresult cuGraphNodeGetDependencies_v2(CUgraphNode handle, CUgraphNode* nodes,
-                                                        CUgraphEdgeData* data,
-                                                        std::size_t* count) {
-  return with_node(__func__, handle, [&](graph& of, std::uint32_t index) {
-    return answer_neighbours(of.dependencies(index), nodes, data, count);
+                                                        CUgraphEdgeData* data, std::size_t* count) {
+  return with_node(__func__, handle, [&](graph& owner, std::uint32_t index) {
+    return answer_neighbours(owner.dependencies(index), nodes, data, count);
   });
 }
 
 FLOTILLA_CPU_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode* nodes,
                                                           CUgraphEdgeData* data,
                                                           std::size_t* count) {
-  return with_node(__func__, handle, [&](graph& of, std::uint32_t index) {
-    return answer_neighbours(of.dependents(index), nodes, data, count);
+  return with_node(__func__, handle, [&](graph& owner, std::uint32_t index) {
+    return answer_neighbours(owner.dependents(index), nodes, data, count);
   });
 }
 

@@ -1,19 +1,20 @@
-// Green contexts, and the parts of devices that they are made of.
+// Green contexts, and the resources of devices that they are made of.
 #include <algorithm>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/device_resource.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
+#include "cpu_driver/properties/device_resource.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 template <when_poisoned rule, class Body>
 CUresult with_green(char const* entry, CUgreenCtx handle, Body&& body) noexcept {
-  return with_driver<rule>(entry, [&](driver_state& state) {
-    auto const found = state.green_contexts().find(green_context::converted(handle));
+  return with_driver<rule>(entry, [&] {
+    auto const found = green_context::table().find(green_context::converted(handle));
     return found ? body(*found) : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
@@ -22,10 +23,10 @@ CUresult with_green(char const* entry, CUgreenCtx handle, Body&& body) noexcept 
 
 FLOTILLA_CPU_API CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource,
                                                  CUdevResourceType type) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
-    if (state.find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    if (driver_state::get().find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     if (resource == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    if (number_of(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
+    if (raw_enum(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
     *resource = resource_of(ordinal, all_multiprocessors());
     return CUDA_SUCCESS;
   });
@@ -34,30 +35,30 @@ FLOTILLA_CPU_API CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource
 FLOTILLA_CPU_API CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups,
                                                       CUdevResource const* input,
                                                       CUdevResource* remaining, unsigned flags,
-                                                      unsigned least) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
-    return split({result, groups, input, remaining, flags, least});
+                                                      unsigned min_size) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    return split({result, groups, input, remaining, flags, min_size});
   });
 }
 
 FLOTILLA_CPU_API CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* made,
                                                     CUdevResource* resources, unsigned count) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     return made != nullptr ? describe(resources, count, *made) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc description,
                                            CUdevice ordinal, unsigned flags) {
-  return with_driver(__func__, [&](driver_state& state) {
-    device* const home = state.find_device(ordinal);
+  return with_driver(__func__, [&] {
+    device* const home = driver_state::get().find_device(ordinal);
     if (home == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     if (made == nullptr || flags != CU_GREEN_CTX_DEFAULT_STREAM) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    multiprocessor_set allowed = all_multiprocessors();  // of no description, as on an H200
-    if (int of = -1;
-        description != nullptr && (!read_description(description, of, allowed) || of != ordinal)) {
+    multiprocessor_set allowed = all_multiprocessors();  // without a description, as on an H200
+    if (int device = -1; description != nullptr &&
+                         (!read_description(description, device, allowed) || device != ordinal)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return green_context::create(*home, std::move(allowed), *made);
@@ -65,7 +66,7 @@ FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc d
 }
 
 FLOTILLA_CPU_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state&) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
     return green_context::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
@@ -79,7 +80,7 @@ FLOTILLA_CPU_API CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResou
                                                    CUdevResourceType type) {
   return with_green<when_poisoned::ignore>(__func__, handle, [&](green_context& found) {
     if (resource == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    if (number_of(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
+    if (raw_enum(type) != CU_DEV_RESOURCE_TYPE_SM) { return CUDA_ERROR_INVALID_RESOURCE_TYPE; }
     *resource = resource_of(found.whole().home().ordinal(), found.allowed());
     return CUDA_SUCCESS;
   });
@@ -103,8 +104,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
         stream_kind::non_blocking,
         std::clamp(priority, stream::greatest_priority, stream::least_priority));
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }
-    // Refused, but the caller's handle is overwritten, by one that is no stream's (any more): what
-    // stood there before is lost on an H200, too.
+    // Refused, but the caller's variable is overwritten with a handle that is no longer valid. An
+    // H200 overwrites it too.
     static_cast<void>(found.streams().destroy(*made));
     return CUDA_ERROR_INVALID_VALUE;
   });
@@ -112,24 +113,22 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
 
 FLOTILLA_CPU_API CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* green) {
   return with_stream<when_poisoned::ignore>(__func__, handle, [&](stream& found) {
-    green_context const* const part = found.group().part();
-    return answer(green, part != nullptr ? part->handle() : nullptr);
+    return answer(green, green_context::green_handle(found.group().part()));
   });
 }
 
 FLOTILLA_CPU_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* owner, CUgreenCtx* green) {
   return with_stream<when_poisoned::ignore>(__func__, handle, [&](stream& found) {
     if (owner == nullptr || green == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    green_context const* const part = found.group().part();
-    *owner = found.owner().self();
-    *green = part != nullptr ? part->handle() : nullptr;
+    *owner = found.resources().handle;
+    *green = green_context::green_handle(found.group().part());
     return CUDA_SUCCESS;
   });
 }
 
-FLOTILLA_CPU_API CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent what) {
+FLOTILLA_CPU_API CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event_handle) {
   return with_green<when_poisoned::refuse>(__func__, handle, [&](green_context& found) {
-    auto const recorded = driver_state::get().events().find(what);
+    auto const recorded = event::table().find(event_handle);
     if (!recorded || recorded->owner() != found.whole().self()) {
       return CUDA_ERROR_INVALID_HANDLE;
     }
@@ -138,9 +137,9 @@ FLOTILLA_CPU_API CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent what)
   });
 }
 
-FLOTILLA_CPU_API CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent what) {
+FLOTILLA_CPU_API CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event_handle) {
   return with_green<when_poisoned::refuse>(__func__, handle, [&](green_context& found) {
-    auto const awaited = driver_state::get().events().find(what);
+    auto const awaited = event::table().find(event_handle);
     if (!awaited) { return CUDA_ERROR_INVALID_HANDLE; }
     if (auto const latest = awaited->latest()) { found.streams().wait_for(latest); }
     return CUDA_SUCCESS;

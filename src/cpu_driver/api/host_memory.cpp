@@ -1,11 +1,12 @@
-// Host memory that devices see: pinned, or registered. One address space for all, so that mapping it
-// has nothing to do.
+// Host memory that devices can access: pinned or registered. Devices and host share one address
+// space, so mapping has no effect.
 #include <unistd.h>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/free_now.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/free_now.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -13,17 +14,18 @@ namespace {
 CUresult allocate_host(context& current, void** made, std::size_t bytes, unsigned flags) {
   if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (bytes == 0) {
-    *made = nullptr;  // an H200 succeeds, too
+    *made = nullptr;  // as on an H200
     return CUDA_SUCCESS;
   }
-  // What is pinned has to be installed. An allocator need not refuse more: a sanitizer's ends the process.
+  // Pinned memory cannot exceed the installed memory. An allocator may grant more, and a
+  // sanitizer's allocator ends the process.
   auto const installed = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > installed) { return CUDA_ERROR_OUT_OF_MEMORY; }
   CUdeviceptr address = 0;
-  CUresult const status = driver_state::get().memory().allocate(
-      address, bytes, memory_kind::host, current.home(), current.self(), false,
-      flags | CU_MEMHOSTALLOC_DEVICEMAP);
+  CUresult const status =
+      memory_map::of_process().allocate(address, bytes, memory_kind::host, current.home().memory(),
+                                        current.self(), false, flags | CU_MEMHOSTALLOC_DEVICEMAP);
   if (status == CUDA_SUCCESS) { *made = reinterpret_cast<void*>(address); }
   return status;
 }
@@ -58,9 +60,9 @@ FLOTILLA_CPU_API CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsi
     if (address == nullptr || bytes == 0 || (flags & ~known) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return driver_state::get().memory().adopt(address, bytes, memory_kind::registered,
-                                              current.home(), current.self(),
-                                              flags | CU_MEMHOSTREGISTER_DEVICEMAP)
+    return memory_map::of_process().adopt(address, bytes, memory_kind::registered,
+                                          current.home().memory(), current.self(),
+                                          flags | CU_MEMHOSTREGISTER_DEVICEMAP)
                ? CUDA_SUCCESS
                : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   });
@@ -79,18 +81,18 @@ FLOTILLA_CPU_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* found, void*
                                                        unsigned flags) {
   return with_context(__func__, [&](context&) {
     auto const asked = reinterpret_cast<CUdeviceptr>(address);
-    auto const holder = driver_state::get().memory().find(asked);
+    auto const holder = memory_map::of_process().find(asked);
     bool const on_host =
         holder && (holder->kind == memory_kind::host || holder->kind == memory_kind::registered);
     if (found == nullptr || flags != 0 || !on_host) { return CUDA_ERROR_INVALID_VALUE; }
-    *found = asked;  // one address space for all
+    *found = asked;  // one address space
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuMemHostGetFlags(unsigned* flags, void* address) {
   return with_context(__func__, [&](context&) {
-    auto const holder = driver_state::get().memory().find(reinterpret_cast<CUdeviceptr>(address));
+    auto const holder = memory_map::of_process().find(reinterpret_cast<CUdeviceptr>(address));
     bool const on_host =
         holder && (holder->kind == memory_kind::host || holder->kind == memory_kind::registered);
     if (flags == nullptr || !on_host) { return CUDA_ERROR_INVALID_VALUE; }

@@ -1,8 +1,12 @@
 // Initialisation, version, error names.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/error_names.hpp"
-#include "cpu_driver/resolver.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/api/resolver.hpp"
+#include "cpu_driver/base/entry_names.hpp"
+#include "cpu_driver/base/error_names.hpp"
+#include "cpu_driver/context/driver_state.hpp"
+#include "cpu_driver/fault/injection.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -45,7 +49,7 @@ FLOTILLA_CPU_API CUresult cuGetProcAddress_v2(char const* name, void** address, 
   if (name == nullptr || address == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (flags & ~cuuint64_t{CU_GET_PROC_ADDRESS_LEGACY_STREAM}) { return CUDA_ERROR_NOT_SUPPORTED; }
   *address = resolve(name, version);
-  bool const too_new = *address == nullptr && implemented(name);
+  bool const too_new = *address == nullptr && is_entry(name);
 #ifdef FLOTILLA_CPU_DROPIN
   if (*address == nullptr && !too_new) { *address = find_exported(name); }
 #endif

@@ -1,25 +1,25 @@
 // Launches.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/launch.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/module/launch_check.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// A grid whose blocks may wait for each other. Ours run one after the other, so only one block
-/// can.
-CUresult launch_cooperative(stream& where, launch_request const& wanted) {
+/// Launches a grid whose blocks may wait for each other. A CPU device may run blocks one after the
+/// other, so it only supports one block.
+CUresult launch_cooperative(stream& target, launch_request const& wanted) {
   cpu::index3 const& grid = wanted.grid_size;
   bool const one_block = grid.x <= 1 && grid.y <= 1 && grid.z <= 1;
-  return one_block ? launch(where, wanted) : CUDA_ERROR_NOT_SUPPORTED;
+  return one_block ? launch(target, wanted) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/// Hints may be passed over, promises that cannot be kept may not.
+/// Ignores attributes that are hints. Refuses attributes that change what a kernel may do.
 CUresult read_attributes(CUlaunchConfig const& config, bool& cooperative) noexcept {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     CUlaunchAttribute const& each = config.attrs[i];
-    switch (number_of(each.id)) {
+    switch (raw_enum(each.id)) {
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: cooperative = each.value.cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
         auto const& size = each.value.clusterDim;
@@ -45,9 +45,9 @@ CUresult read_attributes(CUlaunchConfig const& config, bool& cooperative) noexce
 
 FLOTILLA_CPU_API CUresult cuLaunchKernel(CUfunction what, unsigned grid_x, unsigned grid_y,
                                          unsigned grid_z, unsigned block_x, unsigned block_y,
-                                         unsigned block_z, unsigned shared_bytes, CUstream where,
+                                         unsigned block_z, unsigned shared_bytes, CUstream target,
                                          void** parameters, void** extra) {
-  return with_stream(__func__, where, [&](stream& found) {
+  return with_stream(__func__, target, [&](stream& found) {
     return launch(found, {what,
                           {grid_x, grid_y, grid_z},
                           {block_x, block_y, block_z},
@@ -79,8 +79,8 @@ FLOTILLA_CPU_API CUresult cuLaunchCooperativeKernel(CUfunction what, unsigned gr
                                                     unsigned grid_y, unsigned grid_z,
                                                     unsigned block_x, unsigned block_y,
                                                     unsigned block_z, unsigned shared_bytes,
-                                                    CUstream where, void** parameters) {
-  return with_stream(__func__, where, [&](stream& found) {
+                                                    CUstream target, void** parameters) {
+  return with_stream(__func__, target, [&](stream& found) {
     return launch_cooperative(found, {what,
                                       {grid_x, grid_y, grid_z},
                                       {block_x, block_y, block_z},

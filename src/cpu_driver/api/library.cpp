@@ -1,26 +1,29 @@
 // Libraries and their kernels.
 #include <algorithm>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/function_facts.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/driver_state.hpp"
+#include "cpu_driver/module/function_attributes.hpp"
+#include "cpu_driver/module/library.hpp"
+#include "cpu_driver/module/module.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_library(char const* entry, CUlibrary handle, Body&& body) noexcept {
-  return with_driver<rule>(entry, [&](driver_state& state) {
-    auto const found = state.libraries().find(handle);
+  return with_driver<rule>(entry, [&] {
+    auto const found = library::table().find(handle);
     return found ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
 template <class Body>
 CUresult with_kernel(char const* entry, CUkernel handle, Body&& body) noexcept {
-  return with_driver(entry, [&](driver_state& state) {
-    auto const found = state.kernels().find(handle);
+  return with_driver(entry, [&] {
+    auto const found = kernel::table().find(handle);
     return found ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
@@ -35,12 +38,12 @@ CUresult with_kernel_on(char const* entry, CUkernel handle, CUdevice ordinal,
 }
 
 /// This library's module in the current context.
-CUresult module_here(library& of, driver_state::module_table::ref& found) {
-  driver_state::context_table::ref current;
+CUresult module_here(library& asked, module::ref& found) {
+  context::ref current;
   if (CUresult const status = current_context(current)) { return status; }
   CUmodule loaded = nullptr;
-  if (CUresult const status = of.module_in(*current, loaded)) { return status; }
-  found = driver_state::get().modules().find(loaded);
+  if (CUresult const status = asked.module_in(*current, loaded)) { return status; }
+  found = module::table().find(loaded);
   return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -48,7 +51,7 @@ CUresult module_here(library& of, driver_state::module_table::ref& found) {
 
 FLOTILLA_CPU_API CUresult cuLibraryLoadData(CUlibrary* made, void const* code, CUjit_option*,
                                             void**, unsigned, CUlibraryOption*, void**, unsigned) {
-  return with_driver(__func__, [&](driver_state&) {
+  return with_driver(__func__, [&] {
     if (made == nullptr || code == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     return library::create(code, loaded_image::unknown_size, *made);
   });
@@ -57,7 +60,7 @@ FLOTILLA_CPU_API CUresult cuLibraryLoadData(CUlibrary* made, void const* code, C
 FLOTILLA_CPU_API CUresult cuLibraryLoadFromFile(CUlibrary* made, char const* path, CUjit_option*,
                                                 void**, unsigned, CUlibraryOption*, void**,
                                                 unsigned) {
-  return with_driver(__func__, [&](driver_state&) {
+  return with_driver(__func__, [&] {
     if (made == nullptr || path == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     std::vector<std::byte> bytes;
     if (CUresult const status = read_file(path, bytes)) { return status; }
@@ -66,15 +69,15 @@ FLOTILLA_CPU_API CUresult cuLibraryLoadFromFile(CUlibrary* made, char const* pat
 }
 
 FLOTILLA_CPU_API CUresult cuLibraryUnload(CUlibrary handle) {
-  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
-    return state.libraries().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return with_driver<when_poisoned::act_and_report>(__func__, [&] {
+    return library::table().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuLibraryGetKernel(CUkernel* found, CUlibrary handle, char const* name) {
-  return with_library(__func__, handle, [&](library& of) {
+  return with_library(__func__, handle, [&](library& asked) {
     if (found == nullptr || name == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    CUkernel const known = of.find_kernel(name);
+    CUkernel const known = asked.find_kernel(name);
     if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
     *found = known;
     return CUDA_SUCCESS;
@@ -82,28 +85,28 @@ FLOTILLA_CPU_API CUresult cuLibraryGetKernel(CUkernel* found, CUlibrary handle, 
 }
 
 FLOTILLA_CPU_API CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary handle) {
-  return with_library(__func__, handle, [&](library& of) {
+  return with_library(__func__, handle, [&](library& asked) {
     if (count == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *count = static_cast<unsigned>(of.kernels().size());
+    *count = static_cast<unsigned>(asked.kernels().size());
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuLibraryEnumerateKernels(CUkernel* found, unsigned count,
                                                     CUlibrary handle) {
-  return with_library(__func__, handle, [&](library& of) {
+  return with_library(__func__, handle, [&](library& asked) {
     if (found == nullptr || count == 0) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const& all = of.kernels();
+    auto const& all = asked.kernels();
     std::copy_n(all.begin(), std::min<std::size_t>(count, all.size()), found);
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuLibraryGetModule(CUmodule* found, CUlibrary handle) {
-  return with_library(__func__, handle, [&](library& of) {
+  return with_library(__func__, handle, [&](library& asked) {
     if (found == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    driver_state::module_table::ref here;
-    if (CUresult const status = module_here(of, here)) { return status; }
+    module::ref here;
+    if (CUresult const status = module_here(asked, here)) { return status; }
     *found = here->self();
     return CUDA_SUCCESS;
   });
@@ -111,10 +114,10 @@ FLOTILLA_CPU_API CUresult cuLibraryGetModule(CUmodule* found, CUlibrary handle) 
 
 FLOTILLA_CPU_API CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handle,
                                              char const* name) {
-  return with_library(__func__, handle, [&](library& of) {
+  return with_library(__func__, handle, [&](library& asked) {
     if (name == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    driver_state::module_table::ref here;
-    if (CUresult const status = module_here(of, here)) { return status; }
+    module::ref here;
+    if (CUresult const status = module_here(asked, here)) { return status; }
     cpu::global_record const* const known = here->find_global(name);
     if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
     if (address != nullptr) { *address = reinterpret_cast<CUdeviceptr>(known->address); }
@@ -126,7 +129,7 @@ FLOTILLA_CPU_API CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes
 FLOTILLA_CPU_API CUresult cuKernelGetFunction(CUfunction* found, CUkernel handle) {
   return with_kernel(__func__, handle, [&](kernel&) {
     if (found == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    driver_state::context_table::ref current;
+    context::ref current;
     if (CUresult const status = current_context(current)) { return status; }
     return function_of(handle, *current, *found);
   });
@@ -135,7 +138,7 @@ FLOTILLA_CPU_API CUresult cuKernelGetFunction(CUfunction* found, CUkernel handle
 FLOTILLA_CPU_API CUresult cuKernelGetLibrary(CUlibrary* found, CUkernel handle) {
   return with_kernel(__func__, handle, [&](kernel& asked) {
     if (found == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *found = asked.of();
+    *found = asked.library_handle();
     return CUDA_SUCCESS;
   });
 }
@@ -151,8 +154,7 @@ FLOTILLA_CPU_API CUresult cuKernelGetName(char const** name, CUkernel handle) {
 FLOTILLA_CPU_API CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset,
                                                size_t* bytes) {
   return with_kernel(__func__, handle, [&](kernel& asked) {
-    driver_state::context_table::ref
-        current;  // a real driver describes parameters in a context only
+    context::ref current;  // a GPU's driver describes parameters only if a context is current
     if (CUresult const status = current_context(current)) { return status; }
     return parameter_info(asked.record(), index, offset, bytes);
   });
@@ -162,21 +164,21 @@ FLOTILLA_CPU_API CUresult cuKernelGetAttribute(int* value, CUfunction_attribute 
                                                CUkernel handle, CUdevice ordinal) {
   return with_kernel_on(__func__, handle, ordinal, [&](kernel& asked, function_settings& settings) {
     if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    return function_attribute(*value, number_of(which), asked.record(), settings);
+    return function_attribute(*value, raw_enum(which), asked.record(), settings);
   });
 }
 
 FLOTILLA_CPU_API CUresult cuKernelSetAttribute(CUfunction_attribute which, int value,
                                                CUkernel handle, CUdevice ordinal) {
   return with_kernel_on(__func__, handle, ordinal, [&](kernel&, function_settings& settings) {
-    return set_function_attribute(number_of(which), value, settings);
+    return set_function_attribute(raw_enum(which), value, settings);
   });
 }
 
 FLOTILLA_CPU_API CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config,
                                                  CUdevice ordinal) {
   return with_kernel_on(__func__, handle, ordinal, [&](kernel&, function_settings& settings) {
-    return set_function_cache(number_of(config), settings);
+    return set_function_cache(raw_enum(config), settings);
   });
 }
 

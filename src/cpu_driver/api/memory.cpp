@@ -1,15 +1,16 @@
 // A device's memory: allocating and freeing it.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/free_now.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/free_now.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 namespace flotilla::cpu_driver {
 FLOTILLA_CPU_API CUresult cuMemAlloc_v2(CUdeviceptr* made, size_t bytes) {
   return with_context(__func__, [&](context& current) {
     if (made == nullptr || bytes == 0) { return CUDA_ERROR_INVALID_VALUE; }
-    return driver_state::get().memory().allocate(*made, bytes, memory_kind::device, current.home(),
-                                                 current.self(), false);
+    return memory_map::of_process().allocate(*made, bytes, memory_kind::device,
+                                             current.home().memory(), current.self(), false);
   });
 }
 
@@ -20,18 +21,19 @@ FLOTILLA_CPU_API CUresult cuMemFree_v2(CUdeviceptr address) {
   });
 }
 
-FLOTILLA_CPU_API CUresult cuMemAllocAsync(CUdeviceptr* made, size_t bytes, CUstream where) {
-  return with_stream(__func__, where, [&](stream& found) {
+FLOTILLA_CPU_API CUresult cuMemAllocAsync(CUdeviceptr* made, size_t bytes, CUstream target) {
+  return with_stream(__func__, target, [&](stream& found) {
     if (made == nullptr || bytes == 0) { return CUDA_ERROR_INVALID_VALUE; }
-    return driver_state::get().memory().allocate(*made, bytes, memory_kind::device,
-                                                 found.owner().home(), found.owner().self(), true);
+    return memory_map::of_process().allocate(*made, bytes, memory_kind::device,
+                                             found.resources().account, found.resources().handle,
+                                             true);
   });
 }
 
-FLOTILLA_CPU_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream where) {
-  return with_stream<when_poisoned::act_and_report>(__func__, where, [&](stream& found) {
+FLOTILLA_CPU_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream target) {
+  return with_stream<when_poisoned::act_and_report>(__func__, target, [&](stream& found) {
     if (address == 0) { return CUDA_SUCCESS; }
-    auto& memory = driver_state::get().memory();
+    auto& memory = memory_map::of_process();
     if (!memory.begin_free(address)) { return CUDA_ERROR_INVALID_VALUE; }
     try {
       found.enqueue(free_memory{address});
@@ -54,7 +56,7 @@ FLOTILLA_CPU_API CUresult cuMemGetInfo_v2(size_t* available, size_t* total) {
 FLOTILLA_CPU_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* start, size_t* bytes,
                                                   CUdeviceptr address) {
   return with_context(__func__, [&](context&) {
-    auto const found = driver_state::get().memory().find(address);
+    auto const found = memory_map::of_process().find(address);
     if (!found || found->kind == memory_kind::registered) { return CUDA_ERROR_NOT_FOUND; }
     if (start != nullptr) { *start = found->address; }
     if (bytes != nullptr) { *bytes = found->bytes; }

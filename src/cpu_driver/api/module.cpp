@@ -1,11 +1,13 @@
 // Modules and their functions.
 #include <limits>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/function_facts.hpp"
-#include "cpu_driver/launch.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/module/function_attributes.hpp"
+#include "cpu_driver/module/launch_check.hpp"
+#include "cpu_driver/module/library.hpp"
+#include "cpu_driver/module/module.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -28,24 +30,26 @@ CUresult load_module(char const* entry, CUmodule* made, void const* code) noexce
 
 template <class Body>
 CUresult with_module(char const* entry, CUmodule handle, Body&& body) noexcept {
-  return with_driver(entry, [&](driver_state& state) {
-    auto const found = state.modules().find(handle);
+  return with_driver(entry, [&] {
+    auto const found = module::table().find(handle);
     return found ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
-/// A function; or a kernel, which means its function in the current context.
+/// An entry point that acts on a function, or on a kernel's function in the current context.
 template <class Body>
 CUresult with_function(char const* entry, CUfunction handle, Body&& body) noexcept {
-  return with_driver(entry, [&](driver_state& state) {
-    driver_state::function_table::ref found = state.functions().find(handle);
+  return with_driver(entry, [&] {
+    function::ref found = function::table().find(handle);
     if (!found) {
-      if (!state.kernels().find(reinterpret_cast<CUkernel>(handle))) {
+      if (!kernel::table().find(reinterpret_cast<CUkernel>(handle))) {
         return CUDA_ERROR_INVALID_HANDLE;
       }
-      driver_state::context_table::ref current;
+      context::ref current;
       if (CUresult const status = current_context(current)) { return status; }
-      if (CUresult const status = find_function(handle, *current, found)) { return status; }
+      if (CUresult const status = find_function(handle, current->resources(), found)) {
+        return status;
+      }
     }
     return body(*found);
   });
@@ -69,18 +73,18 @@ FLOTILLA_CPU_API CUresult cuModuleLoadData(CUmodule* made, void const* code) {
 FLOTILLA_CPU_API CUresult cuModuleLoadDataEx(CUmodule* made, void const* code, unsigned,
                                              CUjit_option*, void**) {
   return load_module(__func__, made,
-                     code);  // options are the PTX compiler's; nothing is compiled here
+                     code);  // the options are for compiling PTX, which does not happen here
 }
 
 FLOTILLA_CPU_API CUresult cuModuleUnload(CUmodule handle) {
-  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
-    auto const found = state.modules().find(handle);
+  return with_driver<when_poisoned::act_and_report>(__func__, [&] {
+    auto const found = module::table().find(handle);
     if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
     if (found->library() != nullptr) {
       return CUDA_ERROR_NOT_PERMITTED;
-    }  // it goes with the library
-    found->owner().fifo().flush();
-    return found->owner().destroy_module(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }  // it ends with the library
+    found->owner().resources().fifo.flush();
+    return found->owner().modules().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
@@ -109,7 +113,7 @@ FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* byt
 }
 
 FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
-  return with_driver(__func__, [&](driver_state&) {
+  return with_driver(__func__, [&] {
     if (mode == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     *mode = CU_MODULE_LAZY_LOADING;  // a library's module is loaded when a context first needs it
     return CUDA_SUCCESS;
@@ -117,8 +121,9 @@ FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 FLOTILLA_CPU_API CUresult cuFuncLoad(CUfunction handle) {
-  return with_function(__func__, handle,
-                       [](function&) { return CUDA_SUCCESS; });  // found is loaded
+  return with_function(__func__, handle, [](function&) {
+    return CUDA_SUCCESS;
+  });  // a function that is found is loaded
 }
 
 FLOTILLA_CPU_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
@@ -133,20 +138,20 @@ FLOTILLA_CPU_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute wh
                                              CUfunction handle) {
   return with_function(__func__, handle, [&](function& found) {
     if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    return function_attribute(*value, number_of(which), found.record(), found.settings());
+    return function_attribute(*value, raw_enum(which), found.record(), found.settings());
   });
 }
 
 FLOTILLA_CPU_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which,
                                              int value) {
   return with_function(__func__, handle, [&](function& found) {
-    return set_function_attribute(number_of(which), value, found.settings());
+    return set_function_attribute(raw_enum(which), value, found.settings());
   });
 }
 
 FLOTILLA_CPU_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
   return with_function(__func__, handle, [&](function& found) {
-    if (!known_cache_preference(number_of(config))) { return CUDA_ERROR_INVALID_VALUE; }
+    if (!known_cache_preference(raw_enum(config))) { return CUDA_ERROR_INVALID_VALUE; }
     found.prefer_cache(config);
     return CUDA_SUCCESS;
   });
@@ -154,14 +159,14 @@ FLOTILLA_CPU_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache c
 
 FLOTILLA_CPU_API CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config) {
   return with_function(__func__, handle, [&](function&) {
-    return known_bank_size(number_of(config)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return known_bank_size(raw_enum(config)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-FLOTILLA_CPU_API CUresult cuFuncGetModule(CUmodule* of, CUfunction handle) {
+FLOTILLA_CPU_API CUresult cuFuncGetModule(CUmodule* owner, CUfunction handle) {
   return with_function(__func__, handle, [&](function& found) {
-    if (of == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *of = found.of();
+    if (owner == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    *owner = found.module_handle();
     return CUDA_SUCCESS;
   });
 }

@@ -1,17 +1,18 @@
-// Peers: which devices reach which others' memory, and which contexts have asked for it. All memory
-// is the host's, so that everything reaches everything; what is asked for is only kept in mind.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+// Peers: access of devices and contexts to each other's memory. All memory is the host's, so every
+// device can always access it. Enabling access is only recorded.
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 
 FLOTILLA_CPU_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice peer) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
-    if (state.find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    if (driver_state::get().find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     if (can == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    if (state.find_device(peer) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
+    if (driver_state::get().find_device(peer) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     *can = ordinal != peer ? 1 : 0;
     return CUDA_SUCCESS;
   });
@@ -19,11 +20,12 @@ FLOTILLA_CPU_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUde
 
 FLOTILLA_CPU_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute which,
                                                   CUdevice from, CUdevice to) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
-    if (state.find_device(from) == nullptr || state.find_device(to) == nullptr || from == to) {
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    if (driver_state::get().find_device(from) == nullptr ||
+        driver_state::get().find_device(to) == nullptr || from == to) {
       return CUDA_ERROR_INVALID_DEVICE;
     }
-    switch (number_of(which)) {
+    switch (raw_enum(which)) {
       case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: return answer(value, 0);  // all alike
       case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
       case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: return answer(value, 1);
@@ -39,7 +41,7 @@ FLOTILLA_CPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) 
     if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
     place other;
     if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
-    // Also for a context and itself.
+    // The same device, or even the same context.
     if (&other.whole->home() == &current.home()) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }
     return current.enable_peer(*other.whole) ? CUDA_SUCCESS
                                              : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;

@@ -1,10 +1,11 @@
-// What an address is.
+// Attributes of addresses.
 #include <cstring>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
-#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -15,11 +16,11 @@ CUresult write_to(void* to, Value value) noexcept {
   return CUDA_SUCCESS;
 }
 
-CUresult pointer_attribute(void* to, int which, allocation const& of,
+CUresult pointer_attribute(void* to, int which, allocation const& found,
                            CUdeviceptr address) noexcept {
-  bool const on_host = of.kind == memory_kind::host || of.kind == memory_kind::registered;
+  bool const on_host = found.kind == memory_kind::host || found.kind == memory_kind::registered;
   switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return write_to(to, of.owner);
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return write_to(to, found.owner);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write_to(to, on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_to(to, address);
@@ -27,14 +28,14 @@ CUresult pointer_attribute(void* to, int which, allocation const& of,
       return on_host ? write_to(to, address) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      return write_to(to, static_cast<unsigned long long>(of.id));
+      return write_to(to, static_cast<unsigned long long>(found.id));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write_to(to, 0u);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, of.home->ordinal());
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, found.account->ordinal());
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write_to(to, of.address);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write_to(to, found.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write_to(to, of.bytes);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write_to(to, found.bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write_to(to, static_cast<CUmemoryPool>(nullptr));
@@ -42,17 +43,18 @@ CUresult pointer_attribute(void* to, int which, allocation const& of,
   }
 }
 
-/// What is said of an address that no context knows, to whoever asks for several facts at once.
+/// The attributes of an unknown address, for cuPointerGetAttributes.
 CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
   switch (which) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, int{CU_DEVICE_INVALID});
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write_to(to, CUdeviceptr{0});
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return CUDA_SUCCESS;  // what stands there is left
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return CUDA_SUCCESS;  // leaves the caller's variable unchanged
     default: break;
   }
-  // As large as any fact of that kind is, and all zero.
+  // Zero, in the size of the attribute.
   allocation const nothing{};
   if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE || which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
       which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MAPPED) {
@@ -65,21 +67,21 @@ CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
 
 FLOTILLA_CPU_API CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which,
                                                 CUdeviceptr address) {
-  return with_driver(__func__, [&](driver_state& state) {
+  return with_driver(__func__, [&] {
     if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const found = state.memory().find(address);
-    return found ? pointer_attribute(value, number_of(which), *found, address)
+    auto const found = memory_map::of_process().find(address);
+    return found ? pointer_attribute(value, raw_enum(which), *found, address)
                  : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which,
                                                  void** values, CUdeviceptr address) {
-  return with_driver(__func__, [&](driver_state& state) {
+  return with_driver(__func__, [&] {
     if (count == 0 || which == nullptr || values == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const found = state.memory().find(address);
+    auto const found = memory_map::of_process().find(address);
     for (unsigned i = 0; i < count; ++i) {
-      int const asked = number_of(which[i]);
+      int const asked = raw_enum(which[i]);
       if (values[i] == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
       CUresult const status = found ? pointer_attribute(values[i], asked, *found, address)
                                     : fact_of_nothing(values[i], asked, address);

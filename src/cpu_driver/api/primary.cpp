@@ -1,15 +1,16 @@
 // Primary contexts.
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/context/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 template <when_poisoned rule, class Body>
 CUresult about_primary(char const* entry, CUdevice ordinal, Body&& body) noexcept {
-  return with_driver<rule>(entry, [&](driver_state& state) {
-    device* const found = state.find_device(ordinal);
+  return with_driver<rule>(entry, [&] {
+    device* const found = driver_state::get().find_device(ordinal);
     return found != nullptr ? body(found->primary_context()) : CUDA_ERROR_INVALID_DEVICE;
   });
 }
@@ -39,10 +40,10 @@ FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsign
 
 FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags,
                                                      int* active) {
-  return with_driver<when_poisoned::ignore>(__func__, [&](driver_state& state) {
-    // In this order: so an H200 answered when both were wrong.
+  return with_driver<when_poisoned::ignore>(__func__, [&] {
+    // In the order of an H200, for calls with more than one wrong argument.
     if (flags == nullptr || active == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    device* const found = state.find_device(ordinal);
+    device* const found = driver_state::get().find_device(ordinal);
     if (found == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     bool is_active = false;
     found->primary_context().state(*flags, is_active);

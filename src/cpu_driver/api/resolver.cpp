@@ -1,8 +1,10 @@
-#include "cpu_driver/resolver.hpp"
+#include "cpu_driver/api/resolver.hpp"
 
-#include "cpu_driver/api.hpp"
+#include <string_view>
 
-// As a drop-in these are the toolkit's own declarations, some of which it calls deprecated.
+#include "cpu_driver/api/api.hpp"
+
+// In the drop-in these are the toolkit's declarations, some of which are deprecated.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace flotilla::cpu_driver {
@@ -14,13 +16,14 @@ struct entry {
   void* address;
 };
 
-// A function, for its initialiser: addresses of functions are no constant expressions as void*.
+// A function and not a constant array, because a function's address as void* is no constant
+// expression.
 template <class Visit>
 void for_each_entry(Visit visit) noexcept {
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) \
   visit(entry{#name, version, reinterpret_cast<void*>(&symbol)});
-#include "cpu_driver/extra_entries.inc"
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
+#include "cpu_driver/base/extra_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
 }
 
@@ -35,12 +38,6 @@ void* resolve(char const* name, int version) noexcept {
     }
   });
   return best.address;
-}
-
-bool implemented(std::string_view name) noexcept {
-  bool found = false;
-  for_each_entry([&](entry const& each) { found |= name == each.name; });
-  return found;
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,16 +1,18 @@
-// Streams, host functions, values written and waited for.
+// Streams, host functions, writing and waiting for values.
 #include <algorithm>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/entry.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
+#include "cpu_driver/stream/device_thread.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int priority) noexcept {
-  return with_driver(entry, [&](driver_state&) {
-    // Before the context is looked for, as on an H200.
+  return with_driver(entry, [&] {
+    // An H200 checks this before the context.
     if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     place here;
     if (CUresult const status = current_place(here)) { return status; }
@@ -23,19 +25,19 @@ CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int pr
   });
 }
 
-/// A question about a stream: it is answered also when the process is poisoned.
+/// A question about a stream, which a poisoned process still answers.
 template <class Body>
 CUresult about_stream(char const* entry, CUstream handle, Body&& body) noexcept {
   return with_stream<when_poisoned::ignore>(entry, handle, std::forward<Body>(body));
 }
 
 bool is_word(CUdeviceptr address, std::size_t bytes) {
-  return address % bytes == 0 && driver_state::get().memory().covers(address, bytes);
+  return address % bytes == 0 && memory_map::of_process().covers(address, bytes);
 }
 
-CUresult write(char const* entry, CUstream where, CUdeviceptr address, std::uint64_t value,
+CUresult write(char const* entry, CUstream target, CUdeviceptr address, std::uint64_t value,
                std::uint8_t width, unsigned flags) noexcept {
-  return with_stream(entry, where, [&](stream& found) {
+  return with_stream(entry, target, [&](stream& found) {
     if ((flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER}) != 0 ||
         !is_word(address, width)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -45,9 +47,9 @@ CUresult write(char const* entry, CUstream where, CUdeviceptr address, std::uint
   });
 }
 
-CUresult wait(char const* entry, CUstream where, CUdeviceptr address, std::uint64_t value,
+CUresult wait(char const* entry, CUstream target, CUdeviceptr address, std::uint64_t value,
               std::uint8_t width, unsigned flags) noexcept {
-  return with_stream(entry, where, [&](stream& found) {
+  return with_stream(entry, target, [&](stream& found) {
     unsigned const comparison = flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
     if (comparison > CU_STREAM_WAIT_VALUE_NOR || !is_word(address, width)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -68,8 +70,8 @@ FLOTILLA_CPU_API CUresult cuStreamCreateWithPriority(CUstream* made, unsigned fl
 }
 
 FLOTILLA_CPU_API CUresult cuStreamDestroy_v2(CUstream handle) {
-  return with_driver<when_poisoned::act_and_report>(__func__, [&](driver_state& state) {
-    auto const found = state.streams().find(handle);
+  return with_driver<when_poisoned::act_and_report>(__func__, [&] {
+    auto const found = stream::table().find(handle);
     return found && found->group().destroy(handle) ? CUDA_SUCCESS : no_stream(handle);
   });
 }
@@ -78,7 +80,7 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     bool const idle =
         found.kind() == stream_kind::legacy ? found.group().legacy_idle() : found.idle();
-    // A fault empties streams: idle counts only if there was none until then.
+    // A fault empties streams, so check for a fault after asking whether the stream is idle.
     if (CUresult const status = fault::status()) { return status; }
     return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
@@ -87,14 +89,14 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
 FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     if (found.kind() == stream_kind::legacy && !found.group().legacy_idle()) {
-      // The NULL stream is done when those are that it waits for.
+      // The NULL stream has ended when the streams that it waits for have ended.
       latch reached(1);
       found.enqueue(reach_latch{&reached});
-      reached.wait(found.owner().patience());
+      reached.wait(found.resources().flags.spin());
     } else {
-      found.synchronize(found.owner().patience());
+      found.synchronize(found.resources().flags.spin());
     }
-    found.owner().fifo().flush();
+    found.resources().fifo.flush();
     return fault::status();
   });
 }
@@ -102,24 +104,24 @@ FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
 FLOTILLA_CPU_API CUresult cuStreamWaitEvent(CUstream handle, CUevent awaited, unsigned flags) {
   return with_stream(__func__, handle, [&](stream& found) {
     if ((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) != 0) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const what = driver_state::get().events().find(awaited);
-    if (!what) { return CUDA_ERROR_INVALID_HANDLE; }
-    auto latest = what->latest();
-    if (latest && !latest->passed()) { found.enqueue(wait_event{std::move(latest)}); }
+    auto const found_event = event::table().find(awaited);
+    if (!found_event) { return CUDA_ERROR_INVALID_HANDLE; }
+    auto latest = found_event->latest();
+    if (latest && !latest->completed()) { found.enqueue(wait_event{std::move(latest)}); }
     return CUDA_SUCCESS;
   });
 }
 
 FLOTILLA_CPU_API CUresult cuStreamGetCtx(CUstream handle, CUcontext* owner) {
   return about_stream(__func__, handle, [&](stream& found) {
-    green_context const* const part = found.group().part();
-    return answer(owner, part != nullptr ? part->self() : found.owner().self());
+    CUcontext const part = found.group().part();
+    return answer(owner, part != nullptr ? part : found.resources().handle);
   });
 }
 
 FLOTILLA_CPU_API CUresult cuStreamGetDevice(CUstream handle, CUdevice* ordinal) {
   return about_stream(__func__, handle, [&](stream& found) {
-    return answer(ordinal, found.owner().home().ordinal());
+    return answer(ordinal, found.resources().thread.device());
   });
 }
 
@@ -146,32 +148,32 @@ FLOTILLA_CPU_API CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureSt
 }
 
 FLOTILLA_CPU_API CUresult cuStreamEndCapture(CUstream handle, CUgraph*) {
-  // Nothing here begins a capture, so none can be ended.
+  // The CPU driver has no captures, so none can be ended.
   return with_stream(__func__, handle, [](stream&) { return CUDA_ERROR_ILLEGAL_STATE; });
 }
 
-FLOTILLA_CPU_API CUresult cuStreamWriteValue32_v2(CUstream where, CUdeviceptr address,
+FLOTILLA_CPU_API CUresult cuStreamWriteValue32_v2(CUstream target, CUdeviceptr address,
                                                   cuuint32_t value, unsigned flags) {
-  return write(__func__, where, address, value, 4, flags);
+  return write(__func__, target, address, value, 4, flags);
 }
 
-FLOTILLA_CPU_API CUresult cuStreamWriteValue64_v2(CUstream where, CUdeviceptr address,
+FLOTILLA_CPU_API CUresult cuStreamWriteValue64_v2(CUstream target, CUdeviceptr address,
                                                   cuuint64_t value, unsigned flags) {
-  return write(__func__, where, address, value, 8, flags);
+  return write(__func__, target, address, value, 8, flags);
 }
 
-FLOTILLA_CPU_API CUresult cuStreamWaitValue32_v2(CUstream where, CUdeviceptr address,
+FLOTILLA_CPU_API CUresult cuStreamWaitValue32_v2(CUstream target, CUdeviceptr address,
                                                  cuuint32_t value, unsigned flags) {
-  return wait(__func__, where, address, value, 4, flags);
+  return wait(__func__, target, address, value, 4, flags);
 }
 
-FLOTILLA_CPU_API CUresult cuStreamWaitValue64_v2(CUstream where, CUdeviceptr address,
+FLOTILLA_CPU_API CUresult cuStreamWaitValue64_v2(CUstream target, CUdeviceptr address,
                                                  cuuint64_t value, unsigned flags) {
-  return wait(__func__, where, address, value, 8, flags);
+  return wait(__func__, target, address, value, 8, flags);
 }
 
-FLOTILLA_CPU_API CUresult cuLaunchHostFunc(CUstream where, CUhostFn function, void* user) {
-  return with_stream(__func__, where, [&](stream& found) {
+FLOTILLA_CPU_API CUresult cuLaunchHostFunc(CUstream target, CUhostFn function, void* user) {
+  return with_stream(__func__, target, [&](stream& found) {
     if (function == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     found.enqueue(call_host{function, user});
     return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-#include "cpu_driver/environment.hpp"
+#include "cpu_driver/base/environment.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,8 +6,6 @@
 #include <limits>
 #include <thread>
 #include <utility>
-
-#include "cpu_driver/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -57,9 +55,9 @@ bool read_environment(environment& read, std::string& error) {
   std::string_view const devices = value_of("FLOTILLA_DEVICES");
   if (devices.starts_with(device_prefix)) {
     auto const count = parse_number(devices.substr(device_prefix.size()));
-    if (!count || *count < 1 || *count > driver_state::max_devices) {
-      error = "FLOTILLA_DEVICES=" + std::string(devices) + ": expected cpu:N with N in [1, " +
-              std::to_string(driver_state::max_devices) + "]";
+    if (!count || *count < 1 || *count > max_devices) {
+      error = "FLOTILLA_DEVICES=" + std::string(devices) + ": expected cpu:N with N from 1 to " +
+              std::to_string(max_devices);
       return false;
     }
     read.devices = static_cast<int>(*count);
@@ -69,7 +67,7 @@ bool read_environment(environment& read, std::string& error) {
     auto const bytes = parse_bytes(memory);
     if (!bytes) {
       error = "FLOTILLA_CPU_MEMORY=" + std::string(memory) +
-              ": expected a number of bytes, with KiB, MiB or GiB if wanted";
+              ": expected a number of bytes, optionally followed by KiB, MiB or GiB";
       return false;
     }
     read.memory_bytes = *bytes;

@@ -1,9 +1,9 @@
-#include "cpu_driver/error_names.hpp"
+#include "cpu_driver/base/error_names.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "cpu_driver/enum_number.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -16,7 +16,7 @@ struct error {
 
 constexpr error errors[] = {
 #define FLOTILLA_DRIVER_ERROR(status, description) {status, #status, description},
-#include "cpu_driver/errors.inc"
+#include "cpu_driver/base/errors.inc"
 #undef FLOTILLA_DRIVER_ERROR
 };
 
@@ -29,13 +29,13 @@ error const* find(Matches matches) noexcept {
 }  // namespace
 
 char const* error_name(CUresult status) noexcept {
-  int const number = number_of(status);
+  int const number = raw_enum(status);
   auto const* const found = find([&](error const& each) { return each.status == number; });
   return found != nullptr ? found->name : nullptr;
 }
 
 char const* error_description(CUresult status) noexcept {
-  int const number = number_of(status);
+  int const number = raw_enum(status);
   auto const* const found = find([&](error const& each) { return each.status == number; });
   return found != nullptr ? found->description : nullptr;
 }

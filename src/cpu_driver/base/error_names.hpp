@@ -1,5 +1,5 @@
 #pragma once
-// Statuses as words, both ways.
+// The names of statuses, in both directions.
 
 #include <cuda.h>
 
@@ -8,11 +8,11 @@
 
 namespace flotilla::cpu_driver {
 
-/// Null for a number that is no status.
+/// Null if the number is not a status.
 [[nodiscard]] char const* error_name(CUresult status) noexcept;
 [[nodiscard]] char const* error_description(CUresult status) noexcept;
 
-/// The status called so ("CUDA_ERROR_OUT_OF_MEMORY"), or of that number ("2").
+/// The status with that name ("CUDA_ERROR_OUT_OF_MEMORY") or number ("2").
 [[nodiscard]] std::optional<CUresult> error_by_name(std::string_view name) noexcept;
 
 }  // namespace flotilla::cpu_driver

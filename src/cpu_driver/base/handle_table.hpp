@@ -1,11 +1,12 @@
 #pragma once
-// Handles that can be checked. A handle is no address but a kind, a generation and an index, so
-// that any value an application passes, stale or invented, is recognised without touching memory
-// that may be gone. Finding an object costs one atomic step; it stays alive until the last `ref` to
-// it goes, also when another thread closes it meanwhile.
+// Handles that can be checked. A handle is not an address: it encodes a kind, a generation and an
+// index. The table therefore recognises any invalid value, stale or invented, without touching
+// memory that may have been freed. Finding an object costs one atomic operation. An object stays
+// alive until the last `ref` to it is destroyed, even if another thread closes its handle
+// meanwhile.
 //
-// Beside those there are standing handles, of generation 0: each names one object after the other,
-// and may be found again after it was closed.
+// Standing handles have generation 0. Each names one object at a time, but may name another object
+// after that one was closed.
 
 #include <array>
 #include <atomic>
@@ -35,14 +36,14 @@ enum class handle_kind : std::uint64_t {
 template <class T, class Handle, handle_kind kind>
 class handle_table {
   struct slot {
-    // Bits 63..33 generation, 32 open, 31..0 references; being open counts as one.
+    // Bits 63..33: generation; 32: open; 31..0: references, of which one is for being open.
     std::atomic<std::uint64_t> word{0};
     alignas(T) std::byte storage[sizeof(T)];
     T* object() noexcept { return std::launder(reinterpret_cast<T*>(storage)); }
   };
 
  public:
-  /// Keeps one object alive. Movable; empty when nothing was found.
+  /// Keeps one object alive. Movable; empty if nothing was found.
   class ref {
    public:
     ref() = default;
@@ -73,15 +74,23 @@ class handle_table {
 
   static constexpr std::size_t standing_handles = 64;
 
-  /// Makes an object, constructed from its own handle and `arguments`. Throws std::bad_alloc when
-  /// no handle is left, and what the constructor throws.
+  /// The table of its kind. Never destroyed, because threads and static destructors may call until
+  /// the process ends.
+  static handle_table& of_process() {
+    static auto* const only = new handle_table;
+    return *only;
+  }
+
+  /// Constructs an object from its own handle and `arguments`. Throws std::bad_alloc if no handle
+  /// is left, and whatever the constructor throws.
   template <class... Arguments>
   ref open(Arguments&&... arguments) {
     return make(nullptr, std::forward<Arguments>(arguments)...);
   }
 
-  /// Makes an object that has standing handle `number` (below `standing_handles`), which names none
-  /// at the time. Calls about one number come one after the other; finding needs no such care.
+  /// Constructs an object with standing handle `number`, which is below `standing_handles` and
+  /// names no object now. The caller serialises calls for one number; find() needs no
+  /// serialisation.
   template <class... Arguments>
   ref open_standing(std::size_t number, Arguments&&... arguments) {
     Handle const standing = encode(number, 0);
@@ -93,7 +102,7 @@ class handle_table {
     return made;
   }
 
-  /// The object, or an empty ref for whatever is no open handle of this kind.
+  /// The object, or an empty ref if the value is not an open handle of this kind.
   ref find(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -109,7 +118,7 @@ class handle_table {
     return ref(this, place, index);
   }
 
-  /// From now on nobody finds it. False when it was not open. The object dies with the last ref.
+  /// Makes find() fail for the handle. False if it was not open. The last ref destroys the object.
   bool close(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -126,21 +135,20 @@ class handle_table {
     return true;
   }
 
-  /// Destroys an object whose `retire()` has taken over its end: see release().
+  /// Destroys an object whose type has a `retire()`: see release().
   void finish(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
     if (decode(handle, index, generation)) { destroy(*find_slot(index), index); }
   }
 
-  /// Open handles. Exact only while nobody opens or closes.
+  /// The number of open handles. Exact only while no thread opens or closes one.
   std::size_t live() const noexcept { return live_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr unsigned low_bits = 4;  // zero, as in an address
   static constexpr unsigned index_bits = 20;
-  static constexpr unsigned generation_bits =
-      19;  // 47 bits in all: a handle still looks like an address
+  static constexpr unsigned generation_bits = 19;  // 47 bits in all, as many as an address has
   static constexpr unsigned generation_shift = 33;
   static constexpr std::uint64_t open_bit = std::uint64_t{1} << 32;
   static constexpr std::uint64_t references = open_bit - 1;
@@ -165,7 +173,7 @@ class handle_table {
     return (bits >> generation_bits) == static_cast<std::uint64_t>(kind);
   }
 
-  /// With a handle of its own where `standing` is null.
+  /// Uses `standing` as the object's handle, or a new handle if it is null.
   template <class... Arguments>
   ref make(Handle standing, Arguments&&... arguments) {
     std::uint64_t const index = take_index();
@@ -180,13 +188,14 @@ class handle_table {
       give_index(index);
       throw;
     }
-    live_.fetch_add(1, std::memory_order_relaxed);  // a count for people, orders nothing
+    live_.fetch_add(1, std::memory_order_relaxed);  // only a count
     // release: pairs with the acquire in find()
     place.word.store((generation << generation_shift) | open_bit | 2, std::memory_order_release);
     return ref(this, &place, index);
   }
 
-  /// The handle of what a standing one names now, null for none; any other as it is.
+  /// For a standing handle: the handle of the object that it names now, null if none. Returns any
+  /// other handle unchanged.
   Handle resolve(Handle handle) const noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -210,7 +219,7 @@ class handle_table {
     }
     if (next_ == chunk_count * chunk_slots) { throw std::bad_alloc(); }
     if (next_ % chunk_slots == 0) {
-      // Never given back: a stale handle may be looked up at any time.
+      // Never freed: a stale handle may be looked up at any time.
       chunks_[next_ / chunk_slots].store(new chunk, std::memory_order_release);
     }
     return next_++;
@@ -219,17 +228,17 @@ class handle_table {
   void give_index(std::uint64_t index) noexcept {
     std::lock_guard const lock(mutex_);
     try {
-      free_.push_back(index);  // at the end, so that generations are used up evenly
+      free_.push_back(index);  // at the end, so that all slots use up their generations evenly
     } catch (std::bad_alloc const&) {
-      // The index stays unused: a loss of one slot, while a handle given twice would be a lie.
+      // The index stays unused. Losing a slot is harmless.
     }
   }
 
   void release(slot& place, std::uint64_t index) noexcept {
     // acq_rel: everything done through other refs happens before the end of the object
     if ((place.word.fetch_sub(1, std::memory_order_acq_rel) & references) != 1) { return; }
-    if constexpr (requires(T& object) { object.retire(); }) {
-      place.object()->retire();  // somebody else, later, calls finish()
+    if constexpr (requires(T & object) { object.retire(); }) {
+      place.object()->retire();  // leads to a call of finish() later
     } else {
       destroy(place, index);
     }
@@ -237,7 +246,7 @@ class handle_table {
 
   void destroy(slot& place, std::uint64_t index) noexcept {
     place.object()->~T();
-    // A slot whose generations are used up is retired, so that no handle is ever given twice.
+    // A slot that has used up its generations is not used again, so no handle is ever given twice.
     if ((place.word.load(std::memory_order_relaxed) >> generation_shift) < last_generation) {
       give_index(index);
     }

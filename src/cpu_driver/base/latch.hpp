@@ -1,7 +1,6 @@
 #pragma once
-// What a host thread waits on until device threads have passed a point. Lives on the waiter's
-// stack: the last count_down leaves the mutex before wait() can return, so that nothing touches a
-// latch that is gone.
+// A host thread waits on a latch until device threads have passed a point. A latch may live on the
+// waiter's stack: wait() returns only after the last count_down() has left the mutex.
 
 #include <atomic>
 #include <chrono>
@@ -9,12 +8,12 @@
 #include <mutex>
 #include <thread>
 
-#include "cpu_driver/pause.hpp"
+#include "base/pause.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// How long a waiter spins and yields before it sleeps: what a context's scheduling flag asks for.
-struct wait_policy {
+/// How long a waiter spins, and then yields, before it sleeps.
+struct spin_times {
   std::chrono::microseconds spin{20};
   std::chrono::microseconds yield{0};
 };
@@ -33,18 +32,18 @@ class latch {
     if (count_.fetch_sub(1, std::memory_order_release) == 1) { passed_.notify_all(); }
   }
 
-  void wait(wait_policy policy = {}) noexcept {
+  void wait(spin_times times = {}) noexcept {
     auto const start = std::chrono::steady_clock::now();
-    auto const spin_end = start + policy.spin;
-    auto const yield_end = spin_end + policy.yield;
+    auto const spin_end = start + times.spin;
+    auto const yield_end = spin_end + times.yield;
     for (auto now = start; !reached() && now < yield_end; now = std::chrono::steady_clock::now()) {
       if (now < spin_end) {
-        for (int i = 0; i < 32 && !reached(); ++i) { pause(); }
+        for (int i = 0; i < 32 && !reached(); ++i) { base::pause(); }
       } else {
         std::this_thread::yield();
       }
     }
-    std::unique_lock lock(mutex_);  // also when reached: the last count_down may still hold it
+    std::unique_lock lock(mutex_);  // needed even if reached: the last count_down may still hold it
     passed_.wait(lock, [this] { return reached(); });
   }
 

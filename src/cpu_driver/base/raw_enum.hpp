@@ -1,6 +1,6 @@
 #pragma once
-// The number that a C caller has passed where the API has an enum: it may be any, and reading it as
-// the enum would be undefined for those that the enum cannot hold.
+// Reads an enum that a C caller has passed as a number. The caller may have passed any number, and
+// using a value that the enum cannot hold is undefined behaviour.
 
 #include <cstring>
 #include <type_traits>
@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 
 template <class Enum>
-[[nodiscard]] int number_of(Enum const& passed) noexcept {
+[[nodiscard]] int raw_enum(Enum const& passed) noexcept {
   static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(int));
   int number = 0;
   std::memcpy(&number, &passed, sizeof number);

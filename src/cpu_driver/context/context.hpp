@@ -9,10 +9,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cpu_driver/device_heap.hpp"
-#include "cpu_driver/limits.hpp"
-#include "cpu_driver/print_fifo.hpp"
-#include "cpu_driver/stream_group.hpp"
+#include "cpu_driver/base/handle_table.hpp"
+#include "cpu_driver/context/owned_handles.hpp"
+#include "cpu_driver/stream/context_resources.hpp"
+#include "cpu_driver/stream/stream_group.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -20,92 +20,83 @@ class device;
 
 enum class context_kind : std::uint8_t { owned, primary };
 
+/// A new id. Contexts and green contexts share one sequence.
+[[nodiscard]] unsigned long long next_context_id() noexcept;
+
 class context {
  public:
-  /// Makes one, current nowhere. Throws std::bad_alloc, std::system_error.
+  using handles = handle_table<context, CUcontext, handle_kind::context>;
+  using ref = handles::ref;
+  [[nodiscard]] static handles& table() { return handles::of_process(); }
+
+  /// Makes a context that is current on no thread. Throws std::bad_alloc, std::system_error.
   [[nodiscard]] static CUcontext create(device& home, unsigned flags, context_kind kind);
-  /// Waits for the context's work and frees all it owns. False when there is no such context (any
-  /// more). Whoever still has it current keeps a handle that answers
+  /// Waits for the context's work and frees everything it owns. False if there is no such context
+  /// (any more). A thread that still has it current keeps a handle that answers
   /// CUDA_ERROR_CONTEXT_IS_DESTROYED.
   static bool destroy(CUcontext handle);
-  [[nodiscard]] static bool valid_flags(unsigned flags) noexcept;
-  /// Contexts and green contexts count together.
-  [[nodiscard]] static unsigned long long next_id() noexcept;
 
   context(CUcontext self, device& home, unsigned flags, context_kind kind);
 
-  [[nodiscard]] CUcontext self() const noexcept { return self_; }
+  [[nodiscard]] CUcontext self() const noexcept { return resources_.handle; }
   [[nodiscard]] device& home() noexcept { return home_; }
   [[nodiscard]] context_kind kind() const noexcept { return kind_; }
   [[nodiscard]] unsigned long long id() const noexcept { return id_; }
-  [[nodiscard]] unsigned flags() const noexcept { return flags_.load(std::memory_order_relaxed); }
-  /// All but CU_CTX_MAP_HOST, which stays as the context was created.
-  void set_flags(unsigned flags) noexcept;
-  /// Usage counts: a context starts with one. True when the last is gone and it is to be destroyed.
-  void attach() noexcept { usage_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] bool detach() noexcept {
-    return usage_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
-  /// The same, but the last stays: false for that one.
-  [[nodiscard]] bool detach_but_last() noexcept;
-  /// How this context's waits wait, by its scheduling flag.
-  [[nodiscard]] wait_policy patience() const noexcept;
-
-  [[nodiscard]] class limits& limits() noexcept { return limits_; }
-  [[nodiscard]] device_heap& heap() noexcept { return heap_; }
-  [[nodiscard]] print_fifo& fifo() noexcept { return fifo_; }
-  /// Its own streams: without those of green contexts.
+  [[nodiscard]] context_resources& resources() noexcept { return resources_; }
+  /// Its own streams, without those of its green contexts.
   [[nodiscard]] stream_group& streams() noexcept { return streams_; }
+  [[nodiscard]] owned_handles<CUevent>& events() noexcept { return events_; }
+  [[nodiscard]] owned_handles<CUmodule>& modules() noexcept { return modules_; }
 
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
-  [[nodiscard]] CUevent create_event(unsigned flags);
-  /// False when there is none in this context (any more).
-  [[nodiscard]] bool destroy_event(CUevent which);
-  void add_module(CUmodule which);
-  [[nodiscard]] bool destroy_module(CUmodule which);
-  /// Peers: whether the set changed.
+  /// The usage count, which is one for a new context.
+  void attach() noexcept { usage_.fetch_add(1, std::memory_order_relaxed); }
+  /// True if that was the last use, after which the caller destroys the context.
+  [[nodiscard]] bool detach() noexcept {
+    return usage_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  /// The same, except that the last use stays: false then.
+  [[nodiscard]] bool detach_but_last() noexcept;
+
+  /// Enables or disables access to the memory of `peer`. False if that changed nothing.
   [[nodiscard]] bool enable_peer(context const& peer);
   [[nodiscard]] bool disable_peer(context const& peer);
 
-  /// Green contexts that are parts of this one, a primary one. Throws std::bad_alloc.
+  /// Green contexts that are parts of this primary context. Throws std::bad_alloc.
   void add_part(CUcontext green);
   void remove_part(CUcontext green) noexcept;
-  /// Ends them all, and returns how many there were.
+  /// Ends all parts, and returns how many there were.
   int end_parts();
 
-  /// Waits for all that was submitted before to its streams, and to those of its parts.
+  /// Waits for everything submitted before to its streams and to those of its parts.
   void synchronize();
-  /// An occurrence that happens when all of that has ended.
-  [[nodiscard]] std::shared_ptr<occurrence> record(bool timed);
-  /// What is submitted to any of them from now on starts when `awaited` has happened.
-  void wait_for(std::shared_ptr<occurrence> const& awaited);
+  /// A record that completes when all of that has ended.
+  [[nodiscard]] std::shared_ptr<event_record> record(bool timed);
+  /// Everything submitted to any of these streams from now on waits for `record`.
+  void wait_for(std::shared_ptr<event_record> const& record);
 
  private:
   void tear_down();
 
   struct all_streams {
-    std::vector<std::shared_ptr<void const>> kept;  // green contexts, alive while this is
+    std::vector<std::shared_ptr<void const>> kept;  // green contexts, alive as long as this
     std::vector<stream_group*> groups;
   };
   [[nodiscard]] all_streams streams_of_all();
 
-  CUcontext const self_;
   device& home_;
   context_kind const kind_;
   unsigned long long const id_;
-  std::atomic<unsigned> flags_;
   std::atomic<int> usage_{1};
-  class limits limits_;
-  device_heap heap_{limits_};
-  print_fifo fifo_{limits_};
+  context_resources resources_;
   stream_group streams_;
+  owned_handles<CUevent> events_;
+  owned_handles<CUmodule> modules_;
 
   std::mutex mutable mutex_;
-  std::unordered_set<CUevent> events_;  // guarded by mutex_, as are those below
-  std::unordered_set<CUmodule> modules_;
-  std::unordered_set<unsigned long long> peers_;  // by id: a primary context's handle comes again
-  std::unordered_set<CUcontext> parts_;
+  std::unordered_set<unsigned long long> peers_;  // ids: handles of primary contexts are reused
+  std::unordered_set<CUcontext> parts_;           // both guarded by mutex_
 };
 
 }  // namespace flotilla::cpu_driver

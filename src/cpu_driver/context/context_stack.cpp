@@ -1,4 +1,4 @@
-#include "cpu_driver/context_stack.hpp"
+#include "cpu_driver/context/context_stack.hpp"
 
 #include <memory>
 #include <utility>
@@ -9,8 +9,8 @@ namespace {
 
 using handles = std::vector<CUcontext>;
 
-// A plain pointer, so that destructors of static objects, which run after those of thread-local
-// ones, find an empty stack and not a destroyed one.
+// A plain pointer, because destructors of static objects run after those of thread-local objects:
+// they find an empty stack and not a destroyed one.
 thread_local handles* mine = nullptr;
 
 struct owner {

@@ -1,6 +1,6 @@
 #pragma once
-// Which contexts are current on the calling thread. Handles, not objects: a context that somebody
-// destroys stays on the stacks of other threads as a handle that is found no more.
+// The contexts that are current on the calling thread. The stack holds handles, not objects: a
+// destroyed context stays on the stacks of other threads as a handle that names nothing.
 
 #include <cuda.h>
 
@@ -8,13 +8,13 @@
 
 namespace flotilla::cpu_driver::context_stack {
 
-/// The current context; null when there is none.
+/// The current context; null if there is none.
 [[nodiscard]] CUcontext top() noexcept;
 /// Throws std::bad_alloc.
 void push(CUcontext added);
-/// Takes the top off and returns it; null when there is none.
+/// Removes the top and returns it; null if the stack is empty.
 CUcontext pop() noexcept;
-/// Contexts on the calling thread's stack.
+/// The number of contexts on the calling thread's stack.
 [[nodiscard]] std::size_t depth() noexcept;
 
 }  // namespace flotilla::cpu_driver::context_stack

@@ -1,20 +1,20 @@
-#include "cpu_driver/copies.hpp"
+#include "cpu_driver/context/copies.hpp"
 
 #include <cstring>
 #include <memory>
 #include <utility>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/fault.hpp"
-#include "cpu_driver/perform.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/fault/fault.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
+#include "cpu_driver/stream/execute.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 bool allowed(copy_end const& end, std::size_t bytes) {
   if (end.address == 0) { return false; }
-  memory_map const& memory = driver_state::get().memory();
+  memory_map const& memory = memory_map::of_process();
   switch (end.what) {
     case copy_end::kind::device: return memory.covers(end.address, bytes);
     case copy_end::kind::host: return true;
@@ -25,14 +25,14 @@ bool allowed(copy_end const& end, std::size_t bytes) {
 }
 
 bool pageable(copy_end const& end) {
-  return end.what != copy_end::kind::device && !driver_state::get().memory().find(end.address);
+  return end.what != copy_end::kind::device && !memory_map::of_process().find(end.address);
 }
 
 void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
 
 bool allowed(fill_request const& wanted) {
   return wanted.address % wanted.width == 0 && wanted.elements <= ~std::size_t{0} / wanted.width &&
-         driver_state::get().memory().covers(wanted.address, wanted.elements * wanted.width);
+         memory_map::of_process().covers(wanted.address, wanted.elements * wanted.width);
 }
 
 fill_memory operation_of(fill_request const& wanted) noexcept {
@@ -53,19 +53,19 @@ CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t by
   if (bytes == 0) { return CUDA_SUCCESS; }
   if (CUresult const status = check_copy(to, from, bytes)) { return status; }
   if (here.legacy_idle()) {
-    // Nothing to wait for: not worth a trip through the device's thread.
+    // There is nothing to wait for, so copy here: handing it to the device's thread would take
+    // longer.
     if (CUresult const status = fault::status()) { return status; }
     std::memmove(as_pointer(to.address), as_pointer(from.address), bytes);
   } else {
-    here.legacy().enqueue(
-        copy_bytes{as_pointer(to.address), as_pointer(from.address), bytes, {}});
-    here.legacy().synchronize(here.owner().patience());
+    here.legacy().enqueue(copy_bytes{as_pointer(to.address), as_pointer(from.address), bytes, {}});
+    here.legacy().synchronize(here.resources().flags.spin());
   }
-  here.owner().fifo().flush();
+  here.resources().fifo.flush();
   return fault::status();
 }
 
-CUresult copy_in(stream& where, copy_end to, copy_end from, std::size_t bytes) {
+CUresult copy_in(stream& target, copy_end to, copy_end from, std::size_t bytes) {
   if (bytes == 0) { return CUDA_SUCCESS; }
   if (CUresult const status = check_copy(to, from, bytes)) { return status; }
   bool const to_pageable = pageable(to);
@@ -74,9 +74,9 @@ CUresult copy_in(stream& where, copy_end to, copy_end from, std::size_t bytes) {
     copy.staged = std::make_unique_for_overwrite<std::byte[]>(bytes);
     std::memcpy(copy.staged.get(), copy.from, bytes);
   }
-  where.enqueue(std::move(copy));
+  target.enqueue(std::move(copy));
   if (!to_pageable) { return CUDA_SUCCESS; }
-  where.synchronize(where.owner().patience());
+  target.synchronize(target.resources().flags.spin());
   return fault::status();
 }
 
@@ -85,18 +85,18 @@ CUresult fill_now(stream_group& here, fill_request const& wanted) {
   if (CUresult const status = check_fill(wanted)) { return status; }
   if (here.legacy_idle()) {
     if (CUresult const status = fault::status()) { return status; }
-    perform_fill(operation_of(wanted));
+    execute_fill(operation_of(wanted));
   } else {
     here.legacy().enqueue(operation_of(wanted));
-    here.legacy().synchronize(here.owner().patience());
+    here.legacy().synchronize(here.resources().flags.spin());
   }
   return fault::status();
 }
 
-CUresult fill_in(stream& where, fill_request const& wanted) {
+CUresult fill_in(stream& target, fill_request const& wanted) {
   if (wanted.elements == 0) { return CUDA_SUCCESS; }
   if (CUresult const status = check_fill(wanted)) { return status; }
-  where.enqueue(operation_of(wanted));
+  target.enqueue(operation_of(wanted));
   return CUDA_SUCCESS;
 }
 

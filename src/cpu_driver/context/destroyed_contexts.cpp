@@ -1,55 +1,55 @@
-#include "cpu_driver/corpses.hpp"
+#include "cpu_driver/context/destroyed_contexts.hpp"
 
 #include <deque>
 #include <mutex>
 #include <new>
 #include <unordered_map>
 
-namespace flotilla::cpu_driver::corpses {
+namespace flotilla::cpu_driver::destroyed_contexts {
 namespace {
 
-struct yard {
+struct known_contexts {
   std::mutex mutex;
-  std::unordered_map<CUcontext, facts> known;  // guarded by mutex, as is the next
-  std::deque<CUcontext> by_age;                // each of `known` once, the oldest first
+  std::unordered_map<CUcontext, facts> known;  // guarded by mutex
+  std::deque<CUcontext> by_age;  // each of `known`, the oldest first; guarded by mutex
 
-  static yard& get() {
-    static auto* const only = new yard;  // as the driver's state: until the very end
+  static known_contexts& get() {
+    static auto* const only = new known_contexts;  // never destroyed, as handle tables are not
     return *only;
   }
 };
 
 }  // namespace
 
-void add(CUcontext ended, facts what) noexcept {
+void add(CUcontext handle, facts its_facts) noexcept {
   try {
-    auto& all = yard::get();
+    auto& all = known_contexts::get();
     std::lock_guard const lock(all.mutex);
-    if (auto const before = all.known.find(ended); before != all.known.end()) {
-      before->second = what;  // a primary context, whose handle comes again
+    if (auto const before = all.known.find(handle); before != all.known.end()) {
+      before->second = its_facts;  // a primary context, whose handle is reused
       return;
     }
-    all.by_age.push_back(ended);
+    all.by_age.push_back(handle);
     try {
-      all.known.emplace(ended, what);
+      all.known.emplace(handle, its_facts);
     } catch (...) {
       all.by_age.pop_back();
       throw;
     }
-    if (all.by_age.size() > most) {
+    if (all.by_age.size() > max_known) {
       all.known.erase(all.by_age.front());
       all.by_age.pop_front();
     }
   } catch (std::bad_alloc const&) {
-    // It then answers as if it were one too many.
+    // The context then answers as one that was forgotten.
   }
 }
 
-std::optional<facts> find(CUcontext ended) {
-  auto& all = yard::get();
+std::optional<facts> find(CUcontext handle) {
+  auto& all = known_contexts::get();
   std::lock_guard const lock(all.mutex);
-  auto const found = all.known.find(ended);
+  auto const found = all.known.find(handle);
   return found != all.known.end() ? std::optional(found->second) : std::nullopt;
 }
 
-}  // namespace flotilla::cpu_driver::corpses
+}  // namespace flotilla::cpu_driver::destroyed_contexts

@@ -1,26 +1,26 @@
 #pragma once
-// What a destroyed context still says to a thread that has it current: its device and its flags. An
-// H200's driver reads both from what it has freed; everything else answers
-// CUDA_ERROR_CONTEXT_IS_DESTROYED.
+// The device and the flags of destroyed contexts. A thread that still has such a context current
+// can ask for both: an H200's driver answers from memory that it has freed. Every other question is
+// answered with CUDA_ERROR_CONTEXT_IS_DESTROYED.
 
 #include <cuda.h>
 
 #include <cstddef>
 #include <optional>
 
-namespace flotilla::cpu_driver::corpses {
+namespace flotilla::cpu_driver::destroyed_contexts {
 
 struct facts {
   int device;
   unsigned flags;
 };
 
-/// The latest so many are known.
-inline constexpr std::size_t most = 4096;
+/// Older contexts are forgotten.
+inline constexpr std::size_t max_known = 4096;
 
-/// Remembers one. Out of memory it is not remembered.
-void add(CUcontext ended, facts what) noexcept;
-/// Nothing for what is not known.
-[[nodiscard]] std::optional<facts> find(CUcontext ended);
+/// Remembers a context, unless memory runs out.
+void add(CUcontext handle, facts its_facts) noexcept;
+/// Empty if the context is not known.
+[[nodiscard]] std::optional<facts> find(CUcontext handle);
 
-}  // namespace flotilla::cpu_driver::corpses
+}  // namespace flotilla::cpu_driver::destroyed_contexts

@@ -3,30 +3,26 @@
 
 #include <cuda.h>
 
-#include "cpu_driver/device_memory.hpp"
-#include "cpu_driver/executor.hpp"
-#include "cpu_driver/multiprocessors.hpp"
-#include "cpu_driver/primary.hpp"
+#include "cpu_driver/context/primary.hpp"
+#include "cpu_driver/memory/memory_account.hpp"
+#include "cpu_driver/stream/device_thread.hpp"
 
 namespace flotilla::cpu_driver {
 
 class device {
  public:
   device(int ordinal, std::size_t capacity) noexcept
-      : ordinal_(ordinal), memory_(capacity), primary_(*this), queue_(*this) {}
+      : memory_(ordinal, capacity), primary_(*this), thread_(ordinal) {}
 
-  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
-  [[nodiscard]] device_memory& memory() noexcept { return memory_; }
-  [[nodiscard]] executor& queue() noexcept { return queue_; }
+  [[nodiscard]] int ordinal() const noexcept { return thread_.device(); }
+  [[nodiscard]] memory_account& memory() noexcept { return memory_; }
+  [[nodiscard]] device_thread& thread() noexcept { return thread_; }
   [[nodiscard]] primary& primary_context() noexcept { return primary_; }
-  [[nodiscard]] block_placement& placement() noexcept { return placement_; }  // the thread's own
 
  private:
-  int const ordinal_;
-  device_memory memory_;
+  memory_account memory_;
   primary primary_;
-  block_placement placement_;
-  executor queue_;
+  device_thread thread_;
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,13 +1,13 @@
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/context/driver_state.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/environment.hpp"
-#include "cpu_driver/injection.hpp"
+#include "cpu_driver/base/wake_all.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/fault/injection.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -21,21 +21,21 @@ CUresult driver_state::initialise() {
   CUresult const now = ready();
   if (now != CUDA_ERROR_NOT_INITIALIZED) { return now; }
 
-  environment asked;
+  environment wanted;
   std::string error;
-  if (!read_environment(asked, error) || !injection::apply(asked.inject, error)) {
+  if (!read_environment(wanted, error) || !injection::apply(wanted.inject, error)) {
     std::fprintf(stderr, "flotilla CPU driver: %s\n", error.c_str());
     return CUDA_ERROR_INVALID_VALUE;
   }
-  default_capacity_ = asked.memory_bytes;
-  add_devices(std::max(asked.devices, least_devices_));
+  default_capacity_ = wanted.memory_bytes;
+  add_devices(std::max(wanted.devices, min_devices_));
 
-  struct last_rites {
-    ~last_rites() { driver_state::get().end(); }
+  struct stop_at_exit {
+    ~stop_at_exit() { driver_state::get().end(); }
   };
-  // Registered now, so that it runs before the end of what was there before the driver, oneTBB
-  // included.
-  static last_rites const at_exit;
+  // Registered now, so it runs before the destructors of everything that existed before the driver,
+  // oneTBB included.
+  static stop_at_exit const registered;
   phase_.store(CUDA_SUCCESS, std::memory_order_release);
   return CUDA_SUCCESS;
 }
@@ -47,30 +47,45 @@ device* driver_state::find_device(int ordinal) const noexcept {
 
 void driver_state::ensure_devices(int count) {
   std::lock_guard const lock(mutex_);
-  least_devices_ = std::clamp(count, least_devices_, max_devices);
-  if (ready() == CUDA_SUCCESS) { add_devices(least_devices_); }
+  min_devices_ = std::clamp(count, min_devices_, max_devices);
+  if (ready() == CUDA_SUCCESS) { add_devices(min_devices_); }
 }
 
 void driver_state::add_devices(int count) {
   for (int ordinal = device_count(); ordinal < count; ++ordinal) {
     auto const capacity = injection::capacity(ordinal).value_or(default_capacity_);
-    devices_[static_cast<std::size_t>(ordinal)].store(new device(ordinal, capacity),
-                                                      std::memory_order_release);
+    auto* const added = new device(ordinal, capacity);
+    register_wakeable(added->thread());
+    devices_[static_cast<std::size_t>(ordinal)].store(added, std::memory_order_release);
     count_.store(ordinal + 1,
                  std::memory_order_release);  // pairs with the acquire in device_count()
   }
 }
 
-void driver_state::nudge_devices() noexcept {
-  for (auto const& each : devices_) {
-    if (device* const found = each.load(std::memory_order_acquire)) { found->queue().nudge(); }
+bool driver_state::inject(std::string_view spec, std::string& error) {
+  std::lock_guard const lock(mutex_);
+  if (!injection::apply(spec, error)) { return false; }
+  set_capacities();
+  return true;
+}
+
+void driver_state::clear_injection() {
+  std::lock_guard const lock(mutex_);
+  injection::clear();
+  set_capacities();
+}
+
+void driver_state::set_capacities() noexcept {
+  for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
+    auto const capacity = injection::capacity(ordinal).value_or(default_capacity_);
+    find_device(ordinal)->memory().set_capacity(capacity);
   }
 }
 
 void driver_state::end() noexcept {
   phase_.store(CUDA_ERROR_DEINITIALIZED, std::memory_order_release);
   for (auto const& each : devices_) {
-    if (device* const found = each.load(std::memory_order_acquire)) { found->queue().stop(); }
+    if (device* const found = each.load(std::memory_order_acquire)) { found->thread().stop(); }
   }
 }
 

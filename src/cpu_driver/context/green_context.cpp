@@ -1,25 +1,25 @@
-#include "cpu_driver/green_context.hpp"
+#include "cpu_driver/context/green_context.hpp"
 
 #include <mutex>
 #include <unordered_set>
 #include <utility>
 
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/context/device.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr std::uintptr_t apart = 8;  // bytes from a context's handle, which ends in four zero bits
+// Added to a context's handle, whose four lowest bits are zero.
+constexpr std::uintptr_t apart = 8;
 
-/// Streams that nobody destroyed before their green context. Handles are never given twice, so that
-/// a set of them says for ever what became of them.
+/// Streams that nobody destroyed before their green context. Handles are never given twice, so the
+/// set stays valid.
 struct orphans {
   std::mutex mutex;
   std::unordered_set<CUstream> streams;
 
   static orphans& get() {
-    static auto* const only = new orphans;  // as the driver's state: until the very end
+    static auto* const only = new orphans;  // never destroyed, as handle tables are not
     return *only;
   }
 };
@@ -31,37 +31,37 @@ CUcontext green_context::converted(CUgreenCtx handle) noexcept {
   return reinterpret_cast<CUcontext>(bits >= apart ? bits - apart : 0);
 }
 
-CUgreenCtx green_context::handle() const noexcept {
-  return reinterpret_cast<CUgreenCtx>(reinterpret_cast<std::uintptr_t>(self_) + apart);
+CUgreenCtx green_context::green_handle(CUcontext converted) noexcept {
+  auto const bits = reinterpret_cast<std::uintptr_t>(converted);
+  return reinterpret_cast<CUgreenCtx>(bits != 0 ? bits + apart : 0);
 }
 
-green_context::green_context(CUcontext self, whole_ref whole, multiprocessor_set allowed)
+green_context::green_context(CUcontext self, context::ref whole, multiprocessor_set allowed)
     : self_(self),
       whole_(std::move(whole)),
-      id_(context::next_id()),
+      id_(next_context_id()),
       allowed_(std::move(allowed)),
-      streams_(*whole_, this, allowed_) {}
+      streams_(whole_->resources(), self, allowed_) {}
 
 CUresult green_context::create(device& home, multiprocessor_set allowed, CUgreenCtx& made) {
   CUcontext primary_handle = nullptr;
   auto& primary = home.primary_context();
   if (CUresult const status = primary.retain(primary_handle)) { return status; }
-  auto& state = driver_state::get();
   try {
-    auto whole = state.contexts().find(primary_handle);
+    auto whole = context::table().find(primary_handle);
     if (!whole) {
       static_cast<void>(primary.release());
-      return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // reset by another thread, this very moment
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // another thread has just reset it
     }
-    context& of = *whole;
-    auto const opened = state.green_contexts().open(std::move(whole), std::move(allowed));
+    context& primary_context = *whole;
+    auto const opened = green_context::table().open(std::move(whole), std::move(allowed));
     try {
-      of.add_part(opened->self());
+      primary_context.add_part(opened->self());
     } catch (...) {
       end(opened->self());
       throw;
     }
-    made = opened->handle();
+    made = green_handle(opened->self());
   } catch (...) {
     static_cast<void>(primary.release());
     throw;
@@ -70,11 +70,10 @@ CUresult green_context::create(device& home, multiprocessor_set allowed, CUgreen
 }
 
 bool green_context::end(CUcontext converted) {
-  auto& state = driver_state::get();
-  auto const ended = state.green_contexts().find(converted);
-  // Closed first, as a context is: of two threads that destroy, one goes on.
-  if (!ended || !state.green_contexts().close(converted)) { return false; }
-  auto const left = ended->streams().tear_down(ended->whole().patience());
+  auto const ended = green_context::table().find(converted);
+  // Closed first, as in context::destroy(): of two threads that destroy it only one continues.
+  if (!ended || !green_context::table().close(converted)) { return false; }
+  auto const left = ended->streams().tear_down(ended->whole().resources().flags.spin());
   ended->whole().remove_part(converted);
   auto& known = orphans::get();
   std::lock_guard const lock(known.mutex);
@@ -83,9 +82,9 @@ bool green_context::end(CUcontext converted) {
 }
 
 bool green_context::destroy(CUgreenCtx handle) {
-  auto const of = driver_state::get().green_contexts().find(converted(handle));
-  if (!of || !end(of->self())) { return false; }
-  static_cast<void>(of->whole().home().primary_context().release());
+  auto const green = green_context::table().find(converted(handle));
+  if (!green || !end(green->self())) { return false; }
+  static_cast<void>(green->whole().home().primary_context().release());
   return true;
 }
 

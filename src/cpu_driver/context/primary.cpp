@@ -1,16 +1,16 @@
-#include "cpu_driver/primary.hpp"
+#include "cpu_driver/context/primary.hpp"
 
 #include <algorithm>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/context/context.hpp"
 
 namespace flotilla::cpu_driver {
 
 CUresult primary::retain(CUcontext& retained) {
   std::lock_guard const lock(mutex_);
   if (handle_ == nullptr) {
-    // A primary context maps host memory, whatever it is asked for; its state does not say so.
+    // A primary context always maps host memory, although cuDevicePrimaryCtxGetState() does not say
+    // so.
     handle_ = context::create(home_, flags_ | CU_CTX_MAP_HOST, context_kind::primary);
   }
   ++retained_;
@@ -26,18 +26,18 @@ CUresult primary::release() {
 }
 
 CUresult primary::set_flags(unsigned flags) {
-  if (!context::valid_flags(flags) || (flags & CU_CTX_MAP_HOST) != 0) {
+  if (!context_flags::valid(flags) || (flags & CU_CTX_MAP_HOST) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   std::lock_guard const lock(mutex_);
   flags_ = flags;
-  if (auto const live = driver_state::get().contexts().find(handle_)) { live->set_flags(flags); }
+  if (auto const live = context::table().find(handle_)) { live->resources().flags.set(flags); }
   return CUDA_SUCCESS;
 }
 
 CUresult primary::reset() {
   std::lock_guard const lock(mutex_);
-  destroy();  // what retained it has to release it still
+  destroy();  // callers that have retained it still have to release it
   return CUDA_SUCCESS;
 }
 
@@ -48,13 +48,13 @@ void primary::state(unsigned& flags, bool& active) const {
 }
 
 void primary::destroy() {
-  if (auto const live = driver_state::get().contexts().find(handle_)) {
-    // Each has retained it; what was released once too often was theirs.
+  if (auto const live = context::table().find(handle_)) {
+    // Each part has retained the context. Surplus releases by the application took from those.
     retained_ = std::max(retained_ - live->end_parts(), 0);
   }
   if (handle_ != nullptr) { static_cast<void>(context::destroy(handle_)); }
   handle_ = nullptr;
-  flags_ = 0;  // as the transcript of a real driver shows
+  flags_ = 0;  // as with an H200: docs/results/h200-conformance.txt
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,5 +1,5 @@
 #pragma once
-// A device's primary context: made by the first retain, gone with the last release.
+// A device's primary context. The first retain creates it, the last release destroys it.
 
 #include <cuda.h>
 

@@ -1,6 +1,6 @@
-#include "cpu_driver/fault.hpp"
+#include "cpu_driver/fault/fault.hpp"
 
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/base/wake_all.hpp"
 
 namespace flotilla::cpu_driver::fault {
 
@@ -11,7 +11,7 @@ void raise(CUresult status) noexcept {
                                             std::memory_order_relaxed)) {
     return;
   }
-  driver_state::get().nudge_devices();
+  wake_all();
 }
 
 void reset() noexcept { detail::word.store(CUDA_SUCCESS, std::memory_order_release); }

@@ -1,4 +1,4 @@
-#include "cpu_driver/injection.hpp"
+#include "cpu_driver/fault/injection.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -7,16 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/environment.hpp"
-#include "cpu_driver/error_names.hpp"
-#include "cpu_driver/resolver.hpp"
+#include "cpu_driver/base/entry_names.hpp"
+#include "cpu_driver/base/environment.hpp"
+#include "cpu_driver/base/error_names.hpp"
 
 namespace flotilla::cpu_driver::injection {
 namespace {
 
-// Counts down calls or kernels; at 0 it is spent.
+// Counts down calls or kernels, and applies when it reaches 0.
 struct countdown {
   unsigned long long left;
   CUresult status;
@@ -46,17 +44,18 @@ struct bad_part : std::runtime_error {
 
 int parse_device(std::string_view text) {
   auto const ordinal = parse_number(text);
-  if (!ordinal || *ordinal >= driver_state::max_devices) {
-    throw bad_part("'" + std::string(text) + "' is no device: expected 0 to " +
-                   std::to_string(driver_state::max_devices - 1));
+  if (!ordinal || *ordinal >= max_devices) {
+    throw bad_part("'" + std::string(text) + "' is not a device: expected 0 to " +
+                   std::to_string(max_devices - 1));
   }
   return static_cast<int>(*ordinal);
 }
 
 std::string parse_entry(std::string_view text) {
-  if (!implemented(text)) {
-    throw bad_part("'" + std::string(text) +
-                   "' is no entry of this driver, such as cuLaunchKernel");
+  if (!is_entry(text)) {
+    throw bad_part(
+        "'" + std::string(text) +
+        "' is not an entry point of this driver: expected a name such as cuLaunchKernel");
   }
   return std::string(text);
 }
@@ -64,7 +63,9 @@ std::string parse_entry(std::string_view text) {
 CUresult parse_status(std::string_view text) {
   auto const status = error_by_name(text);
   if (!status || *status == CUDA_SUCCESS) {
-    throw bad_part("'" + std::string(text) + "' is no error, such as CUDA_ERROR_OUT_OF_MEMORY");
+    throw bad_part(
+        "'" + std::string(text) +
+        "' is not an error: expected a name such as CUDA_ERROR_OUT_OF_MEMORY, or a number");
   }
   return *status;
 }
@@ -74,12 +75,12 @@ double parse_factor(std::string_view text) {
   char* end = nullptr;
   double const factor = std::strtod(copy.c_str(), &end);
   if (copy.empty() || *end != '\0' || !(factor >= 1) || factor > 1e6) {
-    throw bad_part("'" + copy + "' is no factor: expected a number from 1 to 1000000");
+    throw bad_part("'" + copy + "' is not a factor: expected a number from 1 to 1000000");
   }
   return factor;
 }
 
-// "left<mark>right"; throws where the mark is missing.
+// Splits "left<mark>right". Throws if the mark is missing.
 std::pair<std::string_view, std::string_view> split(std::string_view text, char mark,
                                                     char const* expected) {
   auto const at = text.find(mark);
@@ -89,14 +90,14 @@ std::pair<std::string_view, std::string_view> split(std::string_view text, char 
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-// "who@N:STATUS"
+// Reads "target@N:STATUS".
 std::pair<std::string_view, countdown> parse_countdown(std::string_view text,
                                                        char const* expected) {
   auto const [which, status] = split(text, ':', expected);
   auto const [who, count] = split(which, '@', expected);
   auto const left = parse_number(count);
   if (!left || *left == 0) {
-    throw bad_part("'" + std::string(count) + "' is no count: expected 1 or more");
+    throw bad_part("'" + std::string(count) + "' is not a count: expected 1 or more");
   }
   return {who, {*left, parse_status(status)}};
 }
@@ -112,7 +113,7 @@ void add(rules& to, std::string_view part) {
     constexpr unsigned long long hour = 3'600'000'000;
     if (!delay || *delay > hour) {
       throw bad_part("'" + std::string(text) +
-                     "' is no time: expected microseconds, an hour at most");
+                     "' is not a delay: expected at most 3600000000 microseconds");
     }
     to.delays[parse_entry(entry)] = std::chrono::microseconds(*delay);
   } else if (kind == "fail") {
@@ -125,15 +126,17 @@ void add(rules& to, std::string_view part) {
     auto const [device, text] = split(rest, ':', "capacity=DEVICE:BYTES");
     auto const bytes = parse_bytes(text);
     if (!bytes) {
-      throw bad_part("'" + std::string(text) + "' is no number of bytes, such as 512MiB");
+      throw bad_part("'" + std::string(text) +
+                     "' is not a size: expected a number of bytes such as 512MiB");
     }
     to.capacities[parse_device(device)] = *bytes;
   } else {
-    throw bad_part("'" + std::string(kind) + "': expected slow, delay, fail, fault or capacity");
+    throw bad_part("'" + std::string(kind) +
+                   "' is not a kind of rule: expected slow, delay, fail, fault or capacity");
   }
 }
 
-// Counts every countdown of the range; the status of the one that comes to 0.
+// Advances every countdown of the range. Returns the status of the first that reaches 0.
 template <class Map, class Range>
 CUresult count_down(Map& all, Range range) noexcept {
   CUresult reached = CUDA_SUCCESS;
@@ -146,14 +149,6 @@ CUresult count_down(Map& all, Range range) noexcept {
     }
   }
   return reached;
-}
-
-void set_capacities(std::map<int, std::size_t> const& capacities) noexcept {
-  for (auto const& [ordinal, bytes] : capacities) {
-    if (device* const found = driver_state::get().find_device(ordinal)) {
-      found->memory().set_capacity(bytes);
-    }
-  }
 }
 
 }  // namespace
@@ -173,7 +168,6 @@ bool apply(std::string_view spec, std::string& error) {
     }
   }
   active = std::move(wanted);
-  set_capacities(active.capacities);
   // release: pairs with the acquire in armed()
   if (!spec.empty()) { detail::armed.store(true, std::memory_order_release); }
   return true;
@@ -181,10 +175,6 @@ bool apply(std::string_view spec, std::string& error) {
 
 void clear() {
   std::lock_guard const lock(mutex);
-  for (auto& [ordinal, bytes] : active.capacities) {
-    bytes = driver_state::get().default_capacity();
-  }
-  set_capacities(active.capacities);
   active = {};
   detail::armed.store(false, std::memory_order_release);
 }

@@ -1,10 +1,8 @@
-#include "cpu_driver/graph.hpp"
+#include "cpu_driver/graph/graph.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <queue>
-
-#include "cpu_driver/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -30,12 +28,12 @@ graph::graph(CUgraph self, graph const& original) : self_(self), original_(origi
       if (!each) { continue; }
       auto copy = std::make_unique<graph_node>(*each);
       copy->addresses.clear();
-      copy->self = driver_state::get().graph_nodes().open(self_, each->index)->self;
+      copy->self = node_place::table().open(self_, each->index)->self;
       nodes_[each->index] = std::move(copy);
     }
   } catch (...) {
     for (auto const& each : nodes_) {
-      if (each) { driver_state::get().graph_nodes().close(each->self); }
+      if (each) { node_place::table().close(each->self); }
     }
     throw;
   }
@@ -43,7 +41,7 @@ graph::graph(CUgraph self, graph const& original) : self_(self), original_(origi
 
 graph::~graph() {
   for (auto const& each : nodes_) {
-    if (each) { driver_state::get().graph_nodes().close(each->self); }
+    if (each) { node_place::table().close(each->self); }
   }
 }
 
@@ -52,13 +50,12 @@ graph_node* graph::at(std::uint32_t index) const noexcept {
 }
 
 graph_node* graph::own(CUgraphNode handle) const {
-  auto const place = driver_state::get().graph_nodes().find(handle);
-  return place && place->of == self_ ? at(place->index) : nullptr;
+  auto const place = node_place::table().find(handle);
+  return place && place->owner == self_ ? at(place->index) : nullptr;
 }
 
-CUresult graph::own_all(std::span<CUgraphNode const> handles,
-                        std::vector<graph_node*>& found) const {
-  for (CUgraphNode const handle : handles) {
+CUresult graph::own_all(std::span<CUgraphNode const> named, std::vector<graph_node*>& found) const {
+  for (CUgraphNode const handle : named) {
     graph_node* const node = own(handle);
     if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     found.push_back(node);
@@ -77,8 +74,8 @@ CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_
   }
   node->index = static_cast<std::uint32_t>(nodes_.size());
   node->work = std::move(work);
-  nodes_.reserve(nodes_.size() + 1);  // what can fail comes before the handle
-  node->self = driver_state::get().graph_nodes().open(self_, node->index)->self;
+  nodes_.reserve(nodes_.size() + 1);  // may fail, so before the handle is made
+  node->self = node_place::table().open(self_, node->index)->self;
   made = node->self;
   nodes_.push_back(std::move(node));
   return CUDA_SUCCESS;
@@ -93,7 +90,7 @@ CUresult graph::remove(CUgraphNode which) {
     if (each) { std::erase(each->after, index); }
   }
   nodes_[index].reset();
-  driver_state::get().graph_nodes().close(which);
+  node_place::table().close(which);
   return CUDA_SUCCESS;
 }
 
@@ -119,7 +116,7 @@ CUresult graph::add_edges(std::span<CUgraphNode const> from, std::span<CUgraphNo
     }
   }
   if (good) { return CUDA_SUCCESS; }
-  // Taken back in reverse: each is then the last of its node.
+  // Undone in reverse, so that each edge is the last of its node.
   while (added-- > 0) { ends[added]->after.pop_back(); }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -136,9 +133,7 @@ CUresult graph::remove_edges(std::span<CUgraphNode const> from, std::span<CUgrap
       if (starts[j] == starts[i] && ends[j] == ends[i]) { return CUDA_ERROR_INVALID_VALUE; }
     }
   }
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    std::erase(ends[i]->after, starts[i]->index);
-  }
+  for (std::size_t i = 0; i < starts.size(); ++i) { std::erase(ends[i]->after, starts[i]->index); }
   return CUDA_SUCCESS;
 }
 
@@ -200,7 +195,7 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
   std::lock_guard const lock(mutex_);
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::uint32_t>> followers(nodes_.size());
-  using candidate = std::pair<bool, std::uint32_t>;  // waits, index: the least goes first
+  using candidate = std::pair<bool, std::uint32_t>;  // waits, index: the smallest goes first
   std::priority_queue<candidate, std::vector<candidate>, std::greater<>> ready;
   std::size_t left = 0;
   for (auto const& each : nodes_) {
@@ -225,7 +220,7 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
     }
   }
   if (steps.size() == left) { return CUDA_SUCCESS; }
-  // Some nodes still miss others. Going back from one to what it misses must come round.
+  // The remaining nodes depend on each other. Following their dependencies backwards finds a cycle.
   auto const stuck = [&](std::uint32_t index) { return missing[index] != 0; };
   std::uint32_t at_node = 0;
   while (!nodes_[at_node] || !stuck(at_node)) { ++at_node; }

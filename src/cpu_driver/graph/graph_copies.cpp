@@ -1,16 +1,19 @@
 // Copies and fills as nodes of graphs.
-#include "cpu_driver/copies.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/graph_work.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/context/copies.hpp"
+#include "cpu_driver/graph/node_params.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// One side of a copy of one row.
-CUresult read(CUmemorytype const& type, void const* host, CUdeviceptr device, std::size_t x, copy_end& found) {
-  switch (number_of(type)) {
-    case CU_MEMORYTYPE_HOST: found = copy_end::host(static_cast<char const*>(host) + x); return CUDA_SUCCESS;
+/// Reads one side of a copy of one row.
+CUresult read(CUmemorytype const& type, void const* host, CUdeviceptr device, std::size_t x,
+              copy_end& found) {
+  switch (raw_enum(type)) {
+    case CU_MEMORYTYPE_HOST:
+      found = copy_end::host(static_cast<char const*>(host) + x);
+      return CUDA_SUCCESS;
     case CU_MEMORYTYPE_DEVICE: found = copy_end::device(device + x); return CUDA_SUCCESS;
     case CU_MEMORYTYPE_UNIFIED: found = copy_end::either(device + x); return CUDA_SUCCESS;
     case CU_MEMORYTYPE_ARRAY: return CUDA_ERROR_NOT_SUPPORTED;
@@ -18,7 +21,7 @@ CUresult read(CUmemorytype const& type, void const* host, CUdeviceptr device, st
   }
 }
 
-bool is_context(CUcontext handle) { return handle != nullptr && driver_state::get().contexts().find(handle); }
+bool is_context(CUcontext handle) { return handle != nullptr && context::table().find(handle); }
 
 }  // namespace
 
@@ -26,15 +29,18 @@ CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext contex
   if (!is_context(context)) { return CUDA_ERROR_INVALID_CONTEXT; }
   std::size_t const bytes = wanted.WidthInBytes;
   if (bytes == 0 || wanted.Height == 0 || wanted.Depth == 0) { return CUDA_ERROR_INVALID_VALUE; }
-  if (wanted.Height > 1 || wanted.Depth > 1 || wanted.srcY + wanted.srcZ + wanted.dstY + wanted.dstZ != 0) {
+  if (wanted.Height > 1 || wanted.Depth > 1 ||
+      wanted.srcY + wanted.srcZ + wanted.dstY + wanted.dstZ != 0) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   copy_end from = copy_end::device(0);
   copy_end to = copy_end::device(0);
-  if (CUresult const status = read(wanted.srcMemoryType, wanted.srcHost, wanted.srcDevice, wanted.srcXInBytes, from)) {
+  if (CUresult const status =
+          read(wanted.srcMemoryType, wanted.srcHost, wanted.srcDevice, wanted.srcXInBytes, from)) {
     return status;
   }
-  if (CUresult const status = read(wanted.dstMemoryType, wanted.dstHost, wanted.dstDevice, wanted.dstXInBytes, to)) {
+  if (CUresult const status =
+          read(wanted.dstMemoryType, wanted.dstHost, wanted.dstDevice, wanted.dstXInBytes, to)) {
     return status;
   }
   if (CUresult const status = check_copy(to, from, bytes)) { return status; }
@@ -49,9 +55,10 @@ CUresult set_fill(fill_work& work, CUDA_MEMSET_NODE_PARAMS const& wanted, CUcont
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (wanted.height > 1) { return CUDA_ERROR_NOT_SUPPORTED; }
-  fill_request const request{wanted.dst, wanted.value, static_cast<std::uint8_t>(width), wanted.width};
+  fill_request const request{wanted.dst, wanted.value, static_cast<std::uint8_t>(width),
+                             wanted.width};
   if (CUresult const status = check_fill(request)) { return status; }
-  work.what = {reinterpret_cast<void*>(wanted.dst), wanted.value, request.width, request.elements};
+  work.fill = {reinterpret_cast<void*>(wanted.dst), wanted.value, request.width, request.elements};
   return CUDA_SUCCESS;
 }
 

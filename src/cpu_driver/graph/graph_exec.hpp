@@ -1,42 +1,41 @@
 #pragma once
-// An executable graph: the steps of a graph in an order that respects its edges, which can be
-// rewritten and launched. Each launch takes a copy of what has changed since the copy that it
-// reuses was made, so that rewriting never touches a launch in flight and nothing is allocated in
-// the steady state.
+// An executable graph: the steps of a graph in an order that respects its edges. They can be
+// rewritten and launched. Each launch reuses the copy of an earlier launch and updates the steps
+// that have changed, so rewriting never touches a launch in flight, and nothing is allocated in the
+// steady state.
 
 #include <cuda.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "cpu_driver/graph.hpp"
+#include "cpu_driver/base/handle_table.hpp"
+#include "cpu_driver/graph/graph.hpp"
+#include "cpu_driver/graph/graph_run_pool.hpp"
 
 namespace flotilla::cpu_driver {
 
-class graph_run;
 class stream;
 
-/// Shared by its handle and its launches in flight: whoever is last ends it. Threads: any.
+/// Owned by its handle and its launches in flight together. Threads: any.
 class executable_graph {
  public:
   executable_graph(CUgraph source, unsigned long long flags, std::vector<planned_node> steps);
-  ~executable_graph();
   executable_graph(executable_graph const&) = delete;
   executable_graph& operator=(executable_graph const&) = delete;
 
   [[nodiscard]] unsigned long long flags() const noexcept { return flags_; }
 
-  /// Calls `body(work)` on the node's own `Work`, for launches to come. CUDA_ERROR_INVALID_VALUE
-  /// for a node of another graph or kind. A body that does not answer CUDA_SUCCESS has changed
+  /// Calls `body(work)` on the node's own `Work`, for later launches. CUDA_ERROR_INVALID_VALUE for
+  /// a node of another graph or kind. If `body` does not return CUDA_SUCCESS it has changed
   /// nothing.
   template <class Work, class Body>
-  CUresult rewrite(CUgraphNode which, Body&& body) {
+  CUresult rewrite(CUgraphNode node, Body&& body) {
     std::size_t position = 0;
-    if (!find(which, position)) { return CUDA_ERROR_INVALID_VALUE; }
+    if (!find(node, position)) { return CUDA_ERROR_INVALID_VALUE; }
     std::lock_guard const lock(mutex_);
     auto* const work = std::get_if<Work>(&steps_[position].work);
     if (work == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -45,65 +44,47 @@ class executable_graph {
     return status;
   }
 
-  [[nodiscard]] CUresult enable(CUgraphNode which, bool enabled);
-  [[nodiscard]] CUresult is_enabled(CUgraphNode which, bool& enabled) const;
+  [[nodiscard]] CUresult enable(CUgraphNode node, bool enabled);
+  [[nodiscard]] CUresult is_enabled(CUgraphNode node, bool& enabled) const;
 
-  /// Takes over the parameters of a graph of the same shape; nothing where it has another.
+  /// Takes over the parameters of a graph of the same shape. Changes nothing if the shape differs.
   [[nodiscard]] CUresult update(graph const& from, CUgraphExecUpdateResultInfo& result);
 
-  /// Enqueues one launch, as the parameters are now. `self` is this object.
-  [[nodiscard]] CUresult launch(std::shared_ptr<executable_graph> const& self, stream& where);
+  /// Enqueues one launch with the present parameters. `self` is this object.
+  [[nodiscard]] CUresult launch(std::shared_ptr<executable_graph> const& self, stream& target);
 
  private:
-  friend class graph_run;
-  struct step {
-    bool enabled = true;
-    std::vector<std::uint32_t> after;  // steps, ascending
-    node_work work;
-  };
-
-  [[nodiscard]] bool find(CUgraphNode which, std::size_t& position) const;
-  // With mutex_ held:
-  void changed(std::size_t position) noexcept;
-  [[nodiscard]] graph_run& take_run();
-  [[nodiscard]] CUresult fill(graph_run& run, stream const& where);
-  void give_unused(graph_run& run) noexcept;
-  // By runs, on device threads:
-  /// Whether all launches before number `number` have ended; else the devices are nudged when one
-  /// has.
-  [[nodiscard]] bool turn_of(std::uint64_t number) noexcept;
-  /// A launch has ended; its run may be used again.
-  void finish(graph_run& run) noexcept;
+  [[nodiscard]] bool find(CUgraphNode node, std::size_t& position) const;
+  void changed(std::size_t position) noexcept;  // with mutex_ held
 
   CUgraph const source_;
   unsigned long long const flags_;
   std::vector<std::uint32_t> position_of_;  // by index in the graph
-  std::vector<CUcontext> contexts_;         // of kernels, each once; rewriting does not change it
+  std::vector<CUcontext> contexts_;         // of kernels, each once; never change
 
   std::mutex mutable mutex_;
-  std::vector<step> steps_;               // guarded by mutex_, as are those below
-  std::vector<std::uint64_t> versions_;   // of each step: moves when it changes
-  std::uint64_t version_ = 1;             // moves when any does
-  std::vector<std::unique_ptr<graph_run>> runs_;
-  graph_run* free_ = nullptr;
+  std::vector<graph_step> steps_;        // guarded by mutex_, as are those below
+  std::vector<std::uint64_t> versions_;  // of each step: moves when it changes
+  std::uint64_t version_ = 1;            // moves when any does
   std::uint64_t launches_ = 0;
-
-  std::atomic<graph_run*> returned_{nullptr};  // pushed to by device threads, emptied as a whole
-  std::atomic<std::uint64_t> finished_{0};     // launches that have ended
-  std::atomic<bool> watched_{false};           // some device waits for the next end
+  graph_run_pool runs_;
 };
 
-/// What the handle leads to.
+/// The object that a handle names.
 class graph_exec {
  public:
-  graph_exec(CUgraphExec self, std::shared_ptr<executable_graph> what) noexcept
-      : self_(self), what_(std::move(what)) {}
+  using handles = handle_table<graph_exec, CUgraphExec, handle_kind::graph_exec>;
+  using ref = handles::ref;
+  [[nodiscard]] static handles& table() { return handles::of_process(); }
+
+  graph_exec(CUgraphExec self, std::shared_ptr<executable_graph> its_graph) noexcept
+      : self_(self), graph_(std::move(its_graph)) {}
   [[nodiscard]] CUgraphExec self() const noexcept { return self_; }
-  [[nodiscard]] std::shared_ptr<executable_graph> const& what() const noexcept { return what_; }
+  [[nodiscard]] std::shared_ptr<executable_graph> const& graph() const noexcept { return graph_; }
 
  private:
   CUgraphExec const self_;
-  std::shared_ptr<executable_graph> const what_;
+  std::shared_ptr<executable_graph> const graph_;
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,78 +1,129 @@
-#include "cpu_driver/graph_run.hpp"
+#include "cpu_driver/graph/graph_run.hpp"
 
 #include <cstring>
 #include <utility>
 
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/perform.hpp"
-#include "cpu_driver/run_launch.hpp"
+#include "cpu_driver/graph/graph_run_pool.hpp"
+#include "cpu_driver/stream/device_thread.hpp"
+#include "cpu_driver/stream/event.hpp"
+#include "cpu_driver/stream/execute.hpp"
+#include "cpu_driver/stream/run_launch.hpp"
 
 namespace flotilla::cpu_driver {
 
-bool graph_run::may_go_on() noexcept {
-  if (next_ == 0 && operation_ == 0 && !of_->turn_of(number_)) { return false; }
+void graph_run::copy(std::span<graph_step const> steps, std::span<std::uint64_t const> versions,
+                     std::uint64_t version) {
+  if (version_ == version) { return; }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (versions_[i] == versions[i]) { continue; }
+    node_work const& work = steps[i].work;
+    steps_[i].work = work;
+    kinds_[i] = !steps[i].enabled || std::holds_alternative<empty_work>(work) ? step_kind::skip
+                : std::holds_alternative<kernel_work>(work)                   ? step_kind::kernel
+                                                                              : step_kind::other;
+    versions_[i] = versions[i];  // only now, because the copy may have failed
+  }
+  version_ = version;
+}
+
+CUresult graph_run::prepare(std::span<CUcontext const> contexts,
+                            context_resources const& stream_context) {
+  for (CUcontext const each : contexts) {
+    if (each == stream_context.handle) { continue; }
+    auto found = context::table().find(each);
+    if (!found) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
+    others_.push_back(std::move(found));
+  }
+  for (step& each : steps_) {
+    if (auto* const record = std::get_if<record_work>(&each.work)) {
+      auto const recorded = event::table().find(record->event);
+      if (!recorded) { return CUDA_ERROR_INVALID_HANDLE; }
+      record->made = std::make_shared<event_record>(recorded->timed());
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+void graph_run::begin(std::uint64_t number, std::shared_ptr<void const> owner) noexcept {
+  for (step& each : steps_) {
+    if (auto* const record = std::get_if<record_work>(&each.work)) {
+      if (auto const recorded = event::table().find(record->event)) {
+        recorded->set_latest(record->made);
+      }
+    } else if (auto* const wait = std::get_if<wait_work>(&each.work)) {
+      if (auto const awaited = event::table().find(wait->event)) {
+        wait->awaited = awaited->latest();
+      }
+    }
+  }
+  number_ = number;
+  owner_ = std::move(owner);
+}
+
+bool graph_run::may_continue() noexcept {
+  if (next_ == 0 && operation_ == 0 && !pool_.is_next(number_)) { return false; }
   if (finished() || kinds_[next_] != step_kind::other) { return true; }
   node_work const& work = steps_[next_].work;
-  if (auto const* const wanted = std::get_if<wait_work>(&work)) {
-    return !wanted->awaited || wanted->awaited->watch();
+  if (auto const* const wait = std::get_if<wait_work>(&work)) {
+    return !wait->awaited || wait->awaited->watch();
   }
-  if (auto const* const wanted = std::get_if<memory_ops_work>(&work)) {
-    auto const& operation = wanted->operations[operation_];
+  if (auto const* const operations = std::get_if<memory_ops_work>(&work)) {
+    auto const& operation = operations->operations[operation_];
     return !is_wait(operation) || satisfied(wait_of(operation));
   }
   return true;
 }
 
-bool graph_run::polls() const noexcept {
+bool graph_run::needs_polling() const noexcept {
   if (finished() || kinds_[next_] != step_kind::other) { return false; }
   auto const* const work = std::get_if<memory_ops_work>(&steps_[next_].work);
   return work != nullptr && is_wait(work->operations[operation_]);
 }
 
-CUresult graph_run::go_on(context& owner, device& home) noexcept {
+CUresult graph_run::run_steps(launch_site const& site) noexcept {
   for (; next_ < steps_.size(); ++next_) {
-    // What was rewritten is in another core's cache: it comes while the step before it runs.
+    // A step that was rewritten is in another core's cache. Fetch it while the step before it runs.
     if (next_ + 1 < steps_.size() && kinds_[next_ + 1] == step_kind::kernel) {
       auto const* const line = reinterpret_cast<char const*>(&steps_[next_ + 1]);
       __builtin_prefetch(line);
       __builtin_prefetch(line + 64);
     }
     if (kinds_[next_] == step_kind::skip) { continue; }
-    node_work& todo = steps_[next_].work;
+    node_work& work = steps_[next_].work;
     if (kinds_[next_] == step_kind::kernel) {
-      auto& kernel = *std::get_if<kernel_work>(&todo);
-      if (CUresult const status = perform(kernel, owner, home)) { return status; }
-    } else if (!perform(todo)) {
+      auto& kernel = *std::get_if<kernel_work>(&work);
+      if (CUresult const status = run_kernel(kernel, site)) { return status; }
+    } else if (!run_step(work)) {
       return CUDA_SUCCESS;
     }
   }
   return CUDA_SUCCESS;
 }
 
-bool graph_run::perform(node_work& todo) noexcept {
-  if (auto* const operations = std::get_if<memory_ops_work>(&todo)) {
-    return go_through(*operations);
+bool graph_run::run_step(node_work& work) noexcept {
+  if (auto* const operations = std::get_if<memory_ops_work>(&work)) {
+    return run_memory_ops(*operations);
   }
-  if (auto* const wait = std::get_if<wait_work>(&todo)) {
-    if (wait->awaited && !wait->awaited->passed()) { return false; }
+  if (auto* const wait = std::get_if<wait_work>(&work)) {
+    if (wait->awaited && !wait->awaited->completed()) { return false; }
     wait->awaited.reset();
-  } else if (auto* const record = std::get_if<record_work>(&todo)) {
-    std::exchange(record->made, nullptr)->happen();
-  } else if (auto* const call = std::get_if<call_host>(&todo)) {
-    perform_call(*call);
-  } else if (auto* const copy = std::get_if<copy_work>(&todo)) {
+  } else if (auto* const record = std::get_if<record_work>(&work)) {
+    std::exchange(record->made, nullptr)->complete();
+  } else if (auto* const call = std::get_if<call_host>(&work)) {
+    execute_call(*call);
+  } else if (auto* const copy = std::get_if<copy_work>(&work)) {
     std::memmove(copy->to, copy->from, copy->bytes);
-  } else if (auto* const fill = std::get_if<fill_work>(&todo)) {
-    perform_fill(fill->what);
+  } else if (auto* const fill = std::get_if<fill_work>(&work)) {
+    execute_fill(fill->fill);
   }
   return true;
 }
 
-bool graph_run::go_through(memory_ops_work const& todo) noexcept {
-  for (; operation_ < todo.operations.size(); ++operation_) {
-    auto const& operation = todo.operations[operation_];
+bool graph_run::run_memory_ops(memory_ops_work const& work) noexcept {
+  for (; operation_ < work.operations.size(); ++operation_) {
+    auto const& operation = work.operations[operation_];
     if (!is_wait(operation)) {
-      perform_memory_op(operation);
+      execute_memory_op(operation);
     } else if (!satisfied(wait_of(operation))) {
       return false;
     }
@@ -81,41 +132,40 @@ bool graph_run::go_through(memory_ops_work const& todo) noexcept {
   return true;
 }
 
-CUresult graph_run::perform(kernel_work& todo, context& owner, device& home) noexcept {
-  context* where = &owner;
-  device* on = &home;
-  if (todo.owner != owner.self()) {
-    for (auto const& other : others_) {
-      if (other->self() == todo.owner) { where = other.get(); }
-    }
-    on = &where->home();
-  }
+CUresult graph_run::run_kernel(kernel_work& kernel, launch_site const& site) noexcept {
   launch_kernel launch{
-      .image = todo.image.get(),
-      .kernel = todo.kernel,
-      .grid_size = todo.grid_size,
-      .block_size = todo.block_size,
-      .dynamic_shared_bytes = todo.dynamic_shared_bytes,
-      .arguments = todo.arguments.data(),
+      .image = kernel.image.get(),
+      .kernel = kernel.kernel,
+      .grid_size = kernel.grid_size,
+      .block_size = kernel.block_size,
+      .dynamic_shared_bytes = kernel.dynamic_shared_bytes,
+      .arguments = kernel.arguments.data(),
       .large_arguments = nullptr,
   };
-  return run_launch(launch, *where, *on);
+  if (kernel.owner == site.context.handle) { return run_launch(launch, site); }
+  for (auto const& other : others_) {
+    if (other->self() == kernel.owner) {
+      context_resources& context = other->resources();
+      return run_launch(launch, {context, context.thread.device(), site.placement});
+    }
+  }
+  return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // not reached: prepare() has found them all
 }
 
 void graph_run::end() noexcept {
-  // After a fault there are records that nobody will come to: who waits asks for the fault next.
+  // After a fault some records are never reached. Their waiters check for the fault next.
   for (; next_ < steps_.size(); ++next_) {
     node_work& work = steps_[next_].work;
     if (auto* const record = std::get_if<record_work>(&work); record != nullptr && record->made) {
-      std::exchange(record->made, nullptr)->drop();
-    } else if (auto* const awaited = std::get_if<wait_work>(&work)) {
-      awaited->awaited.reset();
+      std::exchange(record->made, nullptr)->abandon();
+    } else if (auto* const wait = std::get_if<wait_work>(&work)) {
+      wait->awaited.reset();
     }
   }
   next_ = operation_ = 0;
   others_.clear();
-  auto const of = std::move(of_);
-  of->finish(*this);
+  auto const owner = std::move(owner_);  // owns the pool
+  pool_.finish(*this);
 }
 
 }  // namespace flotilla::cpu_driver

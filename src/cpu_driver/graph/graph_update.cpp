@@ -1,13 +1,12 @@
-// Taking over the parameters of another graph of the same shape, all of them or none.
+// Updates an executable graph with the parameters of a graph of the same shape, with all or none.
 #include <algorithm>
 
-#include "cpu_driver/graph_exec.hpp"
-#include "cpu_driver/graph_run.hpp"
+#include "cpu_driver/graph/graph_exec.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Why a node cannot take over what another does; or CU_GRAPH_EXEC_UPDATE_SUCCESS.
+/// Why a node cannot take over the parameters of another; CU_GRAPH_EXEC_UPDATE_SUCCESS if it can.
 CUgraphExecUpdateResult compare(node_work const& mine, node_work const& other) noexcept {
   if (mine.index() != other.index()) { return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED; }
   if (auto const* const kernel = std::get_if<kernel_work>(&mine)) {
@@ -44,7 +43,7 @@ CUresult executable_graph::update(graph const& from, CUgraphExecUpdateResultInfo
   if (others.size() != steps_.size()) {
     return refuse(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr);
   }
-  std::vector<step> changed_steps;
+  std::vector<graph_step> changed_steps;
   changed_steps.reserve(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     planned_node& other = others[i];

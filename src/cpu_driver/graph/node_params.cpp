@@ -1,26 +1,26 @@
-#include "cpu_driver/graph_work.hpp"
+#include "cpu_driver/graph/node_params.hpp"
 
 #include <cstring>
 
-#include "cpu_driver/context_stack.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/enum_number.hpp"
-#include "cpu_driver/launch.hpp"
-#include "cpu_driver/perform.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/context/context_stack.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
+#include "cpu_driver/module/launch_check.hpp"
+#include "cpu_driver/module/module.hpp"
+#include "cpu_driver/stream/execute.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// The function that a node's parameters mean: `func`, or else `kern` in `ctx` or in the current
-/// context.
-CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted,
-                            driver_state::function_table::ref& found) {
-  auto& state = driver_state::get();
+/// The function that a node's parameters mean: `func` if set, else `kern` in `ctx` or in the
+/// current context.
+CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted, function::ref& found) {
   if (wanted.func != nullptr) {
-    found = state.functions().find(wanted.func);
+    found = function::table().find(wanted.func);
     if (found) { return CUDA_SUCCESS; }
   }
-  // A kernel may come as `func` too; then, as for functions, `ctx` is passed over.
+  // `func` may also be a kernel. As for functions, `ctx` is ignored then.
   CUkernel const kernel =
       wanted.func != nullptr ? reinterpret_cast<CUkernel>(wanted.func) : wanted.kern;
   if (kernel == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -29,14 +29,14 @@ CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted,
   if (where == nullptr) { return CUDA_ERROR_INVALID_CONTEXT; }
   found = remembered_function(kernel, where);
   if (found) { return CUDA_SUCCESS; }
-  auto const owner = state.contexts().find(where);
+  auto const owner = context::table().find(where);
   if (!owner) { return named ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED; }
-  return find_function(reinterpret_cast<CUfunction>(kernel), *owner, found);
+  return find_function(reinterpret_cast<CUfunction>(kernel), owner->resources(), found);
 }
 
-/// Bytes of the word that it writes or waits for; 0 for what does neither.
+/// The size in bytes of the word that the operation writes or waits for; 0 if it does neither.
 std::uint8_t width_of(CUstreamBatchMemOpParams const& operation) noexcept {
-  switch (number_of(operation.operation)) {
+  switch (raw_enum(operation.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_32: return 4;
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
@@ -50,33 +50,36 @@ std::uint64_t value_of(cuuint32_t narrow, cuuint64_t wide, std::uint8_t width) n
 }
 
 bool is_word(CUdeviceptr address, std::size_t bytes) {
-  return address % bytes == 0 && driver_state::get().memory().covers(address, bytes);
+  return address % bytes == 0 && memory_map::of_process().covers(address, bytes);
 }
 
 CUresult check_memory_op(CUstreamBatchMemOpParams const& each) {
   std::uint8_t const width = width_of(each);
   if (is_wait(each)) {
     unsigned const comparison = each.waitValue.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
-    bool const good = comparison <= CU_STREAM_WAIT_VALUE_NOR && is_word(each.waitValue.address, width);
+    bool const good =
+        comparison <= CU_STREAM_WAIT_VALUE_NOR && is_word(each.waitValue.address, width);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
   if (width != 0) {
     constexpr unsigned known = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
-    bool const good = (each.writeValue.flags & ~known) == 0 && is_word(each.writeValue.address, width);
+    bool const good =
+        (each.writeValue.flags & ~known) == 0 && is_word(each.writeValue.address, width);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
-  switch (number_of(each.operation)) {
+  switch (raw_enum(each.operation)) {
     case CU_STREAM_MEM_OP_BARRIER:
-      return each.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? CUDA_SUCCESS
-                                                                          : CUDA_ERROR_INVALID_VALUE;
+      return each.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_INVALID_VALUE;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
 CUresult check_memory_ops(CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted) {
-  constexpr unsigned most = 256;
-  if (wanted.count == 0 || wanted.count > most || wanted.paramArray == nullptr ||
+  constexpr unsigned max_operations = 256;
+  if (wanted.count == 0 || wanted.count > max_operations || wanted.paramArray == nullptr ||
       wanted.flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -105,11 +108,11 @@ void argument_store::resize(std::size_t bytes) {
 }
 
 kernel_work& kernel_work::operator=(kernel_work const& other) {
-  arguments = other.arguments;  // first: it alone can throw
+  arguments = other.arguments;  // first, because only it can throw
   func = other.func;
   kern = other.kern;
   owner = other.owner;
-  // Mostly the same: then no shared count is touched.
+  // Usually the image is the same. Avoid touching the shared count then.
   if (image != other.image) { image = other.image; }
   kernel = other.kernel;
   grid_size = other.grid_size;
@@ -135,9 +138,9 @@ CUgraphNodeType type_of(node_work const& work) noexcept {
 }
 
 CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CUcontext context) {
-  driver_state::function_table::ref what;
-  if (CUresult const status = find_node_function(wanted, what)) { return status; }
-  CUcontext const owner = what->owner().self();
+  function::ref called;
+  if (CUresult const status = find_node_function(wanted, called)) { return status; }
+  CUcontext const owner = called->owner().self();
   if (context != nullptr && owner != context) { return CUDA_ERROR_INVALID_VALUE; }
   launch_request const request{wanted.func,
                                {wanted.gridDimX, wanted.gridDimY, wanted.gridDimZ},
@@ -146,12 +149,12 @@ CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CU
                                wanted.kernelParams,
                                wanted.extra};
   checked_launch checked;
-  if (CUresult const status = check_launch(request, *what, checked)) { return status; }
+  if (CUresult const status = check_launch(request, *called, checked)) { return status; }
   std::shared_ptr<loaded_image const> other_image;
-  if (work.image.get() != &what->image()) {
-    auto const of = driver_state::get().modules().find(what->of());
-    if (!of) { return CUDA_ERROR_INVALID_HANDLE; }
-    other_image = of->image();
+  if (work.image.get() != &called->image()) {
+    auto const found_module = module::table().find(called->module_handle());
+    if (!found_module) { return CUDA_ERROR_INVALID_HANDLE; }
+    other_image = found_module->image();
   }
   work.arguments.resize(checked.bytes);
   // From here on nothing fails.
@@ -159,7 +162,7 @@ CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CU
   work.kern = wanted.func != nullptr ? nullptr : wanted.kern;
   work.owner = owner;
   if (other_image) { work.image = std::move(other_image); }
-  work.kernel = &what->record();
+  work.kernel = &called->record();
   work.grid_size = request.grid_size;
   work.block_size = request.block_size;
   work.dynamic_shared_bytes = request.dynamic_shared_bytes;
@@ -169,9 +172,7 @@ CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CU
 
 CUresult set_memory_ops(memory_ops_work& work, CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted) {
   CUcontext const owner = wanted.ctx != nullptr ? wanted.ctx : context_stack::top();
-  if (owner == nullptr || !driver_state::get().contexts().find(owner)) {
-    return CUDA_ERROR_INVALID_CONTEXT;
-  }
+  if (owner == nullptr || !context::table().find(owner)) { return CUDA_ERROR_INVALID_CONTEXT; }
   if (CUresult const status = check_memory_ops(wanted)) { return status; }
   work.operations.assign(wanted.paramArray, wanted.paramArray + wanted.count);
   work.owner = owner;
@@ -193,7 +194,7 @@ CUresult rewrite_memory_ops(memory_ops_work& work, CUDA_BATCH_MEM_OP_NODE_PARAMS
 }
 
 bool is_wait(CUstreamBatchMemOpParams const& operation) noexcept {
-  auto const kind = number_of(operation.operation);
+  auto const kind = raw_enum(operation.operation);
   return kind == CU_STREAM_MEM_OP_WAIT_VALUE_32 || kind == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
@@ -205,11 +206,11 @@ wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept {
           wanted.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH}, width};
 }
 
-void perform_memory_op(CUstreamBatchMemOpParams const& operation) noexcept {
+void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept {
   std::uint8_t const width = width_of(operation);
-  if (width == 0) { return; }  // a barrier: every write here is visible to who comes later
+  if (width == 0) { return; }  // a barrier: later operations see every earlier write anyway
   auto const& wanted = operation.writeValue;
-  perform_write({reinterpret_cast<void*>(wanted.address),
+  execute_write({reinterpret_cast<void*>(wanted.address),
                  value_of(wanted.value, wanted.value64, width), width});
 }
 

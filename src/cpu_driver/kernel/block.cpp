@@ -1,59 +1,25 @@
-#include "cpu_driver/block.hpp"
+#include "cpu_driver/kernel/block.hpp"
 
 #include <algorithm>
 #include <new>
 
-#include "cpu_driver/fiber_switch.hpp"
+#include "cpu_driver/kernel/fiber_switch.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-// Below this a host compiler's frames and the C library's printf would not fit; sanitizers' frames
-// are larger.
+// Smaller stacks could not hold the frames of a host compiler and of the C library's printf.
+// Sanitizers make frames larger.
 #if defined(FLOTILLA_ASAN) || defined(FLOTILLA_TSAN)
 constexpr std::size_t least_stack_bytes = 256 * 1024;
 #else
 constexpr std::size_t least_stack_bytes = 64 * 1024;
 #endif
-// What a host's frames take more than a GPU's, for which the kernel's author has counted.
+// A kernel's author sizes the stack for the frames of a GPU. The host's frames need this much more.
 constexpr std::size_t stack_margin_bytes = 32 * 1024;
 constexpr std::size_t shared_alignment = 128;
 
 }  // namespace
-
-struct block_runner::block_fiber {
-  block_fiber(block_runner& runner, std::size_t stack_bytes)
-      : owner(&runner), flow(stack_bytes, &block_runner::fiber_body, this) {}
-
-  block_runner* owner;
-  fiber flow;
-  block_fiber* next = nullptr;
-  bool idle = false;
-
-  // While it waits in a warp operation.
-  void* lane = nullptr;
-  std::uint32_t mask = 0;
-  cpu::warp_completion complete = nullptr;
-};
-
-void block_runner::fiber_queue::push(block_fiber* f) {
-  f->next = nullptr;
-  (last != nullptr ? last->next : first) = f;
-  last = f;
-}
-
-block_runner::block_fiber* block_runner::fiber_queue::pop() {
-  block_fiber* const f = first;
-  if (f != nullptr && (first = f->next) == nullptr) { last = nullptr; }
-  return f;
-}
-
-void block_runner::fiber_queue::take_all(fiber_queue& other) {
-  if (other.first == nullptr) { return; }
-  (last != nullptr ? last->next : first) = other.first;
-  last = other.last;
-  other = {};
-}
 
 block_runner& block_runner::of_this_thread() {
   thread_local block_runner runner;
@@ -140,12 +106,12 @@ void block_runner::fiber_body(void* self) {
   }
 }
 
-// Null, with `end_` set, when there is no memory for one more.
-block_runner::block_fiber* block_runner::idle_fiber() {
+// Null, with `end_` set, if there is no memory for another fiber.
+block_fiber* block_runner::idle_fiber() {
   if (idle_ == nullptr) {
     std::unique_ptr<block_fiber> made;
     try {
-      made = std::make_unique<block_fiber>(*this, stack_bytes_);
+      made = std::make_unique<block_fiber>(*this, stack_bytes_, &fiber_body);
       fibers_.reserve(fibers_.size() + 1);
     } catch (std::bad_alloc const&) { made = nullptr; }
     if (!made || !made->flow.valid()) {
@@ -162,8 +128,8 @@ block_runner::block_fiber* block_runner::idle_fiber() {
   return f;
 }
 
-// What can go on now. Null: nothing; the block is done, or can never be.
-block_runner::block_fiber* block_runner::next_fiber() {
+// A fiber that can continue now. Null if there is none: the block has ended, or is deadlocked.
+block_fiber* block_runner::next_fiber() {
   if (block_fiber* const f = runnable_.pop()) { return f; }
   if (services_.next_thread < services_.thread_count) { return idle_fiber(); }
   wake_after_exits();
@@ -175,7 +141,8 @@ block_runner::block_fiber* block_runner::next_fiber() {
   return nullptr;
 }
 
-// Threads that exited count as arrived. Looked at only here, when no thread can go on otherwise.
+// Threads that have exited count as arrived. That is checked only here, when no other thread can
+// continue.
 void block_runner::wake_after_exits() {
   if (at_barrier_.first != nullptr &&
       barrier_arrived_ + services_.exited_count == services_.thread_count) {
@@ -190,8 +157,8 @@ void block_runner::wake_after_exits() {
   }
 }
 
-// Leaves the running fiber, which is queued somewhere if it is to be resumed; `next` null: the
-// block is over.
+// Leaves the running fiber, which is in a queue if it will continue. If `next` is null the block
+// has ended.
 [[gnu::always_inline]] inline void block_runner::go_to(block_fiber* next) {
   block_fiber& self = *running_;
   if (next == &self) { return; }
@@ -206,7 +173,7 @@ void block_runner::wake_after_exits() {
 void block_runner::abandon(grid_end how) {
   end_ = how;
   go_to(nullptr);
-  __builtin_unreachable();  // dropped, and begun anew: see drop_parked_fibers
+  __builtin_unreachable();  // drop_parked_fibers() restarts the fiber
 }
 
 void block_runner::drop_parked_fibers() {
@@ -262,7 +229,8 @@ void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, 
   if (!self.complete_warp(w, mask, complete)) { self.go_to(self.next_fiber()); }
 }
 
-// Ends the operation if all its lanes are there; then all but the running one are made runnable.
+// Ends the operation if all its lanes have arrived. All of them except the running one then become
+// runnable.
 bool block_runner::complete_warp(std::uint32_t number, std::uint32_t mask,
                                  cpu::warp_completion complete) {
   warp& w = warps_[number];
@@ -291,8 +259,8 @@ void block_runner::yield(cpu::block_services* services) {
   block_runner& self = of(services);
   bool const more_to_begin = services->next_thread < services->thread_count;
   if (!more_to_begin && self.runnable_.first == nullptr) { return; }
-  // Threads that have not begun first: behind those that wait for them in turns they would never
-  // begin.
+  // Threads that have not begun go first. Threads that yield in turns while they wait for them
+  // would otherwise keep them from ever beginning.
   block_fiber* const next = more_to_begin ? self.idle_fiber() : self.runnable_.pop();
   if (next == nullptr) { self.abandon(grid_end::trapped); }
   self.runnable_.push(self.running_);

@@ -1,10 +1,10 @@
 #pragma once
 // Runs the threads of one block on the calling OS thread.
 //
-// One fiber runs thread after thread by plain calls. Only when a thread has to wait (barrier, warp
-// operation) is that fiber parked, with the thread's frames on it, and another fiber goes on with
-// the threads that have not begun. So a kernel without barriers costs no switch a thread, and one
-// with barriers a switch a thread and barrier. Fibers are kept for the next block.
+// One fiber runs thread after thread by plain calls. If a thread has to wait at a barrier or in a
+// warp operation, its fiber is parked with the thread's frames, and another fiber continues with
+// the threads that have not begun. So a kernel without barriers needs no switches, and a kernel
+// with barriers needs one switch for each thread and barrier. Fibers are kept for the next block.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include <memory>
 #include <vector>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
-#include "cpu_driver/fiber.hpp"
-#include "cpu_driver/grid.hpp"
+#include "cpu_driver/kernel/block_fiber.hpp"
+#include "cpu_driver/kernel/grid.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -28,22 +28,14 @@ class block_runner {
   block_runner(block_runner const&) = delete;
   block_runner& operator=(block_runner const&) = delete;
 
-  /// Prepares for blocks of `what`, which must stay until the last of them has run. False: no
-  /// memory (told on stderr).
+  /// Prepares for blocks of `what`, which must live until the last of them has run. False if there
+  /// is no memory, with a message on stderr.
   [[nodiscard]] bool begin(grid const& what) noexcept;
 
-  /// Runs one block of the grid begun, as if on that multiprocessor.
+  /// Runs one block of that grid, as if on that multiprocessor.
   [[nodiscard]] grid_end run(cpu::index3 block_index, std::uint32_t multiprocessor);
 
  private:
-  struct block_fiber;
-  struct fiber_queue {  // first in, first out, through block_fiber::next
-    block_fiber* first = nullptr;
-    block_fiber* last = nullptr;
-    void push(block_fiber* f);
-    block_fiber* pop();
-    void take_all(fiber_queue& other);
-  };
   struct warp {
     std::uint32_t waiting = 0;  // lanes inside warp_step
     block_fiber* at[cpu::warp_lanes];
@@ -86,9 +78,9 @@ class block_runner {
   grid_end end_ = grid_end::completed;
 
   execution os_thread_;
-  block_fiber* running_ = nullptr;  // null while the OS thread's own flow runs
+  block_fiber* running_ = nullptr;  // null while no fiber runs
   fiber_queue runnable_;
-  block_fiber* idle_ = nullptr;  // last in, first out: its stack is warm
+  block_fiber* idle_ = nullptr;  // last in, first out, because its stack is in the cache
   std::vector<std::unique_ptr<block_fiber>> fibers_;
   std::size_t stack_bytes_ = 0;
 

@@ -1,8 +1,8 @@
-// What a block says: to the device's printf, and to people when it ends badly.
+// The output of a block: printf of its threads, and messages on stderr if it fails.
 #include <cstdio>
 
-#include "cpu_driver/block.hpp"
-#include "cpu_driver/device_printf.hpp"
+#include "cpu_driver/kernel/block.hpp"
+#include "cpu_driver/kernel/device_printf.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -32,9 +32,8 @@ void block_runner::report_deadlock() const {
   }
   cpu::index3 const b = services_.block_index;
   std::fprintf(stderr,
-               "flotilla: kernel %s, block (%u,%u,%u) can never go on: of its %u threads %u wait "
-               "at __syncthreads, "
-               "%u in warp operations, and %u have exited\n",
+               "flotilla: kernel %s, block (%u,%u,%u) is deadlocked: of its %u threads, %u wait "
+               "at __syncthreads, %u wait in warp operations, and %u have exited\n",
                grid_->kernel->name, b.x, b.y, b.z, services_.thread_count, barrier_arrived_,
                in_warps, services_.exited_count);
 }

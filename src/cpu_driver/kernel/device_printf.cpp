@@ -1,4 +1,4 @@
-#include "cpu_driver/device_printf.hpp"
+#include "cpu_driver/kernel/device_printf.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -16,7 +16,7 @@ int arguments_asked_for(char const* format) {
       ++format;
       continue;
     }
-    // A width or precision of `*` is an argument of its own.
+    // `*` as a width or precision takes an argument of its own.
     std::size_t const flags = std::strspn(format, "-+ #0123456789.*hlLqjzt");
     for (std::size_t i = 0; i < flags; ++i) { count += format[i] == '*'; }
     format += flags;
@@ -31,7 +31,7 @@ int device_printf(grid_hooks const& hooks, char const* format, std::va_list argu
   if (format == nullptr) { return -1; }
   std::va_list again;
   va_copy(again, arguments);
-  char on_stack[512];  // of a fiber's small stack; longer texts are rare
+  char on_stack[512];  // short, because a fiber's stack is small
   int const length = std::vsnprintf(on_stack, sizeof on_stack, format, arguments);
   std::unique_ptr<char[]> on_heap;
   char const* text = on_stack;

@@ -1,15 +1,14 @@
 #pragma once
-// printf of kernels.
+// printf for kernels.
 
 #include <cstdarg>
 
-#include "cpu_driver/grid.hpp"
+#include "cpu_driver/kernel/grid.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// Formats as the host's printf does and hands the text to `hooks.print`. Returns what CUDA's
-/// printf returns: the number of arguments that the format asks for, -1 for a null format, -2 for
-/// an internal error.
+/// Formats like the host's printf and passes the text to `hooks.print`. Returns the same as CUDA's
+/// printf: the number of arguments of the format, -1 for a null format, -2 after an internal error.
 int device_printf(grid_hooks const& hooks, char const* format, std::va_list arguments);
 
 }  // namespace flotilla::cpu_driver

@@ -1,6 +1,6 @@
-#include "cpu_driver/fiber.hpp"
+#include "cpu_driver/kernel/fiber.hpp"
 
-#include "cpu_driver/fiber_switch.hpp"
+#include "cpu_driver/kernel/fiber_switch.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -26,8 +26,7 @@ void fiber::restart() {
   sanitizer::destroyed(*this);
   sanitizer::stack_forgotten(stack_.bottom(), stack_.size());
   sanitizer::created(*this);
-  fake_stack =
-      nullptr;  // ASan's own frames of a dropped fiber, if it keeps any, are lost: a trap is rare
+  fake_stack = nullptr;  // leaks ASan's frames of a dropped fiber, if it has any; traps are rare
   stack_bottom = stack_.bottom();
   stack_size = stack_.size();
   context = fcontext::make_fcontext(stack_.top(), stack_.size(), &fiber_entry::run);

@@ -1,22 +1,21 @@
 #pragma once
-// Fibers that switch straight from one to another, and that can be dropped where they stand.
+// Fibers that switch directly to one another and can be dropped at any point.
 //
-// On Boost.Context's jump: its fiber class always returns to whoever resumed it, which would make
-// two switches of one, and unwinds a dropped fiber by an exception, which kernels, compiled without
-// exceptions, do not let through.
+// They use Boost.Context's jump and not its fiber class. That class returns to the fiber that
+// resumed it, which would need two switches instead of one. It also unwinds a dropped fiber by an
+// exception, which cannot pass through kernels, because they are compiled without exceptions.
 //
-// Sanitizers are told of every switch: ASan which stack is in use, TSan which fiber.
+// Every switch is announced to the sanitizers: to ASan with the stack, to TSan with the fiber.
 
 #include <cstddef>
 
-#include "cpu_driver/fiber_stack.hpp"
+#include "cpu_driver/kernel/fiber_stack.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// What can be switched to (fiber_switch.hpp): a fiber, or the OS thread's own flow while it waits
-/// for its fibers.
+/// A target of a switch (fiber_switch.hpp): a fiber, or the OS thread that waits for its fibers.
 struct execution {
-  void* context = nullptr;     // where it goes on; valid while it is switched away from
+  void* context = nullptr;     // where it continues; valid while it does not run
   void* fake_stack = nullptr;  // ASan
   void const* stack_bottom = nullptr;
   std::size_t stack_size = 0;
@@ -34,8 +33,8 @@ class fiber : public execution {
   [[nodiscard]] bool valid() const noexcept { return stack_.valid(); }
   [[nodiscard]] std::size_t stack_bytes() const noexcept { return stack_.size(); }
 
-  /// Forgets whatever stands on the stack, without unwinding it: the next switch begins `body`
-  /// anew. Not from the fiber itself.
+  /// Discards the stack without unwinding it: the next switch begins `body` again. Must not be
+  /// called from the fiber itself.
   void restart();
 
  private:
@@ -46,7 +45,7 @@ class fiber : public execution {
   void* body_context_;
 };
 
-/// Makes `own` stand for the calling OS thread: before the first switch away from it.
+/// Makes `own` represent the calling OS thread. Call before the first switch away from the thread.
 void adopt_thread(execution& own);
 
 }  // namespace flotilla::cpu_driver

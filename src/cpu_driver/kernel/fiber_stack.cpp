@@ -1,4 +1,4 @@
-#include "cpu_driver/fiber_stack.hpp"
+#include "cpu_driver/kernel/fiber_stack.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,12 +11,13 @@ std::size_t page_bytes() noexcept {
   return bytes;
 }
 
-// Stacks are mapped at equal distances, and so the frames of all fibers, which lie at the same
-// depth, would share the few lines of the cache that such addresses fall into. So each begins a
-// little lower than the last: with 256 threads at a barrier a switch is several times as fast.
+// Stacks are mapped at equal distances, and the frames of all fibers lie at the same depth, so they
+// would compete for the same few cache lines. Each stack therefore begins a little lower than the
+// last one. With 256 threads at a barrier that makes a switch several times as fast.
 std::size_t next_offset() noexcept {
-  constexpr std::size_t step = 5 * 64,
-                        range = 4096;  // bytes: whole cache lines, and no divisor of the range
+  constexpr std::size_t
+      step = 5 * 64,
+      range = 4096;  // bytes: `step` is whole cache lines, and does not divide `range`
   thread_local std::size_t offset = 0;
   return offset = (offset + step) % range;
 }
@@ -30,8 +31,8 @@ fiber_stack::fiber_stack(std::size_t bytes) noexcept : offset_(next_offset()) {
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) { return; }
   mapping_ = mapping;
-  // May fail where a process has as many mappings as the system lets it have: the guard only helps
-  // to find bugs of kernels, so a stack without one will do.
+  // Fails if the process has reached the system's limit of mappings. The guard page only helps to
+  // find bugs in kernels, so the stack is usable without it.
   static_cast<void>(::mprotect(mapping_, page, PROT_NONE));
 }
 

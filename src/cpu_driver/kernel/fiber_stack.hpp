@@ -1,5 +1,5 @@
 #pragma once
-// Memory for a fiber's stack, with a page below it that faults.
+// Memory for a fiber's stack, with a guard page below it.
 
 #include <cstddef>
 
@@ -7,8 +7,8 @@ namespace flotilla::cpu_driver {
 
 class fiber_stack {
  public:
-  /// `bytes` is rounded up to pages. Check `valid()`: there may be no memory. Where the system
-  /// grants no more separate mappings, the stack comes without its guard page.
+  /// Rounds `bytes` up to pages. Check `valid()`: there may be no memory. If the system allows no
+  /// more mappings, the stack has no guard page.
   explicit fiber_stack(std::size_t bytes) noexcept;
   ~fiber_stack();
   fiber_stack(fiber_stack const&) = delete;
@@ -22,7 +22,7 @@ class fiber_stack {
  private:
   void* mapping_ = nullptr;
   std::size_t mapped_ = 0;
-  std::size_t offset_;  // of the top below the end of the mapping
+  std::size_t offset_;  // from the top of the stack to the end of the mapping
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,24 +1,25 @@
 #pragma once
-// The switch itself. In a header to be inlined where it is used: after a switch the processor
-// mispredicts every return up to the kernel, for it predicts those of the fiber that was left. Each
-// level of calls costs some ten ns.
+// The switch itself. It is in a header so that it is inlined: after a switch the processor
+// mispredicts every return up to the kernel, because it predicts the returns of the other fiber.
+// Each level of calls costs about 10 ns.
 
 #include <boost/context/detail/fcontext.hpp>
 
-#include "cpu_driver/fiber.hpp"
-#include "cpu_driver/sanitizer_fibers.hpp"
+#include "cpu_driver/kernel/fiber.hpp"
+#include "cpu_driver/kernel/sanitizer_fibers.hpp"
 
 namespace flotilla::cpu_driver {
 
 namespace fcontext = boost::context::detail;
 
-/// What a jump carries along: both ends, so that whoever arrives can note where the other stands.
+/// The data that a jump passes on: both ends, so that the target can record where the other
+/// continues.
 struct passage {
   execution* from;
   execution* to;
 
   static execution& arrived(fcontext::transfer_t transfer) {
-    // It lies on the stack that was left: to be read before that one can go on.
+    // It lies on the stack that was left, so read it before that fiber can continue.
     passage const p = *static_cast<passage const*>(transfer.data);
     p.from->context = transfer.fctx;
     sanitizer::after_switch(*p.to, *p.from);
@@ -26,7 +27,7 @@ struct passage {
   }
 };
 
-/// Goes on in `to`; returns when something switches back to `from`, which must be what is running.
+/// Continues in `to`. Returns when something switches back to `from`, which must be running now.
 [[gnu::always_inline]] inline void switch_execution(execution& from, execution& to) {
   passage p{&from, &to};
   sanitizer::before_switch(from, to);

@@ -1,19 +1,20 @@
-#include "cpu_driver/grid.hpp"
+#include "cpu_driver/kernel/grid.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-#include "cpu_driver/block.hpp"
-#include "cpu_driver/helper_crew.hpp"
+#include "cpu_driver/kernel/block.hpp"
+#include "cpu_driver/kernel/grid_helpers.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Waking a worker takes some microseconds on either side: below this a grid is done sooner alone.
+// Waking a worker takes some microseconds on either side. A shorter grid ends sooner without help.
 constexpr std::chrono::nanoseconds worth_helping{20'000};
-// A helper's claim on the shared counter costs two cache misses; so much work hides it.
+// A helper takes blocks from a shared counter, which costs two cache misses. This much work hides
+// it.
 constexpr std::chrono::nanoseconds work_at_a_time{10'000};
 
 }  // namespace
@@ -24,28 +25,30 @@ grid_end run_grid(grid const& what) {
   std::uint64_t const total = std::uint64_t{what.grid_size.x} * what.grid_size.y * what.grid_size.z;
   if (total == 1) { return runner.run({0, 0, 0}, what.multiprocessor_of(0)); }
 
-  // Alone until the time measured says that help pays. The clock is read after 1, 2, 4 ... 64, 128,
-  // 192 ... blocks.
+  // Works alone until the measured time shows that help pays. Reads the clock after 1, 2, 4 ... 64,
+  // 128, 192 ... blocks.
   auto const start = clock::now();
   std::uint64_t look_again = 1;
   for (std::uint64_t done = 0; done < total;) {
-    grid_end const how = runner.run(block_index_of(done, what.grid_size), what.multiprocessor_of(done));
+    grid_end const how =
+        runner.run(block_index_of(done, what.grid_size), what.multiprocessor_of(done));
     if (how != grid_end::completed) { return how; }
     if (++done < look_again || done == total) { continue; }
     look_again += std::min<std::uint64_t>(look_again, 64);
-    int const most_helpers =
-        std::min(helpers_at_most(), static_cast<int>(what.multiprocessors->size()) - 1);
-    if (most_helpers == 0) { continue; }
+    int const max_helpers =
+        std::min(max_helpers_on_machine(), static_cast<int>(what.multiprocessors->size()) - 1);
+    if (max_helpers == 0) { continue; }
     auto const a_block =
         std::max<std::int64_t>((clock::now() - start).count() / static_cast<std::int64_t>(done), 1);
     std::uint64_t const left = total - done;
     if (left < static_cast<std::uint64_t>(worth_helping.count() / a_block)) { continue; }
 
-    auto const threads = static_cast<std::uint64_t>(most_helpers) + 1;
+    auto const threads = static_cast<std::uint64_t>(max_helpers) + 1;
     std::uint64_t const by_time = static_cast<std::uint64_t>(work_at_a_time.count() / a_block);
-    std::uint64_t const by_share = left / (4 * threads);  // so that all end at about the same time
-    shared_blocks blocks{what, total, std::max<std::uint64_t>(std::min(by_time, by_share), 1),
-                         done, most_helpers};
+    std::uint64_t const by_share =
+        left / (4 * threads);  // so that all threads end at about the same time
+    shared_blocks blocks{what, total, std::max<std::uint64_t>(std::min(by_time, by_share), 1), done,
+                         max_helpers};
     work_with_helpers(blocks);
     return blocks.end;
   }

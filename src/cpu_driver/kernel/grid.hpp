@@ -1,19 +1,18 @@
 #pragma once
-// Runs a grid of a kernel: its blocks on the calling thread, and on oneTBB's workers where they
-// help.
+// Runs the blocks of a grid on the calling thread, and on oneTBB's workers if that is faster.
 
 #include <cstddef>
 #include <cstdint>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
-#include "cpu_driver/loaded_image.hpp"
-#include "cpu_driver/multiprocessors.hpp"
+#include "cpu_driver/kernel/loaded_image.hpp"
+#include "cpu_driver/properties/multiprocessors.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// Where a kernel's malloc, free and printf go. Called from any thread that runs blocks of the
-/// grid, several at once. `text` ends with a zero byte that `bytes` does not count.
+/// Implement a kernel's malloc, free and printf. Any thread that runs blocks of the grid calls
+/// them, several at a time. `text` ends with a zero byte that `bytes` does not count.
 struct grid_hooks {
   void* user;
   void* (*allocate)(void* user, std::size_t bytes);
@@ -27,11 +26,11 @@ struct grid {
   cpu::index3 grid_size;             // blocks, each at least 1
   cpu::index3 block_size;  // threads, each at least 1, their product at most cpu::max_block_threads
   std::uint32_t dynamic_shared_bytes;
-  std::size_t stack_bytes;  // a thread's; a floor applies
+  std::size_t stack_bytes;  // of a thread; there is a minimum
   void* const* arguments;   // arguments[i]: the i-th argument's bytes, of any alignment
   grid_hooks hooks;
-  // Block i runs on the multiprocessor at first_place + i of this list, which goes round. No more
-  // threads than it has run blocks at a time.
+  // Block i runs on the multiprocessor at first_place + i of this list, modulo its size. Its size
+  // also limits the number of threads that run blocks at a time.
   multiprocessor_set const* multiprocessors = &all_multiprocessors();
   std::uint64_t first_place = 0;
 
@@ -42,14 +41,14 @@ struct grid {
 
 enum class grid_end {
   completed,
-  trapped,        // __trap; or, told on stderr: a block that can never go on, no memory for stacks
-  assert_failed,  // told on stderr
+  trapped,        // __trap, a deadlocked block, or no memory for stacks; a message is on stderr
+  assert_failed,  // a message is on stderr
 };
 
-/// Runs all of it and returns when no thread runs any block of it any more. After a trap or a
-/// failed assert blocks that had not begun never begin. Threads: any. Must not be called from
-/// inside a kernel. Blocks: for the kernel itself, never for a worker that has not begun. Cost: no
-/// allocation, no atomic and no oneTBB for one block, once this thread's fibers exist.
+/// Runs the grid and returns when no thread runs any of its blocks. After a trap or a failed assert
+/// no further blocks begin. Threads: any, but not from inside a kernel. Blocks: for the kernel
+/// itself, never for a worker that has not begun. Cost: for a grid of one block no allocation, no
+/// atomic operation and no use of oneTBB, once this thread's fibers exist.
 [[nodiscard]] grid_end run_grid(grid const& what);
 
 }  // namespace flotilla::cpu_driver

@@ -1,4 +1,4 @@
-#include "cpu_driver/helper_crew.hpp"
+#include "cpu_driver/kernel/grid_helpers.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "base/tbb_bridge.hpp"
-#include "cpu_driver/block.hpp"
+#include "cpu_driver/kernel/block.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-class helper_crew {
+class grid_helpers {
  public:
-  // Never destroyed: a worker may still be on its way to it when the process ends.
-  static helper_crew& of_process() {
-    static auto* const crew = new helper_crew;
-    return *crew;
+  // Never destroyed, because a worker may still use it when the process ends.
+  static grid_helpers& of_process() {
+    static auto* const only = new grid_helpers;
+    return *only;
   }
 
   void open(shared_blocks& blocks) {
@@ -26,16 +26,15 @@ class helper_crew {
     {
       std::lock_guard const lock{mutex_};
       open_.push_back(&blocks);
-      // Posts that no worker has taken stay with oneTBB: never more of them than there are workers.
-      to_post = static_cast<int>(
-          std::min({left, static_cast<std::uint64_t>(workers_ - posted_),
-                    static_cast<std::uint64_t>(blocks.most_helpers)}));
+      // A job that no worker has taken stays with oneTBB, so never post more jobs than workers.
+      to_post = static_cast<int>(std::min({left, static_cast<std::uint64_t>(workers_ - posted_),
+                                           static_cast<std::uint64_t>(blocks.max_helpers)}));
       posted_ += to_post;
     }
     for (int i = 0; i < to_post; ++i) { arena_.post(job_); }
   }
 
-  // Only for helpers that have begun, which are each in a block.
+  // Waits only for helpers that have begun.
   void close(shared_blocks& blocks) {
     std::unique_lock lock{mutex_};
     std::erase(open_, &blocks);
@@ -43,22 +42,22 @@ class helper_crew {
   }
 
  private:
-  helper_crew() : workers_(helpers_at_most()), arena_(workers_) {}
+  grid_helpers() : workers_(max_helpers_on_machine()), arena_(workers_) {}
 
-  // One run of the posted job: help one grid. Then the worker goes back to oneTBB, which others
-  // need, too; where there is more to help with, by way of another post.
+  // One run of the posted job helps one grid. The worker then returns to oneTBB, because others
+  // need it too. If there is more to do, the job is posted again.
   void help() {
     std::unique_lock lock{mutex_};
-    if (shared_blocks* const blocks = most_in_need()) {
+    if (shared_blocks* const blocks = neediest()) {
       ++blocks->helpers;
       lock.unlock();
       blocks->work();
       lock.lock();
       if (--blocks->helpers == 0) {
         helper_left_.notify_all();
-      }  // under the lock: then `blocks` may be gone
+      }  // under the lock, because `blocks` may be destroyed afterwards
     }
-    if (most_in_need() != nullptr) {
+    if (neediest() != nullptr) {
       lock.unlock();
       arena_.post(job_);
       return;
@@ -66,11 +65,11 @@ class helper_crew {
     --posted_;
   }
 
-  shared_blocks* most_in_need() const {
+  shared_blocks* neediest() const {
     shared_blocks* found = nullptr;
     for (shared_blocks* const b : open_) {
       bool const has_work = b->next.load() < b->total && b->end.load() == grid_end::completed &&
-                            b->helpers < b->most_helpers;
+                            b->helpers < b->max_helpers;
       if (has_work && (found == nullptr || b->helpers < found->helpers)) { found = b; }
     }
     return found;
@@ -79,9 +78,9 @@ class helper_crew {
   std::mutex mutex_;
   std::condition_variable helper_left_;
   std::vector<shared_blocks*> open_;  // guarded by mutex_
-  int posted_ = 0;                    // guarded by mutex_: posts not run to their end
+  int posted_ = 0;                    // guarded by mutex_: jobs that have not ended
   int const workers_;
-  base::posted_job job_{[](void* self) { static_cast<helper_crew*>(self)->help(); }, this, {}};
+  base::posted_job job_{[](void* self) { static_cast<grid_helpers*>(self)->help(); }, this, {}};
   base::worker_arena arena_;
 };
 
@@ -94,7 +93,7 @@ cpu::index3 block_index_of(std::uint64_t number, cpu::index3 grid_size) {
           static_cast<std::uint32_t>(number / grid_size.y)};
 }
 
-int helpers_at_most() {
+int max_helpers_on_machine() {
   static int const count = std::max(static_cast<int>(std::thread::hardware_concurrency()) - 1, 0);
   return count;
 }
@@ -106,18 +105,19 @@ void shared_blocks::work() {
     return;
   }
   for (;;) {
-    // relaxed: it only hands out numbers; what blocks have written is ordered by the crew's mutex.
+    // relaxed: it only hands out numbers; the mutex of grid_helpers orders what blocks have written
     std::uint64_t const first = next.fetch_add(at_a_time, std::memory_order_relaxed);
     if (first >= total) { return; }
     std::uint64_t const last = std::min(first + at_a_time, total);
     for (std::uint64_t number = first; number < last; ++number) {
       if (end.load(std::memory_order_relaxed) != grid_end::completed) {
         return;
-      }  // a hint; as above
-      grid_end const how = runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
+      }  // only a hint, so relaxed
+      grid_end const how =
+          runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
       if (how != grid_end::completed) {
         auto none = grid_end::completed;
-        end.compare_exchange_strong(none, how);  // the first failure is the grid's
+        end.compare_exchange_strong(none, how);  // the first failure counts
         return;
       }
     }
@@ -125,10 +125,10 @@ void shared_blocks::work() {
 }
 
 void work_with_helpers(shared_blocks& blocks) {
-  helper_crew& crew = helper_crew::of_process();
-  crew.open(blocks);
+  grid_helpers& helpers = grid_helpers::of_process();
+  helpers.open(blocks);
   blocks.work();
-  crew.close(blocks);
+  helpers.close(blocks);
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,4 +1,4 @@
-#include "cpu_driver/image_format.hpp"
+#include "cpu_driver/kernel/image_format.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -17,11 +17,10 @@ constexpr Elf64_Half own_machine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr Elf64_Half own_machine = EM_AARCH64;
 #else
-#error "CPU devices are for x86-64 and AArch64"
+#error "CPU devices need x86-64 or AArch64"
 #endif
 
-// Bytes that are there, or may be presumed to be. No arithmetic on offsets of a file can wrap
-// round.
+// The bytes of a file that may be read. Its arithmetic on offsets cannot overflow.
 class bytes_view {
  public:
   bytes_view(void const* data, std::size_t size)
@@ -48,11 +47,12 @@ class bytes_view {
 
 constexpr std::uint64_t round_up_4(std::uint64_t n) { return (n + 3) / 4 * 4; }
 
-// Whether a note segment holds ours, with our ABI.
+// Whether a note segment holds flotilla's note, with our ABI.
 bool has_our_note(bytes_view file, Elf64_Phdr const& segment) {
   constexpr char owner[] = "flotilla";
   std::uint64_t at = segment.p_offset;
-  std::uint64_t const end = segment.p_offset + segment.p_filesz;  // both checked to lie in the file
+  std::uint64_t const end =
+      segment.p_offset + segment.p_filesz;  // both are checked to lie in the file
   while (end - at >= sizeof(Elf64_Nhdr)) {
     auto const note = file.read<Elf64_Nhdr>(at);
     if (!note) { return false; }
@@ -75,18 +75,18 @@ std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept {
   bytes_view const file{code, available};
   if (code == nullptr || !file.equal(0, ELFMAG, SELFMAG)) { return 0; }
   auto const header = file.read<Elf64_Ehdr>(0);
-  // A cubin is an ELF file, too: the machine tells.
+  // A cubin is an ELF file too, but for another machine.
   if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN ||
       header->e_machine != own_machine || header->e_phentsize != sizeof(Elf64_Phdr) ||
       header->e_phnum == 0) {
     return 0;
   }
-  // More than any image has: offsets beyond it come from garbage, and their sums cannot wrap.
+  // Larger than any image: larger offsets are garbage, and sums of smaller ones cannot overflow.
   constexpr std::uint64_t largest = std::uint64_t{1} << 40;
   if (header->e_phoff > largest || header->e_shoff > largest) { return 0; }
 
-  // Linkers put the section headers last, but need not.
+  // Linkers usually, but not always, put the section headers last.
   std::uint64_t end = header->e_shoff + std::uint64_t{header->e_shnum} * header->e_shentsize;
   end = std::max(end, header->e_phoff + std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr));
   if (!file.holds(0, end)) { return 0; }

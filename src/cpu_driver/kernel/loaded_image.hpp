@@ -1,34 +1,34 @@
 #pragma once
-// A private copy of a CPU image: its kernels and variables belong to whoever holds it.
+// A private copy of a CPU image, with kernels and variables of its own.
 
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <span>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
 namespace flotilla::cpu_driver {
 
 class loaded_image {
  public:
-  /// For images whose length nobody has told: it then follows from their own headers.
+  /// For images of unknown length: their headers give the length.
   static constexpr std::size_t unknown_size = std::numeric_limits<std::size_t>::max();
 
-  /// Whether `code` is a CPU image of our ABI for this processor. Never reads past `bytes`; where
-  /// that is unknown, first the four bytes of an ELF magic and then what the headers say. Runs none
-  /// of the image's code.
+  /// Whether `code` is a CPU image of our ABI for this processor. Never reads past `bytes`. If the
+  /// length is unknown, reads the four bytes of an ELF magic first, and then as far as the headers
+  /// say. Runs no code of the image.
   [[nodiscard]] static bool recognised(void const* code, std::size_t bytes = unknown_size) noexcept;
 
-  /// Loads a copy, its variables as the source initialised them. Null: not recognised, or the
-  /// dynamic loader refused it (`load_error()` has its text). Threads: any.
+  /// Loads a copy, whose variables have their initial values. Null if it is not recognised or the
+  /// dynamic loader refuses it: see `load_error()`. Threads: any.
   [[nodiscard]] static std::shared_ptr<loaded_image const> load(void const* code,
                                                                 std::size_t bytes = unknown_size);
 
-  /// Why the last `load` on this thread gave null; empty if it did not.
+  /// Why the last `load` on this thread returned null; empty if it did not.
   [[nodiscard]] static char const* load_error() noexcept;
 
-  ~loaded_image();  // no block of it may be running
+  ~loaded_image();  // none of its blocks may be running
   loaded_image(loaded_image const&) = delete;
   loaded_image& operator=(loaded_image const&) = delete;
 

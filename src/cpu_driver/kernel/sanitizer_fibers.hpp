@@ -1,5 +1,5 @@
 #pragma once
-// The sanitizers' interfaces for fibers, and nothing in other builds.
+// The sanitizers' interfaces for fibers. Does nothing in other builds.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FLOTILLA_ASAN 1
@@ -20,7 +20,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#include "cpu_driver/fiber.hpp"
+#include "cpu_driver/kernel/fiber.hpp"
 
 namespace flotilla::cpu_driver::sanitizer {
 
@@ -28,7 +28,7 @@ namespace flotilla::cpu_driver::sanitizer {
 
 inline void created(execution&) {}
 inline void destroyed(execution&) {}
-/// Frames that were dropped left their redzones poisoned.
+/// Clears the poisoned redzones that dropped frames have left.
 inline void stack_forgotten(void* bottom, std::size_t size) {
   __asan_unpoison_memory_region(bottom, size);
 }
@@ -36,7 +36,7 @@ inline void adopted(execution&) {}
 inline void before_switch(execution& from, execution& to) {
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
 }
-/// `from` is what ran before: only here is it told where an OS thread's stack lies.
+/// `from` ran before. Only this call reports where the stack of an OS thread lies.
 inline void after_switch(execution& self, execution& from) {
   void const* bottom = nullptr;
   std::size_t size = 0;

@@ -1,9 +1,9 @@
-#include "cpu_driver/device_heap.hpp"
+#include "cpu_driver/memory/device_heap.hpp"
 
 #include <cstdlib>
 #include <new>
 
-#include "cpu_driver/limits.hpp"
+#include "cpu_driver/properties/limits.hpp"
 
 namespace flotilla::cpu_driver {
 

@@ -1,5 +1,5 @@
 #pragma once
-// The heap of device malloc: one a context, as large as its limit says.
+// The heap of malloc in kernels. Each context has one; its limits set the size.
 
 #include <cstddef>
 #include <mutex>
@@ -11,15 +11,14 @@ class limits;
 
 class device_heap {
  public:
-  explicit device_heap(limits& of) noexcept : limits_(of) {}
-  ~device_heap();  // frees what kernels left behind
+  explicit device_heap(limits& its_limits) noexcept : limits_(its_limits) {}
+  ~device_heap();  // frees blocks that kernels did not free
   device_heap(device_heap const&) = delete;
   device_heap& operator=(device_heap const&) = delete;
 
-  /// Null when the heap has no room. Any thread, several at once: blocks of a grid run side by
-  /// side.
+  /// Null if the heap has no room. Threads: any, because blocks of a grid run in parallel.
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
-  /// Ignores what is not of this heap.
+  /// Ignores addresses that are not from this heap.
   void release(void* address) noexcept;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// How much of a device's memory is in use. The bytes themselves are the host's: this is the count
-// that makes "out of memory" real.
+// How much of a device's memory is in use. The memory is the host's; this count makes allocation
+// fail when the device's capacity is used up.
 
 #include <condition_variable>
 #include <cstddef>
@@ -8,21 +8,24 @@
 
 namespace flotilla::cpu_driver {
 
-class device_memory {
+class memory_account {
  public:
-  explicit device_memory(std::size_t capacity) noexcept : capacity_(capacity) {}
+  memory_account(int ordinal, std::size_t capacity) noexcept
+      : ordinal_(ordinal), capacity_(capacity) {}
 
-  /// Counts `bytes` as used. False when they do not fit. With `patient`, first waits as long as
-  /// frees are expected that could make room.
-  [[nodiscard]] bool reserve(std::size_t bytes, bool patient);
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }  // of the device
+
+  /// Counts `bytes` as used. False if they do not fit. If `may_wait`, first waits as long as
+  /// expected frees could make room.
+  [[nodiscard]] bool reserve(std::size_t bytes, bool may_wait);
   void give_back(std::size_t bytes) noexcept;
 
-  /// A free of `bytes` was put into a stream; give_back_expected() will follow.
+  /// A free of `bytes` was put into a stream. give_back_expected() must follow.
   void expect(std::size_t bytes) noexcept;
   void expect_no_more(std::size_t bytes) noexcept;
   void give_back_expected(std::size_t bytes) noexcept;
 
-  /// What is in use stays so, also when it is more than the new capacity.
+  /// Memory in use stays in use, even if it exceeds the new capacity.
   void set_capacity(std::size_t bytes) noexcept;
   [[nodiscard]] std::size_t capacity() const noexcept;
   [[nodiscard]] std::size_t available() const noexcept;
@@ -30,6 +33,7 @@ class device_memory {
  private:
   [[nodiscard]] bool fits(std::size_t bytes) const noexcept;
 
+  int const ordinal_;
   std::mutex mutable mutex_;
   std::condition_variable freed_;
   std::size_t capacity_;      // bytes; all guarded by mutex_

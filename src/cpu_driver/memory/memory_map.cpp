@@ -1,30 +1,35 @@
-#include "cpu_driver/memory_map.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
-#include "cpu_driver/device.hpp"
+#include "cpu_driver/memory/memory_account.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr std::size_t alignment = 256;  // what cuMemAlloc promises
+constexpr std::size_t alignment = 256;  // cuMemAlloc promises it
 
 void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
+memory_map& memory_map::of_process() {
+  static auto* const only = new memory_map;
+  return *only;
+}
+
 CUresult memory_map::allocate(CUdeviceptr& address, std::size_t bytes, memory_kind kind,
-                              device& home, CUcontext owner, bool patient,
+                              memory_account& account, CUcontext owner, bool may_wait,
                               unsigned flags) {
   bool const counted = kind == memory_kind::device;
-  if (counted && !home.memory().reserve(bytes, patient)) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  if (counted && !account.reserve(bytes, may_wait)) { return CUDA_ERROR_OUT_OF_MEMORY; }
   void* made = nullptr;
   // Exactly `bytes`, not rounded up, so that an address checker sees the first byte past the end.
   if (posix_memalign(&made, alignment, bytes) != 0) {
-    if (counted) { home.memory().give_back(bytes); }
+    if (counted) { account.give_back(bytes); }
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   address = reinterpret_cast<CUdeviceptr>(made);
@@ -33,20 +38,20 @@ CUresult memory_map::allocate(CUdeviceptr& address, std::size_t bytes, memory_ki
     insert({.address = address,
             .bytes = bytes,
             .kind = kind,
-            .home = &home,
+            .account = &account,
             .owner = owner,
             .id = 0,
             .ending = false,
-          .flags = flags});
+            .flags = flags});
   } catch (...) {
     std::free(made);
-    if (counted) { home.memory().give_back(bytes); }
+    if (counted) { account.give_back(bytes); }
     throw;
   }
   return CUDA_SUCCESS;
 }
 
-bool memory_map::adopt(void* address, std::size_t bytes, memory_kind kind, device& home,
+bool memory_map::adopt(void* address, std::size_t bytes, memory_kind kind, memory_account& account,
                        CUcontext owner, unsigned flags) {
   auto const start = reinterpret_cast<CUdeviceptr>(address);
   std::unique_lock const lock(mutex_);
@@ -57,7 +62,7 @@ bool memory_map::adopt(void* address, std::size_t bytes, memory_kind kind, devic
   insert({.address = start,
           .bytes = bytes,
           .kind = kind,
-          .home = &home,
+          .account = &account,
           .owner = owner,
           .id = 0,
           .ending = false,
@@ -88,7 +93,7 @@ bool memory_map::begin_free(CUdeviceptr address) {
     return false;
   }
   found->second.ending = true;
-  found->second.home->memory().expect(found->second.bytes);
+  found->second.account->expect(found->second.bytes);
   return true;
 }
 
@@ -100,7 +105,7 @@ void memory_map::finish_free(CUdeviceptr address) noexcept {
   map_.erase(found);
   lock.unlock();
   std::free(as_pointer(ended.address));
-  ended.home->memory().give_back_expected(ended.bytes);
+  ended.account->give_back_expected(ended.bytes);
 }
 
 void memory_map::cancel_free(CUdeviceptr address) noexcept {
@@ -108,7 +113,7 @@ void memory_map::cancel_free(CUdeviceptr address) noexcept {
   auto const found = map_.find(address);
   if (found == map_.end()) { return; }
   found->second.ending = false;
-  found->second.home->memory().expect_no_more(found->second.bytes);
+  found->second.account->expect_no_more(found->second.bytes);
 }
 
 void memory_map::free_all(CUcontext owner) {
@@ -130,7 +135,7 @@ void memory_map::free_all(CUcontext owner) {
 void memory_map::destroy(allocation const& ended) noexcept {
   if (ended.kind == memory_kind::global || ended.kind == memory_kind::registered) { return; }
   std::free(as_pointer(ended.address));
-  if (ended.kind == memory_kind::device) { ended.home->memory().give_back(ended.bytes); }
+  if (ended.kind == memory_kind::device) { ended.account->give_back(ended.bytes); }
 }
 
 memory_map::map::const_iterator memory_map::holder(CUdeviceptr address) const {

@@ -1,6 +1,6 @@
 #pragma once
-// Every address the driver has given out. All devices and the host share one address space; the
-// memory is ordinary heap memory, one block an allocation, so that address checkers see kernels
+// Every allocation of the driver, by address. All devices and the host share one address space.
+// Each allocation is a block of ordinary heap memory, so address checkers notice kernels that
 // overrun it.
 
 #include <cuda.h>
@@ -13,49 +13,52 @@
 
 namespace flotilla::cpu_driver {
 
-class device;
+class memory_account;
 
 enum class memory_kind : std::uint8_t {
   device,      // cuMemAlloc and cuMemAllocAsync
   host,        // pinned: cuMemHostAlloc
   registered,  // the application's own memory, pinned by cuMemHostRegister
-  global       // a module's variable: storage of the image
+  global       // a module's variable, which is part of its image
 };
 
 struct allocation {
   CUdeviceptr address;
   std::size_t bytes;
   memory_kind kind;
-  device* home;
+  memory_account* account;  // of the device that it belongs to
   CUcontext owner;
   std::uint64_t id;
-  bool ending;     // given to cuMemFreeAsync
-  unsigned flags;  // host memory's: what was asked for, and mapped
+  bool ending;     // cuMemFreeAsync was called for it
+  unsigned flags;  // of host memory
 };
 
 class memory_map {
  public:
-  /// New memory. CUDA_ERROR_OUT_OF_MEMORY when the device's capacity does not allow it; `patient`
-  /// then first waits for frees that are pending in streams of the device. Host memory has no
-  /// capacity.
+  /// The map of this process. Never destroyed, as handle tables are not.
+  [[nodiscard]] static memory_map& of_process();
+
+  /// Allocates memory. CUDA_ERROR_OUT_OF_MEMORY if the device's capacity does not allow it; with
+  /// `may_wait`, first waits for frees that are pending in streams of the device. Host memory does
+  /// not count against a capacity.
   [[nodiscard]] CUresult allocate(CUdeviceptr& address, std::size_t bytes, memory_kind kind,
-                                  device& home, CUcontext owner, bool patient, unsigned flags = 0);
+                                  memory_account& account, CUcontext owner, bool may_wait,
+                                  unsigned flags = 0);
 
-  /// Takes in memory that somebody else owns. False where it overlaps what is there.
-  [[nodiscard]] bool adopt(void* address, std::size_t bytes, memory_kind kind, device& home,
-                           CUcontext owner, unsigned flags = 0);
+  /// Adds memory that the map does not own. False if it overlaps an allocation.
+  [[nodiscard]] bool adopt(void* address, std::size_t bytes, memory_kind kind,
+                           memory_account& account, CUcontext owner, unsigned flags = 0);
 
-  /// Frees the allocation that starts at `address` and is of `kind`. False when there is none.
+  /// Frees the allocation of `kind` that starts at `address`. False if there is none.
   bool free(CUdeviceptr address, memory_kind kind);
 
-  /// Marks device memory as ending; finish_free() must follow. False when there is none, or not any
-  /// more.
+  /// Marks device memory as ending; finish_free() must follow. False if there is none (any more).
   [[nodiscard]] bool begin_free(CUdeviceptr address);
   void finish_free(CUdeviceptr address) noexcept;
-  /// Takes begin_free() back.
+  /// Undoes begin_free().
   void cancel_free(CUdeviceptr address) noexcept;
 
-  /// Frees what a context still has.
+  /// Frees every allocation of a context.
   void free_all(CUcontext owner);
 
   /// The allocation that holds `address`.
@@ -63,7 +66,7 @@ class memory_map {
   /// Whether [address, address + bytes) lies within one allocation that is not ending.
   [[nodiscard]] bool covers(CUdeviceptr address, std::size_t bytes) const;
 
-  /// Allocations that somebody has to free: without globals.
+  /// The number of allocations, without globals, which nobody frees.
   [[nodiscard]] std::size_t live() const;
 
  private:

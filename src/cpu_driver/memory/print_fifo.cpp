@@ -1,9 +1,9 @@
-#include "cpu_driver/print_fifo.hpp"
+#include "cpu_driver/memory/print_fifo.hpp"
 
 #include <cstdio>
 #include <new>
 
-#include "cpu_driver/limits.hpp"
+#include "cpu_driver/properties/limits.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -15,7 +15,7 @@ void print_fifo::print(char const* text, std::size_t bytes) noexcept {
   try {
     text_.append(text, bytes);
   } catch (std::bad_alloc const&) {
-    // As if the buffer were full.
+    // Out of memory: lose the text, as if the buffer were full.
   }
 }
 

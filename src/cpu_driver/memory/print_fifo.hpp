@@ -1,6 +1,6 @@
 #pragma once
-// Where a context's kernels print to: a buffer of limited size that goes to stdout at points of
-// synchronisation, as on a GPU. What does not fit is lost; on a GPU the oldest is, here the newest.
+// The printf buffer of a context's kernels. It has a limited size and is written to stdout when the
+// host synchronises, as on a GPU. If it is full, new text is lost; a GPU loses the oldest instead.
 
 #include <cstddef>
 #include <mutex>
@@ -12,11 +12,11 @@ class limits;
 
 class print_fifo {
  public:
-  explicit print_fifo(limits& of) noexcept : limits_(of) {}
+  explicit print_fifo(limits& its_limits) noexcept : limits_(its_limits) {}
 
-  /// Any thread, several at once. A text is kept whole or not at all.
+  /// Keeps the whole text or none of it. Threads: any.
   void print(char const* text, std::size_t bytes) noexcept;
-  /// Writes what is there to stdout.
+  /// Writes the buffer to stdout and empties it.
   void flush() noexcept;
 
  private:

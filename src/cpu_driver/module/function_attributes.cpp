@@ -1,11 +1,11 @@
-#include "cpu_driver/function_facts.hpp"
+#include "cpu_driver/module/function_attributes.hpp"
 
-#include "cpu_driver/device_properties.hpp"
-#include "cpu_driver/module.hpp"
+#include "cpu_driver/module/module.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 
-// relaxed throughout: settings that order nothing
+// relaxed throughout: the settings order no other memory
 
 CUresult function_attribute(int& value, int which, cpu::kernel_record const& record,
                             function_settings const& settings) noexcept {
@@ -24,8 +24,8 @@ CUresult function_attribute(int& value, int which, cpu::kernel_record const& rec
       return CUDA_SUCCESS;
     default: break;
   }
-  // Registers, local, constant and static shared memory are the host compiler's business; no
-  // clusters.
+  // 0 for registers and for local, constant and static shared memory, which the host compiler
+  // manages, and for clusters, which do not exist.
   if (which < 0 || which >= CU_FUNC_ATTRIBUTE_MAX) { return CUDA_ERROR_INVALID_VALUE; }
   value = 0;
   return CUDA_SUCCESS;

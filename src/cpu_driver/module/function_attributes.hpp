@@ -1,10 +1,10 @@
 #pragma once
-// What can be asked and set of functions and kernels alike. Attributes and preferences are numbers
-// here: the caller may have passed any.
+// Attributes and settings that functions and kernels have in common. Attributes and preferences are
+// numbers here, because the caller may have passed any number.
 
 #include <cuda.h>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
 #include <cstddef>
 
@@ -26,7 +26,7 @@ struct function_settings;
   return config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL;
 }
 
-/// Whether a number names a bank size: none changes anything, as on today's GPUs.
+/// Whether a number is a bank size. Bank sizes have no effect, as on current GPUs.
 [[nodiscard]] constexpr bool known_bank_size(int config) noexcept {
   return config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE;

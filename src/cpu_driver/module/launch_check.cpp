@@ -1,47 +1,47 @@
-#include "cpu_driver/launch.hpp"
+#include "cpu_driver/module/launch_check.hpp"
 
 #include <array>
 #include <cstring>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device_properties.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-// Kernels are looked up through three tables, functions through one: each thread remembers what
-// the kernels it launched last meant in which context. Handles are never given twice, so that a
-// remembered one is right or no longer found.
+// Looking up a kernel takes three tables, a function only one. Each thread therefore remembers the
+// functions of the kernels that it launched last. Handles are never given twice, so a remembered
+// handle is either right or not found any more.
 struct remembered {
   CUkernel kernel;
   CUcontext owner;
   CUfunction function;
 };
-constexpr std::size_t memory_size = 64;
-thread_local std::array<remembered, memory_size> memory{};
+constexpr std::size_t cache_size = 64;
+thread_local std::array<remembered, cache_size> cache{};
 
 remembered& place_of(CUkernel kernel, CUcontext owner) noexcept {
   auto const mixed =
       reinterpret_cast<std::uintptr_t>(kernel) * 3 + reinterpret_cast<std::uintptr_t>(owner);
-  return memory[(mixed >> 4) % memory_size];
+  return cache[(mixed >> 4) % cache_size];
 }
 
 bool within(cpu::index3 size, std::uint64_t x, std::uint64_t y, std::uint64_t z) noexcept {
   return size.x >= 1 && size.x <= x && size.y >= 1 && size.y <= y && size.z >= 1 && size.z <= z;
 }
 
-CUresult check_shape(launch_request const& wanted, function const& what) noexcept {
+CUresult check_shape(launch_request const& wanted, function const& called) noexcept {
   using namespace properties;
   cpu::index3 const& block = wanted.block_size;
   if (!within(wanted.grid_size, max_grid_x, max_grid_y, max_grid_z) ||
       !within(block, max_block_x, max_block_y, max_block_z)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  std::uint32_t const bound = what.record().max_threads_per_block;
-  std::uint64_t const most = bound != 0 ? bound : max_threads_per_block;
-  bool const fits = std::uint64_t{block.x} * block.y * block.z <= most;
-  // relaxed: a setting, which orders nothing
-  auto const shared = what.settings().max_dynamic_shared.load(std::memory_order_relaxed);
+  std::uint32_t const bound = called.record().max_threads_per_block;
+  std::uint64_t const max = bound != 0 ? bound : max_threads_per_block;
+  bool const fits = std::uint64_t{block.x} * block.y * block.z <= max;
+  // relaxed: a setting orders no other memory
+  auto const shared = called.settings().max_dynamic_shared.load(std::memory_order_relaxed);
   return fits && wanted.dynamic_shared_bytes <= static_cast<std::uint32_t>(shared)
              ? CUDA_SUCCESS
              : CUDA_ERROR_INVALID_VALUE;
@@ -67,7 +67,7 @@ CUresult read_extra(void* const* extra, void const*& start, std::size_t& bytes) 
   return start != nullptr || bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Finds what is to be packed before anything is taken or enqueued.
+/// Checks the arguments and finds packed ones, before anything is allocated or enqueued.
 CUresult check_arguments(launch_request const& wanted, cpu::kernel_record const& kernel,
                          void const*& packed) noexcept {
   if (wanted.parameters != nullptr && wanted.extra != nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -86,11 +86,11 @@ CUresult check_arguments(launch_request const& wanted, cpu::kernel_record const&
 
 }  // namespace
 
-CUresult check_launch(launch_request const& wanted, function const& what,
+CUresult check_launch(launch_request const& wanted, function const& called,
                       checked_launch& checked) noexcept {
-  if (CUresult const status = check_shape(wanted, what)) { return status; }
-  checked.bytes = packed_bytes(what.record());
-  return check_arguments(wanted, what.record(), checked.packed);
+  if (CUresult const status = check_shape(wanted, called)) { return status; }
+  checked.bytes = packed_bytes(called.record());
+  return check_arguments(wanted, called.record(), checked.packed);
 }
 
 void pack_arguments(std::byte* to, launch_request const& wanted, cpu::kernel_record const& kernel,
@@ -104,43 +104,45 @@ void pack_arguments(std::byte* to, launch_request const& wanted, cpu::kernel_rec
   }
 }
 
-driver_state::function_table::ref remembered_function(CUkernel kernel, CUcontext owner) noexcept {
+function::ref remembered_function(CUkernel kernel, CUcontext owner) noexcept {
   remembered const& place = place_of(kernel, owner);
   if (place.kernel != kernel || place.owner != owner) { return {}; }
-  return driver_state::get().functions().find(place.function);
+  return function::table().find(place.function);
 }
 
-CUresult find_function(CUfunction handle, context& owner,
-                       driver_state::function_table::ref& found) {
-  auto& functions = driver_state::get().functions();
-  found = functions.find(handle);
+CUresult find_function(CUfunction handle, context_resources const& owner, function::ref& found) {
+  found = function::table().find(handle);
   if (!found) {
     auto const kernel = reinterpret_cast<CUkernel>(handle);
-    found = remembered_function(kernel, owner.self());
+    found = remembered_function(kernel, owner.handle);
     if (found) { return CUDA_SUCCESS; }
+    auto const there = context::table().find(owner.handle);
+    if (!there) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     CUfunction meant = nullptr;
-    if (CUresult const status = function_of(kernel, owner, meant)) { return status; }
-    found = functions.find(meant);
+    if (CUresult const status = function_of(kernel, *there, meant)) { return status; }
+    found = function::table().find(meant);
     if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
-    place_of(kernel, owner.self()) = {kernel, owner.self(), meant};
+    place_of(kernel, owner.handle) = {kernel, owner.handle, meant};
   }
-  return &found->owner() == &owner ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return &found->owner().resources() == &owner ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult launch(stream& where, launch_request const& wanted) {
-  driver_state::function_table::ref what;
-  if (CUresult const status = find_function(wanted.what, where.owner(), what)) { return status; }
+CUresult launch(stream& target, launch_request const& wanted) {
+  function::ref called;
+  if (CUresult const status = find_function(wanted.function_handle, target.resources(), called)) {
+    return status;
+  }
   checked_launch checked;
-  if (CUresult const status = check_launch(wanted, *what, checked)) { return status; }
+  if (CUresult const status = check_launch(wanted, *called, checked)) { return status; }
 
-  cpu::kernel_record const& kernel = what->record();
+  cpu::kernel_record const& kernel = called->record();
   std::size_t const bytes = checked.bytes;
   std::unique_ptr<std::byte[]> large;
   if (bytes > inline_argument_bytes) { large = std::make_unique_for_overwrite<std::byte[]>(bytes); }
   operation* const made = take_operation();
-  // From here on nothing fails. Filled in where it stands: a launch is large.
+  // From here on nothing fails. The launch is filled in where it is stored, because it is large.
   auto& todo = made->what.emplace<launch_kernel>();
-  todo.image = &what->image();
+  todo.image = &called->image();
   todo.kernel = &kernel;
   todo.grid_size = wanted.grid_size;
   todo.block_size = wanted.block_size;
@@ -148,7 +150,7 @@ CUresult launch(stream& where, launch_request const& wanted) {
   todo.arguments = large ? large.get() : made->arguments;
   todo.large_arguments = std::move(large);
   pack_arguments(todo.arguments, wanted, kernel, checked);
-  where.push(made);
+  target.push(made);
   return CUDA_SUCCESS;
 }
 

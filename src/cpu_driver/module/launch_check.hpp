@@ -1,47 +1,49 @@
 #pragma once
-// A launch on the calling thread: what may be launched, where, with which arguments.
+// The part of a launch that the calling thread does: finds the function, checks shape and
+// arguments, enqueues.
 
 #include <cuda.h>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/module/library.hpp"
+#include "cpu_driver/module/module.hpp"
 
 namespace flotilla::cpu_driver {
 
 struct launch_request {
-  CUfunction what;  // a function, or a kernel cast to one
+  CUfunction function_handle;  // a function, or a kernel cast to one
   cpu::index3 grid_size;
   cpu::index3 block_size;
   std::uint32_t dynamic_shared_bytes;
-  void** parameters;  // addresses of the arguments; or null
-  void** extra;       // the arguments packed, as CU_LAUNCH_PARAM_* describe; or null
+  void** parameters;  // addresses of the arguments, or null
+  void** extra;       // packed arguments, as a CU_LAUNCH_PARAM_* list, or null
 };
 
-/// The function that `handle` means in `owner`: itself, or a kernel's function there.
-/// CUDA_ERROR_INVALID_HANDLE for what is neither, or belongs to another context.
-[[nodiscard]] CUresult find_function(CUfunction handle, context& owner,
-                                     driver_state::function_table::ref& found);
+/// The function that `handle` means in a context: itself, or a kernel's function there.
+/// CUDA_ERROR_INVALID_HANDLE if it is neither, or belongs to another context.
+[[nodiscard]] CUresult find_function(CUfunction handle, context_resources const& owner,
+                                     function::ref& found);
 
-/// That function where this thread found it before; empty where not, or where it has gone.
-[[nodiscard]] driver_state::function_table::ref remembered_function(CUkernel kernel,
-                                                                    CUcontext owner) noexcept;
+/// The function of a kernel if this thread has found it before and it still exists; else empty.
+[[nodiscard]] function::ref remembered_function(CUkernel kernel, CUcontext owner) noexcept;
 
-/// What packing needs to know.
+/// The input of pack_arguments().
 struct checked_launch {
-  void const* packed = nullptr;  // in the caller's memory; null: one address an argument
+  void const* packed = nullptr;  // in the caller's memory; null if each argument has an address
   std::size_t bytes = 0;         // of all arguments, packed
 };
 
-/// Shape, shared memory and arguments as `what` allows them. Allocates nothing, changes nothing.
-[[nodiscard]] CUresult check_launch(launch_request const& wanted, function const& what,
+/// Checks shape, shared memory and arguments. Allocates nothing and changes nothing.
+[[nodiscard]] CUresult check_launch(launch_request const& wanted, function const& called,
                                     checked_launch& checked) noexcept;
 
-/// Copies the arguments of a launch that check_launch() found good: `checked.bytes` to `to`.
+/// Copies the arguments of a launch that has passed check_launch(): `checked.bytes` bytes to `to`.
 void pack_arguments(std::byte* to, launch_request const& wanted, cpu::kernel_record const& kernel,
                     checked_launch const& checked) noexcept;
 
-/// Checks everything and enqueues. Nothing is enqueued unless CUDA_SUCCESS.
-[[nodiscard]] CUresult launch(stream& where, launch_request const& wanted);
+/// Checks the launch and enqueues it. Enqueues nothing unless it returns CUDA_SUCCESS.
+[[nodiscard]] CUresult launch(stream& target, launch_request const& wanted);
 
 }  // namespace flotilla::cpu_driver

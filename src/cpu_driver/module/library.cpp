@@ -1,13 +1,13 @@
-#include "cpu_driver/library.hpp"
+#include "cpu_driver/module/library.hpp"
 
 #include <array>
 #include <cstdio>
 #include <utility>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/image_format.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/kernel/image_format.hpp"
+#include "cpu_driver/module/module.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -43,7 +43,7 @@ CUresult library::create(void const* code, std::size_t bytes, CUlibrary& made) {
   if (CUresult const status = load_image(code, bytes, first)) { return status; }
   auto const* const start = static_cast<std::byte const*>(code);
   std::vector<std::byte> copy(start, start + cpu_image_bytes(code, bytes));
-  made = driver_state::get().libraries().open(std::move(copy), std::move(first))->self();
+  made = library::table().open(std::move(copy), std::move(first))->self();
   return CUDA_SUCCESS;
 }
 
@@ -52,17 +52,16 @@ library::library(CUlibrary self, std::vector<std::byte> code,
     : self_(self), code_(std::move(code)), first_(std::move(first)) {
   kernels_.reserve(first_->kernels().size());
   for (cpu::kernel_record const& each : first_->kernels()) {
-    kernels_.push_back(driver_state::get().kernels().open(self_, each)->self());
+    kernels_.push_back(kernel::table().open(self_, each)->self());
   }
 }
 
 library::~library() {
-  auto& state = driver_state::get();
-  for (CUkernel const each : kernels_) { state.kernels().close(each); }
-  for (auto const& [owner, of] : modules_) {
-    // Through its context, which may be ending and doing the same.
-    if (auto const live = state.contexts().find(owner); live && live->id() == of.context_id) {
-      static_cast<void>(live->destroy_module(of.module));
+  for (CUkernel const each : kernels_) { kernel::table().close(each); }
+  for (auto const& [owner, here] : modules_) {
+    // Through its context, which may be ending and closing the module too.
+    if (auto const live = context::table().find(owner); live && live->id() == here.context_id) {
+      static_cast<void>(live->modules().close(here.module));
     }
   }
 }
@@ -76,13 +75,13 @@ CUkernel library::find_kernel(std::string_view name) const {
 
 CUresult library::module_in(context& owner, CUmodule& found) {
   std::lock_guard const lock(mutex_);
-  loaded& of = modules_[owner.self()];
-  if (of.context_id != owner.id()) { of = {nullptr, owner.id()}; }
-  CUmodule& known = of.module;
+  loaded& here = modules_[owner.self()];
+  if (here.context_id != owner.id()) { here = {nullptr, owner.id()}; }
+  CUmodule& known = here.module;
   if (known == nullptr) {
-    // Contexts come and go while a library stays: forget those that have gone.
+    // A library may outlive many contexts: forget those that were destroyed.
     std::erase_if(modules_, [&](auto const& entry) {
-      return entry.second.module != nullptr && !driver_state::get().contexts().find(entry.first);
+      return entry.second.module != nullptr && !context::table().find(entry.first);
     });
     auto image = first_;
     if (first_taken_) {
@@ -96,14 +95,13 @@ CUresult library::module_in(context& owner, CUmodule& found) {
 }
 
 CUresult function_of(CUkernel handle, context& owner, CUfunction& found) {
-  auto& state = driver_state::get();
-  auto const asked = state.kernels().find(handle);
+  auto const asked = kernel::table().find(handle);
   if (!asked) { return CUDA_ERROR_INVALID_HANDLE; }
-  auto const of = state.libraries().find(asked->of());
-  if (!of) { return CUDA_ERROR_INVALID_HANDLE; }
+  auto const found_library = library::table().find(asked->library_handle());
+  if (!found_library) { return CUDA_ERROR_INVALID_HANDLE; }
   CUmodule loaded = nullptr;
-  if (CUresult const status = of->module_in(owner, loaded)) { return status; }
-  auto const there = state.modules().find(loaded);
+  if (CUresult const status = found_library->module_in(owner, loaded)) { return status; }
+  auto const there = module::table().find(loaded);
   if (!there) { return CUDA_ERROR_INVALID_HANDLE; }
   found = there->get_function(asked->record().name, asked->settings(owner.home().ordinal()));
   return found != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

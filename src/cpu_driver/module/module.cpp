@@ -1,17 +1,17 @@
-#include "cpu_driver/module.hpp"
+#include "cpu_driver/module/module.hpp"
 
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/context/context.hpp"
+#include "cpu_driver/context/device.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
 
 namespace flotilla::cpu_driver {
 
 CUfunc_cache function::cache_preference() const noexcept {
-  // relaxed: settings, which order nothing
+  // relaxed: settings order no other memory
   for (auto const* const set :
        std::initializer_list<std::atomic<CUfunc_cache> const*>{&own_cache_, &settings_->cache}) {
     CUfunc_cache const preferred = set->load(std::memory_order_relaxed);
@@ -22,8 +22,8 @@ CUfunc_cache function::cache_preference() const noexcept {
 
 CUmodule module::create(context& owner, std::shared_ptr<loaded_image const> image,
                         CUlibrary library) {
-  auto const made = driver_state::get().modules().open(owner, std::move(image), library);
-  owner.add_module(made->self());
+  auto const made = module::table().open(owner, std::move(image), library);
+  owner.modules().add(made->self(), [](CUmodule handle) { return table().close(handle); });
   return made->self();
 }
 
@@ -32,19 +32,18 @@ module::module(CUmodule self, context& owner, std::shared_ptr<loaded_image const
     owner_(owner), image_(std::move(image)), library_(library) {
   for (cpu::global_record const& each : image_->globals()) {
     if (each.bytes == 0) { continue; }
-    static_cast<void>(driver_state::get().memory().adopt(
-        each.address, each.bytes, memory_kind::global, owner_.home(), owner_.self()));
+    static_cast<void>(memory_map::of_process().adopt(each.address, each.bytes, memory_kind::global,
+                                                     owner_.home().memory(), owner_.self()));
   }
 }
 
 module::~module() {
-  auto& state = driver_state::get();
-  for (auto const& [record, handle] : functions_) { state.functions().close(handle); }
+  for (auto const& [record, handle] : functions_) { function::table().close(handle); }
   for (cpu::global_record const& each : image_->globals()) {
-    state.memory().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
+    memory_map::of_process().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
   }
-  // Launches of it may still be queued.
-  owner_.home().queue().bury(image_);
+  // Launches of its functions may still be queued.
+  owner_.home().thread().release_after_pending(image_);
 }
 
 CUfunction module::get_function(std::string_view name,
@@ -58,10 +57,7 @@ CUfunction module::get_function(std::string_view name,
   CUfunction& handle = functions_[&*found];
   if (handle == nullptr) {
     if (!settings) { settings = std::make_shared<function_settings>(); }
-    handle = driver_state::get()
-                 .functions()
-                 .open(owner_, self_, *image_, *found, std::move(settings))
-                 ->self();
+    handle = function::table().open(owner_, self_, *image_, *found, std::move(settings))->self();
   }
   return handle;
 }

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "cpu_driver/device_properties.hpp"
-#include "cpu_driver/loaded_image.hpp"
+#include "cpu_driver/base/handle_table.hpp"
+#include "cpu_driver/kernel/loaded_image.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 
 class context;
 
-/// What may be set of a function. Shared between a kernel of a library and its functions on a
-/// device.
+/// The settings of a function. A kernel of a library shares them with its functions on a device.
 struct function_settings {
   std::atomic<int> max_dynamic_shared{static_cast<int>(properties::default_shared_bytes)};  // bytes
   std::atomic<int> shared_carveout{-1};  // percent
@@ -26,33 +26,37 @@ struct function_settings {
 
 class function {
  public:
-  function(CUfunction self, context& owner, CUmodule of, loaded_image const& image,
+  using handles = handle_table<function, CUfunction, handle_kind::function>;
+  using ref = handles::ref;
+  [[nodiscard]] static handles& table() { return handles::of_process(); }
+
+  function(CUfunction self, context& owner, CUmodule its_module, loaded_image const& image,
            cpu::kernel_record const& record, std::shared_ptr<function_settings> settings) noexcept
       : self_(self),
         owner_(owner),
-        of_(of),
+        module_(its_module),
         image_(image),
         record_(record),
         settings_(std::move(settings)) {}
 
   [[nodiscard]] CUfunction self() const noexcept { return self_; }
   [[nodiscard]] context& owner() const noexcept { return owner_; }
-  [[nodiscard]] CUmodule of() const noexcept { return of_; }
+  [[nodiscard]] CUmodule module_handle() const noexcept { return module_; }
   [[nodiscard]] loaded_image const& image() const noexcept { return image_; }
   [[nodiscard]] cpu::kernel_record const& record() const noexcept { return record_; }
   [[nodiscard]] function_settings& settings() const noexcept { return *settings_; }
 
-  /// What launches of it prefer: what was set of this very function, which is of one context; else
-  /// of its kernel on this device; else of its context. There is one cache here: nothing follows.
+  /// The cache preference of launches: the one set for this function; if none, the one set for its
+  /// kernel on this device; if none, that of its context. It has no effect on a CPU device.
   [[nodiscard]] CUfunc_cache cache_preference() const noexcept;
   void prefer_cache(CUfunc_cache preferred) noexcept {
-    own_cache_.store(preferred, std::memory_order_relaxed);  // a setting: orders nothing
+    own_cache_.store(preferred, std::memory_order_relaxed);  // orders no other memory
   }
 
  private:
   CUfunction const self_;
-  context& owner_;  // outlives its modules, and they their functions
-  CUmodule const of_;
+  context& owner_;  // outlives its modules and functions
+  CUmodule const module_;
   loaded_image const& image_;
   cpu::kernel_record const& record_;
   std::shared_ptr<function_settings> const settings_;
@@ -61,7 +65,12 @@ class function {
 
 class module {
  public:
-  /// Makes one in `owner`, which will end it. `library` is null for a module of its own.
+  using handles = handle_table<module, CUmodule, handle_kind::module>;
+  using ref = handles::ref;
+  [[nodiscard]] static handles& table() { return handles::of_process(); }
+
+  /// Makes a module in `owner`. The context closes the module when the context ends. `library` is
+  /// null if the module belongs to no library.
   [[nodiscard]] static CUmodule create(context& owner, std::shared_ptr<loaded_image const> image,
                                        CUlibrary library);
 
@@ -76,11 +85,11 @@ class module {
   [[nodiscard]] CUlibrary library() const noexcept { return library_; }
   [[nodiscard]] std::shared_ptr<loaded_image const> const& image() const noexcept { return image_; }
 
-  /// The same handle each time; null when there is no such kernel. `settings` is for the first
-  /// time.
+  /// Returns the same handle on each call; null if there is no such kernel. Uses `settings` on the
+  /// first call only.
   [[nodiscard]] CUfunction get_function(std::string_view name,
                                         std::shared_ptr<function_settings> settings = nullptr);
-  /// Null when there is no such variable.
+  /// Null if there is no such variable.
   [[nodiscard]] cpu::global_record const* find_global(std::string_view name) const noexcept;
 
  private:

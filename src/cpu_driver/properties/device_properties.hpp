@@ -1,6 +1,6 @@
 #pragma once
-// What a CPU device says about itself: an H200's figures where programs make decisions by them, the
-// truth where those figures would promise what is not there.
+// The attributes of a CPU device. Where programs base decisions on an attribute, it has an H200's
+// value, unless that value would promise a feature that a CPU device does not have.
 
 #include <cuda.h>
 
@@ -19,12 +19,13 @@ inline constexpr int max_block_z = 64;
 inline constexpr unsigned max_grid_x = 2147483647;
 inline constexpr unsigned max_grid_y = 65535;
 inline constexpr unsigned max_grid_z = 65535;
-inline constexpr std::size_t default_shared_bytes = 49152;  // a block's, without asking for more
-inline constexpr std::size_t max_shared_bytes = 232448;     // a block's, for functions that ask
-inline constexpr int multiprocessors = 132;  // numbers that blocks get: see multiprocessors.hpp
-inline constexpr int pci_domain = 0xf107;  // no machine's own: these devices are on no bus
+inline constexpr std::size_t default_shared_bytes = 49152;  // of a block, by default
+inline constexpr std::size_t max_shared_bytes =
+    232448;                                  // of a block, for functions that request it
+inline constexpr int multiprocessors = 132;  // see multiprocessors.hpp
+inline constexpr int pci_domain = 0xf107;    // used by no real machine
 
-/// The value of a CUdevice_attribute for that device; nothing for a number that is none.
+/// The value of a CUdevice_attribute for that device; empty if the number is not an attribute.
 [[nodiscard]] std::optional<int> attribute(int which, int ordinal) noexcept;
 
 [[nodiscard]] CUuuid uuid(int ordinal) noexcept;

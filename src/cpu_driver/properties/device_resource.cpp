@@ -1,4 +1,4 @@
-#include "cpu_driver/device_resource.hpp"
+#include "cpu_driver/properties/device_resource.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <deque>
 #include <mutex>
 
-#include "cpu_driver/device_properties.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -16,26 +16,26 @@ using numbers = std::bitset<properties::multiprocessors>;
 
 enum class origin : std::uint32_t { query = 1, group, remainder };
 
-/// What stands in the private part of a resource.
+/// The private part of a CUdevResource.
 struct inside {
   std::uint64_t mark;
-  std::uint64_t split;  // which one made it; 0: none
+  std::uint64_t split;  // number of the split that made it; 0: none
   numbers which;
   std::int32_t device;
   origin from;
 };
-constexpr std::uint64_t our_mark =
-    0x666c6f74696c6c61;  // so that no other driver's is taken for ours
+constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // recognises resources of this driver
 static_assert(sizeof(inside) <= sizeof(CUdevResource::_internal_padding));
 
-// As a device of compute capability 9.0 has them: usual groups, and those that do without
-// neighbours.
+// The granularity of groups on a device of compute capability 9.0: of usual groups, and of groups
+// whose multiprocessors need not be neighbours.
 constexpr unsigned granule = 8;
 constexpr unsigned fine_granule = 2;
 
-// A usual group has at least one cluster: eight that can run as one, from one corner of the chip.
-// Those of an H200 hold 15, and 12 multiprocessors that are in none (so 132 are 15 groups of 8, but
-// 8 of 16). Which number is where is our choice: the first 120, eight by eight.
+// A usual group holds at least one cluster, which is eight neighbouring multiprocessors. An H200
+// has 15 clusters and 12 multiprocessors outside of them, so 132 multiprocessors make 15 groups of
+// 8 but only 8 groups of 16. Which numbers form a cluster is our choice: the first 120, eight by
+// eight.
 constexpr unsigned clusters = 15;
 
 struct description {
@@ -45,7 +45,7 @@ struct description {
 
 struct descriptions {
   std::mutex mutex;
-  std::deque<description> all;  // guarded by mutex; addresses stay
+  std::deque<description> all;  // guarded by mutex; addresses do not change
 
   static descriptions& get() {
     static auto* const only = new descriptions;
@@ -53,14 +53,14 @@ struct descriptions {
   }
 };
 
-CUdevResource make(inside const& what, unsigned least) noexcept {
+CUdevResource make(inside const& what, unsigned min_size) noexcept {
   CUdevResource made;
   std::memset(&made, 0, sizeof made);
   made.type = CU_DEV_RESOURCE_TYPE_SM;
   std::memcpy(made._internal_padding, &what, sizeof what);
   made.sm.smCount = static_cast<unsigned>(what.which.count());
-  made.sm.minSmPartitionSize = least;
-  made.sm.smCoscheduledAlignment = least;
+  made.sm.minSmPartitionSize = min_size;
+  made.sm.smCoscheduledAlignment = min_size;
   return made;
 }
 
@@ -70,7 +70,7 @@ CUresult read(CUdevResource const& resource, inside& found) noexcept {
   return found.mark == our_mark ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// How many clusters `from` holds whole.
+/// The number of clusters of which `from` holds every multiprocessor.
 unsigned clusters_of(numbers const& from) noexcept {
   unsigned whole = 0;
   for (std::size_t first = 0; first < std::size_t{clusters} * granule; first += granule) {
@@ -81,7 +81,7 @@ unsigned clusters_of(numbers const& from) noexcept {
   return whole;
 }
 
-/// Takes the first `count` out of `from`.
+/// Moves the first `count` numbers out of `from`.
 numbers take(numbers& from, unsigned count) noexcept {
   numbers taken;
   for (std::size_t i = 0; i < from.size() && count > 0; ++i) {
@@ -104,7 +104,7 @@ CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept 
 CUresult split(split_request const& wanted) noexcept {
   if (wanted.groups == nullptr || wanted.input == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (wanted.result != nullptr && *wanted.groups == 0) { return CUDA_ERROR_INVALID_VALUE; }
-  // They exclude each other. Bits without a name are passed over: an H200 accepted 4.
+  // The two flags exclude each other. Unknown bits are ignored: an H200 accepted 4.
   constexpr unsigned known = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING |
                              CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
   unsigned const flags = wanted.flags & known;
@@ -112,14 +112,14 @@ CUresult split(split_request const& wanted) noexcept {
   inside input{};
   if (CUresult const status = read(*wanted.input, input)) { return status; }
   auto const there = static_cast<unsigned>(input.which.count());
-  if (wanted.least > there || there == 0 || input.from == origin::group) {
+  if (wanted.min_size > there || there == 0 || input.from == origin::group) {
     return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
   }
 
   bool const fine = flags == CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
   unsigned const unit = fine ? fine_granule : granule;
-  // Rounded up, but to no more than there are: 132 of 132 is the whole.
-  unsigned const size = std::min((std::max(wanted.least, 1u) + unit - 1) / unit * unit, there);
+  // Rounded up, but not beyond what there is: 132 of 132 multiprocessors are the whole device.
+  unsigned const size = std::min((std::max(wanted.min_size, 1u) + unit - 1) / unit * unit, there);
   unsigned const possible = fine ? there / size : std::min(there / size, clusters_of(input.which));
   if (possible == 0) { return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION; }
   if (wanted.result == nullptr) {
@@ -127,7 +127,8 @@ CUresult split(split_request const& wanted) noexcept {
     return CUDA_SUCCESS;
   }
   static std::atomic<std::uint64_t> splits{0};
-  std::uint64_t const number = splits.fetch_add(1, std::memory_order_relaxed) + 1;  // only unique
+  std::uint64_t const number =
+      splits.fetch_add(1, std::memory_order_relaxed) + 1;  // only has to be unique
   unsigned const made = std::min(*wanted.groups, possible);
   for (unsigned i = 0; i < made; ++i) {
     wanted.result[i] =

@@ -1,36 +1,37 @@
 #pragma once
-// Multiprocessors as the API hands them round: CUdevResource values, which say in their private part
-// which ones they are, and descriptions made of some of them, of which green contexts are made.
+// Sets of multiprocessors in the form that the API passes them: a CUdevResource stores the set in
+// its private part, and green contexts are made from descriptions of one or more resources.
 
 #include <cuda.h>
 
-#include "cpu_driver/multiprocessors.hpp"
+#include "cpu_driver/properties/multiprocessors.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// Multiprocessors that a device, a context or a green context has: they can be split.
+/// The resource of a device, a context or a green context. It can be split.
 [[nodiscard]] CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept;
 
-/// What a split is asked for; the pointers are the caller's.
+/// The arguments of a split. The pointers are the caller's.
 struct split_request {
-  CUdevResource* result;  // null: only asks how many groups there would be
-  unsigned* groups;       // in: room in `result`; out: groups made
+  CUdevResource* result;  // null: only count the possible groups
+  unsigned* groups;       // in: size of `result`; out: number of groups
   CUdevResource const* input;
   CUdevResource* remaining;  // may be null
   unsigned flags;
-  unsigned least;  // multiprocessors of a group
+  unsigned min_size;  // multiprocessors of a group
 };
 
-/// Nothing is written unless CUDA_SUCCESS. CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION where no group
-/// can be made, and for groups of an earlier split.
+/// Writes nothing unless it returns CUDA_SUCCESS. CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if no
+/// group is possible, and for groups of an earlier split.
 [[nodiscard]] CUresult split(split_request const& wanted) noexcept;
 
-/// Several must be groups, or the remainder, of one split. Throws std::bad_alloc. Descriptions are
-/// never given back: the API has no way to.
+/// More than one resource must come from one split. Throws std::bad_alloc. Descriptions are never
+/// freed, because the API has no call for that.
 [[nodiscard]] CUresult describe(CUdevResource const* resources, unsigned count,
                                 CUdevResourceDesc& made);
 
-/// False for what is no description.
-[[nodiscard]] bool read_description(CUdevResourceDesc handle, int& device, multiprocessor_set& which);
+/// False if `handle` is not a description.
+[[nodiscard]] bool read_description(CUdevResourceDesc handle, int& device,
+                                    multiprocessor_set& which);
 
 }  // namespace flotilla::cpu_driver

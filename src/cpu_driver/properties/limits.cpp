@@ -1,9 +1,9 @@
-#include "cpu_driver/limits.hpp"
+#include "cpu_driver/properties/limits.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "cpu_driver/device_properties.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -16,18 +16,18 @@ enum class beyond : bool { refused, clamped };
 struct rule {
   CUlimit which;
   std::size_t initial;
-  std::size_t least;    // smaller requests become this
-  std::size_t most;     // of what is asked for, before it is rounded
+  std::size_t min;      // smaller requests become this
+  std::size_t max;      // of the request, before it is rounded
   std::size_t granule;  // requests are rounded up to a multiple
-  beyond past_most = beyond::refused;
+  beyond past_max = beyond::refused;
 };
 
-// Pending launches wait in a buffer: 448 bytes each, 256 MiB at most. Those two numbers are our
-// reading of the only one known, 599186, where an H200 stops.
+// An H200 stops at 599186 pending launches. Our explanation is a buffer of 256 MiB with 448 bytes
+// for each launch.
 constexpr std::size_t max_pending = 256 * mib / 448;
 
-// All as an H200 answers (driver 580, docs/results/h200-conformance.txt). It grants a stack of 511
-// KiB and refuses one of 512 KiB less 16 bytes: where between them it stops is our choice.
+// An H200's values (driver 580, docs/results/h200-conformance.txt). It grants a stack of 511 KiB
+// and refuses one of 512 KiB less 16 bytes; the exact maximum is our choice.
 constexpr rule rules[] = {
     {CU_LIMIT_STACK_SIZE, 1024, 0, 511 * kib, 16},
     {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 * kib, ~std::size_t{0}, 256},
@@ -48,12 +48,12 @@ rule const* find_rule(int which) noexcept {
   return found != std::end(rules) ? found : nullptr;
 }
 
-/// Those that can be read but not set.
+/// Limits that can be read but not set.
 bool read_only(int which) noexcept {
   return which == CU_LIMIT_SHMEM_SIZE || which == CU_LIMIT_CIG_ENABLED;
 }
 
-// What a driver answers for a limit that nobody can set.
+// The value of a limit that cannot be set.
 std::optional<CUresult> refusal(int which) noexcept {
   if (read_only(which)) { return CUDA_ERROR_NOT_PERMITTED; }
   switch (which) {
@@ -83,17 +83,18 @@ CUresult limits::set(int which, std::size_t value, std::size_t memory) noexcept 
   if (found == nullptr) { return refusal(which).value_or(CUDA_ERROR_INVALID_VALUE); }
   bool const on_device = settled_by_kernels(which);
   if (on_device && value > memory) { return CUDA_ERROR_OUT_OF_MEMORY; }
-  if (value > found->most) {
-    if (found->past_most == beyond::refused) { return CUDA_ERROR_INVALID_VALUE; }
-    value = found->most;
+  if (value > found->max) {
+    if (found->past_max == beyond::refused) { return CUDA_ERROR_INVALID_VALUE; }
+    value = found->max;
   }
-  std::size_t const rounded = std::max(round_up(value, found->granule), found->least);
-  // The lock keeps a first device malloc or printf from slipping in between the look and the change.
+  std::size_t const rounded = std::max(round_up(value, found->granule), found->min);
+  // The lock keeps a first malloc or printf of a kernel from happening between the check and the
+  // change.
   std::lock_guard const lock(mutex_);
   auto const& settled = which == CU_LIMIT_MALLOC_HEAP_SIZE ? heap_settled_ : fifo_settled_;
   if (on_device && settled.load(std::memory_order_relaxed)) { return CUDA_ERROR_INVALID_VALUE; }
-  // A stack that comes to the same as before is left as it is, and what was asked for stands beside
-  // it unrounded: over 1024, an H200 makes 1008 of 1000, but leaves 1023.
+  // If the rounded stack size is the same as before, nothing changes: coming from 1024, an H200
+  // turns 1000 into 1008, but leaves 1024 for 1023.
   bool const kept =
       which == CU_LIMIT_STACK_SIZE && rounded == round_up(read(which), found->granule);
   values_[static_cast<std::size_t>(which)].store(kept ? value : rounded, std::memory_order_relaxed);
@@ -107,8 +108,7 @@ void limits::settle(std::atomic<bool>& which) noexcept {
 }
 
 std::size_t limits::read(int which) const noexcept {
-  return values_[static_cast<std::size_t>(which)].load(
-      std::memory_order_relaxed);  // a number by itself; orders nothing
+  return values_[static_cast<std::size_t>(which)].load(std::memory_order_relaxed);  // only a number
 }
 
 }  // namespace flotilla::cpu_driver

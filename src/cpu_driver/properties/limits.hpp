@@ -1,5 +1,5 @@
 #pragma once
-// A context's limits: an H200's defaults, and what a request becomes.
+// A context's limits, with an H200's defaults and an H200's rules for changing them.
 
 #include <cuda.h>
 
@@ -14,12 +14,12 @@ class limits {
  public:
   limits() noexcept;
 
-  /// `which` is a CUlimit, or any other number, which is refused.
+  /// `which` is a CUlimit; any other number is refused.
   [[nodiscard]] CUresult get(int which, std::size_t& value) const noexcept;
-  /// `memory`: what the device has, in bytes, which a buffer cannot exceed.
+  /// `memory` is the device's memory in bytes, which no buffer can exceed.
   [[nodiscard]] CUresult set(int which, std::size_t value, std::size_t memory) noexcept;
 
-  /// Whether the first kernel that uses what this limits settles it for good.
+  /// Whether the limit can no longer change once a kernel has used what it limits.
   [[nodiscard]] static bool settled_by_kernels(int which) noexcept {
     return which == CU_LIMIT_MALLOC_HEAP_SIZE || which == CU_LIMIT_PRINTF_FIFO_SIZE;
   }
@@ -28,8 +28,7 @@ class limits {
   [[nodiscard]] std::size_t heap_bytes() const noexcept { return read(CU_LIMIT_MALLOC_HEAP_SIZE); }
   [[nodiscard]] std::size_t fifo_bytes() const noexcept { return read(CU_LIMIT_PRINTF_FIFO_SIZE); }
 
-  /// A kernel has used device malloc, or printf: from now on the size of the heap, or of the buffer,
-  /// is settled.
+  /// A kernel has used malloc or printf: the size of the heap or of the buffer is now final.
   void settle_heap() noexcept { settle(heap_settled_); }
   void settle_fifo() noexcept { settle(fifo_settled_); }
 

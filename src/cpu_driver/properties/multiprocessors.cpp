@@ -1,8 +1,8 @@
-#include "cpu_driver/multiprocessors.hpp"
+#include "cpu_driver/properties/multiprocessors.hpp"
 
 #include <numeric>
 
-#include "cpu_driver/device_properties.hpp"
+#include "cpu_driver/properties/device_properties.hpp"
 
 namespace flotilla::cpu_driver {
 

@@ -1,342 +1,237 @@
-#include "cpu_driver/executor.hpp"
+#include "cpu_driver/stream/device_thread.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <utility>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/fault.hpp"
-#include "cpu_driver/graph_run.hpp"
-#include "cpu_driver/order_group.hpp"
-#include "cpu_driver/pause.hpp"
-#include "cpu_driver/perform.hpp"
-#include "cpu_driver/stream.hpp"
-#include "cpu_driver/stream_group.hpp"
+#include "base/pause.hpp"
+#include "cpu_driver/fault/fault.hpp"
+#include "cpu_driver/stream/context_resources.hpp"
+#include "cpu_driver/stream/execute.hpp"
+#include "cpu_driver/stream/legacy_stream_order.hpp"
+#include "cpu_driver/stream/stream_group.hpp"
+#include "cpu_driver/stream/stream_task.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int poll_interval = 64;    // operations between two looks at waited-for values
-constexpr int recycle_chain = 32;    // operations given back at once
-constexpr auto spin_time = 20us;     // waking a sleeper costs a producer 1 to 2 us: spin a little
-constexpr auto shortest_nap = 20us;  // while a value has to be polled
-constexpr auto longest_nap = 500us;
+constexpr int operations_per_poll = 64;  // between two polls of awaited values
+constexpr auto spin_time = 20us;         // waking a sleeper costs a producer 1 to 2 us
+constexpr auto min_poll_interval = 20us;
+constexpr auto max_poll_interval = 500us;
 
-/// Whether nobody will announce what the operation waits for.
-bool polls(operation const& head) noexcept {
-  auto const* const run = std::get_if<run_graph>(&head.what);
-  return std::holds_alternative<wait_value>(head.what) || (run != nullptr && run->what->polls());
+/// Whether the operation waits for something whose end is not announced.
+bool needs_polling(operation const& head) noexcept {
+  auto const* const run = std::get_if<run_task>(&head.what);
+  return std::holds_alternative<wait_value>(head.what) ||
+         (run != nullptr && run->task->needs_polling());
 }
 
 }  // namespace
 
-void executor::stream_list::append(stream& added) noexcept {
-  added.next_ready_ = nullptr;
-  if (first == nullptr) {
-    first = &added;
-  } else {
-    last->next_ready_ = &added;
-  }
-  last = &added;
-}
-
-stream* executor::stream_list::take_first() noexcept {
-  stream* const taken = first;
-  if (taken != nullptr) { first = std::exchange(taken->next_ready_, nullptr); }
-  return taken;
-}
-
-void executor::start() {
+void device_thread::start() {
   std::call_once(started_, [this] { thread_ = std::thread([this] { run(); }); });
 }
 
-void executor::stop() noexcept {
+void device_thread::stop() noexcept {
   if (!thread_.joinable() || thread_.get_id() == std::this_thread::get_id()) { return; }
   stopping_.store(true, std::memory_order_release);  // pairs with the acquire in run()
-  nudge();
+  wake();
   thread_.join();
 }
 
-void executor::push(operation* made) noexcept {
-  operation* head = inbox_.load(std::memory_order_relaxed);
-  do {
-    made->next = head == asleep() ? nullptr : head;
-    // release: pairs with the acquire in take_arrivals()
-  } while (!inbox_.compare_exchange_weak(head, made, std::memory_order_release,
-                                         std::memory_order_relaxed));
-  if (head == asleep()) {
-    // The lock waits until the thread really sleeps, or has seen this operation.
-    { std::lock_guard const lock(mutex_); }
-    wake_.notify_one();
-  }
+void device_thread::release_after_pending(std::shared_ptr<void const> object) {
+  deferred_.add(std::move(object));
+  wake();
 }
 
-void executor::nudge() noexcept {
-  nudged_.store(true, std::memory_order_release);  // pairs with the acquire in run()
-  { std::lock_guard const lock(mutex_); }
-  wake_.notify_one();
-}
-
-void executor::bury(std::shared_ptr<void const> dead) {
-  {
-    std::lock_guard const lock(mutex_);
-    buried_.push_back(std::move(dead));
-    any_buried_.store(true, std::memory_order_release);  // pairs with the acquire in free_buried()
-  }
-  nudge();
-}
-
-void executor::run() noexcept {
+void device_thread::run() noexcept {
   while (!stopping_.load(std::memory_order_acquire)) {
-    bool const nudged = nudged_.load(std::memory_order_relaxed) &&
-                        nudged_.exchange(false, std::memory_order_acquire);
-    recheck_ |= nudged;
+    recheck_ |= inbox_.take_wake();
     take_arrivals();
-    if (fault::status() != CUDA_SUCCESS) { drop_all(); }
-    if ((recheck_ || since_poll_ >= poll_interval) && waiting_.first != nullptr) {
+    if (fault::status() != CUDA_SUCCESS) { abandon_all(); }
+    if ((recheck_ || since_poll_ >= operations_per_poll) && !waiting_.empty()) {
       recheck_waiting();
     }
     recheck_ = false;
     if (!run_one()) { idle(); }
   }
   take_arrivals();
-  drop_all();
-  publish_recycled();
+  abandon_all();
+  recycler_.flush();
 }
 
-bool executor::take_arrivals() noexcept {
-  if (inbox_.load(std::memory_order_relaxed) == nullptr) { return false; }
-  // acquire: pairs with the release in push()
-  operation* newest = inbox_.exchange(nullptr, std::memory_order_acquire);
-  operation* oldest = nullptr;
-  while (newest != nullptr) {
-    operation* const next = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = next;
-  }
+void device_thread::take_arrivals() noexcept {
+  operation* oldest = inbox_.take_all();
   while (oldest != nullptr) {
-    operation& made = *oldest;
-    oldest = made.next;
-    arrive(made);
+    operation& added = *oldest;
+    oldest = added.next;
+    arrive(added);
   }
-  return true;
 }
 
-void executor::arrive(operation& made) noexcept {
-  stream& where = *made.where;
-  made.next = nullptr;
-  where.group_.order().arrive(where, made);
-  if (where.head_ != nullptr) {
-    where.tail_->next = &made;
-    where.tail_ = &made;
+void device_thread::arrive(operation& added) noexcept {
+  stream& target = *added.where;
+  added.next = nullptr;
+  target.group_.order().arrive(target, added);
+  if (target.head_ != nullptr) {
+    target.tail_->next = &added;
+    target.tail_ = &added;
     return;
   }
-  where.head_ = where.tail_ = &made;
-  level_of(where).append(where);
+  target.head_ = target.tail_ = &added;
+  level_of(target).append(target);
 }
 
-executor::stream_list& executor::level_of(stream const& of) noexcept {
-  return ready_[static_cast<std::size_t>(of.priority_ - stream::greatest_priority)];
+stream_list& device_thread::level_of(stream const& target) noexcept {
+  return ready_[static_cast<std::size_t>(target.priority_ - stream::greatest_priority)];
 }
 
-bool executor::run_one() noexcept {
+bool device_thread::run_one() noexcept {
   for (stream_list& level : ready_) {
     while (stream* const chosen = level.take_first()) {
       if (may_start(*chosen, *chosen->head_)) {
         run_head(*chosen);
         return true;
       }
-      if (polls(*chosen->head_)) { ++waiting_for_values_; }
+      if (needs_polling(*chosen->head_)) { ++waiting_for_values_; }
       waiting_.append(*chosen);
     }
   }
   return false;
 }
 
-void executor::run_head(stream& chosen) noexcept {
+void device_thread::run_head(stream& chosen) noexcept {
   operation& head = *chosen.head_;
-  nap_ = shortest_nap;
+  poll_interval_ = min_poll_interval;
   ++since_poll_;
   if (std::holds_alternative<close_stream>(head.what)) {
     close(chosen);
     return;
   }
-  home_.placement().allowed = &chosen.group_.allowed();
-  CUresult const status = perform(head, chosen.owner(), home_);
+  placement_.allowed = &chosen.group_.allowed();
+  CUresult const status = execute(head, {chosen.resources(), device_, placement_});
   if (status != CUDA_SUCCESS) {
-    // Nothing after it may run: back into the list, so that drop_all() finds the stream.
+    // Nothing after it may run. Back into the list, so that abandon_all() finds the stream.
     fault::raise(status);
     level_of(chosen).append(chosen);
     return;
   }
-  // What streams of this device may wait for has perhaps just been given.
+  // Other streams of this device may wait for what these operations have done.
   recheck_ |= std::holds_alternative<record_event>(head.what) ||
               std::holds_alternative<write_value>(head.what);
-  if (auto const* const run = std::get_if<run_graph>(&head.what)) {
+  if (auto const* const run = std::get_if<run_task>(&head.what)) {
     recheck_ = true;
-    if (!run->what->finished()) {
-      level_of(chosen).append(chosen);  // which asks, when its turn comes, whether it may go on
+    if (!run->task->finished()) {
+      level_of(chosen).append(chosen);  // its next turn asks whether it may continue
       return;
     }
-    run->what->end();
+    run->task->end();
   }
   complete_head(chosen);
   if (chosen.head_ != nullptr) { level_of(chosen).append(chosen); }
 }
 
-bool executor::may_start(stream& asked, operation& head) noexcept {
-  if (!asked.group_.order().may_start(asked, head)) { return false; }
-  if (auto* const wanted = std::get_if<wait_event>(&head.what)) { return wanted->what->watch(); }
-  if (auto* const wanted = std::get_if<wait_value>(&head.what)) { return satisfied(*wanted); }
-  if (auto* const wanted = std::get_if<run_graph>(&head.what)) { return wanted->what->may_go_on(); }
+bool device_thread::may_start(stream& candidate, operation& head) noexcept {
+  if (!candidate.group_.order().may_start(candidate, head)) { return false; }
+  if (auto* const wait = std::get_if<wait_event>(&head.what)) { return wait->record->watch(); }
+  if (auto* const wait = std::get_if<wait_value>(&head.what)) { return satisfied(*wait); }
+  if (auto* const run = std::get_if<run_task>(&head.what)) { return run->task->may_continue(); }
   return true;
 }
 
-bool executor::recheck_waiting() noexcept {
+bool device_thread::recheck_waiting() noexcept {
   since_poll_ = 0;
   waiting_for_values_ = 0;
   bool any = false;
-  stream_list asked = std::exchange(waiting_, {});
-  while (stream* const next = asked.take_first()) {
+  stream_list candidates = std::exchange(waiting_, {});
+  while (stream* const next = candidates.take_first()) {
     if (may_start(*next, *next->head_)) {
       level_of(*next).append(*next);
       any = true;
     } else {
-      if (polls(*next->head_)) { ++waiting_for_values_; }
+      if (needs_polling(*next->head_)) { ++waiting_for_values_; }
       waiting_.append(*next);
     }
   }
   return any;
 }
 
-void executor::complete_head(stream& of) noexcept {
-  operation& ended = *of.head_;
-  of.head_ = ended.next;
-  recheck_ |= of.group_.order().complete(of);
-  // After this the stream may be destroyed by whoever sees it idle - but only through an operation
-  // of its own, so that it stays while this thread has it. release: pairs with the acquire in
-  // stream::idle()
-  of.completed_.store(of.completed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+void device_thread::complete_head(stream& target) noexcept {
+  operation& ended = *target.head_;
+  target.head_ = ended.next;
+  recheck_ |= target.group_.order().complete(target);
+  // A thread that sees the stream idle may now destroy it, but only by an operation of its own, so
+  // the stream stays while this thread uses it. release: pairs with the acquire in stream::idle()
+  target.completed_.store(target.completed_.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_release);
   latch* reached = nullptr;
-  if (auto* const passed = std::get_if<reach_latch>(&ended.what)) { reached = passed->where; }
-  recycle(ended);
+  if (auto* const passed = std::get_if<reach_latch>(&ended.what)) { reached = passed->reached; }
+  recycler_.add(ended);
   if (reached != nullptr) {
-    publish_recycled();
-    reached->count_down();  // last: who waits may end the context
+    recycler_.flush();
+    reached->count_down();  // last: the waiter may destroy the context
   }
 }
 
-void executor::close(stream& ended) noexcept {
+void device_thread::close(stream& ended) noexcept {
   stream_group& group = ended.group_;
   group.order().leave(ended);
   ended.head_ = nullptr;
   recheck_ = true;  // the NULL stream may have waited for this end
-  if (ended.self_ != nullptr) { driver_state::get().streams().finish(ended.self_); }
-  group.closing().count_down();
+  if (ended.self_ != nullptr) { stream::table().finish(ended.self_); }
+  group.open_streams().count_down();
 }
 
-void executor::drop_all() noexcept {
+void device_thread::abandon_all() noexcept {
   for (stream_list& level : ready_) {
-    while (stream* const next = level.take_first()) { drop_queue(*next); }
+    while (stream* const next = level.take_first()) { abandon_queue(*next); }
   }
-  while (stream* const next = waiting_.take_first()) { drop_queue(*next); }
+  while (stream* const next = waiting_.take_first()) { abandon_queue(*next); }
   waiting_for_values_ = 0;
 }
 
-void executor::drop_queue(stream& of) noexcept {
-  while (operation* const head = of.head_) {
+void device_thread::abandon_queue(stream& target) noexcept {
+  while (operation* const head = target.head_) {
     if (std::holds_alternative<close_stream>(head->what)) {
-      close(of);
+      close(target);
       return;
     }
-    drop(*head);
-    complete_head(of);
+    abandon(*head);
+    complete_head(target);
   }
 }
 
-void executor::recycle(operation& ended) noexcept {
-  ended.what.emplace<std::monostate>();
-  ended.next = recycled_first_;
-  recycled_first_ = &ended;
-  if (recycled_last_ == nullptr) { recycled_last_ = &ended; }
-  if (++recycled_count_ >= recycle_chain) { publish_recycled(); }
-}
-
-void executor::publish_recycled() noexcept {
-  if (recycled_first_ == nullptr) { return; }
-  give_operations(recycled_first_, recycled_last_);
-  recycled_first_ = recycled_last_ = nullptr;
-  recycled_count_ = 0;
-}
-
-void executor::free_buried() noexcept {
-  if (any_buried_.load(std::memory_order_acquire)) {
-    std::lock_guard const lock(mutex_);
-    any_buried_.store(false, std::memory_order_relaxed);
-    std::move(buried_.begin(), buried_.end(), std::back_inserter(dying_));
-    buried_.clear();
-  }
-  // Taken first, then looked: what was pushed before the burial is in the inbox or in a stream by
-  // now.
-  if (waiting_.first == nullptr && inbox_.load(std::memory_order_acquire) == nullptr) {
-    dying_.clear();
-  }
-}
-
-bool executor::called() const noexcept {
-  return inbox_.load(std::memory_order_relaxed) != nullptr ||
-         nudged_.load(std::memory_order_relaxed);
-}
-
-void executor::idle() noexcept {
-  publish_recycled();
-  free_buried();
+void device_thread::idle() noexcept {
+  recycler_.flush();
+  deferred_.collect();
+  if (waiting_.empty() && inbox_.empty()) { deferred_.release_collected(); }
   if (!spin()) { sleep(); }
 }
 
-bool executor::spin() noexcept {
+bool device_thread::spin() noexcept {
   auto const end = std::chrono::steady_clock::now() + spin_time;
   do {
     for (int i = 0; i < 32; ++i) {
-      if (called()) { return true; }
-      pause();
+      if (inbox_.called()) { return true; }
+      base::pause();
     }
     if (waiting_for_values_ > 0 && recheck_waiting()) { return true; }
-    std::this_thread::
-        yield();  // where threads outnumber cores, who would call us may need this one
+    std::this_thread::yield();  // a thread that is about to push may need this core
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }
 
-void executor::sleep() noexcept {
-  operation* empty = nullptr;
-  // acq_rel: who pushes onto the mark has seen that we are about to sleep
-  if (!inbox_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
+void device_thread::sleep() noexcept {
+  if (waiting_for_values_ == 0) {
+    inbox_.sleep(std::nullopt);
     return;
   }
-  {
-    std::unique_lock lock(mutex_);
-    auto const woken = [this] {
-      return inbox_.load(std::memory_order_relaxed) != asleep() ||
-             nudged_.load(std::memory_order_relaxed);
-    };
-    if (waiting_for_values_ > 0) {
-      wake_.wait_for(lock, nap_, woken);
-      nap_ = std::min<std::chrono::microseconds>(nap_ * 2, longest_nap);
-      recheck_ = true;
-    } else {
-      wake_.wait(lock, woken);
-    }
-  }
-  operation* mark = asleep();
-  inbox_.compare_exchange_strong(mark, nullptr, std::memory_order_relaxed,
-                                 std::memory_order_relaxed);
+  inbox_.sleep(poll_interval_);
+  poll_interval_ = std::min<std::chrono::microseconds>(poll_interval_ * 2, max_poll_interval);
+  recheck_ = true;
 }
 
 }  // namespace flotilla::cpu_driver

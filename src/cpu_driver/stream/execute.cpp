@@ -1,12 +1,12 @@
-#include "cpu_driver/perform.hpp"
+#include "cpu_driver/stream/execute.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "cpu_driver/driver_state.hpp"
-#include "cpu_driver/graph_run.hpp"
-#include "cpu_driver/run_launch.hpp"
+#include "cpu_driver/memory/memory_map.hpp"
+#include "cpu_driver/stream/run_launch.hpp"
+#include "cpu_driver/stream/stream_task.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -14,26 +14,25 @@ namespace {
 thread_local bool inside_host_function = false;
 
 template <class Word>
-void fill(fill_memory const& todo) noexcept {
-  auto* const first = static_cast<Word*>(todo.address);
-  std::fill_n(first, todo.elements, static_cast<Word>(todo.value));
+void fill_with(fill_memory const& fill) noexcept {
+  std::fill_n(static_cast<Word*>(fill.address), fill.elements, static_cast<Word>(fill.value));
 }
 
-/// Atomic, because host threads and other devices look at the same word.
+/// Atomic, because host threads and other devices read the same word.
 template <class Word>
-void store_value(write_value const& todo) noexcept {
-  // release: pairs with the acquire of whoever polls: a host thread, or read_value()
-  std::atomic_ref<Word>(*static_cast<Word*>(todo.address))
-      .store(static_cast<Word>(todo.value), std::memory_order_release);
+void store_value(write_value const& write) noexcept {
+  // release: pairs with the acquire of the reader, which is a host thread or compare()
+  std::atomic_ref<Word>(*static_cast<Word*>(write.address))
+      .store(static_cast<Word>(write.value), std::memory_order_release);
 }
 
 template <class Word, class Signed>
-bool compare(wait_value const& wanted) noexcept {
-  auto* const address = const_cast<Word*>(static_cast<Word const*>(wanted.address));
-  // acquire: pairs with the release of who writes the value: a host thread, or store_value()
+bool compare(wait_value const& wait) noexcept {
+  auto* const address = const_cast<Word*>(static_cast<Word const*>(wait.address));
+  // acquire: pairs with the release of the writer, which is a host thread or store_value()
   Word const seen = std::atomic_ref<Word>(*address).load(std::memory_order_acquire);
-  auto const value = static_cast<Word>(wanted.value);
-  switch (wanted.comparison) {
+  auto const value = static_cast<Word>(wait.value);
+  switch (wait.comparison) {
     case CU_STREAM_WAIT_VALUE_GEQ: return static_cast<Signed>(seen - value) >= 0;  // cyclic
     case CU_STREAM_WAIT_VALUE_EQ: return seen == value;
     case CU_STREAM_WAIT_VALUE_AND: return (seen & value) != 0;
@@ -41,38 +40,37 @@ bool compare(wait_value const& wanted) noexcept {
   }
 }
 
-struct performer {
-  context& owner;
-  device& home;
+struct operation_executor {
+  launch_site const& site;
 
   CUresult operator()(std::monostate) const noexcept { return CUDA_SUCCESS; }
-  CUresult operator()(launch_kernel& todo) const noexcept { return run_launch(todo, owner, home); }
-  CUresult operator()(copy_bytes& todo) const noexcept {
-    std::memmove(todo.to, todo.staged ? todo.staged.get() : todo.from, todo.bytes);
+  CUresult operator()(launch_kernel& launch) const noexcept { return run_launch(launch, site); }
+  CUresult operator()(copy_bytes& copy) const noexcept {
+    std::memmove(copy.to, copy.staged ? copy.staged.get() : copy.from, copy.bytes);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(fill_memory& todo) const noexcept {
-    perform_fill(todo);
+  CUresult operator()(fill_memory& fill) const noexcept {
+    execute_fill(fill);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(record_event& todo) const noexcept {
-    todo.what->happen();
+  CUresult operator()(record_event& record) const noexcept {
+    record.record->complete();
     return CUDA_SUCCESS;
   }
-  CUresult operator()(write_value& todo) const noexcept {
-    perform_write(todo);
+  CUresult operator()(write_value& write) const noexcept {
+    execute_write(write);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(call_host& todo) const noexcept {
-    perform_call(todo);
+  CUresult operator()(call_host& call) const noexcept {
+    execute_call(call);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(free_memory& todo) const noexcept {
-    driver_state::get().memory().finish_free(todo.address);
+  CUresult operator()(free_memory& freed) const noexcept {
+    memory_map::of_process().finish_free(freed.address);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(run_graph& todo) const noexcept { return todo.what->go_on(owner, home); }
-  // They have done their part when they are startable, or are the executor's own.
+  CUresult operator()(run_task& run) const noexcept { return run.task->run_steps(site); }
+  // A wait is over as soon as it may start. The device thread itself handles the other two.
   CUresult operator()(wait_event&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(wait_value&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(reach_latch&) const noexcept { return CUDA_SUCCESS; }
@@ -81,41 +79,41 @@ struct performer {
 
 }  // namespace
 
-CUresult perform(operation& todo, context& owner, device& home) noexcept {
-  return std::visit(performer{owner, home}, todo.what);
+CUresult execute(operation& head, launch_site const& site) noexcept {
+  return std::visit(operation_executor{site}, head.what);
 }
 
-void perform_fill(fill_memory const& todo) noexcept {
-  switch (todo.width) {
-    case 1: fill<std::uint8_t>(todo); break;
-    case 2: fill<std::uint16_t>(todo); break;
-    default: fill<std::uint32_t>(todo); break;
+void execute_fill(fill_memory const& fill) noexcept {
+  switch (fill.width) {
+    case 1: fill_with<std::uint8_t>(fill); break;
+    case 2: fill_with<std::uint16_t>(fill); break;
+    default: fill_with<std::uint32_t>(fill); break;
   }
 }
 
-void perform_write(write_value const& todo) noexcept {
-  todo.width == 4 ? store_value<std::uint32_t>(todo) : store_value<std::uint64_t>(todo);
+void execute_write(write_value const& write) noexcept {
+  write.width == 4 ? store_value<std::uint32_t>(write) : store_value<std::uint64_t>(write);
 }
 
-void perform_call(call_host const& todo) noexcept {
+void execute_call(call_host const& call) noexcept {
   inside_host_function = true;
-  todo.function(todo.user);
+  call.function(call.user);
   inside_host_function = false;
 }
 
-void drop(operation& todo) noexcept {
-  if (auto* const recorded = std::get_if<record_event>(&todo.what)) {
-    recorded->what->drop();
-  } else if (auto* const freed = std::get_if<free_memory>(&todo.what)) {
-    driver_state::get().memory().finish_free(freed->address);
-  } else if (auto* const run = std::get_if<run_graph>(&todo.what)) {
-    run->what->end();
+void abandon(operation& dropped) noexcept {
+  if (auto* const record = std::get_if<record_event>(&dropped.what)) {
+    record->record->abandon();
+  } else if (auto* const freed = std::get_if<free_memory>(&dropped.what)) {
+    memory_map::of_process().finish_free(freed->address);
+  } else if (auto* const run = std::get_if<run_task>(&dropped.what)) {
+    run->task->end();
   }
 }
 
-bool satisfied(wait_value const& wanted) noexcept {
-  return wanted.width == 4 ? compare<std::uint32_t, std::int32_t>(wanted)
-                           : compare<std::uint64_t, std::int64_t>(wanted);
+bool satisfied(wait_value const& wait) noexcept {
+  return wait.width == 4 ? compare<std::uint32_t, std::int32_t>(wait)
+                         : compare<std::uint64_t, std::int64_t>(wait);
 }
 
 bool in_host_function() noexcept { return inside_host_function; }

@@ -1,30 +1,28 @@
 #pragma once
-// What operations do when their turn comes, on the device's thread.
+// Executes operations, on the device's thread.
 
 #include <cuda.h>
 
-#include "cpu_driver/operation.hpp"
+#include "cpu_driver/stream/launch_site.hpp"
+#include "cpu_driver/stream/operation.hpp"
 
 namespace flotilla::cpu_driver {
 
-class context;
-class device;
+/// Runs one operation. Any status but CUDA_SUCCESS is a sticky fault.
+[[nodiscard]] CUresult execute(operation& head, launch_site const& site) noexcept;
 
-/// Runs one operation. Anything but CUDA_SUCCESS is a sticky fault.
-[[nodiscard]] CUresult perform(operation& todo, context& owner, device& home) noexcept;
+void execute_fill(fill_memory const& fill) noexcept;
+void execute_write(write_value const& write) noexcept;
+void execute_call(call_host const& call) noexcept;
 
-void perform_fill(fill_memory const& todo) noexcept;
-void perform_write(write_value const& todo) noexcept;
-void perform_call(call_host const& todo) noexcept;
+/// Ends an operation that will never run: releases whoever waits for it, and frees what it would
+/// have freed.
+void abandon(operation& dropped) noexcept;
 
-/// Ends one that will never run. What others wait for is released, what it would free is freed.
-void drop(operation& todo) noexcept;
+/// Whether the awaited value is there. If so, everything written before it is visible.
+[[nodiscard]] bool satisfied(wait_value const& wait) noexcept;
 
-/// Whether the waited-for value is there. What was written before it is then visible.
-[[nodiscard]] bool satisfied(wait_value const& wanted) noexcept;
-
-/// Whether the calling thread is inside a host function of a stream, where no driver call is
-/// permitted.
+/// Whether the calling thread is inside a host function of a stream, which may not call the driver.
 [[nodiscard]] bool in_host_function() noexcept;
 
 }  // namespace flotilla::cpu_driver

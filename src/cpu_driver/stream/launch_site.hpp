@@ -1,14 +1,15 @@
 #pragma once
-// Tells the processor that this is a spin loop.
+// Where an operation runs.
+
+#include "cpu_driver/properties/multiprocessors.hpp"
+#include "cpu_driver/stream/context_resources.hpp"
 
 namespace flotilla::cpu_driver {
 
-inline void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield" ::: "memory");
-#endif
-}
+struct launch_site {
+  context_resources& context;
+  int device;                  // ordinal
+  block_placement& placement;  // of the device thread that runs the operation
+};
 
 }  // namespace flotilla::cpu_driver

@@ -1,23 +1,25 @@
 #pragma once
-// The order that the NULL stream imposes on the blocking streams of its context: it starts when all
-// that was submitted to them before has ended, and they do not pass what was submitted to it
-// before. Belongs to the device thread alone.
+// The order that the NULL stream imposes on the blocking streams of its group. An operation of the
+// NULL stream starts after everything that was submitted to them before it has ended, and their
+// operations start after everything that was submitted to the NULL stream before them. Belongs to
+// the device thread.
 
 #include <cstdint>
 
-#include "cpu_driver/operation.hpp"
+#include "cpu_driver/stream/operation.hpp"
 
 namespace flotilla::cpu_driver {
 
-class order_group {
+class legacy_stream_order {
  public:
-  /// Numbers an operation in the order in which the context's streams got theirs.
-  void arrive(stream& where, operation& made) noexcept;
-  [[nodiscard]] bool may_start(stream const& asked, operation const& head) noexcept;
-  /// After the head of `of` has been taken off. True when a stream that was held may now start.
-  [[nodiscard]] bool complete(stream const& of) noexcept;
+  /// Numbers an operation in the order in which the streams of the group received theirs.
+  void arrive(stream& target, operation& added) noexcept;
+  [[nodiscard]] bool may_start(stream const& candidate, operation const& head) noexcept;
+  /// Call after the head of `completed` has been removed. True if a stream that was held may now
+  /// start.
+  [[nodiscard]] bool complete(stream const& completed) noexcept;
   /// The stream's last operation, which is still its head, ends with the stream.
-  void leave(stream& gone) noexcept;
+  void leave(stream& closed) noexcept;
 
  private:
   [[nodiscard]] bool passes_legacy(operation const& head) const noexcept;
@@ -26,9 +28,9 @@ class order_group {
   std::uint64_t sequence_ = 0;
   std::uint64_t legacy_pending_ = 0;
   std::uint64_t blocking_pending_ = 0;
-  bool holding_ = false;  // some stream was told to wait since the last completion
+  bool holding_ = false;  // a stream was held since the last completion
   stream* legacy_ = nullptr;
-  stream* members_ = nullptr;  // blocking streams that ever had an operation
+  stream* members_ = nullptr;  // blocking streams that have ever had an operation
 };
 
 }  // namespace flotilla::cpu_driver

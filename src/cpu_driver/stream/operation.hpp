@@ -1,30 +1,30 @@
 #pragma once
-// What streams are made of: one operation as data. Operations are recycled (operation_pool.hpp), so
-// that enqueueing allocates nothing in the steady state.
+// One operation of a stream, as data. Operations are recycled (operation_pool.hpp), so enqueueing
+// allocates nothing in the steady state.
 
 #include <cuda.h>
 
-#include <flotilla/cpu_image.hpp>
+#include <flotilla/kernel_language/image_abi.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <variant>
 
-#include "cpu_driver/event.hpp"
-#include "cpu_driver/latch.hpp"
+#include "cpu_driver/base/latch.hpp"
+#include "cpu_driver/stream/event.hpp"
 
 namespace flotilla::cpu_driver {
 
 class stream;
 class loaded_image;
-class graph_run;
+class stream_task;
 
-/// Packed arguments up to this size stand in the operation itself; larger ones are on the heap.
+/// Packed arguments up to this size are stored in the operation itself, larger ones on the heap.
 inline constexpr std::size_t inline_argument_bytes = 128;
 
 struct launch_kernel {
-  loaded_image const* image;         // alive: see executor::bury()
+  loaded_image const* image;         // alive: see device_thread::release_after_pending()
   cpu::kernel_record const* kernel;  // of that image
   cpu::index3 grid_size;
   cpu::index3 block_size;
@@ -37,7 +37,7 @@ struct copy_bytes {
   void* to;
   void const* from;  // in `staged` when that is set
   std::size_t bytes;
-  std::unique_ptr<std::byte[]> staged;  // of pageable memory, which the caller may reuse at once
+  std::unique_ptr<std::byte[]> staged;  // a copy of pageable memory, which may change at once
 };
 
 struct fill_memory {
@@ -48,10 +48,10 @@ struct fill_memory {
 };
 
 struct record_event {
-  std::shared_ptr<occurrence> what;
+  std::shared_ptr<event_record> record;
 };
 struct wait_event {
-  std::shared_ptr<occurrence> what;
+  std::shared_ptr<event_record> record;
 };
 
 struct write_value {
@@ -75,32 +75,30 @@ struct free_memory {
   CUdeviceptr address;
 };
 
-/// One launch of an executable graph, which owns it.
-struct run_graph {
-  graph_run* what;
+struct run_task {
+  stream_task* task;  // alive until its end()
 };
 
-/// The stream has got there: a synchronise counts it down.
+/// Counts a latch down: a thread that synchronises waits for it.
 struct reach_latch {
-  latch* where;
+  latch* reached;
 };
 
-/// The last operation of a stream: the device thread lets go of it.
+/// The last operation of a stream: the device thread forgets the stream.
 struct close_stream {};
 
-/// Laid out so that a launch with few arguments touches two cache lines: each has to travel from
-/// the submitting core to the device's, which is most of what an empty launch costs.
+/// Laid out so that a launch with few arguments touches two cache lines. Each line travels from the
+/// submitting core to the device's core, which is most of the cost of an empty launch.
 struct alignas(64) operation {
   operation* next = nullptr;
   stream* where = nullptr;
-  std::uint64_t sequence =
-      0;  // within the context, given by the device thread: orders the NULL stream
+  std::uint64_t sequence = 0;  // in its group, set by the device thread; orders the NULL stream
   std::variant<std::monostate, launch_kernel, copy_bytes, fill_memory, record_event, wait_event,
-               write_value, wait_value, call_host, free_memory, run_graph, reach_latch, close_stream>
+               write_value, wait_value, call_host, free_memory, run_task, reach_latch, close_stream>
       what;
   alignas(16) std::byte arguments[inline_argument_bytes];  // of a launch; never cleared
 
-  operation() noexcept {}  // NOLINT: `= default` would have every `operation{}` clear the arguments
+  operation() noexcept {}  // NOLINT: with `= default`, `operation{}` would clear the arguments
 };
 
 }  // namespace flotilla::cpu_driver

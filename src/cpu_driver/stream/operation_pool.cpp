@@ -1,4 +1,4 @@
-#include "cpu_driver/operation_pool.hpp"
+#include "cpu_driver/stream/operation_pool.hpp"
 
 #include <atomic>
 #include <utility>
@@ -6,10 +6,11 @@
 namespace flotilla::cpu_driver {
 namespace {
 
+constexpr int chain_length = 32;  // operations that a device thread returns at once
+
 std::atomic<operation*> returned{nullptr};
 
-// Trivially destructible, so that a call from a late destructor of the thread still finds it
-// usable.
+// Trivially destructible, so a late destructor of the thread can still use it.
 thread_local operation* cache = nullptr;
 
 struct cache_guard {
@@ -18,7 +19,7 @@ struct cache_guard {
     if (first == nullptr) { return; }
     operation* last = first;
     while (last->next != nullptr) { last = last->next; }
-    give_operations(first, last);
+    return_operations(first, last);
   }
 };
 
@@ -26,7 +27,7 @@ struct cache_guard {
 
 operation* take_operation() {
   if (cache == nullptr) {
-    // acquire: pairs with the release in give_operations()
+    // acquire: pairs with the release in return_operations()
     cache = returned.exchange(nullptr, std::memory_order_acquire);
     if (cache == nullptr) { return new operation; }
     thread_local cache_guard guard;
@@ -38,13 +39,28 @@ operation* take_operation() {
   return taken;
 }
 
-void give_operations(operation* first, operation* last) noexcept {
+void return_operations(operation* first, operation* last) noexcept {
   operation* head = returned.load(std::memory_order_relaxed);
   do {
     last->next = head;
     // release: pairs with the acquire in take_operation()
   } while (!returned.compare_exchange_weak(head, first, std::memory_order_release,
                                            std::memory_order_relaxed));
+}
+
+void operation_recycler::add(operation& ended) noexcept {
+  ended.what.emplace<std::monostate>();
+  ended.next = first_;
+  first_ = &ended;
+  if (last_ == nullptr) { last_ = &ended; }
+  if (++count_ >= chain_length) { flush(); }
+}
+
+void operation_recycler::flush() noexcept {
+  if (first_ == nullptr) { return; }
+  return_operations(first_, last_);
+  first_ = last_ = nullptr;
+  count_ = 0;
 }
 
 }  // namespace flotilla::cpu_driver

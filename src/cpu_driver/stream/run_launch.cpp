@@ -1,43 +1,46 @@
-#include "cpu_driver/run_launch.hpp"
+#include "cpu_driver/stream/run_launch.hpp"
 
 #include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/grid.hpp"
-#include "cpu_driver/injection.hpp"
-#include "cpu_driver/pause.hpp"
+#include "base/pause.hpp"
+#include "cpu_driver/fault/injection.hpp"
+#include "cpu_driver/kernel/grid.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-// As pointers, which is what a kernel's entry takes. One vector a device thread, for its capacity.
-void* const* point_to_arguments(launch_kernel& todo) {
+// The addresses of the arguments, which is what a kernel's entry takes. Each device thread reuses
+// one vector so that a launch does not allocate.
+void* const* point_to_arguments(launch_kernel& launch) {
   thread_local std::vector<void*> addresses;
-  cpu::kernel_record const& kernel = *todo.kernel;
+  cpu::kernel_record const& kernel = *launch.kernel;
   addresses.resize(kernel.parameter_count);
   for (std::uint32_t i = 0; i < kernel.parameter_count; ++i) {
-    addresses[i] = todo.arguments + kernel.parameter_offsets[i];
+    addresses[i] = launch.arguments + kernel.parameter_offsets[i];
   }
   return addresses.data();
 }
 
-grid_hooks hooks_of(context& owner) noexcept {
+grid_hooks hooks_of(context_resources& context) noexcept {
   return {
-      .user = &owner,
+      .user = &context,
       .allocate =
           [](void* user, std::size_t bytes) {
-            return static_cast<context*>(user)->heap().allocate(bytes);
+            return static_cast<context_resources*>(user)->heap.allocate(bytes);
           },
-      .release = [](void* user,
-                    void* address) { static_cast<context*>(user)->heap().release(address); },
-      .print = [](void* user, char const* text,
-                  std::size_t bytes) { static_cast<context*>(user)->fifo().print(text, bytes); },
+      .release =
+          [](void* user, void* address) {
+            static_cast<context_resources*>(user)->heap.release(address);
+          },
+      .print =
+          [](void* user, char const* text, std::size_t bytes) {
+            static_cast<context_resources*>(user)->fifo.print(text, bytes);
+          },
   };
 }
 
@@ -48,22 +51,22 @@ void take_longer(clock::time_point start, double factor) {
   if (end - clock::now() > worth_sleeping) {
     std::this_thread::sleep_until(end - worth_sleeping / 2);
   }
-  while (clock::now() < end) { pause(); }
+  while (clock::now() < end) { base::pause(); }
 }
 
-CUresult run(launch_kernel& todo, context& owner, device& home) {
-  block_placement& placement = home.placement();
+CUresult run(launch_kernel& launch, launch_site const& site) {
   std::uint64_t const blocks =
-      std::uint64_t{todo.grid_size.x} * todo.grid_size.y * todo.grid_size.z;
+      std::uint64_t{launch.grid_size.x} * launch.grid_size.y * launch.grid_size.z;
+  block_placement& placement = site.placement;
   grid const whole{
-      .image = todo.image,
-      .kernel = todo.kernel,
-      .grid_size = todo.grid_size,
-      .block_size = todo.block_size,
-      .dynamic_shared_bytes = todo.dynamic_shared_bytes,
-      .stack_bytes = owner.limits().stack_bytes(),
-      .arguments = point_to_arguments(todo),
-      .hooks = hooks_of(owner),
+      .image = launch.image,
+      .kernel = launch.kernel,
+      .grid_size = launch.grid_size,
+      .block_size = launch.block_size,
+      .dynamic_shared_bytes = launch.dynamic_shared_bytes,
+      .stack_bytes = site.context.limits.stack_bytes(),
+      .arguments = point_to_arguments(launch),
+      .hooks = hooks_of(site.context),
       .multiprocessors = placement.allowed,
       .first_place = std::exchange(placement.next, placement.next + blocks),
   };
@@ -75,24 +78,24 @@ CUresult run(launch_kernel& todo, context& owner, device& home) {
   return CUDA_ERROR_UNKNOWN;
 }
 
-CUresult run_injected(launch_kernel& todo, context& owner, device& home) {
-  CUresult const fault = injection::next_kernel(home.ordinal());
+CUresult run_injected(launch_kernel& launch, launch_site const& site) {
+  CUresult const fault = injection::next_kernel(site.device);
   if (fault != CUDA_SUCCESS) { return fault; }
-  double const factor = injection::slowness(home.ordinal());
+  double const factor = injection::slowness(site.device);
   auto const start = clock::now();
-  CUresult const status = run(todo, owner, home);
+  CUresult const status = run(launch, site);
   if (factor > 1) { take_longer(start, factor); }
   return status;
 }
 
 }  // namespace
 
-CUresult run_launch(launch_kernel& todo, context& owner, device& home) noexcept {
+CUresult run_launch(launch_kernel& launch, launch_site const& site) noexcept {
   try {
-    return injection::armed() ? run_injected(todo, owner, home) : run(todo, owner, home);
+    return injection::armed() ? run_injected(launch, site) : run(launch, site);
   } catch (...) {
-    // No memory for fibers or an exception out of a kernel: the grid has not run, and cannot be
-    // undone.
+    // There was no memory for fibers, or a kernel threw: the grid did not complete, and the blocks
+    // that did run cannot be undone.
     return CUDA_ERROR_LAUNCH_FAILED;
   }
 }

@@ -3,15 +3,13 @@
 
 #include <cuda.h>
 
-#include "cpu_driver/operation.hpp"
+#include "cpu_driver/stream/launch_site.hpp"
+#include "cpu_driver/stream/operation.hpp"
 
 namespace flotilla::cpu_driver {
 
-class context;
-class device;
-
 /// Runs the whole grid. CUDA_ERROR_LAUNCH_FAILED after a trap, CUDA_ERROR_ASSERT after a failed
 /// assertion.
-[[nodiscard]] CUresult run_launch(launch_kernel& todo, context& owner, device& home) noexcept;
+[[nodiscard]] CUresult run_launch(launch_kernel& launch, launch_site const& site) noexcept;
 
 }  // namespace flotilla::cpu_driver

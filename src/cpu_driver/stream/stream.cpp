@@ -1,21 +1,21 @@
-#include "cpu_driver/stream.hpp"
+#include "cpu_driver/stream/stream.hpp"
 
 #include <chrono>
 #include <thread>
 
-#include "cpu_driver/context.hpp"
-#include "cpu_driver/device.hpp"
-#include "cpu_driver/stream_group.hpp"
+#include "cpu_driver/stream/context_resources.hpp"
+#include "cpu_driver/stream/device_thread.hpp"
+#include "cpu_driver/stream/stream_group.hpp"
 
 namespace flotilla::cpu_driver {
 
 namespace {
 
-// A stream that has so much to do gains nothing from more, but the memory of what is pending would
-// leave the caches: a GPU's driver blocks as well when its queue is full.
-constexpr std::uint64_t most_pending = 2048;
-constexpr std::uint64_t look_interval = 64;
-constexpr std::chrono::microseconds hold_time{200};
+// With this many operations pending, a stream gains nothing from more, and the pending operations
+// would leave the caches. A GPU's driver blocks too when its queue is full.
+constexpr std::uint64_t max_pending = 2048;
+constexpr std::uint64_t check_interval = 64;
+constexpr std::chrono::microseconds max_hold_time{200};
 
 unsigned long long next_id() noexcept {
   static std::atomic<unsigned long long> last{0};
@@ -26,47 +26,62 @@ unsigned long long next_id() noexcept {
 
 stream::stream(CUstream self, stream_group& group, stream_kind kind, int priority) noexcept
     : self_(self), group_(group), kind_(kind), priority_(priority), id_(next_id()) {
-  group_.closing().add();
+  group_.open_streams().add();
 }
 
-context& stream::owner() const noexcept { return group_.owner(); }
+context_resources& stream::resources() const noexcept { return group_.resources(); }
 
-void stream::push(operation* made) noexcept {
-  made->where = this;
-  // relaxed: a count; the executor's inbox orders
+void stream::push(operation* added) noexcept {
+  added->where = this;
+  // relaxed: a count; the inbox of the device thread orders the operations
   std::uint64_t const before = submitted_.fetch_add(1, std::memory_order_relaxed);
-  owner().home().queue().push(made);
-  if (before % look_interval == 0) { hold_back(before); }
+  resources().thread.push(added);
+  if (before % check_interval == 0) { hold_back(before); }
 }
 
 void stream::hold_back(std::uint64_t submitted) noexcept {
   auto seen = completed_.load(std::memory_order_relaxed);
-  if (submitted < seen + most_pending) { return; }
+  if (submitted < seen + max_pending) { return; }
   auto last_progress = std::chrono::steady_clock::now();
-  while (submitted >= seen + most_pending / 2) {
+  while (submitted >= seen + max_pending / 2) {
     std::this_thread::yield();
     auto const now = std::chrono::steady_clock::now();
     auto const next = completed_.load(std::memory_order_relaxed);
     if (next != seen) {
       seen = next;
       last_progress = now;
-    } else if (now - last_progress > hold_time) {
-      // Perhaps the stream waits for something that this very thread is yet to do.
-      return;
+    } else if (now - last_progress > max_hold_time) {
+      return;  // the stream may be waiting for something that this thread has yet to do
     }
   }
 }
 
-void stream::synchronize(wait_policy policy) {
+void stream::synchronize(spin_times times) {
   if (idle()) { return; }
   latch reached(1);
   enqueue(reach_latch{&reached});
-  reached.wait(policy);
+  reached.wait(times);
 }
 
 void stream::retire() noexcept {
   closing_.what.emplace<close_stream>();
   push(&closing_);
+}
+
+void stream_list::append(stream& added) noexcept {
+  added.next_in_list_ = nullptr;
+  if (first_ == nullptr) {
+    first_ = &added;
+  } else {
+    last_->next_in_list_ = &added;
+  }
+  last_ = &added;
+}
+
+stream* stream_list::take_first() noexcept {
+  stream* const taken = first_;
+  if (taken != nullptr) { first_ = std::exchange(taken->next_in_list_, nullptr); }
+  return taken;
 }
 
 }  // namespace flotilla::cpu_driver

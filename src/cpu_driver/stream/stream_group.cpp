@@ -1,20 +1,19 @@
-#include "cpu_driver/stream_group.hpp"
+#include "cpu_driver/stream/stream_group.hpp"
 
 #include <utility>
-
-#include "cpu_driver/driver_state.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Streams that have work, each kept alive; NULL streams, which belong to their group, as they are.
+/// Streams that have work. Each is kept alive, except NULL streams, which live as long as their
+/// group.
 struct busy_streams {
-  std::vector<driver_state::stream_table::ref> kept;
+  std::vector<stream::ref> kept;
   std::vector<stream*> all;
 
   void add(stream_group& group, std::vector<CUstream> const& handles) {
     for (CUstream const handle : handles) {
-      auto found = driver_state::get().streams().find(handle);
+      auto found = stream::table().find(handle);
       if (!found || found->idle()) { continue; }
       all.push_back(found.get());
       kept.push_back(std::move(found));
@@ -26,37 +25,37 @@ struct busy_streams {
 }  // namespace
 
 CUstream stream_group::create(stream_kind kind, int priority) {
-  auto const made = driver_state::get().streams().open(*this, kind, priority);
-  std::vector<std::shared_ptr<occurrence>> awaited;
+  auto const made = stream::table().open(*this, kind, priority);
+  std::vector<std::shared_ptr<event_record>> awaited;
   {
     std::lock_guard const lock(mutex_);
     streams_.insert(made->self());
-    std::erase_if(awaited_, [](auto const& each) { return each->passed(); });
+    std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
     awaited = awaited_;
   }
   for (auto& each : awaited) { made->enqueue(wait_event{std::move(each)}); }
   return made->self();
 }
 
-bool stream_group::destroy(CUstream which) {
+bool stream_group::destroy(CUstream handle) {
   {
     std::lock_guard const lock(mutex_);
-    streams_.erase(which);
+    streams_.erase(handle);
   }
-  return driver_state::get().streams().close(which);
+  return stream::table().close(handle);
 }
 
-std::vector<CUstream> stream_group::handles() const {
+std::vector<CUstream> stream_group::open_handles() const {
   std::lock_guard const lock(mutex_);
   return {streams_.begin(), streams_.end()};
 }
 
-void stream_group::synchronize(std::vector<stream_group*> const& groups, wait_policy patience) {
+void stream_group::synchronize(std::vector<stream_group*> const& groups, spin_times times) {
   busy_streams busy;
-  for (stream_group* const each : groups) { busy.add(*each, each->handles()); }
+  for (stream_group* const each : groups) { busy.add(*each, each->open_handles()); }
   latch reached;
-  // Counted before each enqueue, so that the latch cannot open in between; and waited for whatever
-  // happens, since enqueued operations point to it.
+  // Count before each enqueue, so that the latch cannot open in between. Wait even if an enqueue
+  // throws, because operations already enqueued point to the latch.
   try {
     for (stream* const each : busy.all) {
       reached.add();
@@ -64,63 +63,63 @@ void stream_group::synchronize(std::vector<stream_group*> const& groups, wait_po
     }
   } catch (...) {
     reached.count_down();
-    reached.wait(patience);
+    reached.wait(times);
     throw;
   }
-  reached.wait(patience);
+  reached.wait(times);
 }
 
-std::shared_ptr<occurrence> stream_group::record(std::vector<stream_group*> const& groups,
-                                                 bool timed) {
+std::shared_ptr<event_record> stream_group::record(std::vector<stream_group*> const& groups,
+                                                   bool timed) {
   busy_streams busy;
-  for (stream_group* const each : groups) { busy.add(*each, each->handles()); }
+  for (stream_group* const each : groups) { busy.add(*each, each->open_handles()); }
   if (busy.all.empty()) { busy.all.push_back(&groups.front()->legacy()); }
-  auto made = std::make_shared<occurrence>(timed, static_cast<int>(busy.all.size()));
+  auto made = std::make_shared<event_record>(timed, static_cast<int>(busy.all.size()));
   std::size_t recorded = 0;
   try {
     for (; recorded < busy.all.size(); ++recorded) {
       busy.all[recorded]->enqueue(record_event{made});
     }
   } catch (...) {
-    // Whoever waits for it already must not wait for ever.
-    for (; recorded < busy.all.size(); ++recorded) { made->drop(); }
+    // Otherwise threads that already wait for it would never return.
+    for (; recorded < busy.all.size(); ++recorded) { made->abandon(); }
     throw;
   }
   return made;
 }
 
-void stream_group::wait_for(std::shared_ptr<occurrence> const& awaited) {
-  if (awaited->passed()) { return; }
-  std::vector<CUstream> there;
+void stream_group::wait_for(std::shared_ptr<event_record> const& record) {
+  if (record->completed()) { return; }
+  std::vector<CUstream> present;
   {
-    // Under one lock: a stream that comes meanwhile is either here or finds it in the list.
+    // Under one lock: a stream created meanwhile is either in `streams_` or finds the record.
     std::lock_guard const lock(mutex_);
-    std::erase_if(awaited_, [](auto const& each) { return each->passed(); });
-    awaited_.push_back(awaited);
-    there.assign(streams_.begin(), streams_.end());
+    std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
+    awaited_.push_back(record);
+    present.assign(streams_.begin(), streams_.end());
   }
-  for (CUstream const handle : there) {
-    auto const found = driver_state::get().streams().find(handle);
-    if (found) { found->enqueue(wait_event{awaited}); }
+  for (CUstream const handle : present) {
+    auto const found = stream::table().find(handle);
+    if (found) { found->enqueue(wait_event{record}); }
   }
-  legacy_.enqueue(wait_event{awaited});
+  legacy_.enqueue(wait_event{record});
 }
 
 bool stream_group::legacy_idle() {
   if (!legacy_.idle()) { return false; }
-  for (CUstream const handle : handles()) {
-    auto const found = driver_state::get().streams().find(handle);
+  for (CUstream const handle : open_handles()) {
+    auto const found = stream::table().find(handle);
     if (found && found->kind() == stream_kind::blocking && !found->idle()) { return false; }
   }
   return true;
 }
 
-std::vector<CUstream> stream_group::tear_down(wait_policy patience) {
-  // Each stream ends behind its own work, so waiting for the ends is waiting for the work.
-  std::vector<CUstream> left = handles();
+std::vector<CUstream> stream_group::tear_down(spin_times times) {
+  // Each stream ends after its own work, so waiting for the ends waits for the work too.
+  std::vector<CUstream> left = open_handles();
   for (CUstream const each : left) { static_cast<void>(destroy(each)); }
   legacy_.retire();
-  closing_.wait(patience);
+  open_streams_.wait(times);
   return left;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The streams that belong together: a context's, or a green context's. Their NULL stream, the order
-// that it imposes on them, and what concerns all of them: waiting for them, ending them.
+// The streams of a context, or of a green context: their NULL stream, the order that it imposes on
+// them, and what concerns all of them, such as waiting for them and ending them.
 
 #include <cuda.h>
 
@@ -9,66 +9,67 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cpu_driver/event.hpp"
-#include "cpu_driver/latch.hpp"
-#include "cpu_driver/multiprocessors.hpp"
-#include "cpu_driver/order_group.hpp"
-#include "cpu_driver/stream.hpp"
+#include "cpu_driver/base/latch.hpp"
+#include "cpu_driver/properties/multiprocessors.hpp"
+#include "cpu_driver/stream/event.hpp"
+#include "cpu_driver/stream/legacy_stream_order.hpp"
+#include "cpu_driver/stream/stream.hpp"
 
 namespace flotilla::cpu_driver {
 
-class context;
-class green_context;
-
+/// Threads: any.
 class stream_group {
  public:
-  /// Of `owner`, which outlives it; of `part`, where that is not null, whose multiprocessors its
-  /// kernels keep to.
-  stream_group(context& owner, green_context* part, multiprocessor_set const& allowed) noexcept
-      : owner_(owner),
+  /// `part` is the handle of the green context that the streams belong to, null for streams of a
+  /// whole context. Their kernels use the multiprocessors of `allowed`. The context outlives the
+  /// group.
+  stream_group(context_resources& resources, CUcontext part,
+               multiprocessor_set const& allowed) noexcept
+      : resources_(resources),
         part_(part),
         allowed_(allowed),
         legacy_(nullptr, *this, stream_kind::legacy, stream::least_priority) {}
 
-  [[nodiscard]] context& owner() const noexcept { return owner_; }
-  [[nodiscard]] green_context* part() const noexcept { return part_; }  // null: the whole device
+  [[nodiscard]] context_resources& resources() const noexcept { return resources_; }
+  [[nodiscard]] CUcontext part() const noexcept { return part_; }
   [[nodiscard]] multiprocessor_set const& allowed() const noexcept { return allowed_; }
   [[nodiscard]] stream& legacy() noexcept { return legacy_; }
-  [[nodiscard]] order_group& order() noexcept { return order_; }  // the device thread's
-  [[nodiscard]] latch& closing() noexcept { return closing_; }    // counts streams not yet ended
+  [[nodiscard]] legacy_stream_order& order() noexcept { return order_; }  // the device thread's
+  [[nodiscard]] latch& open_streams() noexcept { return open_streams_; }  // counts them
 
   /// Throws std::bad_alloc.
   [[nodiscard]] CUstream create(stream_kind kind, int priority);
-  /// False when there is none of that handle (any more).
-  [[nodiscard]] bool destroy(CUstream which);
+  /// False if the group has no such stream (any more).
+  [[nodiscard]] bool destroy(CUstream handle);
 
-  /// Waits for all that was submitted before to any stream of these groups.
-  static void synchronize(std::vector<stream_group*> const& groups, wait_policy patience);
-  /// An occurrence that happens when all that was submitted before to any of them has ended.
-  [[nodiscard]] static std::shared_ptr<occurrence> record(std::vector<stream_group*> const& groups,
-                                                          bool timed);
-  /// What is submitted from now on, to whichever stream, starts when `awaited` has happened.
-  void wait_for(std::shared_ptr<occurrence> const& awaited);
+  /// Waits for everything submitted before to any stream of these groups.
+  static void synchronize(std::vector<stream_group*> const& groups, spin_times times);
+  /// A record that completes when everything submitted before to any of them has ended.
+  [[nodiscard]] static std::shared_ptr<event_record> record(
+      std::vector<stream_group*> const& groups, bool timed);
+  /// Everything submitted from now on, to any stream of the group, waits for `record`.
+  void wait_for(std::shared_ptr<event_record> const& record);
 
-  /// Whether the NULL stream, and what it waits for, has nothing to do.
+  /// Whether the NULL stream, and every stream that it waits for, is idle.
   [[nodiscard]] bool legacy_idle();
 
-  /// Ends all streams behind their work, and waits for that. Returns those that somebody had left.
-  std::vector<CUstream> tear_down(wait_policy patience);
+  /// Ends all streams after their work, and waits for that. Returns the handles of streams that
+  /// nobody had destroyed.
+  std::vector<CUstream> tear_down(spin_times times);
 
  private:
-  [[nodiscard]] std::vector<CUstream> handles() const;
+  [[nodiscard]] std::vector<CUstream> open_handles() const;
 
-  context& owner_;
-  green_context* const part_;
+  context_resources& resources_;
+  CUcontext const part_;
   multiprocessor_set const& allowed_;
-  order_group order_;
-  latch closing_;
+  legacy_stream_order order_;
+  latch open_streams_;
   stream legacy_;
 
   std::mutex mutable mutex_;
-  std::unordered_set<CUstream> streams_;              // guarded by mutex_, as is
-  std::vector<std::shared_ptr<occurrence>> awaited_;  // what streams to come have to wait for
+  std::unordered_set<CUstream> streams_;                // guarded by mutex_
+  std::vector<std::shared_ptr<event_record>> awaited_;  // by new streams; guarded by mutex_
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,13 +1,14 @@
 #pragma once
+// Whose callables a draining thread may run.
 
 #include <cstdint>
 
 namespace flotilla::dispatch {
 
-/// Who drains. A worker and `pump` run every callable; a thread that helps while it waits runs those that it
-/// submitted itself, and those that a waiter needs.
-struct drainer {
-  std::uint32_t helper = 0;  // token of the helping thread, cut; 0: no helper
+/// A worker and `pump` run every callable. A thread that helps while it waits runs only callables
+/// that it submitted itself and callables that a waiting thread demands.
+struct helper_filter {
+  std::uint32_t helper = 0;  // lower half of the helping thread's token; 0: no helper
 };
 
 }  // namespace flotilla::dispatch

@@ -1,146 +1,174 @@
-// What a pass takes in: tasks that come back from being parked, from inboxes, and from those for any device.
+#include "dispatch/device/intake.hpp"
+
 #include <algorithm>
-#include <mutex>
+#include <memory>
 #include <span>
 
-#include "dispatch/core.hpp"
-#include "dispatch/device_queue.hpp"
+#include "base/single_writer.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t ahead = 16;  // slots that are fetched before they are read: they lie in another core's cache
 
-bool some_has(std::span<std::shared_ptr<inbox> const> boxes) {
+// The most tasks from one inbox in a pass, so that no thread starves another.
+constexpr std::size_t quantum = 64;
+
+bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
   return std::any_of(boxes.begin(), boxes.end(), [](auto const& box) { return !box->empty(); });
 }
+
 }  // namespace
 
-void device_queue::start_all(std::span<slot_address const> tasks) {
-  for (std::size_t i = 0; i < std::min(ahead, tasks.size()); ++i) { owner.prefetch(tasks[i]); }
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (i + ahead < tasks.size()) { owner.prefetch(tasks[i + ahead]); }
-    start(tasks[i]);
+bool intake::take_requeued() {
+  slot_address next = parts_.inbound.take_requeued();
+  bool const any = next != no_slot;
+  while (next != no_slot) {
+    slot_address const task = next;
+    // Read it before the start, which may park the task again.
+    next = parts_.shared.tasks.at(task).next_parked.load(std::memory_order_relaxed);
+    parts_.starter.start(task);
   }
+  return any;
 }
 
-bool device_queue::take_requeued() {
-  if (most_requeued_.load(std::memory_order_acquire) < 0) { return false; }
-  std::vector<slot_address>& back = driving_.back;  // its memory goes round: none is allocated in the steady state
-  back.clear();
-  {
-    std::lock_guard const lock{requeued_mutex_};
-    back.swap(requeued_);
-    most_requeued_.store(-1, std::memory_order_relaxed);
-  }
-  for (slot_address const each : back) { start(each); }
-  return !back.empty();
+bool intake::inboxes_have_above(priority_level level) const noexcept {
+  return any_has_tasks(own_.above(level)) || any_has_tasks(shared_.above(level));
 }
 
-bool device_queue::waits_above(urgency level) const noexcept {
-  return some_has(driving_.own_view.above(level)) || some_has(driving_.any_view.above(level));
+bool intake::has_more_urgent(priority_level level) {
+  parts_.inbound.inboxes().refresh(own_);
+  parts_.shared.shared.inboxes().refresh(shared_);
+  return parts_.inbound.has_requeued_above(level) || inboxes_have_above(level);
 }
 
-bool device_queue::has_come_above(urgency level) {
-  inboxes.refresh(driving_.own_view);
-  owner.any_inboxes.refresh(driving_.any_view);
-  return most_requeued_.load(std::memory_order_relaxed) > level || waits_above(level);
+bool intake::has_left_some() const noexcept { return any_has_tasks(own_.boxes); }
+
+bool intake::has_room(priority_level level) const noexcept {
+  return parts_.lanes.has_room(level) && parts_.starter.waiting().at(level).size() < quantum;
 }
 
-bool device_queue::take_inboxes() {
-  inboxes.refresh(driving_.own_view);
-  driving_.waiting = driving_.ready.size();
-  for (auto const& box : driving_.own_view.boxes) { driving_.waiting += box->size(); }
-  ++driving_.own_view.next;
+bool intake::take_inboxes() {
+  parts_.inbound.inboxes().refresh(own_);
+  std::size_t waiting = parts_.starter.waiting().size();
+  for (auto const& box : own_.boxes) { waiting += box->size(); }
+  parts_.batches.set_waiting(waiting);
+  ++own_.next;
   bool moved = false;
-  // Each level, also where no inbox has it any more: what its threads left may still wait for room.
-  for (urgency level = most_urgent; level > 0; --level) { moved = take_inboxes(level) || moved; }
-  launch_urgent_staged();
+  // Every level, even if no inbox has that level any more: earlier tasks may still wait for room.
+  for (priority_level level = max_priority_level; level > 0; --level) {
+    moved = take_inboxes(level) || moved;
+  }
+  parts_.starter.flush_urgent();
   return take_inboxes(0) || moved;
 }
 
-bool device_queue::take_ready(urgency level) {
-  bool moved = false;
-  auto& ready = driving_.ready.of(level);
-  for (std::size_t left = ready.size(); left > 0 && may_launch(level); --left) {
-    slot_address const next = ready.take_front();
-    std::size_t const before = ready.size();
-    start(next);
-    if (ready.size() > before) { break; }  // still none
-    moved = true;
-  }
-  return moved;
-}
-
-bool device_queue::take_inboxes(urgency level) {
-  // Those that found no room come first, or later ones would overtake them for ever.
-  bool moved = take_ready(level);
-  auto const boxes = driving_.own_view.of(level);
-  bool orphans = false;
-  for (std::size_t i = 0; i < boxes.size() && room(level); ++i) {
-    // What comes meanwhile and is more urgent waits for one inbox, not for all. (It may find no room: then go on here.)
-    if (level == 0 && moved && i != 0 && waits_above(0)) { break; }
-    inbox& box = *boxes[(driving_.own_view.next + i) % boxes.size()];
-    driving_.taken.resize(quantum);
-    std::size_t const count = box.pop(driving_.taken.data(), quantum);
-    start_all({driving_.taken.data(), count});
+bool intake::take_inboxes(priority_level level) {
+  // Tasks that found no room come first, or later ones would overtake them again and again.
+  bool moved = parts_.starter.retry_waiting(level);
+  auto const boxes = own_.at(level);
+  bool has_orphans = false;
+  for (std::size_t i = 0; i < boxes.size() && has_room(level); ++i) {
+    // A more urgent task that arrives now should wait for one inbox, not for all. Stop only if
+    // something has moved: the urgent task may find no room, and then this level must still go on.
+    if (level == 0 && moved && i != 0 && inboxes_have_above(0)) { break; }
+    inbox& box = *boxes[(own_.next + i) % boxes.size()];
+    popped_.resize(quantum);
+    std::size_t const count = box.pop(popped_.data(), quantum);
+    parts_.starter.start_all({popped_.data(), count});
     moved = moved || count != 0;
-    orphans = orphans || (count == 0 && box.orphaned());
+    has_orphans = has_orphans || (count == 0 && box.orphaned());
   }
-  if (orphans) { inboxes.sweep(pool); }
+  if (has_orphans) {
+    parts_.inbound.inboxes().sweep(parts_.shared.tasks.pool_at(parts_.lanes.device()));
+  }
   return moved;
 }
 
-std::size_t device_queue::any_room(urgency level) const noexcept {
-  std::uint32_t const open = any_open_[level].load(std::memory_order_relaxed);
-  std::uint32_t const target = any_target_.load(std::memory_order_relaxed);
-  return open < target && room(level) ? target - open : 0;
+std::size_t intake::shared_room(priority_level level) const noexcept {
+  if (!has_room(level)) { return 0; }
+  return parts_.shared.shared.share(parts_.lanes.device()).room(level);
 }
 
-bool device_queue::pull_any() {
-  if (!owner.any_waits()) { return false; }
-  inbox_registry::view& view = driving_.any_view;
-  owner.any_inboxes.refresh(view);
-  bool some_room = any_room(0) != 0;
-  for (urgency level = view.highest(); level > 0 && !some_room; --level) {
-    some_room = any_room(level) != 0 && some_has(view.of(level));
+bool intake::has_shared_room() const noexcept {
+  if (shared_room(0) != 0) { return true; }
+  for (priority_level level = shared_.highest(); level > 0; --level) {
+    if (shared_room(level) != 0 && any_has_tasks(shared_.at(level))) { return true; }
   }
-  if (!some_room) { return false; }
-  // As `pass` does with pending_: clear first, look then, and say so again where something is left.
-  owner.any_pending_.store(false, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  owner.any_inboxes.refresh(view);
+  return false;
+}
+
+bool intake::pull_shared() {
+  shared_queue& queue = parts_.shared.shared;
+  if (!queue.is_pending()) { return false; }
+  queue.inboxes().refresh(shared_);
+  if (!has_shared_room()) { return false; }
+  queue.begin_pull();
+  queue.inboxes().refresh(shared_);
   bool moved = false;
   bool left = false;
-  bool orphans = false;
-  for (unsigned level = view.highest() + 1u; level-- > 0;) {
-    auto const boxes = view.of(static_cast<urgency>(level));
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-      inbox& box = *boxes[(view.next + i) % boxes.size()];
-      if (!box.try_claim()) {
-        left = true;  // another device is at it, and may leave some
-        continue;
-      }
-      driving_.taken.resize(quantum);
-      std::size_t const most = std::min(any_room(static_cast<urgency>(level)), quantum);
-      std::size_t const count = box.pop(driving_.taken.data(), most);
-      left = left || !box.empty();
-      orphans = orphans || (box.orphaned() && box.empty());
-      box.unclaim();
-      any_open_[level].fetch_add(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
-      bump(pulled_, count);
-      for (std::size_t k = 0; k < count; ++k) {
-        owner.at(driving_.taken[k]).device.store(index + 1, std::memory_order_release);
-      }
-      start_all({driving_.taken.data(), count});
-      moved = moved || count != 0;
-    }
-    if (level != 0) { launch_urgent_staged(); }
+  bool has_orphans = false;
+  for (unsigned number = shared_.highest() + 1u; number-- > 0;) {
+    auto const level = static_cast<priority_level>(number);
+    moved = pull_shared(level, left, has_orphans) || moved;
+    if (level != 0) { parts_.starter.flush_urgent(); }
   }
-  ++view.next;
-  if (orphans) { owner.any_inboxes.sweep(owner.any_pool_); }
-  if (left) { owner.any_pending_.store(true, std::memory_order_seq_cst); }
+  ++shared_.next;
+  if (has_orphans) {
+    queue.inboxes().sweep(parts_.shared.tasks.pool_at(parts_.shared.tasks.shared_place()));
+  }
+  if (left) { queue.set_pending(); }
   return moved;
+}
+
+bool intake::pull_shared(priority_level level, bool& left, bool& has_orphans) {
+  bool moved = false;
+  unsigned const device = parts_.lanes.device();
+  auto const boxes = shared_.at(level);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    inbox& box = *boxes[(shared_.next + i) % boxes.size()];
+    if (!box.try_claim()) {
+      left = true;  // another device is reading it, and may leave some
+      continue;
+    }
+    popped_.resize(quantum);
+    std::size_t const count = box.pop(popped_.data(), std::min(shared_room(level), quantum));
+    left = left || !box.empty();
+    has_orphans = has_orphans || (box.orphaned() && box.empty());
+    box.unclaim();
+    parts_.shared.shared.share(device).acquire(level, static_cast<std::uint32_t>(count));
+    base::add(pulled_, count);
+    std::span<slot_address const> const tasks{popped_.data(), count};
+    for (slot_address const task : tasks) {
+      // release: pairs with the acquire in task_query::device_of
+      parts_.shared.tasks.at(task).device.store(device + 1, std::memory_order_release);
+    }
+    parts_.starter.start_all(tasks);
+    moved = moved || count != 0;
+  }
+  return moved;
+}
+
+void intake::empty(inbox& box, std::vector<slot_address>& tasks) {
+  std::array<slot_address, quantum> some;
+  while (std::size_t const count = box.pop(some.data(), some.size())) {
+    tasks.insert(tasks.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+}
+
+void intake::take_everything(std::vector<slot_address>& tasks, bool shared_too) {
+  for (slot_address next = parts_.inbound.take_requeued(); next != no_slot;) {
+    tasks.push_back(next);
+    next = parts_.shared.tasks.at(next).next_parked.load(std::memory_order_relaxed);
+  }
+  parts_.inbound.inboxes().refresh(own_);
+  for (auto const& box : own_.boxes) { empty(*box, tasks); }
+  if (!shared_too) { return; }
+  parts_.shared.shared.inboxes().refresh(shared_);
+  for (auto const& box : shared_.boxes) {
+    if (!box->try_claim()) { continue; }
+    empty(*box, tasks);
+    box->unclaim();
+  }
 }
 
 }  // namespace flotilla::dispatch

@@ -1,178 +1,192 @@
-#include "dispatch/staging.hpp"
+#include "dispatch/device/staged_copies.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "dispatch/core.hpp"
-#include "dispatch/device_queue.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
-bool staging::progress(std::function<bool()> const& stop) {
-  if (copies_.empty()) { return false; }
-  was_put_off_ = !was_put_off_ && unnumbered_ == nullptr && queue_.is_wanted();
-  // Another pass takes in what has come; to let go of the lease is all that who wants that needs.
-  if (was_put_off_) { return !queue_.gate.wanted(); }
-  // Emptying comes before filling: it makes room.
-  return number_issued() || empty_pieces(stop) || end_failed() || issue_piece(stop);
+void staged_copies::add(slot_address task, detail::memory_command const& what,
+                        std::span<end_mark const> waits) {
+  copies_.push_back({.task = task, .what = what, .waits = {waits.begin(), waits.end()}});
 }
 
-bool staging::number_issued() {
+bool staged_copies::progress(stop_predicate const& stop) {
+  if (copies_.empty()) { return false; }
+  yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted();
+  // Then another pass takes the new work, or the thread that wants the lease gets it.
+  if (yielded_) { return !parts_.gate.wanted(); }
+  // Emptying comes before filling, because it makes room.
+  return write_number() || empty_pieces(stop) || end_failed() || issue_piece(stop);
+}
+
+bool staged_copies::write_number() {
   if (unnumbered_ == nullptr) { return false; }
-  queue_.finish(*std::exchange(unnumbered_, nullptr));
+  parts_.committer.finish(*std::exchange(unnumbered_, nullptr));
   return true;
 }
 
-/// Copies until all is copied, or something else is to be done here: a step at least. @return how much.
-std::size_t staging::copy_while_unwanted(std::byte* to, std::byte const* from, std::size_t bytes,
-                                         std::function<bool()> const& stop) const {
+std::size_t staged_copies::copy_while_unwanted(std::byte* to, std::byte const* from,
+                                               std::size_t bytes,
+                                               stop_predicate const& stop) const {
   std::size_t copied = 0;
   do {
     std::size_t const step = std::min(step_bytes, bytes - copied);
     std::memcpy(to + copied, from + copied, step);
     copied += step;
-  } while (copied < bytes && !queue_.is_wanted() && !(stop && stop()));
+  } while (copied < bytes && !is_device_wanted() && !(stop && stop()));
   return copied;
 }
 
-/// Pieces whose copy is through become free; of a copy down, one at most is copied out, or a part of one.
-bool staging::empty_pieces(std::function<bool()> const& stop) {
-  for (piece& each : ring_) {
-    if (!each.busy || queue_.page->number(each.lane) < each.number) { continue; }
-    auto const of = std::find_if(copies_.begin(), copies_.end(), [&](copy const& c) { return c.task == each.task; });
-    if (each.to == nullptr || of == copies_.end() || of->why != nullptr) {
-      each.busy = false;
-      each.to = nullptr;
+bool staged_copies::empty_pieces(stop_predicate const& stop) {
+  for (piece& one : ring_) {
+    if (!one.busy || parts_.page.number(one.lane) < one.number) { continue; }
+    auto const owner = std::find_if(copies_.begin(), copies_.end(),
+                                    [&](copy const& each) { return each.task == one.task; });
+    if (one.to == nullptr || owner == copies_.end() || owner->why != nullptr) {
+      one.busy = false;
+      one.to = nullptr;
       continue;
     }
-    std::size_t const from = each.copied_out;
-    each.copied_out += copy_while_unwanted(each.to + from, each.memory + from, each.bytes - from, stop);
-    if (each.copied_out < each.bytes) { return true; }
-    each.busy = false;
-    each.to = nullptr;
-    of->done += each.bytes;
-    if (of->done == of->what.bytes) {
-      slot_address const task = of->task;
-      copies_.erase(of);
-      queue_.owner.end(task, nullptr);
+    std::size_t const from = one.copied_out;
+    one.copied_out += copy_while_unwanted(one.to + from, one.memory + from, one.bytes - from, stop);
+    if (one.copied_out < one.bytes) { return true; }
+    one.busy = false;
+    one.to = nullptr;
+    owner->done += one.bytes;
+    if (owner->done == owner->what.bytes) {
+      slot_address const task = owner->task;
+      copies_.erase(owner);
+      parts_.shared.ends.end(task, nullptr);
     }
     return true;
   }
   return false;
 }
 
-bool staging::may_go_on(copy& what) const noexcept {
-  if (what.what.kind != transfer::kinds::host_to_device) { return true; }
-  std::erase_if(what.behind, [this](end_mark const& each) {
-    return queue_.owner.queue(each.device()).page->number(each.lane()) >= each.number();
-  });
-  return what.behind.empty();
+bool staged_copies::may_go_on(copy& waiting) const noexcept {
+  if (waiting.what.kind != memory_op_kind::host_to_device) { return true; }
+  std::erase_if(waiting.waits, [this](end_mark mark) { return parts_.shared.board.reached(mark); });
+  return waiting.waits.empty();
 }
 
-urgency staging::level_of(copy const& of) const noexcept { return queue_.owner.at(of.task).level; }
-
-bool staging::issue_piece(std::function<bool()> const& stop) {
-  auto next = copies_.end();  // the first of the most urgent
-  for (auto each = copies_.begin(); each != copies_.end(); ++each) {
-    bool const goes_before = next == copies_.end() || level_of(*each) > level_of(*next);
-    if (goes_before && each->why == nullptr && each->issued < each->what.bytes && may_go_on(*each)) { next = each; }
+std::deque<staged_copies::copy>::iterator staged_copies::next_copy() {
+  auto const level_of = [this](copy const& each) {
+    return parts_.shared.tasks.at(each.task).level;
+  };
+  auto next = copies_.end();
+  for (auto candidate = copies_.begin(); candidate != copies_.end(); ++candidate) {
+    bool const is_first = next == copies_.end() || level_of(*candidate) > level_of(*next);
+    bool const has_bytes = candidate->why == nullptr && candidate->issued < candidate->what.bytes;
+    if (is_first && has_bytes && may_go_on(*candidate)) { next = candidate; }
   }
+  return next;
+}
+
+bool staged_copies::issue_piece(stop_predicate const& stop) {
+  auto const next = next_copy();
   if (next == copies_.end()) { return false; }
-  bool const up = next->what.kind == transfer::kinds::host_to_device;
-  lane& on = *queue_.driving_.lanes[up ? lane_plan::up_lane : lane_plan::down_lane];
-  if (!on.room()) { return false; }
-  piece* const through = free_piece();
-  if (through == nullptr) { return false; }
-  driver::table const& api = queue_.context.api();
+  bool const is_upload = next->what.kind == memory_op_kind::host_to_device;
+  lane& lane = parts_.lanes[is_upload ? lane_layout::upload_lane : lane_layout::download_lane];
+  if (!lane.has_room()) { return false; }
+  piece* const free = free_piece();
+  if (free == nullptr) { return false; }
+  driver::table const& api = parts_.context.api();
   std::size_t bytes = std::min(piece_bytes, next->what.bytes - next->issued);
   CUresult answer = CUDA_SUCCESS;
-  if (up) {
+  if (is_upload) {
     auto const* const from = reinterpret_cast<std::byte const*>(next->what.from + next->issued);
-    bytes = copy_while_unwanted(through->memory, from, bytes, stop);
-    answer = api.memcpy_htod_async(next->what.to + next->issued, through->memory, bytes, on.stream());
+    bytes = copy_while_unwanted(free->memory, from, bytes, stop);
+    answer =
+        api.memcpy_htod_async(next->what.to + next->issued, free->memory, bytes, lane.stream());
   } else {
-    answer = api.memcpy_dtoh_async(through->memory, next->what.from + next->issued, bytes, on.stream());
+    answer =
+        api.memcpy_dtoh_async(free->memory, next->what.from + next->issued, bytes, lane.stream());
   }
   if (answer != CUDA_SUCCESS) {
-    fail(*next, answer, up ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync");
+    fail(*next, {answer, is_upload ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync"});
     return true;
   }
-  lane::batch& batch = on.begin();
-  queue_.driving_.busy |= std::uint64_t{1} << on.index();  // before its number, too: see would_wait
-  through->busy = true;
-  through->lane = on.index();
-  through->number = batch.number;
-  through->bytes = bytes;
-  through->copied_out = 0;
-  through->task = next->task;
-  // Where the host is to have it: of a copy down, whose end only this class can say. Never what an earlier copy left here: slots,
-  // and so tasks, come round.
-  through->to = up ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
+  lane::batch& batch = lane.begin();
+  parts_.lanes.set_busy(lane);  // even before its number is written (see deferred_free)
+  free->busy = true;
+  free->lane = lane.index();
+  free->number = batch.number;
+  free->bytes = bytes;
+  free->copied_out = 0;
+  free->task = next->task;
+  // Always set it: slots are reused, so the address of an earlier copy could be taken for one of
+  // this task.
+  free->to = is_upload ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
   next->issued += bytes;
-  if (up && next->issued == next->what.bytes) {
-    // All of it is on the stream: from here on the lane's number says when it is done.
-    queue_.launched(next->task, on, batch);
+  if (is_upload && next->issued == next->what.bytes) {
+    // The whole copy is in the stream, so the lane's number says when the task has ended.
+    parts_.committer.launched(next->task, lane, batch);
     copies_.erase(next);
     return true;
   }
-  unnumbered_ = &on;
+  unnumbered_ = &lane;
   return true;
 }
 
-staging::piece* staging::free_piece() {
-  for (piece& each : ring_) {
-    if (each.busy) { continue; }
-    if (each.memory == nullptr) {
+staged_copies::piece* staged_copies::free_piece() {
+  for (piece& one : ring_) {
+    if (one.busy) { continue; }
+    if (one.memory == nullptr) {
       void* memory = nullptr;
-      CUresult const answer = queue_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
+      CUresult const answer =
+          parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
       if (answer != CUDA_SUCCESS) {
-        // With one piece at least, copies get through; with none they cannot.
-        if (std::none_of(ring_.begin(), ring_.end(), [](piece const& p) { return p.memory != nullptr; })) {
-          fail(copies_.front(), answer, "cuMemHostAlloc");
-        }
+        // Copies can go on with at least one piece, but not with none.
+        bool const has_none = std::none_of(ring_.begin(), ring_.end(),
+                                           [](auto const& each) { return each.memory != nullptr; });
+        if (has_none) { fail(copies_.front(), {answer, "cuMemHostAlloc"}); }
         return nullptr;
       }
-      each.memory = static_cast<std::byte*>(memory);
+      one.memory = static_cast<std::byte*>(memory);
     }
-    return &each;
+    return &one;
   }
   return nullptr;
 }
 
-void staging::fail(copy& what, CUresult status, char const* call) {
-  queue_.owner.note(status, queue_);
-  what.why = failure_of(std::make_exception_ptr(
-    driver_error(driver::status_of(status), call, queue_.describe(what.task))));
+void staged_copies::fail(copy& failed, driver::call_outcome why) {
+  parts_.reporter.note(why.status);
+  failed.why = make_failure(std::make_exception_ptr(driver_error(
+      driver::status_of(why.status), why.call, parts_.reporter.describe(failed.task))));
 }
 
-void staging::fail_all(std::shared_ptr<failure const> const& why) {
+void staged_copies::fail_all(std::shared_ptr<failure const> const& why) {
   for (copy& each : copies_) {
     if (each.why == nullptr) { each.why = why; }
   }
-  while (number_issued() || empty_pieces({}) || end_failed()) {}
+  while (write_number() || empty_pieces({}) || end_failed()) {}
 }
 
-bool staging::end_failed() {
-  // Not while a piece of it is under way: the device still touches the buffer, which may be freed behind the task.
-  auto const ends = std::find_if(copies_.begin(), copies_.end(), [this](copy const& c) {
-    return c.why != nullptr && std::none_of(ring_.begin(), ring_.end(), [&c](piece const& p) {
-             return p.busy && p.task == c.task;
+bool staged_copies::end_failed() {
+  // The device still uses the buffer while a piece is in flight, and the buffer is freed after the
+  // task.
+  auto const ended = std::find_if(copies_.begin(), copies_.end(), [this](copy const& each) {
+    return each.why != nullptr && std::none_of(ring_.begin(), ring_.end(), [&](piece const& one) {
+             return one.busy && one.task == each.task;
            });
   });
-  if (ends == copies_.end()) { return false; }
-  copy const gone = std::move(*ends);
-  copies_.erase(ends);
-  queue_.owner.end(gone.task, gone.why);
+  if (ended == copies_.end()) { return false; }
+  copy const gone = std::move(*ended);
+  copies_.erase(ended);
+  parts_.shared.ends.end(gone.task, gone.why);
   return true;
 }
 
-void staging::destroy() noexcept {
-  for (piece& each : ring_) {
-    if (each.memory != nullptr) { queue_.context.api().mem_free_host(std::exchange(each.memory, nullptr)); }
+void staged_copies::destroy() noexcept {
+  for (piece& one : ring_) {
+    if (one.memory != nullptr) {
+      parts_.context.api().mem_free_host(std::exchange(one.memory, nullptr));
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "dispatch/own_kernels.hpp"
+#include "dispatch/graph/builtin_kernels.hpp"
 
 #include <string>
 #include <utility>
@@ -13,17 +13,18 @@ constexpr char simple_head[] = R"(
 .address_size 64
 )";
 
-// Of the marker: the release at system scope is what lets the host, once it has read the number, read what the kernels
-// before wrote to its memory; and a kernel behind the awaiter, whose acquire is the other side. The awaiter reads over the bus,
-// a microsecond a look, so it asks seldom whether all is over.
+// The completion kernel releases at system scope: a host thread that has read the number also sees
+// what earlier kernels wrote to its memory. The spin kernel's acquire pairs with that release for
+// kernels on other devices. The spin kernel reads over the bus, one microsecond a poll, so it polls
+// `stop` rarely.
 constexpr char simple_code[] = R"(
-.visible .entry flotilla_begin()
+.visible .entry flotilla_entry()
 .maxntid 1
 {
   ret;
 }
 
-.visible .entry flotilla_end(.param .u64 counter, .param .u64 number)
+.visible .entry flotilla_completion(.param .u64 counter, .param .u64 number)
 .maxntid 1
 {
   .reg .u64 %to, %value;
@@ -33,7 +34,7 @@ constexpr char simple_code[] = R"(
   ret;
 }
 
-.visible .entry flotilla_await(.param .u64 counter, .param .u64 number, .param .u64 stopped)
+.visible .entry flotilla_spin(.param .u64 counter, .param .u64 number, .param .u64 stop_flag)
 .maxntid 1
 {
   .reg .pred %p;
@@ -41,7 +42,7 @@ constexpr char simple_code[] = R"(
   .reg .u64 %from, %wanted, %seen, %flag, %stop;
   ld.param.u64 %from, [counter];
   ld.param.u64 %wanted, [number];
-  ld.param.u64 %flag, [stopped];
+  ld.param.u64 %flag, [stop_flag];
   mov.u32 %looks, 0;
 again:
   ld.acquire.sys.global.u64 %seen, [%from];
@@ -72,7 +73,7 @@ constexpr char updater_head[] = R"(
   (.param .b64 node, .param .b32 enable);
 )";
 
-// See node_record for what it reads.
+// This kernel reads node_records.
 constexpr char updater_code[] = R"(
 .visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride)
 {
@@ -153,37 +154,39 @@ done:
 
 }  // namespace
 
-bool own_kernels::load(context::floating_context const& context, char const* code) noexcept {
+bool builtin_kernels::load(context::context_handle const& context, char const* code) noexcept {
   driver::table const& api = context.api();
   if (api.module_load_data(&module_, code) != CUDA_SUCCESS) {
     module_ = nullptr;
     return false;
   }
-  if (api.module_get_function(&functions_.marker, module_, "flotilla_end") == CUDA_SUCCESS &&
-      api.module_get_function(&functions_.root, module_, "flotilla_begin") == CUDA_SUCCESS &&
-      api.module_get_function(&functions_.awaiter, module_, "flotilla_await") == CUDA_SUCCESS) {
+  if (api.module_get_function(&functions_.completion, module_, "flotilla_completion") ==
+          CUDA_SUCCESS &&
+      api.module_get_function(&functions_.entry, module_, "flotilla_entry") == CUDA_SUCCESS &&
+      api.module_get_function(&functions_.spin, module_, "flotilla_spin") == CUDA_SUCCESS) {
     return true;
   }
   destroy(context);
   return false;
 }
 
-void own_kernels::create(context::floating_context const& context) noexcept {
-  if (context.where().kind == device_kind::cpu) {
-    if (on_cpu_devices != nullptr) { functions_ = on_cpu_devices(context); }
-    return;
-  }
-  // In one piece where the driver takes it: to compile PTX takes some ms, and to compile it twice twice as long.
+void builtin_kernels::create(context::context_handle const& context) noexcept {
+  if (context.where().kind == device_kind::cpu) { return; }
   try {
+    // One module for all kernels if the driver accepts it, because compiling PTX takes some
+    // milliseconds each time.
     if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {
-      if (context.api().module_get_function(&functions_.updater, module_, "flotilla_update") != CUDA_SUCCESS) { functions_.updater = nullptr; }
+      if (context.api().module_get_function(&functions_.update, module_, "flotilla_update") !=
+          CUDA_SUCCESS) {
+        functions_.update = nullptr;
+      }
       return;
     }
     static_cast<void>(load(context, (std::string{simple_head} + simple_code).c_str()));
-  } catch (std::bad_alloc const&) {}  // then there are none
+  } catch (std::bad_alloc const&) {}  // without memory there are no kernels
 }
 
-void own_kernels::destroy(context::floating_context const& context) noexcept {
+void builtin_kernels::destroy(context::context_handle const& context) noexcept {
   functions_ = {};
   if (module_ != nullptr) { context.api().module_unload(std::exchange(module_, nullptr)); }
 }

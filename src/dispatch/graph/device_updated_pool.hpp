@@ -1,5 +1,5 @@
 #pragma once
-// The templates of one device that the device updates itself.
+// The graph templates of one device that the device updates itself.
 
 #include <cuda.h>
 
@@ -10,13 +10,13 @@
 #include <memory>
 #include <vector>
 
-#include "context/floating_context.hpp"
-#include "dispatch/graph_memory.hpp"
-#include "dispatch/graph_template.hpp"
+#include "context/context_handle.hpp"
+#include "dispatch/graph/graph_memory.hpp"
+#include "dispatch/graph/graph_template.hpp"
 
 namespace flotilla::dispatch {
 
-/// What they are made for: all of a launch that the device cannot change.
+/// The properties of a batch that the device cannot change.
 struct launch_form {
   graph_template::shape shape;
   std::uint32_t kernel;
@@ -25,66 +25,82 @@ struct launch_form {
   auto operator<=>(launch_form const&) const = default;
 };
 
-/// To make one takes the host as long as to rewrite one of its size some 30 times, so that is the price of the first: it is made when
-/// so many batches of a form were rewritten for want of one, and the second when half as many were, and so on, for a form
-/// that wanted several wants more. So they cost not much more than rewriting does, whatever the program is like, and a
-/// program that goes on gets what it can use soon. Those of one device are bounded, by what was
-/// reserved for them (graph_memory): where another form needs one, and the device has nothing to do, the form that was not
-/// used for longest gives one up.
+/// Creating such a template costs the host about 32 rewrites of its size. So the first one of a
+/// form is created after 32 batches of that form had to be rewritten, the second after 16 more, and
+/// so on: a form that needed several templates will need more. In this way templates cost little
+/// more than rewriting, whatever the program does. Their number is bounded by the memory reserved
+/// for them (graph_memory). If the bound is reached and another form needs a template while the
+/// device is idle, the form that was not used for longest gives one up.
 ///
-/// Only the holder of the device's lease, with the context current. Steady state: nothing is allocated.
-class updated_templates {
+/// Only the holder of the device's lease, with the context current. Steady state: allocates
+/// nothing.
+class device_updated_pool {
  public:
-  static constexpr std::uint32_t price = 32;             // batches that are rewritten
-  static constexpr std::uint32_t most_chains = reserved_chains / 2;  // in all of a device; the rest is for those that are rewritten
-  static constexpr std::size_t most_forms = 1024;        // what is beyond is rewritten
-  static constexpr std::uint32_t most_refusals = 8;      // of launches of one form
-  static constexpr std::uint32_t fewest_nodes = 16;      // below, a batch of short kernels is seen sooner where it is rewritten,
-  static constexpr std::uint32_t fewest_lasting = 4;     // and one of long ones below that
+  static constexpr std::uint32_t creation_cost_rewrites = 32;
+  // Chains of all templates; the rest of the reserved memory is for rewritten ones.
+  static constexpr std::uint32_t max_chains = reserved_chains / 2;
+  static constexpr std::size_t max_forms = 1024;    // others are rewritten
+  static constexpr std::uint32_t max_refusals = 8;  // of launches of one form
+  // Smaller batches end sooner if they are rewritten.
+  static constexpr std::uint32_t min_nodes = 16;
+  static constexpr std::uint32_t min_nodes_long_running = 4;
 
-  updated_templates(context::floating_context const& context, mapped_slabs& memory) noexcept
+  device_updated_pool(context::context_handle const& context, registered_slabs& memory) noexcept
       : context_(context), memory_(memory) {}
-  /// From now on, with this kernel (own_functions::updater); null: there are none, and nobody asks for any.
-  void use(CUfunction updater) noexcept;
-  [[nodiscard]] bool usable() const noexcept { return updater_ != nullptr; }
+  /// @param update  builtin_functions::update; null: the pool stays empty and is not `usable`.
+  void use(CUfunction update) noexcept;
+  [[nodiscard]] bool usable() const noexcept { return update_ != nullptr; }
 
-  /// One for launches of that form, which are about to be filled in; null: none is free, and none is to be made now.
-  /// @param first   What each node is to hold, if `whole`; else only the first node's is there.
-  /// @param stream  Where it will be launched.
-  /// @param whole   Whether every node is to run. Only for such a batch one is made: nodes cannot be instantiated disabled, and
-  ///                nothing is to hang on what a first launch disables (docs/results/h200x4-first-launch.txt).
-  /// @param idle    Whether nothing is in flight: to destroy a graph waits for all that is.
-  [[nodiscard]] graph_template* take(launch_form const& form, graph_template::filling const& first,
-                                     std::uint32_t argument_bytes, CUdeviceptr counter, CUfunction marker,
-                                     CUstream stream, bool whole, bool idle) noexcept;
-  /// The driver did not launch it. Where that goes on, the form is rewritten from then on.
+  struct request {
+    launch_form form;
+    std::uint32_t argument_bytes;
+    CUdeviceptr counter;
+    CUfunction completion;
+    CUstream stream;  // where it will be launched
+    // Whether every node will run. Templates are created only for such batches: nodes cannot be
+    // instantiated disabled, and nothing may depend on what a first launch disables
+    // (docs/results/h200x4-first-launch.txt).
+    bool full;
+    // Whether nothing is in flight: destroying a graph waits for everything that is.
+    bool device_idle;
+  };
+  /// A template of that form, or null: none is free, and none is created now.
+  /// @param first  What each node shall hold. Asked for only if the batch is full.
+  [[nodiscard]] graph_template* take(request const& wanted,
+                                     graph_template::launches const& first) noexcept;
+  /// The driver refused to launch it. After some refusals the form is rewritten from then on.
   void note_refusal(graph_template& refused) noexcept;
-  /// When its batch is done, or never began. One whose first launch was refused is not used again, for the next would be its first, and
-  /// is the first to be given up.
-  void give_back(graph_template& done) noexcept;
+  /// Takes a template back after its batch is done, or if that batch never began. If the driver
+  /// refused a template's first launch, the template is not used again: its next launch would be
+  /// the first one, and nothing may depend on the nodes that a first launch disables. Such a
+  /// template is the first to be freed.
+  void give_back(graph_template& unused) noexcept;
   void destroy() noexcept;
-  /// Chains of all that there are.
+  /// Chains of all templates.
   [[nodiscard]] std::uint32_t chains() const noexcept { return chains_; }
 
  private:
+  /// The templates of one form.
   struct family {
     std::vector<std::unique_ptr<graph_template>> all;
     std::vector<graph_template*> free;
-    std::uint32_t rewritten = 0;    // batches, for want of one, since the last was made
-    std::uint64_t last_taken = 0;   // by `takes_`
-    std::uint32_t refusals = 0;     // launches
-    bool refused = false;           // the driver cannot have such a one
+    std::uint32_t rewritten = 0;   // batches, since the last template was created
+    std::uint64_t last_taken = 0;  // the value of takes_
+    std::uint32_t refusals = 0;    // of launches
+    bool refused = false;          // the driver refuses such templates
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
-  /// Destroys one that is free and was not needed for long. @return whether there was one.
+  [[nodiscard]] graph_template* create(family& form, std::uint32_t number, request const& wanted,
+                                       graph_template::launches const& first);
+  /// Destroys a free template that was not needed for long. @return whether there was one.
   bool give_up_one() noexcept;
 
-  context::floating_context const& context_;
-  mapped_slabs& memory_;
-  CUfunction updater_ = nullptr;
-  std::map<launch_form, std::uint32_t> numbers_;
+  context::context_handle const& context_;
+  registered_slabs& memory_;
+  CUfunction update_ = nullptr;
+  std::map<launch_form, std::uint32_t> numbers_;  // of families
   std::vector<family> families_;
-  std::vector<std::unique_ptr<graph_template>> dead_;  // never launched, and not to be
+  std::vector<std::unique_ptr<graph_template>> never_launched_;  // and never will be
   std::size_t made_ = 0;
   std::uint32_t chains_ = 0;
   std::uint64_t takes_ = 0;

@@ -1,9 +1,9 @@
-#include "dispatch/graph_memory.hpp"
+#include "dispatch/graph/graph_memory.hpp"
 
 #include <array>
 #include <cstdint>
 
-#include "dispatch/own_kernels.hpp"
+#include "dispatch/graph/builtin_kernels.hpp"
 
 namespace flotilla::dispatch {
 
@@ -11,8 +11,9 @@ namespace {
 
 constexpr unsigned chains = 4;
 
-// `chains` nodes that have nothing to do with each other.
-CUgraphExec make_one(driver::table const& api, CUDA_KERNEL_NODE_PARAMS const& node, CUstream stream) noexcept {
+// A graph of `chains` nodes without edges.
+CUgraphExec make_one(driver::table const& api, CUDA_KERNEL_NODE_PARAMS const& node,
+                     CUstream stream) noexcept {
   CUgraph graph = nullptr;
   if (api.graph_create(&graph, 0) != CUDA_SUCCESS) { return nullptr; }
   CUresult answer = CUDA_SUCCESS;
@@ -30,10 +31,11 @@ CUgraphExec make_one(driver::table const& api, CUDA_KERNEL_NODE_PARAMS const& no
 
 }  // namespace
 
-void reserve_graph_memory(context::floating_context const& context, CUfunction any, CUstream stream) noexcept {
+void reserve_graph_memory(context::context_handle const& context, CUfunction any,
+                          CUstream stream) noexcept {
   driver::table const& api = context.api();
-  if (api.graph_create == nullptr || api.graph_add_kernel_node == nullptr || api.graph_instantiate_with_flags == nullptr ||
-      api.graph_upload == nullptr) {
+  if (api.graph_create == nullptr || api.graph_add_kernel_node == nullptr ||
+      api.graph_instantiate_with_flags == nullptr || api.graph_upload == nullptr) {
     return;
   }
   CUdeviceptr address = 0;

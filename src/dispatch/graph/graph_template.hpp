@@ -1,5 +1,5 @@
 #pragma once
-// CUDA graphs that are instantiated once and filled anew for every batch.
+// A CUDA graph that is instantiated once and filled with new launches for every batch.
 
 #include <cuda.h>
 
@@ -9,152 +9,126 @@
 #include <memory>
 #include <vector>
 
-#include "context/floating_context.hpp"
-#include "dispatch/end_node.hpp"
-#include "dispatch/node_records.hpp"
+#include "context/context_handle.hpp"
+#include "dispatch/graph/completion_node.hpp"
+#include "dispatch/graph/node_records.hpp"
 
 namespace flotilla::dispatch {
 
-/// `size` kernel nodes in `width` chains side by side. The nodes one behind the other are rows; behind every `run` of
-/// them, and behind the last, stands a mark, which writes the lane's next number: so a batch can be long, for the launch
-/// costs more than the nodes, and yet the first of its tasks are seen soon. Sizes, widths and runs are powers of two.
-/// Several chains begin behind a kernel of ours, where there is one (own_functions::root); and what waits for another device behind
-/// another one (own_functions::awaiter).
+/// `size` kernel nodes in `chains` parallel chains. The nodes at the same depth are a row. After
+/// every `rows_per_completion` rows, and after the last one, a completion node writes the lane's
+/// next number. A long batch is cheap, because a graph launch costs more than its nodes. With
+/// several completion nodes the end of its first tasks is seen soon all the same. Sizes, chains and
+/// rows are powers of two.
 ///
-/// Nodes are filled in one of two ways. *Rewritten* by the driver they may hold any launch. *Updated* by the device itself
-/// they hold launches of one kernel, in blocks of one shape (see node_records): that costs the host a tenth.
+/// Several chains begin after an entry node, if there is a kernel for it
+/// (builtin_functions::entry). A template whose tasks wait for another device begins with
+/// builtin_functions::spin instead.
+///
+/// Nodes are filled in one of two ways. If the driver *rewrites* them, they may hold any launches.
+/// If the device *updates* them itself, they hold launches of one kernel with one block shape (see
+/// node_records), which costs the host a tenth.
+///
 /// Only the holder of the device's lease, with the context current.
 class graph_template {
  public:
   struct shape {
     std::uint32_t size;
-    std::uint32_t width;
-    std::uint32_t run;
+    std::uint32_t chains;
+    std::uint32_t rows_per_completion;
     auto operator<=>(shape const&) const = default;
   };
-  /// What an awaiter is told: own_functions says it.
-  struct awaited {
+  /// flotilla's kernels that it uses; null: none.
+  struct functions {
+    CUfunction completion = nullptr;  // null: the driver's memory operation
+    CUfunction entry = nullptr;
+    CUfunction spin = nullptr;  // not null: the template waits for another device
+  };
+  /// The parameters of builtin_functions::spin.
+  struct device_wait {
     CUdeviceptr counter;
     std::uint64_t number;
-    CUdeviceptr stopped;
+    CUdeviceptr stop;
   };
-  /// How the device updates one.
-  struct updating {
-    CUfunction updater;
+  /// How the device updates it.
+  struct update {
+    CUfunction kernel;  // builtin_functions::update
     std::uint32_t argument_bytes;
-    CUstream stream;          // where it will be launched first
-    mapped_slabs& memory;
-    std::uint32_t family;     // for who made it
+    CUstream stream;  // where it will be launched first
+    registered_slabs& memory;
+    std::uint32_t family;  // the owner's number for it
   };
+  /// What node `i` shall hold: a valid launch, which stays valid until the next call.
+  using launches = std::function<CUDA_KERNEL_NODE_PARAMS const&(std::uint32_t i)>;
 
-  /// What node `i` is to hold, a launch that is valid; good until the next call.
-  using filling = std::function<CUDA_KERNEL_NODE_PARAMS const&(std::uint32_t i)>;
-
-  /// All nodes hold `any` at first: a launch that is valid.
-  /// @param marker  What writes the number: see end_node.
-  /// @param root    Ahead of several chains; null: nothing is.
-  /// @param awaiter Ahead of all, instead; null: it waits for nothing.
+  /// A template that the driver rewrites. At first all nodes hold `any`, a valid launch.
   /// @throws driver_error, std::bad_alloc
-  graph_template(context::floating_context const& context, shape const& wanted, CUDA_KERNEL_NODE_PARAMS const& any,
-                 CUdeviceptr counter, CUfunction marker, CUfunction root, CUfunction awaiter = nullptr);
-  /// One that the device updates. What updates it is ahead of its chains. Each node holds its task of the first batch from the
-  /// beginning, so that nothing hangs on what the device changes for the very first launch: it was once thought lost there
+  graph_template(context::context_handle const& context, shape const& wanted,
+                 CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, functions const& kernels);
+  /// A template that the device updates; the updating kernel is its entry node. Each node holds its
+  /// task of the first batch from the beginning, so nothing depends on what the device changes for
+  /// the very first launch. Such a change was once suspected to get lost
   /// (docs/results/h200x4-first-launch.txt).
-  graph_template(context::floating_context const& context, shape const& wanted, filling const& first,
-                 CUdeviceptr counter, CUfunction marker, updating const& update);
+  graph_template(context::context_handle const& context, shape const& wanted, launches const& first,
+                 CUdeviceptr counter, CUfunction completion, update const& source);
   ~graph_template();
   graph_template(graph_template const&) = delete;
   graph_template& operator=(graph_template const&) = delete;
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return shape_.size; }
-  [[nodiscard]] std::uint32_t width() const noexcept { return shape_.width; }
-  [[nodiscard]] std::uint32_t run() const noexcept { return shape_.run; }
-  [[nodiscard]] bool marked() const noexcept { return marked_; }
-  [[nodiscard]] std::uint32_t marks() const noexcept { return static_cast<std::uint32_t>(marks_.size()); }
-  /// The mark behind node `i`.
-  [[nodiscard]] std::uint32_t mark_of(std::uint32_t i) const noexcept { return i / width() / run(); }
-  [[nodiscard]] bool updated() const noexcept { return records_ != nullptr; }
-  /// Whether a kernel of ours is ahead of its nodes.
-  [[nodiscard]] bool rooted() const noexcept { return root_ != nullptr; }
-  [[nodiscard]] bool awaits() const noexcept { return awaiter_ != nullptr; }
+  [[nodiscard]] shape const& dimensions() const noexcept { return shape_; }
+  /// The count of numbers that a launch writes.
+  [[nodiscard]] std::uint32_t completions() const noexcept {
+    return static_cast<std::uint32_t>(completions_.size());
+  }
+  /// The completion node that follows node `i`.
+  [[nodiscard]] std::uint32_t completion_of(std::uint32_t i) const noexcept {
+    return i / shape_.chains / shape_.rows_per_completion;
+  }
+  [[nodiscard]] bool has_completion_kernel() const noexcept { return has_completion_kernel_; }
+  [[nodiscard]] bool is_device_updated() const noexcept { return records_ != nullptr; }
+  [[nodiscard]] bool has_entry_node() const noexcept { return entry_ != nullptr; }
+  [[nodiscard]] bool waits_on_device() const noexcept { return spin_ != nullptr; }
   [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
-  /// Whether it was launched before.
-  [[nodiscard]] bool has_run() const noexcept { return has_run_; }
+  [[nodiscard]] bool was_launched() const noexcept { return was_launched_; }
 
-  /// Of one that is rewritten. Has node `i` hold this launch from the next `launch` on. One that is in flight keeps what it had.
-  /// Other than CUDA_SUCCESS, the node still holds an earlier task: `disable` it.
+  /// For a rewritten template: node `i` holds this launch from the next `launch` on; a launch in
+  /// flight keeps its nodes. If the answer is not CUDA_SUCCESS, the node still holds an earlier
+  /// task: `disable` it.
   [[nodiscard]] CUresult set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept;
-  /// Of one that is updated: the same, for a launch that its kernel and its blocks are right for. It must not be in flight.
-  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept {
+  /// The same for a device-updated template, for a launch of its kernel with its block shape. The
+  /// template must not be in flight.
+  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
+           std::byte const* arguments) noexcept {
     records_->put(i, grid, arguments);
   }
   /// Node `i` does nothing until it is set again.
   [[nodiscard]] CUresult disable(std::uint32_t i) noexcept;
-  /// Of one that awaits: what, from the next launch on.
-  [[nodiscard]] CUresult await(awaited what) noexcept;
-  /// Puts it into the stream. Its marks write `first` and the numbers after it to `counter`.
-  [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter, std::uint64_t first) noexcept;
+  /// For a template that waits for another device: sets what it waits for, from the next launch on.
+  [[nodiscard]] CUresult set_wait(device_wait wait) noexcept;
+  /// Puts the graph into the stream. Its completion nodes write `first_number` and the numbers
+  /// after it.
+  [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter,
+                                std::uint64_t first_number) noexcept;
 
  private:
-  void build(filling const& first, CUdeviceptr counter, CUfunction marker);
-  void add_root(CUDA_KERNEL_NODE_PARAMS const& what);
-  void have_updated(std::uint32_t i);
+  void build(launches const& first, CUdeviceptr counter, CUfunction completion);
+  void add_entry(CUDA_KERNEL_NODE_PARAMS const& kernel);
+  void make_updatable(std::uint32_t i);
   void destroy() noexcept;
 
-  context::floating_context const& context_;
-  shape shape_;
-  bool marked_;
-  bool has_run_ = false;
+  context::context_handle const& context_;
+  shape const shape_;
+  bool const has_completion_kernel_;
+  bool was_launched_ = false;
   std::uint32_t family_ = 0;
-  std::unique_ptr<node_records> records_;  // null: rewritten
-  std::uint64_t disabled_ = 0;
+  std::unique_ptr<node_records> records_;  // null: the driver rewrites it
+  std::uint64_t disabled_ = 0;             // set of nodes
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
-  CUgraphNode root_ = nullptr;
-  CUfunction awaiter_ = nullptr;
+  CUgraphNode entry_ = nullptr;
+  CUfunction spin_ = nullptr;
   std::vector<CUgraphNode> nodes_;
-  std::vector<end_node> marks_;
-};
-
-/// The templates of one device that are rewritten and not in flight, by their shape; made as they are needed. A template belongs
-/// to no lane: whichever is free carries the next batch.
-class template_pool {
- public:
-  static constexpr std::uint32_t most_size = 64;
-  static constexpr std::uint32_t most_width = 8;
-  static constexpr std::uint32_t most_marks = 16;
-
-  explicit template_pool(context::floating_context const& context) noexcept;
-  /// Whether this driver has all that templates need.
-  [[nodiscard]] bool usable() const noexcept { return usable_; }
-  /// What several chains are to begin behind, and what waits for another device: see own_functions. Before any is made.
-  void use(CUfunction root, CUfunction awaiter) noexcept {
-    root_ = root;
-    awaiter_ = awaiter;
-  }
-  /// A template of `size`, in chains of `width`, no more than that, and with marks behind every `run` rows.
-  /// @param marker  What writes its number: see end_node. One and the same, where there is one.
-  /// @param awaits  Whether it is to wait for another device; there must be an awaiter.
-  /// @throws driver_error  A new one was needed, and could not be made of `any`.
-  [[nodiscard]] graph_template& take(std::uint32_t size, std::uint32_t width, std::uint32_t run,
-                                     CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, CUfunction marker,
-                                     bool awaits = false);
-  /// When its batch is done, or never began.
-  void give_back(graph_template& done) noexcept;
-  void destroy() noexcept;
-  [[nodiscard]] std::size_t made() const noexcept { return all_.size(); }
-
- private:
-  /// By the logarithms of size, width and run, by the marks, and by whether it awaits.
-  [[nodiscard]] std::vector<graph_template*>& free_of(std::uint32_t size, std::uint32_t width, std::uint32_t run,
-                                                      bool marked, bool awaits) noexcept;
-
-  context::floating_context const& context_;
-  bool const usable_;
-  CUfunction root_ = nullptr;
-  CUfunction awaiter_ = nullptr;
-  std::vector<std::unique_ptr<graph_template>> all_;
-  std::array<std::array<std::array<std::array<std::vector<graph_template*>, 4>, 7>, 4>, 7> free_;
+  std::vector<completion_node> completions_;
 };
 
 }  // namespace flotilla::dispatch

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,9 @@
 
 namespace flotilla::dispatch {
 
-struct parameter { std::uint32_t offset, bytes; };
+struct parameter {
+  std::uint32_t offset, bytes;
+};
 
 struct kernel_entry {
   std::string name;
@@ -26,9 +27,11 @@ struct kernel_entry {
 struct program_entry {
   std::string name;
   CUlibrary library = nullptr;
-  std::map<std::string, std::uint32_t, std::less<>> kernels;  // by name: index in the kernel table
+  // By name: the index in kernel_table::kernels.
+  std::map<std::string, std::uint32_t, std::less<>> kernels;
 };
 
+/// Entries are never removed. Threads: program_loader adds, any thread reads.
 struct kernel_table {
   base::append_only<kernel_entry> kernels;
   base::append_only<program_entry, 16, 256> programs;

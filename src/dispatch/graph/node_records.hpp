@@ -1,5 +1,5 @@
 #pragma once
-// What the device itself writes into the nodes of a graph, just before they run.
+// The records from which a device updates the nodes of one graph.
 
 #include <cuda.h>
 
@@ -7,34 +7,37 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dispatch/mapped_slabs.hpp"
-#include "dispatch/node_record.hpp"
+#include "dispatch/graph/node_record.hpp"
+#include "dispatch/lane/registered_slabs.hpp"
 
 namespace flotilla::dispatch {
 
-/// To have the driver rewrite a node costs the host 100 to 300 ns, with a lock that all devices of the process share; to
-/// write down here what the node is to hold, some 10. The graph's first node is a kernel (own_functions::updater) that
-/// carries it over. What cannot be changed so is a node's function, its block and its shared memory.
+/// Rewriting a node costs the host 100 to 300 ns in the driver, under a lock that all devices of
+/// the process share. Writing a record costs 10 ns. The graph's first node is a kernel
+/// (builtin_functions::update) that copies the records into the nodes. It cannot change a node's
+/// function, block or shared memory.
 ///
-/// Every launch says all of every node. Nothing hangs on what an earlier launch left there: were it ever lost, a node would run an
-/// old task again, or a task in another's grid, launch after launch.
+/// Every launch describes every node completely. Nothing depends on what an earlier launch left in
+/// a node. Otherwise a single lost update would make a node run an old task again, launch after
+/// launch.
 ///
 /// Only the holder of the device's lease, and only while no launch of the graph is in flight.
 class node_records {
  public:
   /// @throws driver_error, std::bad_alloc
-  node_records(mapped_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes);
+  node_records(registered_slabs& memory, std::uint32_t count, std::uint32_t argument_bytes);
   ~node_records() { memory_.give_back(piece_); }
   node_records(node_records const&) = delete;
   node_records& operator=(node_records const&) = delete;
 
-  /// The parameters of the kernel that carries them over, as long as this lives.
+  /// The parameters of the kernel that reads the records. Valid as long as this object.
   [[nodiscard]] void** parameters() noexcept { return parameters_.data(); }
 
-  /// Record `i` is for that node.
+  /// Record `i` describes that node.
   void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;
-  /// Before each launch one of these for each node: it runs that, or nothing.
-  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments) noexcept;
+  /// Before each launch, call one of these for each node: `put` what it runs, or `disable` it.
+  void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
+           std::byte const* arguments) noexcept;
   void disable(std::uint32_t i) noexcept;
 
  private:
@@ -43,8 +46,8 @@ class node_records {
   std::uint32_t count_;
   std::uint32_t argument_bytes_;
   std::uint32_t stride_;
-  mapped_slabs& memory_;
-  mapped_slabs::piece piece_;
+  registered_slabs& memory_;
+  registered_slabs::piece piece_;
   std::array<void*, 3> parameters_;
 };
 

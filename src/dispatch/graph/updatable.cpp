@@ -1,8 +1,8 @@
-#include "dispatch/updatable.hpp"
+#include "dispatch/graph/updatable.hpp"
 
 namespace flotilla::dispatch {
 
-bool is_updatable(context::floating_context const& context, CUfunction kernel) noexcept {
+bool is_updatable(context::context_handle const& context, CUfunction kernel) noexcept {
   int width = 0;
   CUresult const answer =
       context.api().func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel);

@@ -1,5 +1,5 @@
 #pragma once
-// Events of one context, to be used and given back at once.
+// Events of one context that are used only during one call.
 
 #include <cuda.h>
 
@@ -7,18 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "context/floating_context.hpp"
+#include "context/context_handle.hpp"
 
 namespace flotilla::dispatch {
 
-/// Any thread. An event may be recorded anew as soon as everything that waits for it has been told to: a
-/// stream's wait is for the record that was last when it was asked.
+/// Threads: any. An event may be recorded again as soon as every wait for it is enqueued, because a
+/// wait refers to the record that was the latest when it was enqueued.
 class event_pool {
  public:
-  event_pool(context::floating_context const& context, unsigned flags) noexcept
+  event_pool(context::context_handle const& context, unsigned flags) noexcept
       : context_(context), flags_(flags) {}
 
-  /// Has `use(event)` use an event. Creating one needs the context current; then this makes it so.
+  /// Calls `use(event)` with an event of the pool. @return its answer, or that of a failed
+  /// creation.
   template <class Use>
   CUresult with(Use&& use) {
     CUevent event = nullptr;
@@ -30,7 +31,7 @@ class event_pool {
       }
     }
     if (event == nullptr) {
-      if (CUresult const made = create(event); made != CUDA_SUCCESS) { return made; }
+      if (CUresult const answer = create(event); answer != CUDA_SUCCESS) { return answer; }
     }
     CUresult const answer = use(event);
     std::lock_guard const lock{mutex_};
@@ -39,22 +40,24 @@ class event_pool {
   }
 
   void destroy() noexcept {
-    for (CUevent const each : std::exchange(free_, {})) { context_.api().event_destroy(each); }
+    for (CUevent const event : std::exchange(free_, {})) { context_.api().event_destroy(event); }
   }
 
  private:
   CUresult create(CUevent& event) {
     driver::table const& api = context_.api();
-    // A push of a context that another thread drives: allowed, brief, and once an event.
-    if (CUresult const pushed = api.ctx_push_current(context_.handle()); pushed != CUDA_SUCCESS) { return pushed; }
-    CUresult const made = api.event_create(&event, flags_);
+    // Pushes a context that another thread may be driving. CUDA allows that, it is brief, and it
+    // happens once for each event.
+    CUresult answer = api.ctx_push_current(context_.handle());
+    if (answer != CUDA_SUCCESS) { return answer; }
+    answer = api.event_create(&event, flags_);
     CUcontext popped = nullptr;
     api.ctx_pop_current(&popped);
-    return made;
+    return answer;
   }
 
-  context::floating_context const& context_;
-  unsigned flags_;
+  context::context_handle const& context_;
+  unsigned const flags_;
   std::mutex mutex_;
   std::vector<CUevent> free_;
 };

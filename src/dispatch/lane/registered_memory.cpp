@@ -1,4 +1,4 @@
-#include "dispatch/mapped_memory.hpp"
+#include "dispatch/lane/registered_memory.hpp"
 
 #include <cstring>
 #include <new>
@@ -9,25 +9,28 @@
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t page_bytes = 4096;  // what the driver pins
+constexpr std::size_t page_bytes = 4096;  // the unit that the driver pins
 }
 
-mapped_memory::mapped_memory(context::floating_context const& context, std::size_t bytes) : context_(context) {
+registered_memory::registered_memory(context::context_handle const& context, std::size_t bytes)
+    : context_(context) {
   bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
   host_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, bytes)));
   if (host_ == nullptr) { throw std::bad_alloc(); }
   std::memset(host_.get(), 0, bytes);
   driver::table const& api = context.api();
-  driver::check(api.mem_host_register(host_.get(), bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+  driver::check(api.mem_host_register(host_.get(), bytes,
+                                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
                 "cuMemHostRegister", context.subject());
   registered_ = true;
-  if (CUresult const answer = api.mem_host_get_device_pointer(&device_, host_.get(), 0); answer != CUDA_SUCCESS) {
+  if (CUresult const answer = api.mem_host_get_device_pointer(&device_, host_.get(), 0);
+      answer != CUDA_SUCCESS) {
     unregister();
     driver::check(answer, "cuMemHostGetDevicePointer", context.subject());
   }
 }
 
-void mapped_memory::unregister() noexcept {
+void registered_memory::unregister() noexcept {
   if (std::exchange(registered_, false)) { context_.api().mem_host_unregister(host_.get()); }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Host memory that a device reads and writes as well.
+// Host memory that devices read and write in place.
 
 #include <cuda.h>
 
@@ -7,17 +7,18 @@
 #include <cstdlib>
 #include <memory>
 
-#include "context/floating_context.hpp"
+#include "context/context_handle.hpp"
 
 namespace flotilla::dispatch {
 
-/// The memory is ours and only registered with the driver: it can be read when the context is gone.
-class mapped_memory {
+/// The memory is our own and only registered with the driver, so it stays readable after the
+/// context is gone.
+class registered_memory {
  public:
-  /// Zeros. With the context current. @throws driver_error, std::bad_alloc
-  mapped_memory(context::floating_context const& context, std::size_t bytes);
-  mapped_memory(mapped_memory&&) = delete;
-  /// With the context current, when no device uses it any more. What lies there stays.
+  /// All zeros. With the context current. @throws driver_error, std::bad_alloc
+  registered_memory(context::context_handle const& context, std::size_t bytes);
+  registered_memory(registered_memory&&) = delete;
+  /// With the context current, after no device uses it any more. The contents stay.
   void unregister() noexcept;
 
   [[nodiscard]] std::byte* host() const noexcept { return host_.get(); }
@@ -27,7 +28,7 @@ class mapped_memory {
   struct free_memory {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
-  context::floating_context const& context_;
+  context::context_handle const& context_;
   std::unique_ptr<std::byte, free_memory> host_;
   bool registered_ = false;
   CUdeviceptr device_ = 0;

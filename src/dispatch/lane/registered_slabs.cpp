@@ -1,4 +1,4 @@
-#include "dispatch/mapped_slabs.hpp"
+#include "dispatch/lane/registered_slabs.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,19 +10,20 @@ namespace {
 constexpr std::size_t line = 64;
 }
 
-void mapped_slabs::begin() {
+void registered_slabs::begin() {
   if (current_ == nullptr) { current_ = &add_slab(slab_bytes); }
 }
 
-mapped_memory& mapped_slabs::add_slab(std::size_t bytes) {
+registered_memory& registered_slabs::add_slab(std::size_t bytes) {
   slabs_.reserve(slabs_.size() + 1);
-  slabs_.push_back(std::make_unique<mapped_memory>(context_, bytes));
+  slabs_.push_back(std::make_unique<registered_memory>(context_, bytes));
   return *slabs_.back();
 }
 
-mapped_slabs::piece mapped_slabs::take(std::size_t bytes) {
-  bytes = std::bit_ceil(std::max(bytes, line));  // of few sizes, so that they are used again
-  auto const found = std::find_if(free_.begin(), free_.end(), [bytes](piece const& each) { return each.bytes == bytes; });
+registered_slabs::piece registered_slabs::take(std::size_t bytes) {
+  bytes = std::bit_ceil(std::max(bytes, line));  // few sizes, so that pieces are reused
+  auto const found = std::find_if(free_.begin(), free_.end(),
+                                  [bytes](piece const& each) { return each.bytes == bytes; });
   if (found != free_.end()) {
     piece const got = *found;
     free_.erase(found);
@@ -32,7 +33,7 @@ mapped_slabs::piece mapped_slabs::take(std::size_t bytes) {
   free_.reserve(cut_ + 1);  // so that give_back never allocates
   piece got;
   if (bytes > slab_bytes / 4) {
-    mapped_memory const& own = add_slab(bytes);
+    registered_memory const& own = add_slab(bytes);
     got = {own.host(), own.device(), bytes};
   } else {
     if (current_ == nullptr || used_ + bytes > slab_bytes) {
@@ -46,11 +47,11 @@ mapped_slabs::piece mapped_slabs::take(std::size_t bytes) {
   return got;
 }
 
-void mapped_slabs::give_back(piece const& of) noexcept {
-  if (of.host != nullptr) { free_.push_back(of); }
+void registered_slabs::give_back(piece const& used) noexcept {
+  if (used.host != nullptr) { free_.push_back(used); }
 }
 
-void mapped_slabs::destroy() noexcept {
+void registered_slabs::destroy() noexcept {
   for (auto const& each : slabs_) { each->unregister(); }
 }
 

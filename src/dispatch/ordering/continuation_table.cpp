@@ -1,55 +1,68 @@
-#include "dispatch/continuations.hpp"
+#include "dispatch/ordering/continuation_table.hpp"
 
 #include <cstdio>
 
 #include "base/tbb_bridge.hpp"
-#include "dispatch/failure.hpp"
+#include "dispatch/task/failure.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+completion_state::~completion_state() {
+  if (threw && !asked.load(std::memory_order_relaxed)) {
+    try {
+      std::fprintf(
+          stderr,
+          "flotilla: a continuation threw, and nobody asked for its completion's error: %s\n",
+          dispatch::make_failure(error)->text.c_str());
+    } catch (...) {  // no memory for the text
+      std::fprintf(stderr,
+                   "flotilla: a continuation threw, and nobody asked for its completion's error\n");
+    }
+  }
+}
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla
 
 namespace flotilla::dispatch {
 
 namespace {
 
-/// A continuation that is running on this thread.
+/// A continuation that runs on this thread.
 struct frame {
-  continuations const* of;
+  continuation_table const* table;
   frame const* outer;
 };
 thread_local frame const* innermost = nullptr;
 
 }  // namespace
 
-completion_state::~completion_state() {
-  if (threw && !asked.load(std::memory_order_relaxed)) {
-    try {
-      std::fprintf(stderr, "flotilla: a continuation threw, and nobody asked its completion: %s\n",
-                   failure_of(error)->text.c_str());
-    } catch (...) {  // no memory for its words
-      std::fprintf(stderr, "flotilla: a continuation threw, and nobody asked its completion\n");
-    }
-  }
+continuation_table::use::use(continuation_table& table) noexcept : table_(table) {
+  std::lock_guard const lock{table_.mutex_};
+  over_ = table_.over_;
+  table_.users_.fetch_add(1, std::memory_order_relaxed);
+  table_.uses_.fetch_add(1, std::memory_order_relaxed);
 }
 
-continuations::use::use(continuations& of) noexcept : of_(of) {
-  std::lock_guard const lock{of_.mutex_};
-  over_ = of_.over_;
-  of_.users_.fetch_add(1, std::memory_order_relaxed);
-  of_.uses_.fetch_add(1, std::memory_order_relaxed);
+continuation_table::use::~use() {
+  table_.users_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in users
 }
 
-continuations::use::~use() { of_.users_.fetch_sub(1, std::memory_order_release); }  // pairs with users
-
-bool continuations::inside() const noexcept {
+bool continuation_table::inside() const noexcept {
   for (frame const* each = innermost; each != nullptr; each = each->outer) {
-    if (each->of == this) { return true; }
+    if (each->table == this) { return true; }
   }
   return false;
 }
 
-void continuations::watch(key task, state_ptr of) {
+void continuation_table::watch(key task, state_ptr state) {
   std::lock_guard const lock{mutex_};
   std::vector<state_ptr>& states = watched_[task];
   try {
-    states.push_back(std::move(of));
+    states.push_back(std::move(state));
   } catch (...) {
     if (states.empty()) { watched_.erase(task); }
     throw;
@@ -57,51 +70,52 @@ void continuations::watch(key task, state_ptr of) {
   watching_.store(watched_.size(), std::memory_order_seq_cst);
 }
 
-void continuations::task_ended(key task, std::exception_ptr const& why) {
-  watch_map::node_type found;  // destroyed after the lock
+void continuation_table::task_ended(key task, std::exception_ptr const& why) {
+  watch_map::node_type found;  // declared before the lock, so destroyed after it
   std::lock_guard const lock{mutex_};
   found = watched_.extract(task);
   if (!found) { return; }
-  for (state_ptr const& each : found.mapped()) { arrive(each, why); }
+  for (state_ptr const& state : found.mapped()) { arrive(state, why); }
   watching_.store(watched_.size(), std::memory_order_seq_cst);
 }
 
-void continuations::arrived(state_ptr const& of, std::exception_ptr const& why) {
+void continuation_table::arrived(state_ptr const& state, std::exception_ptr const& why) {
   std::lock_guard const lock{mutex_};
-  arrive(of, why);
+  arrive(state, why);
 }
 
-void continuations::arrive(state_ptr const& of, std::exception_ptr const& why) {
-  if (of->error == nullptr) { of->error = why; }
-  if (--of->left != 0) { return; }
-  if (of->callable == nullptr) {
-    finish(*of);
+void continuation_table::arrive(state_ptr const& state, std::exception_ptr const& why) {
+  if (state->error == nullptr) { state->error = why; }
+  if (--state->left != 0) { return; }
+  if (state->callable == nullptr) {
+    finish(*state);
     return;
   }
-  (last_due_ == nullptr ? first_due_ : last_due_->next_due) = of;
-  last_due_ = of.get();
+  (last_due_ == nullptr ? first_due_ : last_due_->next_due) = state;
+  last_due_ = state.get();
   due_.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void continuations::finish(completion_state& of) {
-  for (state_ptr const& each : of.dependents) { arrive(each, of.error); }
-  of.dependents.clear();  // they are due, and held by that list
-  of.done.store(true, std::memory_order_release);  // pairs with who looks whether it has come
+void continuation_table::finish(completion_state& state) {
+  for (state_ptr const& dependent : state.dependents) { arrive(dependent, state.error); }
+  state.dependents.clear();                           // the list of due states holds them now
+  state.done.store(true, std::memory_order_release);  // pairs with the acquire of every reader
 }
 
-bool continuations::depend(state_ptr const& on, state_ptr const& then) {
+bool continuation_table::depend(state_ptr const& state, state_ptr const& dependent) {
   std::lock_guard const lock{mutex_};
-  if (on->done.load(std::memory_order_relaxed)) { return false; }
-  on->dependents.push_back(then);
+  if (state->done.load(std::memory_order_relaxed)) { return false; }
+  state->dependents.push_back(dependent);
   return true;
 }
 
-bool continuations::run_due() {
-  constexpr int most = 64;
+bool continuation_table::run_due() {
+  constexpr int max_runs = 64;
   if (!any_due() || inside()) { return false; }
   bool ran = false;
-  for (int i = 0; i < most; ++i) {
-    use const here{*this};  // before it is taken: at no time does it seem to be nowhere
+  for (int i = 0; i < max_runs; ++i) {
+    // Constructed before the state is taken: otherwise `end` could see neither.
+    use const here{*this};
     state_ptr next;
     {
       std::lock_guard const lock{mutex_};
@@ -117,39 +131,43 @@ bool continuations::run_due() {
   return ran;
 }
 
-void continuations::run(state_ptr const& of) {
-  frame const mine{of->table.get(), innermost};
+void continuation_table::run(state_ptr const& state) {
+  frame const mine{state->table.get(), innermost};
   innermost = &mine;
-  // Isolated: a wait of oneTBB in user code must not run another task of ours on this thread.
+  // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
+  // thread.
   base::isolated(
-    [](void* argument) {
-      completion_state& what = *static_cast<completion_state*>(argument);
-      // Only this thread has what is due: the error needs no lock until it is done.
-      std::unique_ptr<detail::continuation> callable = std::move(what.callable);
-      std::exception_ptr thrown;
-      try {
-        callable->run(std::exchange(what.error, nullptr));
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      callable.reset();  // user code too
-      exceptions_let_go.fetch_add(1, std::memory_order_release);
-      what.threw = thrown != nullptr;
-      what.error = std::move(thrown);
-    },
-    of.get());
+      [](void* argument) {
+        completion_state& due = *static_cast<completion_state*>(argument);
+        // Only this thread has the state, so the error needs no lock until the state is done.
+        std::unique_ptr<detail::continuation> callable = std::move(due.callable);
+        std::exception_ptr thrown;
+        try {
+          callable->run(std::exchange(due.error, nullptr));
+        } catch (...) { thrown = std::current_exception(); }
+        callable.reset();  // user code too
+        // release: pairs with the acquire in ~failure
+        exception_releases.fetch_add(1, std::memory_order_release);
+        due.threw = thrown != nullptr;
+        due.error = std::move(thrown);
+      },
+      state.get());
   innermost = mine.outer;
-  if (of->table == nullptr) {
-    of->done.store(true, std::memory_order_release);
+  if (state->table == nullptr) {
+    // release: pairs with the acquire of every reader
+    state->done.store(true, std::memory_order_release);
     return;
   }
-  std::lock_guard const lock{of->table->mutex_};
-  of->table->finish(*of);
+  std::lock_guard const lock{state->table->mutex_};
+  state->table->finish(*state);
 }
 
-bool continuations::end() noexcept {
+bool continuation_table::end() noexcept {
   std::lock_guard const lock{mutex_};
-  if (!watched_.empty() || first_due_ != nullptr || users_.load(std::memory_order_acquire) != 0) { return false; }
+  // acquire: pairs with the release in ~use
+  if (!watched_.empty() || first_due_ != nullptr || users_.load(std::memory_order_acquire) != 0) {
+    return false;
+  }
   over_ = true;
   return true;
 }

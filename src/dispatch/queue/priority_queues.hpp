@@ -1,35 +1,37 @@
 #pragma once
-// Tasks that wait at a device, the most urgent first.
+// Tasks that wait at a device, by priority level.
 
 #include <array>
 #include <vector>
 
 #include "base/ring_deque.hpp"
-#include "dispatch/slot.hpp"
+#include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
 
-/// A queue for each level. One thread at a time.
-class leveled_tasks {
+/// One first-in-first-out queue for each level. One thread at a time.
+class priority_queues {
  public:
-  [[nodiscard]] base::ring_deque<slot_address>& of(urgency level) noexcept { return by_level_[level]; }
-  [[nodiscard]] base::ring_deque<slot_address> const& of(urgency level) const noexcept { return by_level_[level]; }
+  using queue = base::ring_deque<slot_address>;
+
+  [[nodiscard]] queue& at(priority_level level) noexcept { return by_level_[level]; }
+  [[nodiscard]] queue const& at(priority_level level) const noexcept { return by_level_[level]; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t size() const noexcept {
-    std::size_t all = 0;
-    for (auto const& each : by_level_) { all += each.size(); }
-    return all;
+    std::size_t sum = 0;
+    for (queue const& each : by_level_) { sum += each.size(); }
+    return sum;
   }
-  /// Empties it into `into`.
-  void move_to(std::vector<slot_address>& into) {
-    for (auto& each : by_level_) {
-      into.insert(into.end(), each.begin(), each.end());
+  /// Appends all tasks to `tasks` and removes them here.
+  void move_to(std::vector<slot_address>& tasks) {
+    for (queue& each : by_level_) {
+      tasks.insert(tasks.end(), each.begin(), each.end());
       each.clear();
     }
   }
 
  private:
-  std::array<base::ring_deque<slot_address>, urgencies> by_level_;
+  std::array<queue, priority_levels> by_level_;
 };
 
 }  // namespace flotilla::dispatch

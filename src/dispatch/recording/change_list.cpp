@@ -1,27 +1,28 @@
-#include "dispatch/change_list.hpp"
+#include "dispatch/recording/change_list.hpp"
 
 #include <algorithm>
 
 namespace flotilla::dispatch {
 
-void change_list::put(change what, std::byte const* arguments) {
-  std::uint32_t& place = place_[what.node];
-  // An earlier change of the node goes; its bytes too, where these find room there.
-  bool const fits = place != 0 && changes_[place - 1].room >= what.bytes;
+void change_list::put(node_update update, std::byte const* arguments) {
+  std::uint32_t& place = place_[update.node];
+  // Replaces an earlier change of the node, and reuses its bytes if they suffice.
+  bool const fits = place != 0 && changes_[place - 1].capacity >= update.bytes;
   if (fits) {
-    what.at = changes_[place - 1].at;
-    what.room = changes_[place - 1].room;
+    update.offset = changes_[place - 1].offset;
+    update.capacity = changes_[place - 1].capacity;
   } else {
     constexpr std::size_t alignment = 16;
-    what.at = static_cast<std::uint32_t>((bytes_.size() + alignment - 1) / alignment * alignment);
-    what.room = what.bytes;
-    bytes_.resize(what.at + what.bytes);
+    update.offset =
+        static_cast<std::uint32_t>((bytes_.size() + alignment - 1) / alignment * alignment);
+    update.capacity = update.bytes;
+    bytes_.resize(update.offset + update.bytes);
   }
-  std::copy_n(arguments, what.bytes, bytes_.begin() + what.at);
+  std::copy_n(arguments, update.bytes, bytes_.begin() + update.offset);
   if (place != 0) {
-    changes_[place - 1] = what;
+    changes_[place - 1] = update;
   } else {
-    changes_.push_back(what);
+    changes_.push_back(update);
     place = static_cast<std::uint32_t>(changes_.size());
   }
 }

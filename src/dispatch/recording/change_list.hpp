@@ -1,5 +1,5 @@
 #pragma once
-// What nodes of a recorded graph are to hold from a replay on.
+// Changes of the nodes of a recorded graph, for a replay.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,64 +10,70 @@
 #include <variant>
 #include <vector>
 
-#include <flotilla/launch.hpp>
-#include <flotilla/transfer.hpp>
+#include <flotilla/kernel/launch.hpp>
+
+#include <flotilla/detail/memory_command.hpp>
+#include "base/access.hpp"
 
 namespace flotilla::dispatch {
 
-/// What a recorded task does.
-using recorded_action = std::variant<launch, transfer>;
+/// The action of a recorded task.
+using recorded_action = std::variant<launch, detail::memory_command>;
 
-/// Actions by node, the latest of each, with their arguments. What it once had room for it does not allocate again.
+/// The latest action of each changed node, with its arguments. Keeps its memory when it is cleared.
+/// One thread at a time.
 class change_list {
  public:
   static constexpr std::uint32_t no_kernel = 0xffff'ffff;
-  struct change {
+  struct node_update {
     std::uint32_t node = 0;
-    std::uint32_t kernel = no_kernel;  // of a launch; no_kernel: the arguments are a transfer
+    std::uint32_t kernel = no_kernel;  // of a launch; no_kernel: the arguments are a memory_command
     std::uint32_t shared_bytes = 0;
     extent grid{}, block{};
-    std::uint32_t at = 0, bytes = 0;   // of the arguments
-    std::uint32_t room = 0;            // bytes, from `at` on
+    std::uint32_t offset = 0, bytes = 0;  // of the arguments
+    std::uint32_t capacity = 0;           // bytes from `offset` on
   };
   explicit change_list(std::size_t nodes) : place_(nodes, 0) {}
 
   void put(std::uint32_t node, launch const& what) {
-    put({node, what.kernel_index(), what.dynamic_shared_bytes(), what.grid(), what.block(), 0,
-         static_cast<std::uint32_t>(what.argument_bytes())},
+    put({node, detail::access::kernel_index(what), what.dynamic_shared_bytes(), what.grid(),
+         what.block(), 0, static_cast<std::uint32_t>(what.argument_bytes())},
         static_cast<std::byte const*>(what.arguments()));
   }
-  void put(std::uint32_t node, transfer const& what) {
-    static_assert(std::is_trivially_copyable_v<transfer>);
+  void put(std::uint32_t node, detail::memory_command const& what) {
+    static_assert(std::is_trivially_copyable_v<detail::memory_command>);
     put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
-  /// `what.at` and `what.room` do not count.
-  void put(change what, std::byte const* arguments);
+  /// Ignores `offset` and `capacity`.
+  void put(node_update update, std::byte const* arguments);
   void put_all(change_list const& later) {
-    for (change const& each : later.changes_) { put(each, later.arguments(each)); }
+    for (node_update const& each : later.changes_) { put(each, later.arguments(each)); }
   }
   void clear() noexcept {
-    for (change const& each : changes_) { place_[each.node] = 0; }
+    for (node_update const& each : changes_) { place_[each.node] = 0; }
     changes_.clear();
     bytes_.clear();
   }
   [[nodiscard]] bool empty() const noexcept { return changes_.empty(); }
-  [[nodiscard]] std::span<change const> changes() const noexcept { return changes_; }
-  [[nodiscard]] std::byte const* arguments(change const& of) const noexcept { return bytes_.data() + of.at; }
+  [[nodiscard]] std::span<node_update const> changes() const noexcept { return changes_; }
+  [[nodiscard]] std::byte const* arguments(node_update const& update) const noexcept {
+    return bytes_.data() + update.offset;
+  }
 
  private:
-  std::vector<change> changes_;
+  std::vector<node_update> changes_;
   std::vector<std::byte> bytes_;
-  std::vector<std::uint32_t> place_;  // of each node: 1 + where in changes_; 0: it has none
+  std::vector<std::uint32_t> place_;  // by node: 1 + its index in changes_; 0: not changed
 };
 
-/// The change lists of one graph, by index: one that `set` writes to, one for each replay that is under way.
+/// The change lists of one graph, by index: one that `set` writes to, and one for each replay in
+/// flight. Threads: any.
 class change_lists {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
   explicit change_lists(std::size_t nodes) : nodes_(nodes) {}
 
-  /// An empty one.
+  /// Takes an empty list. @return its index.
   [[nodiscard]] std::uint32_t take();
   [[nodiscard]] change_list& at(std::uint32_t index) const;
   void give_back(std::uint32_t index) noexcept;

@@ -1,4 +1,4 @@
-#include "dispatch/recorded_graph.hpp"
+#include "dispatch/recording/recorded_graph.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,47 +6,27 @@
 #include <new>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
-#include "dispatch/updatable.hpp"
+#include "dispatch/graph/updatable.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
 
-// Below, the driver has rewritten the nodes before a device would have begun to.
-constexpr std::size_t fewest_updated = 16;
+// The driver rewrites fewer nodes faster than a device could begin to update them.
+constexpr std::size_t min_updated_nodes = 16;
 
-/// Valid until `pointers` or the arguments change.
-CUDA_KERNEL_NODE_PARAMS parameters_of(change_list::change const& what, std::byte const* arguments,
-                                      kernel_entry const& kernel, unsigned device, std::vector<void*>& pointers) {
-  if (pointers.size() < kernel.parameters.size()) { pointers.resize(kernel.parameters.size()); }
-  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
-    pointers[i] = const_cast<std::byte*>(arguments) + kernel.parameters[i].offset;  // the driver only reads
-  }
-  CUDA_KERNEL_NODE_PARAMS made{};
-  made.func = kernel.functions[device];
-  made.gridDimX = what.grid.x;
-  made.gridDimY = what.grid.y;
-  made.gridDimZ = what.grid.z;
-  made.blockDimX = what.block.x;
-  made.blockDimY = what.block.y;
-  made.blockDimZ = what.block.z;
-  made.sharedMemBytes = what.shared_bytes;
-  made.kernelParams = pointers.data();
-  return made;
-}
-
-CUDA_MEMCPY3D parameters_of(transfer const& what) {
+CUDA_MEMCPY3D copy_parameters(detail::memory_command const& what) {
   CUDA_MEMCPY3D made{};
   made.srcMemoryType = made.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   made.srcDevice = what.from;
   made.dstDevice = what.to;
-  if (what.kind == transfer::kinds::host_to_device) {
+  if (what.kind == memory_op_kind::host_to_device) {
     made.srcMemoryType = CU_MEMORYTYPE_HOST;
     made.srcHost = reinterpret_cast<void const*>(what.from);
-  } else if (what.kind == transfer::kinds::device_to_host) {
+  } else if (what.kind == memory_op_kind::device_to_host) {
     made.dstMemoryType = CU_MEMORYTYPE_HOST;
     made.dstHost = reinterpret_cast<void*>(what.to);
   }
@@ -56,134 +36,168 @@ CUDA_MEMCPY3D parameters_of(transfer const& what) {
 }
 
 bool has_several_roots(planned_part const& plan) noexcept {
-  return std::count_if(plan.after.begin(), plan.after.end(), [](auto const& each) { return each.empty(); }) > 1;
+  return std::count_if(plan.after.begin(), plan.after.end(),
+                       [](auto const& each) { return each.empty(); }) > 1;
 }
 
-bool has_all(driver::table const& api) noexcept {
-  return api.graph_create != nullptr && api.graph_add_kernel_node != nullptr && api.graph_instantiate_with_params != nullptr &&
+bool has_all_calls(driver::table const& api) noexcept {
+  return api.graph_create != nullptr && api.graph_add_kernel_node != nullptr &&
+         api.graph_instantiate_with_params != nullptr &&
          api.graph_exec_kernel_node_set_params != nullptr && api.graph_launch != nullptr &&
          api.graph_add_memcpy_node != nullptr && api.graph_add_memset_node != nullptr &&
-         api.graph_exec_memcpy_node_set_params != nullptr && api.graph_exec_memset_node_set_params != nullptr;
+         api.graph_exec_memcpy_node_set_params != nullptr &&
+         api.graph_exec_memset_node_set_params != nullptr;
 }
 
 }  // namespace
 
-recorded_graph::recorded_graph(context::floating_context const& context, making const& from)
-    : context_(context), table_(from.table), device_(from.plan.device), nodes_(from.plan.tasks.size()) {
-  if (!has_all(context_.api())) { driver::check(CUDA_ERROR_NOT_SUPPORTED, "cuGraphCreate", context_.subject()); }
-  std::span<change_list::change const> const all = from.holds.changes();
-  auto const kernels =
-      static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [this](auto const& each) { return suits(each); }));
-  if (from.records != nullptr && from.own.updater != nullptr && kernels >= fewest_updated &&
-      context_.api().graph_kernel_node_set_attribute != nullptr && context_.api().graph_upload != nullptr) {
-    updates_ = std::make_unique<recorded_updates>(context_, *from.records, from.page, from.own.updater, nodes_.size());
-    made_as_.assign(all.begin(), all.end());
+recorded_graph::recorded_graph(context::context_handle const& context, build_args const& args)
+    : context_(context),
+      kernels_(args.kernels),
+      device_(args.plan.device),
+      nodes_(args.plan.tasks.size()) {
+  if (!has_all_calls(context_.api())) {
+    driver::check(CUDA_ERROR_NOT_SUPPORTED, "cuGraphCreate", context_.subject());
+  }
+  std::span<change_list::node_update const> const all = args.contents.changes();
+  auto const kernels = static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [this](auto const& each) { return is_suitable(each); }));
+  if (args.records != nullptr && args.builtins.update != nullptr && kernels >= min_updated_nodes &&
+      context_.api().graph_kernel_node_set_attribute != nullptr &&
+      context_.api().graph_upload != nullptr) {
+    updates_ = std::make_unique<recorded_updates>(context_, *args.records, args.page,
+                                                  args.builtins.update, nodes_.size());
+    instantiated_as_.assign(all.begin(), all.end());
   }
   try {
-    build(from);
+    build(args);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-void recorded_graph::build(making const& from) {
+void recorded_graph::build(build_args const& args) {
   driver::table const& api = context_.api();
   driver::check(api.graph_create(&graph_, 0), "cuGraphCreate", context_.subject());
-  CUgraphNode root = nullptr;
+  CUgraphNode entry = nullptr;
   if (updates_ != nullptr) {
-    root = updates_->add_root(graph_);
-  } else if (from.own.root != nullptr && has_several_roots(from.plan)) {
-    CUDA_KERNEL_NODE_PARAMS const nothing = one_block(from.own.root, 1, nullptr);
-    driver::check(api.graph_add_kernel_node(&root, graph_, nullptr, 0, &nothing), "cuGraphAddKernelNode", context_.subject());
+    entry = updates_->add_entry(graph_);
+  } else if (args.builtins.entry != nullptr && has_several_roots(args.plan)) {
+    CUDA_KERNEL_NODE_PARAMS const nothing = one_block(args.builtins.entry, 1, nullptr);
+    driver::check(api.graph_add_kernel_node(&entry, graph_, nullptr, 0, &nothing),
+                  "cuGraphAddKernelNode", context_.subject());
   }
   std::vector<CUgraphNode> ahead;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     ahead.clear();
-    for (std::uint32_t const each : from.plan.after[i]) { ahead.push_back(nodes_[each]); }
-    if (ahead.empty() && root != nullptr) { ahead.push_back(root); }
-    change_list::change const& what = from.holds.changes()[i];
-    outcome const came = write(what, from.holds.arguments(what), ahead);
-    driver::check(came.status, came.call, [&] { return from.name(i); });
-    if (updates_ != nullptr && suits(what)) { updates_->attach(i, nodes_[i], what.bytes); }
+    for (std::uint32_t const each : args.plan.after[i]) { ahead.push_back(nodes_[each]); }
+    if (ahead.empty() && entry != nullptr) { ahead.push_back(entry); }
+    change_list::node_update const& change = args.contents.changes()[i];
+    driver::call_outcome const answer = write(change, args.contents.arguments(change), ahead);
+    driver::check(answer.status, answer.call, [&] { return args.describe(i); });
+    if (updates_ != nullptr && is_suitable(change)) {
+      updates_->attach(i, nodes_[i], change.bytes);
+    }
   }
   ahead.clear();
-  for (std::uint32_t const each : from.plan.leaves) { ahead.push_back(nodes_[each]); }
-  end_.add(context_, graph_, ahead, from.counter, from.own.marker);
-  CUDA_GRAPH_INSTANTIATE_PARAMS how{};
-  CUresult const answer = api.graph_instantiate_with_params(&exec_, graph_, &how);
+  for (std::uint32_t const each : args.plan.leaves) { ahead.push_back(nodes_[each]); }
+  completion_.add(context_, graph_, ahead, args.counter, args.builtins.completion);
+  CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+  CUresult const answer = api.graph_instantiate_with_params(&exec_, graph_, &parameters);
   driver::check(answer, "cuGraphInstantiateWithParams", [&] {
-    auto const found = std::find(nodes_.begin(), nodes_.end(), how.hErrNode_out);
-    bool const known = how.hErrNode_out != nullptr && found != nodes_.end();
-    return from.name(known ? std::optional{static_cast<std::uint32_t>(found - nodes_.begin())} : std::nullopt);
+    auto const found = std::find(nodes_.begin(), nodes_.end(), parameters.hErrNode_out);
+    bool const known = parameters.hErrNode_out != nullptr && found != nodes_.end();
+    return args.describe(known ? std::optional{static_cast<std::uint32_t>(found - nodes_.begin())}
+                               : std::nullopt);
   });
 }
 
-bool recorded_graph::suits(change_list::change const& what) const noexcept {
-  return what.kernel != change_list::no_kernel && what.bytes <= node_record::most_argument_bytes &&
-         is_updatable(context_, table_.kernels[what.kernel].functions[device_]);
+bool recorded_graph::is_suitable(change_list::node_update const& change) const noexcept {
+  return change.kernel != change_list::no_kernel &&
+         change.bytes <= node_record::max_argument_bytes &&
+         is_updatable(context_, kernels_.kernels[change.kernel].functions[device_]);
 }
 
-bool recorded_graph::can_become(change_list::change const& wanted) const noexcept {
+bool recorded_graph::can_become(change_list::node_update const& wanted) const noexcept {
   if (updates_ == nullptr || !updates_->has(wanted.node)) { return true; }
-  change_list::change const& held = made_as_[wanted.node];
-  return held.kernel == wanted.kernel && held.shared_bytes == wanted.shared_bytes && held.block.x == wanted.block.x &&
-         held.block.y == wanted.block.y && held.block.z == wanted.block.z;
+  change_list::node_update const& held = instantiated_as_[wanted.node];
+  return held.kernel == wanted.kernel && held.shared_bytes == wanted.shared_bytes &&
+         held.block.x == wanted.block.x && held.block.y == wanted.block.y &&
+         held.block.z == wanted.block.z;
 }
 
-void recorded_graph::begin(std::size_t changes) noexcept {
-  if (updates_ != nullptr) { updates_->begin(changes); }
+void recorded_graph::begin(std::size_t max_changes) noexcept {
+  if (updates_ != nullptr) { updates_->begin(max_changes); }
 }
 
-recorded_graph::outcome recorded_graph::put(change_list::change const& what, std::byte const* arguments) {
-  if (updates_ == nullptr || !updates_->has(what.node)) { return write(what, arguments, {}); }
-  // As the driver would say, were it asked.
-  std::array<std::uint32_t, 3> const grid{what.grid.x, what.grid.y, what.grid.z};
+driver::call_outcome recorded_graph::put(change_list::node_update const& change,
+                                         std::byte const* arguments) {
+  if (updates_ == nullptr || !updates_->has(change.node)) { return write(change, arguments, {}); }
+  // The driver would refuse an invalid grid, but it is not asked here.
+  std::array<std::uint32_t, 3> const grid{change.grid.x, change.grid.y, change.grid.z};
   if (!is_valid_grid(grid)) { return {CUDA_ERROR_INVALID_VALUE, "cuGraphExecKernelNodeSetParams"}; }
   try {
-    updates_->put(what.node, grid, arguments, what.bytes);
+    updates_->put(change.node, grid, arguments, change.bytes);
   } catch (driver_error const& why) {
     return {static_cast<CUresult>(why.status()), "cuMemHostRegister"};
   } catch (std::bad_alloc const&) { return {CUDA_ERROR_OUT_OF_MEMORY, "cuMemHostRegister"}; }
-  return {CUDA_SUCCESS, ""};
+  return {};
 }
 
-recorded_graph::outcome recorded_graph::write(change_list::change const& what, std::byte const* arguments,
-                                              std::span<CUgraphNode const> ahead) {
+driver::call_outcome recorded_graph::write(change_list::node_update const& change,
+                                           std::byte const* arguments,
+                                           std::span<CUgraphNode const> ahead) {
   driver::table const& api = context_.api();
-  if (what.kernel == change_list::no_kernel) {
-    transfer copied;
-    std::memcpy(&copied, arguments, sizeof copied);
-    return write_transfer(what.node, copied, ahead);
+  if (change.kernel == change_list::no_kernel) {
+    detail::memory_command what;
+    std::memcpy(&what, arguments, sizeof what);
+    return write_memory_op(change.node, what, ahead);
   }
-  CUDA_KERNEL_NODE_PARAMS const parameters =
-    parameters_of(what, arguments, table_.kernels[what.kernel], device_, pointers_);
+  CUDA_KERNEL_NODE_PARAMS const& parameters =
+      node_.fill(kernels_.kernels[change.kernel], device_,
+                 {{change.grid.x, change.grid.y, change.grid.z},
+                  {change.block.x, change.block.y, change.block.z},
+                  change.shared_bytes,
+                  arguments});
   if (exec_ != nullptr) {
-    return {api.graph_exec_kernel_node_set_params(exec_, nodes_[what.node], &parameters), "cuGraphExecKernelNodeSetParams"};
+    return {api.graph_exec_kernel_node_set_params(exec_, nodes_[change.node], &parameters),
+            "cuGraphExecKernelNodeSetParams"};
   }
-  return {api.graph_add_kernel_node(&nodes_[what.node], graph_, ahead.data(), ahead.size(), &parameters),
+  return {api.graph_add_kernel_node(&nodes_[change.node], graph_, ahead.data(), ahead.size(),
+                                    &parameters),
           "cuGraphAddKernelNode"};
 }
 
-recorded_graph::outcome recorded_graph::write_transfer(std::uint32_t node, transfer const& what,
-                                                   std::span<CUgraphNode const> ahead) {
+driver::call_outcome recorded_graph::write_memory_op(std::uint32_t node,
+                                                     detail::memory_command const& what,
+                                                     std::span<CUgraphNode const> ahead) {
   driver::table const& api = context_.api();
-  CUcontext const in = context_.handle();
-  if (what.kind == transfer::kinds::fill) {
-    CUDA_MEMSET_NODE_PARAMS const parameters{.dst = what.to, .pitch = 0, .value = what.fill_value,
-                                             .elementSize = what.fill_width, .width = what.bytes / what.fill_width,
+  CUcontext const context = context_.handle();
+  if (what.kind == memory_op_kind::fill) {
+    unsigned value = 0;  // recorder::check lets no longer pattern pass
+    std::memcpy(&value, what.pattern, what.pattern_bytes);
+    CUDA_MEMSET_NODE_PARAMS const parameters{.dst = what.to,
+                                             .pitch = 0,
+                                             .value = value,
+                                             .elementSize = what.pattern_bytes,
+                                             .width = what.bytes / what.pattern_bytes,
                                              .height = 1};
     if (exec_ != nullptr) {
-      return {api.graph_exec_memset_node_set_params(exec_, nodes_[node], &parameters, in), "cuGraphExecMemsetNodeSetParams"};
+      return {api.graph_exec_memset_node_set_params(exec_, nodes_[node], &parameters, context),
+              "cuGraphExecMemsetNodeSetParams"};
     }
-    return {api.graph_add_memset_node(&nodes_[node], graph_, ahead.data(), ahead.size(), &parameters, in),
+    return {api.graph_add_memset_node(&nodes_[node], graph_, ahead.data(), ahead.size(),
+                                      &parameters, context),
             "cuGraphAddMemsetNode"};
   }
-  CUDA_MEMCPY3D const parameters = parameters_of(what);
+  CUDA_MEMCPY3D const parameters = copy_parameters(what);
   if (exec_ != nullptr) {
-    return {api.graph_exec_memcpy_node_set_params(exec_, nodes_[node], &parameters, in), "cuGraphExecMemcpyNodeSetParams"};
+    return {api.graph_exec_memcpy_node_set_params(exec_, nodes_[node], &parameters, context),
+            "cuGraphExecMemcpyNodeSetParams"};
   }
-  return {api.graph_add_memcpy_node(&nodes_[node], graph_, ahead.data(), ahead.size(), &parameters, in),
+  return {api.graph_add_memcpy_node(&nodes_[node], graph_, ahead.data(), ahead.size(), &parameters,
+                                    context),
           "cuGraphAddMemcpyNode"};
 }
 
@@ -194,11 +208,11 @@ void recorded_graph::destroy() noexcept {
   if (updates_ != nullptr) { updates_->give_back(); }
 }
 
-CUresult recorded_graph::enqueue(lane const& on, std::uint64_t number) noexcept {
-  CUresult answer = end_.set(context_, exec_, on.counter(), number);
-  if (answer == CUDA_SUCCESS && updates_ != nullptr) { answer = updates_->set_root(exec_); }
-  if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, on.stream()); }
-  if (answer == CUDA_SUCCESS && updates_ != nullptr) { updates_->launched(on.index(), number); }
+CUresult recorded_graph::enqueue(lane const& lane, std::uint64_t number) noexcept {
+  CUresult answer = completion_.set(context_, exec_, lane.counter(), number);
+  if (answer == CUDA_SUCCESS && updates_ != nullptr) { answer = updates_->set_entry(exec_); }
+  if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, lane.stream()); }
+  if (answer == CUDA_SUCCESS && updates_ != nullptr) { updates_->launched(lane.index(), number); }
   return answer;
 }
 

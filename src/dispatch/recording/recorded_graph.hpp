@@ -1,5 +1,5 @@
 #pragma once
-// Recorded tasks of one device as a graph, instantiated.
+// The recorded tasks of one device as an instantiated graph.
 
 #include <cuda.h>
 
@@ -11,76 +11,87 @@
 #include <string>
 #include <vector>
 
-#include <flotilla/transfer.hpp>
+#include <flotilla/detail/memory_command.hpp>
 
-#include "context/floating_context.hpp"
-#include "dispatch/change_list.hpp"
-#include "dispatch/end_node.hpp"
-#include "dispatch/kernel_table.hpp"
-#include "dispatch/lane.hpp"
-#include "dispatch/own_kernels.hpp"
-#include "dispatch/recorded_updates.hpp"
-#include "dispatch/recording_plan.hpp"
+#include "context/context_handle.hpp"
+#include "dispatch/graph/builtin_kernels.hpp"
+#include "dispatch/graph/completion_node.hpp"
+#include "dispatch/graph/kernel_node.hpp"
+#include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/lane/lane.hpp"
+#include "dispatch/recording/change_list.hpp"
+#include "dispatch/recording/recorded_updates.hpp"
+#include "dispatch/recording/recording_plan.hpp"
+#include "driver/call_outcome.hpp"
 
 namespace flotilla::dispatch {
 
-/// Its nodes are given other contents between replays, by the device itself (recorded_updates) where it was made so, else by
-/// the driver: that takes the host 100 to 300 ns a node instead of 20. The device cannot change a node's kernel, block and
-/// shared memory; nor what is no kernel, which the driver does in either case.
+/// Nodes can change between replays. In a device-updated graph the device changes them itself
+/// (recorded_updates), which takes the host 20 ns a node. In other graphs the driver rewrites them,
+/// for 100 to 300 ns a node. The device cannot change a node's kernel, block or shared memory. It
+/// cannot change copies and fills either; the driver rewrites those in every graph.
 ///
 /// Only the holder of the device's lease, with the context current.
 class recorded_graph {
  public:
-  struct making {
+  struct build_args {
     planned_part const& plan;
-    change_list const& holds;  // an action for each node, in their order
-    kernel_table const& table;
-    CUdeviceptr counter;       // any of the device's: each launch names its own
-    own_functions own;
-    mapped_slabs* records;     // null: the driver rewrites it
+    change_list const& contents;  // one action for each node, in their order
+    kernel_table const& kernels;
+    CUdeviceptr counter;  // of any lane of the device: each launch sets its own
+    builtin_functions builtins;
+    registered_slabs* records;  // null: the driver rewrites it
     completion_page const& page;
-    std::function<std::string(std::optional<std::uint32_t> node)> name;  // of a node, or of all, for an error
+    // Describes a node, or the whole graph, for an error.
+    std::function<std::string(std::optional<std::uint32_t> node)> describe;
   };
-  /// @throws driver_error  naming the node, where the driver says which it was.
-  recorded_graph(context::floating_context const& context, making const& from);
-  /// Calls nothing: what was not destroyed is the context's, and went with it.
+  /// @throws driver_error  naming the node, if the driver says which one it refuses.
+  recorded_graph(context::context_handle const& context, build_args const& args);
+  /// Calls nothing: objects that were not destroyed belonged to the context and went with it.
   ~recorded_graph() = default;
   recorded_graph(recorded_graph const&) = delete;
   recorded_graph& operator=(recorded_graph const&) = delete;
   void destroy() noexcept;
 
-  /// Whether the device updates its nodes.
-  [[nodiscard]] bool updated() const noexcept { return updates_ != nullptr; }
-  /// Whether it can have its node hold that, in whatever way.
-  [[nodiscard]] bool can_become(change_list::change const& wanted) const noexcept;
+  [[nodiscard]] bool is_device_updated() const noexcept { return updates_ != nullptr; }
+  /// Whether the change can be made, by the device or by the driver.
+  [[nodiscard]] bool can_become(change_list::node_update const& wanted) const noexcept;
 
-  struct outcome { CUresult status; char const* call; };
-  /// Before what the next replay changes is put: at most so many nodes.
-  void begin(std::size_t changes) noexcept;
-  /// The node holds this from the next replay on. One that is under way keeps what it had.
-  [[nodiscard]] outcome put(change_list::change const& what, std::byte const* arguments);
-  /// Behind its nodes `number`, the lane's next, is written. Where that fails nothing that was put counts as put.
-  [[nodiscard]] CUresult enqueue(lane const& on, std::uint64_t number) noexcept;
-  /// Has it on the device before it is launched. One that is updated has to be; another need not, and its launch does it.
+  /// Begins the changes of the next replay. Call it before `put`. @param max_changes  The most
+  /// nodes that change.
+  void begin(std::size_t max_changes) noexcept;
+  /// Changes the node from the next replay on. A replay in flight keeps its nodes.
+  [[nodiscard]] driver::call_outcome put(change_list::node_update const& change,
+                                         std::byte const* arguments);
+  /// Puts the graph into the lane's stream. After its nodes it writes `number`, the lane's next
+  /// one. If this fails, put all changes again for the next replay.
+  [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// Copies the graph to the device before its first launch. A device-updated graph needs that.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept;
 
  private:
-  void build(making const& from);
-  /// Adds a node, or where the graph is instantiated rewrites it. `ahead` counts only where it is added.
-  [[nodiscard]] outcome write(change_list::change const& what, std::byte const* arguments, std::span<CUgraphNode const> ahead);
-  [[nodiscard]] outcome write_transfer(std::uint32_t node, transfer const& what, std::span<CUgraphNode const> ahead);
-  [[nodiscard]] bool suits(change_list::change const& what) const noexcept;
+  void build(build_args const& args);
+  /// Adds a node, or rewrites it if the graph is instantiated. @param ahead  For an added node: its
+  /// predecessors.
+  [[nodiscard]] driver::call_outcome write(change_list::node_update const& change,
+                                           std::byte const* arguments,
+                                           std::span<CUgraphNode const> ahead);
+  [[nodiscard]] driver::call_outcome write_memory_op(std::uint32_t node,
+                                                     detail::memory_command const& what,
+                                                     std::span<CUgraphNode const> ahead);
+  /// Whether the device can update such a node.
+  [[nodiscard]] bool is_suitable(change_list::node_update const& change) const noexcept;
 
-  context::floating_context const& context_;
-  kernel_table const& table_;
-  unsigned device_;
+  context::context_handle const& context_;
+  kernel_table const& kernels_;
+  unsigned const device_;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> nodes_;
-  end_node end_;
-  std::unique_ptr<recorded_updates> updates_;  // null: the driver rewrites them
-  std::vector<change_list::change> made_as_;   // of one that is updated: each node
-  std::vector<void*> pointers_;                // scratch
+  completion_node completion_;
+  std::unique_ptr<recorded_updates> updates_;              // null: the driver rewrites the graph
+  std::vector<change_list::node_update> instantiated_as_;  // each node of a device-updated graph
+  kernel_node node_;
 };
 
 }  // namespace flotilla::dispatch

@@ -1,5 +1,5 @@
 #pragma once
-// Recorded tasks of one device: what is launched for every replay.
+// The recorded tasks of one device that are launched together for every replay.
 
 #include <cuda.h>
 
@@ -7,106 +7,85 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "context/floating_context.hpp"
-#include "dispatch/change_list.hpp"
-#include "dispatch/kernel_table.hpp"
-#include "dispatch/recorded_graph.hpp"
-#include "dispatch/recording_plan.hpp"
+#include "context/context_handle.hpp"
+#include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/recording/change_list.hpp"
+#include "dispatch/recording/recorded_graph.hpp"
+#include "dispatch/recording/recording_plan.hpp"
 
 namespace flotilla::dispatch {
 
-/// What a slot holds of a replay.
-struct replayed_part {
-  std::uint32_t part = 0;                        // in the store
-  std::uint32_t changes = change_lists::none;    // of that part: to be made before it is launched
-  std::uint32_t order_only = 0;                  // of the first so many of `after` the order counts, and not how they end
-};
-
-/// Only the holder of the device's lease, with the context current, but for what says otherwise.
+/// Only the holder of the device's lease, with the context current, unless a function says
+/// otherwise.
 class recorded_part {
  public:
-  struct making {
+  struct build_args {
     planned_part const& plan;
     std::span<recorded_action const> actions;  // by task
-    kernel_table const& table;
+    kernel_table const& kernels;
     CUdeviceptr counter;
-    own_functions own;
-    mapped_slabs& records;         // outlives it, as the page does
+    builtin_functions builtins;
+    registered_slabs& records;  // these two outlive the part
     completion_page const& page;
   };
-  /// @throws driver_error  naming the task and its kernel, where the driver says which it was.
-  recorded_part(context::floating_context const& context, making const& from);
-  /// Calls nothing: what was not destroyed is the context's, and went with it.
+  /// @throws driver_error  naming the task and its kernel, if the driver says which one it refuses.
+  recorded_part(context::context_handle const& context, build_args const& args);
+  /// Calls nothing: objects that were not destroyed belonged to the context and went with it.
   ~recorded_part() = default;
   recorded_part(recorded_part const&) = delete;
   recorded_part& operator=(recorded_part const&) = delete;
   void destroy() noexcept;
 
   struct refusal {
-    CUresult status = CUDA_SUCCESS;
-    char const* call = "";
-    std::uint32_t kernel = 0;      // or no_kernel
-    std::exception_ptr why{};      // where it says more
+    driver::call_outcome why{};
+    std::uint32_t kernel = 0;    // or no_kernel
+    std::exception_ptr error{};  // not null if there is a better error than `why`
   };
-  /// Has the nodes hold what a replay has changed, and what is owed, as soon as that replay is launched. On refusal some may
-  /// hold it: the list is still the caller's, to be owed.
+  /// Makes the nodes hold the deferred changes and then those of a replay, from the next `enqueue`
+  /// on. If a change is refused, some nodes may hold theirs; the list still belongs to the caller,
+  /// who must defer it.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
-  /// These changes were not made, or not all: the next rewrite makes them first.
-  void owe(std::uint32_t changes);
-  /// Puts it into the lane's stream; behind its nodes the lane's next number, `number`, is written. Where that fails, what
-  /// was rewritten is to be owed.
-  [[nodiscard]] CUresult enqueue(lane const& on, std::uint64_t number) noexcept;
-  /// Has it on the device before its first replay. `stream` is waited for: nothing that may take long is in it.
-  /// @throws driver_error, std::bad_alloc  It cannot be used.
+  /// Keeps changes that were not made, or not all of them: the next `rewrite` makes them first.
+  void defer(std::uint32_t changes);
+  /// Puts the graph into the lane's stream. The graph's last node writes `number`, which is the
+  /// lane's next number. If the call fails, the caller must `defer` the changes that it made.
+  [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
+  /// Copies the graph to the device before its first replay. Waits for `stream`, which must hold
+  /// nothing long.
+  /// @throws driver_error, std::bad_alloc  The part cannot be used.
   [[nodiscard]] CUresult upload(CUstream stream);
 
-  // Any thread.
+  // ---- any thread ----
+
   [[nodiscard]] std::string describe() const;
-  [[nodiscard]] std::string words(std::uint32_t kernel) const;
+  [[nodiscard]] std::string describe_kernel(std::uint32_t kernel) const;
   [[nodiscard]] unsigned device() const noexcept { return device_; }
   change_lists lists;
 
  private:
-  [[nodiscard]] std::unique_ptr<recorded_graph> make(mapped_slabs* records);
+  [[nodiscard]] std::unique_ptr<recorded_graph> make_graph(registered_slabs* records);
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  /// From now on the driver rewrites its nodes, which hold what they are to hold.
-  [[nodiscard]] refusal leave_updating();
+  /// Replaces the graph by one that the driver rewrites, whose nodes hold `current_`.
+  [[nodiscard]] refusal stop_device_updates();
   [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
 
-  context::floating_context const& context_;
+  context::context_handle const& context_;
   planned_part const plan_;
-  kernel_table const& table_;
+  kernel_table const& kernels_;
   CUdeviceptr counter_;
-  own_functions const own_;
+  builtin_functions const builtins_;
   completion_page const& page_;
-  unsigned device_;
-  std::unique_ptr<std::atomic<std::uint32_t>[]> kernels_;  // of the nodes, or no_kernel; for messages
-  change_list holds_;  // what the nodes hold, or are to hold; of one that is updated, else empty
+  unsigned const device_;
+  // The kernel of each node, or no_kernel. For messages, which any thread may build.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> node_kernels_;
+  change_list current_;  // of a device-updated graph: what its nodes hold or shall hold; else empty
   std::unique_ptr<recorded_graph> graph_;
-  std::unique_ptr<recorded_graph> left_;  // what was used before: replays of it may be under way
-  change_list owed_;
-};
-
-/// The parts of a runtime's recordings, named by index. Any thread.
-class recorded_parts {
- public:
-  [[nodiscard]] std::uint32_t add(std::shared_ptr<recorded_part> part);
-  /// Null where it is gone.
-  [[nodiscard]] std::shared_ptr<recorded_part> get(std::uint32_t index) const;
-  [[nodiscard]] std::shared_ptr<recorded_part> take(std::uint32_t index);
-  /// As the device's context ends.
-  void destroy_all_of(unsigned device) noexcept;
-
- private:
-  std::mutex mutable mutex_;
-  std::vector<std::shared_ptr<recorded_part>> parts_;
-  std::vector<std::uint32_t> free_;
+  std::unique_ptr<recorded_graph> retired_graph_;  // the one before: replays may be in flight
+  change_list deferred_;
 };
 
 }  // namespace flotilla::dispatch

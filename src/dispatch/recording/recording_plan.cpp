@@ -1,4 +1,4 @@
-#include "dispatch/recording_plan.hpp"
+#include "dispatch/recording/recording_plan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,22 +8,23 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// The edges of one part, a node at a time.
+/// The edges of one part. Add the nodes in ascending order.
 class edges {
  public:
   explicit edges(std::size_t nodes) : behind_(nodes + 1), after_(nodes), is_leaf_(nodes, true) {}
 
   void add_root(std::uint32_t node) { add(static_cast<std::uint32_t>(after_.size()), node); }
 
-  /// Puts `node`, the latest so far, behind `ahead`; or where that has all that it may have, behind the one that was
-  /// put there `most_side_by_side` before, which implies it.
+  /// Makes `node`, the latest so far, run after `ahead`. If `ahead` has as many successors as it
+  /// may have, `node` runs after the successor that was added `max_side_by_side` before; that one
+  /// runs after `ahead`, so the order is kept.
   void add(std::uint32_t ahead, std::uint32_t node) {
     while (true) {
       std::vector<std::uint32_t>& asked = behind_[ahead];
-      if (!asked.empty() && asked.back() == node) { return; }  // by another way already
+      if (!asked.empty() && asked.back() == node) { return; }  // `node` runs after it already
       asked.push_back(node);
-      if (asked.size() <= most_side_by_side) { break; }
-      ahead = asked[asked.size() - 1 - most_side_by_side];
+      if (asked.size() <= max_side_by_side) { break; }
+      ahead = asked[asked.size() - 1 - max_side_by_side];
     }
     if (ahead == after_.size()) { return; }  // a root
     after_[node].push_back(ahead);
@@ -38,7 +39,8 @@ class edges {
   }
 
  private:
-  std::vector<std::vector<std::uint32_t>> behind_;  // of each node, all that were to be behind it; last: the roots
+  // By node: everything that was to run after it. The last entry has the roots.
+  std::vector<std::vector<std::uint32_t>> behind_;
   std::vector<std::vector<std::uint32_t>> after_;
   std::vector<bool> is_leaf_;
 };
@@ -48,7 +50,8 @@ void join_ends(recording_plan& plan, unsigned device) {
   for (planned_part const& each : plan.parts) {
     for (std::uint32_t const ahead : each.parts_ahead) { is_end[ahead] = false; }
   }
-  if (std::count(is_end.begin(), is_end.end(), true) < 2) { return; }  // then it is the last: none is behind that
+  // A single end is the last part already, because no part runs after it.
+  if (std::count(is_end.begin(), is_end.end(), true) < 2) { return; }
   planned_part join{.device = device};
   for (std::uint32_t i = 0; i < is_end.size(); ++i) {
     if (is_end[i]) { join.parts_ahead.push_back(i); }
@@ -63,7 +66,8 @@ recording_plan plan_recording(std::span<task_to_plan const> tasks) {
   if (tasks.empty()) { return plan; }
   unsigned devices = 0;
   std::vector<std::uint32_t> phases;
-  std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> numbers;  // of parts, by phase and device
+  // The number of each part, by phase and device.
+  std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> numbers;
   for (task_to_plan const& each : tasks) {
     std::uint32_t phase = 0;
     for (std::uint32_t const ahead : each.after) {
@@ -83,10 +87,11 @@ recording_plan plan_recording(std::span<task_to_plan const> tasks) {
     plan.places.push_back({number, static_cast<std::uint32_t>(in.size())});
     in.push_back(i);
   }
-  std::vector<std::uint32_t> last_of(devices, 0);  // 1 + the part of that device that was last
+  std::vector<std::uint32_t> last_of(devices, 0);  // by device: 1 + its latest part so far
   for (std::uint32_t number = 0; number < plan.parts.size(); ++number) {
     planned_part& part = plan.parts[number];
-    std::vector<std::uint32_t> waits(devices, 0);  // 1 + the last part of each device: it is behind the others there
+    // By device: 1 + its latest part to wait for. The earlier parts there run before that one.
+    std::vector<std::uint32_t> waits(devices, 0);
     waits[part.device] = std::exchange(last_of[part.device], number + 1);
     edges inside{part.tasks.size()};
     for (std::uint32_t node = 0; node < part.tasks.size(); ++node) {

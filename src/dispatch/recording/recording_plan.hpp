@@ -1,5 +1,6 @@
 #pragma once
-// Which graphs recorded tasks become, and in which order those run. Pure: no driver, no runtime.
+// Plans which graphs recorded tasks become, and in which order the graphs run. Uses no driver and
+// no runtime.
 
 #include <cstdint>
 #include <span>
@@ -7,34 +8,39 @@
 
 namespace flotilla::dispatch {
 
-/// The most successors of a node and the most roots of a graph: more side by side would cost device memory, 128 KiB for each
-/// chain; and where they are roots, some 750 ns of the launching thread each, unless a kernel of ours is ahead of them.
-inline constexpr std::size_t most_side_by_side = 64;
+/// The most successors of a node, and the most roots of a graph. More parallel chains would cost
+/// 128 KiB of device memory each, and every root costs the launching thread 750 ns unless the graph
+/// has an entry node.
+inline constexpr std::size_t max_side_by_side = 64;
 
 struct task_to_plan {
   unsigned device = 0;
   std::vector<std::uint32_t> after{};  // earlier tasks
 };
 
-/// Tasks of one device that go out as one graph. A part waits only for parts before it, so it never waits for what is
-/// launched behind it, however few connections a GPU has.
+/// Tasks of one device that go out as one graph. A part waits only for earlier parts, and parts are
+/// launched in order. So no part waits for one that is launched after it, however few hardware
+/// connections a GPU has.
 struct planned_part {
   unsigned device = 0;
-  std::vector<std::uint32_t> tasks{};                // in the order of their numbers; each is a node
-  std::vector<std::vector<std::uint32_t>> after{};   // of each node: earlier nodes
-  std::vector<std::uint32_t> leaves{};               // nodes that no node is behind
-  std::vector<std::uint32_t> parts_ahead{};          // earlier parts
+  std::vector<std::uint32_t> tasks{};               // in ascending order; each is a node
+  std::vector<std::vector<std::uint32_t>> after{};  // for each node: earlier nodes
+  std::vector<std::uint32_t> leaves{};              // nodes without successors
+  std::vector<std::uint32_t> parts_ahead{};         // earlier parts
 };
 
 struct recording_plan {
-  struct place { std::uint32_t part = 0, node = 0; };
-  std::vector<planned_part> parts;  // the last is behind all others
-  std::vector<place> places;        // of each task
+  struct place {
+    std::uint32_t part = 0, node = 0;
+  };
+  std::vector<planned_part> parts;  // the last one runs after all others
+  std::vector<place> places;        // for each task
 };
 
-/// A task lies in the part of its device and its *phase*: the number of changes of device on the way to it. Order that
-/// was not asked for is added where too many would be side by side: the 65th goes behind the first, and so on, as
-/// chains. Where several parts are behind all others an empty one on the first task's device joins them.
+/// A task belongs to the part of its device and its *phase*: how often its predecessors change the
+/// device on the longest way to it. If more than max_side_by_side nodes could run in parallel, the
+/// plan adds order that was not asked for: the 65th runs after the first, and so on, as chains. If
+/// several parts have no successor, an empty part on the first task's device joins them.
 [[nodiscard]] recording_plan plan_recording(std::span<task_to_plan const> tasks);
 
 }  // namespace flotilla::dispatch

@@ -1,31 +1,43 @@
-// How long a core lives: as long as its runtime, its open tasks, which stand for their tickets, and the tickets that
-// outlive their tasks, which are counted.
-#include "dispatch/core.hpp"
+#include "dispatch/runtime/ticket_count.hpp"
+
+#include <new>
+
+#include "context/lease.hpp"
 
 namespace flotilla::dispatch {
 
-void core::drop_ticket(slot_address address, std::uint64_t generation) noexcept {
-  if (fork_generation_ != base::fork_generation()) { return; }
-  std::atomic<std::uint64_t>& state = at(address).generation;
-  std::uint64_t word = state.load(std::memory_order_acquire);
-  do {
-    generation_word const now{word};
-    // Its task has ended, or never will.
-    if (now.generation() != generation || now.detached()) { return drop_counted(address, generation); }
-    // acq_rel: pairs with the exchange in `end`: exactly one of the two sees the other
-  } while (!state.compare_exchange_strong(word, word | generation_word::detached_bit, std::memory_order_acq_rel));
-  // Nothing is touched any more: only the task, if it has not ended by now, holds the core.
+namespace {
+std::uint32_t this_shard() noexcept {
+  return static_cast<std::uint32_t>(context::this_thread_token());
 }
+}  // namespace
 
-void core::drop_counted(slot_address address, std::uint64_t generation) noexcept {
-  if (!failures_.empty() && failures_.get(address, generation) != nullptr) {
-    unused.put({.kind = limbo::kinds::failure, .address = address, .generation = generation});
+bool ticket_count::drop_counted(slot_address slot, std::uint64_t generation) noexcept {
+  if (!failures_.empty() && failures_.get(slot, generation) != nullptr) {
+    try {
+      reclaimer_.retire(
+          {.kind = epoch_reclaimer::kinds::failure, .address = slot, .generation = generation});
+    } catch (std::bad_alloc const&) {}  // then the failure stays until the runtime ends
   }
-  if (tickets_.drop(static_cast<std::uint32_t>(context::this_thread_token()))) { delete this; }
+  return tickets_.drop(this_shard());
 }
 
-void core::count_tickets(std::int64_t left) noexcept {
-  if (left != 0) { tickets_.take(static_cast<std::uint32_t>(context::this_thread_token()), left); }
+void ticket_count::count_open(std::optional<unsigned> device) noexcept {
+  std::int64_t left = 0;
+  std::uint32_t const mine = device ? *device + 1 : 0;
+  tasks_.for_each_open([&](slot_address task) {
+    slot& one = tasks_.at(task);
+    // Another device's lease holder may be ending its tasks.
+    if (one.device.load(std::memory_order_relaxed) == mine) {
+      // A thread that later ends the task or drops its ticket sees the bit, which says that the
+      // ticket is counted.
+      generation_word const before{
+          one.generation.fetch_or(generation_word::detached_bit, std::memory_order_acq_rel)};
+      if (!before.detached()) { ++left; }
+    }
+    return true;
+  });
+  if (left != 0) { tickets_.take(this_shard(), left); }
 }
 
 }  // namespace flotilla::dispatch

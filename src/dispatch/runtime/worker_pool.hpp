@@ -1,57 +1,56 @@
 #pragma once
 // The oneTBB threads that drive devices.
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <vector>
 
-#include <flotilla/counters.hpp>
+#include <flotilla/device/counters.hpp>
 
-#include "base/append_only.hpp"
 #include "base/tbb_bridge.hpp"
+#include "dispatch/runtime/worker.hpp"
 
 namespace flotilla::dispatch {
 
-class core;
-
-/// A worker is a body in an oneTBB arena of ours: it drains whatever device has work and a free lease, goes
-/// on a while when there is none, and ends. It gives its thread back to oneTBB rather than sleep in it:
-/// all arenas of a process share cores - 1 threads. `wake` asks for another one where fewer than `most` are
-/// out. Whether oneTBB runs it, and when, nothing depends on: whoever waits drains as well.
+/// A worker is a job in a oneTBB arena of flotilla's: it drains whatever device has work and a free
+/// lease, polls for a while if there is none, and ends. It returns its thread to oneTBB instead of
+/// sleeping in it, because all arenas of a process share cores - 1 threads. `wake` asks for another
+/// worker if fewer than `max` are active. Nothing depends on whether oneTBB runs it, or when: every
+/// thread that waits drains as well.
 ///
-/// The handshake between `wake` and a worker that ends: `wake` is called after something was announced, and
-/// then looks at `active`; the worker takes itself from `active` and then looks for what was announced. All
-/// four are seq_cst: one of the two sees the other (tests/unit/dispatch/handshake_model_test.cpp).
+/// The handshake between `wake` and a worker that ends: `wake` is called after work was announced,
+/// and then looks at `active`; the worker subtracts itself from `active` and then looks for
+/// announced work. All four steps are seq_cst, so one of the two sees the other
+/// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class worker_pool {
  public:
-  worker_pool(core& owner, int most, std::chrono::microseconds linger);
+  /// Connects the doorbell.
+  worker_pool(worker_environment const& environment, doorbell& bell, int max,
+              std::chrono::microseconds idle_poll_time);
   ~worker_pool();
+  worker_pool(worker_pool const&) = delete;
+  worker_pool& operator=(worker_pool const&) = delete;
 
-  [[nodiscard]] int most() const noexcept { return most_; }
-  /// Asks for a worker if one more may be out. Any thread. Cost: a load where all are out.
+  /// Workers at once, a count.
+  [[nodiscard]] int max() const noexcept { return max_; }
+  /// Asks for a worker if one more may be active. Threads: any. Cost: a load if all are.
   void wake() noexcept;
-  /// Asks for one where none looks after continuations: see `work`. Call it after the continuation was entered.
+  /// Asks for a worker if none polls for ended tasks that have continuations. Call it after the
+  /// continuation was registered.
   void wake_to_poll() noexcept;
-  /// Whether a worker has nothing to do and looks out for work. A hint, of a moment.
-  [[nodiscard]] bool looks_out() const noexcept;
-  /// No more workers; waits for those that run, not for those that oneTBB has not begun.
+  /// Allows no more workers. Waits for those that run, not for jobs that oneTBB has not begun.
   void stop() noexcept;
   [[nodiscard]] std::vector<worker_counters> counters() const;
 
  private:
-  struct shared;
-  struct post;
-  struct posts;
-  struct record;
-  static void run(void* context);
-  void work(record& mine);
-  record& my_record();
+  class pending_jobs;
+  static void run(void* job);
+  worker_stats& stats_of_this_thread();
 
-  core& owner_;
-  int const most_;
-  std::chrono::microseconds const linger_;
-  std::shared_ptr<shared> shared_;
+  worker_environment const environment_;
+  int const max_;
+  std::chrono::microseconds const idle_poll_time_;
+  std::shared_ptr<worker_state> state_;  // jobs may begin after the pool has gone
   std::unique_ptr<base::worker_arena> arena_;
 };
 

@@ -1,70 +1,104 @@
-// A recording: tasks are added, become parts, and each replay submits every part as a task.
-#include "dispatch/recorder.hpp"
+// A recording: collects tasks, builds the graphs of its parts, and submits every part as a task for
+// each replay.
+#include "dispatch/submission/recorder.hpp"
 
 #include <array>
 #include <memory_resource>
 #include <string>
 #include <utility>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/task/callable_frame.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t about_a_graph = std::size_t{1} << 20;  // bytes, of the device's memory and the host's
+// About the memory of one graph, on the device and on the host.
+constexpr std::size_t bytes_of_graph = std::size_t{1} << 20;
 
-std::uint64_t next_id() noexcept {
+std::uint64_t next_number() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 }  // namespace
 
-recorder::recorder(core& owner) : core_(owner), id_(next_id()) { core_.check_process(); }
-
-recorder::~recorder() { give_up(parts_); }
-
-void recorder::give_up(std::vector<part> const& parts) noexcept {
-  for (part const& each : parts) { core_.release(limbo::kinds::recorded, each.device, each.index, about_a_graph); }
+recorder::recorder(config const& with) : with_(with), number_(next_number()) {
+  with_.usage.check_process();
 }
 
-std::uint32_t recorder::checked(recorded_task which, char const* where) const {
-  if (which.recording_ != id_) {
-    throw invalid_argument(std::string{"a recorded_task "} + where +
-                           (which.recording_ == 0 ? " names no task" : " is of another recording"));
+recorder::~recorder() { retire(parts_); }
+
+void recorder::retire(std::vector<part> const& parts) noexcept {
+  if (with_.usage.is_forked()) { return; }
+  for (part const& each : parts) {
+    with_.devices.retire({.kind = epoch_reclaimer::kinds::recorded,
+                          .device = each.device,
+                          .address = each.index,
+                          .bytes = bytes_of_graph});
   }
-  return which.index_;
+}
+
+void recorder::refuse(task_id task, std::string const& subject) const {
+  if (task.runtime == 0) { throw invalid_argument(subject + " names no task"); }
+  if (!detail::access::is_recorded(task)) {
+    throw invalid_argument(subject +
+                           " names a submitted task; a recorded task runs after tasks of its "
+                           "recording only (give it to replay_options::after)");
+  }
+  throw invalid_argument(subject + " belongs to another recording");
 }
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
-  core_.check_task(what, device);
+  with_.valid.check(what, device);
   return device.value_or(what.device().value_or(device_ordinal{0})).value;
 }
 
-unsigned recorder::check(transfer const& what, std::optional<device_ordinal> device) const {
-  core_.check_task(what, device);
-  bool const host_side = what.kind == transfer::kinds::host_to_device || what.kind == transfer::kinds::device_to_host;
-  if (host_side && !what.pinned) {
-    throw invalid_argument("a copy from or to pageable memory cannot be recorded: it goes through pieces of pinned memory");
+unsigned recorder::check(detail::memory_command const& what,
+                         std::optional<device_ordinal> device) const {
+  with_.valid.check(what, device);
+  bool const has_host_side =
+      what.kind == memory_op_kind::host_to_device || what.kind == memory_op_kind::device_to_host;
+  if (has_host_side && !what.pinned) {
+    throw invalid_argument(
+        "a copy from or to pageable memory cannot be recorded, because it goes through pieces of "
+        "pinned memory; use a host_buffer");
   }
-  if (what.kind == transfer::kinds::device_to_device && what.device != what.from_device) {
-    throw invalid_argument("a copy from device " + std::to_string(what.from_device.value) + " to device " +
-                           std::to_string(what.device.value) + " cannot be recorded: a graph is of one device");
+  if (what.kind == memory_op_kind::device_to_device && what.device != what.from_device) {
+    throw invalid_argument("a copy from device " + std::to_string(what.from_device.value) +
+                           " to device " + std::to_string(what.device.value) +
+                           " cannot be recorded, because a graph belongs to one device");
   }
   if (what.bytes == 0) { throw invalid_argument("a copy or fill of nothing cannot be recorded"); }
+  if (what.kind == memory_op_kind::fill && what.pattern_bytes != 1 && what.pattern_bytes != 2 &&
+      what.pattern_bytes != 4) {
+    throw invalid_argument("a fill with a value that repeats " +
+                           std::to_string(what.pattern_bytes) +
+                           " bytes cannot be recorded, because a memset node repeats 1, 2 or 4");
+  }
   return what.device.value;
 }
 
 recorded_task recorder::add(recorded_action what, recorded_options const& options) {
-  core_.check_process();
-  task_to_plan made{.device = std::visit([&](auto const& action) { return check(action, options.device); }, what)};
+  with_.usage.check_process();
+  task_to_plan made{.device = std::visit(
+                        [&](auto const& action) { return check(action, options.device); }, what)};
   if (finished_.load(std::memory_order_acquire)) {
     auto const* const asked = std::get_if<launch>(&what);
     throw invalid_argument(
-      "the recording is finished: " +
-      (asked == nullptr ? "a copy or fill" : "kernel '" + core_.table.kernels[asked->kernel_index()].name + "'") +
-      " cannot be added");
+        "the recording is finished: " +
+        (asked == nullptr
+             ? "a copy or fill"
+             : "kernel '" +
+                   with_.shared.kernels.kernels[detail::access::kernel_index(*asked)].name + "'") +
+        " cannot be added");
   }
-  for (recorded_task const each : options.after) { made.after.push_back(checked(each, "in `after`")); }
+  for (std::size_t i = 0; i < options.after.size(); ++i) {
+    task_id const ahead = options.after[i];
+    if (!holds(ahead)) { refuse(ahead, "entry " + std::to_string(i) + " of `after`"); }
+    made.after.push_back(ahead.slot);
+  }
   actions_.push_back(std::move(what));
   try {
     tasks_.push_back(std::move(made));
@@ -72,22 +106,24 @@ recorded_task recorder::add(recorded_action what, recorded_options const& option
     actions_.pop_back();
     throw;
   }
-  recorded_task added;
-  added.recording_ = id_;
-  added.index_ = static_cast<std::uint32_t>(tasks_.size() - 1);
-  return added;
+  return detail::access::make_recorded_task(number_, static_cast<std::uint32_t>(tasks_.size() - 1));
 }
 
 template <class Action>
 void recorder::set(recorded_task which, Action const& what) {
-  core_.check_process();
-  std::uint32_t const task = checked(which, "to be set");
+  with_.usage.check_process();
+  task_id const id = detail::access::id_of(which);
+  if (!holds(id)) { refuse(id, "the recorded_task to be set"); }
+  std::uint32_t const task = id.slot;
   static_cast<void>(check(what, device_ordinal{tasks_[task].device}));
   auto* const held = std::get_if<Action>(&actions_[task]);
   bool same = held != nullptr;
-  if constexpr (std::is_same_v<Action, transfer>) { same = same && held->kind == what.kind; }
+  if constexpr (std::is_same_v<Action, detail::memory_command>) {
+    same = same && held->kind == what.kind;
+  }
   if (!same) {
-    throw invalid_argument("task " + std::to_string(task) + " of the recording stays of its kind: a launch, a fill, or a "
+    throw invalid_argument("task " + std::to_string(task) +
+                           " of the recording must keep its kind: a launch, a fill, or a "
                            "copy from, to or within its device");
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
@@ -105,21 +141,25 @@ void recorder::set(recorded_task which, Action const& what) {
 }
 
 template void recorder::set(recorded_task which, launch const& what);
-template void recorder::set(recorded_task which, transfer const& what);
+template void recorder::set(recorded_task which, detail::memory_command const& what);
 
 void recorder::finish() {
-  core_.check_process();
+  with_.usage.check_process();
   if (finished_.load(std::memory_order_acquire)) { return; }  // pairs with the release below
   std::unique_lock lock{building_, std::defer_lock};
-  if (callable_frame::innermost(core_) == nullptr) {
+  if (callable_frame::innermost(with_.shared.id) == nullptr) {
     lock.lock();
   } else if (!lock.try_lock()) {
-    // Who builds may be waiting for the lease that this callable runs under.
-    throw would_deadlock("a recording is finished inside a callable, while another thread is at it");
+    // The thread that builds may wait for the lease that this callable runs under.
+    throw would_deadlock(
+        "a recording cannot be finished inside a callable while another thread is finishing it; "
+        "finish it before");
   }
   if (finished_.load(std::memory_order_relaxed)) { return; }
-  core_.check_usable();
-  if (tasks_.empty()) { throw invalid_argument("the recording holds no task"); }
+  with_.usage.check_usable();
+  if (tasks_.empty()) {
+    throw invalid_argument("the recording has no task; it needs at least one");
+  }
   recording_plan plan = plan_recording(tasks_);
   check_windows(plan);
   std::vector<unsigned> devices;
@@ -127,16 +167,18 @@ void recorder::finish() {
   parts_ = build(plan);
   places_ = std::move(plan.places);
   devices_ = std::move(devices);
+  // release: pairs with the acquire in add, set and at the beginning
   finished_.store(true, std::memory_order_release);
 }
 
 void recorder::check_windows(recording_plan const& plan) const {
-  std::vector<std::size_t> of_device(core_.devices().size(), 0);
+  std::vector<std::size_t> of_device(with_.devices.size(), 0);
   for (planned_part const& each : plan.parts) {
-    std::size_t const window = core_.queue(each.device).pool.window();
+    std::size_t const window = with_.shared.tasks.pool_at(each.device).window();
     if (++of_device[each.device] > window) {
-      throw invalid_argument("the recording needs more graphs on device " + std::to_string(each.device) +
-                             " than its window has slots: " + std::to_string(window));
+      throw invalid_argument("the recording needs more than " + std::to_string(window) +
+                             " graphs on device " + std::to_string(each.device) +
+                             ", but the device's window has only that many slots");
     }
   }
 }
@@ -147,46 +189,50 @@ std::vector<recorder::part> recorder::build(recording_plan const& plan) {
   try {
     for (planned_part const& each : plan.parts) {
       part one{.device = each.device, .parts_ahead = each.parts_ahead};
-      core_.control(each.device, [&](device_queue& queue) { one.built = queue.build(each, actions_); });
-      one.index = core_.parts.add(one.built);
+      with_.operations.run(
+          each.device, [&](device_driver& device) { one.built = device.build(each, actions_); });
+      one.index = with_.shared.recordings.add(one.built);
       made.push_back(std::move(one));
     }
   } catch (...) {
-    give_up(made);
+    retire(made);
     throw;
   }
   return made;
 }
 
 ticket recorder::replay(replay_options const& options) {
-  core_.check_usable();
-  core_.check_after(options.after, 0xffff - 2);  // a slot's count, and two of its own
+  with_.usage.check_usable();
+  with_.valid.check_after(options.after,
+                          0xffff - 2);  // the most that a slot counts, less two that a replay adds
   finish();
-  // So many parts that both lie on the stack are more than most recordings have.
+  // Most recordings have so few parts that these vectors fit on the stack.
   std::array<std::byte, 2048> room;
   std::pmr::monotonic_buffer_resource memory{room.data(), room.size()};
   std::pmr::vector<slot_address> slots(parts_.size(), no_slot, &memory);
   std::pmr::vector<ticket> tickets(parts_.size(), &memory);
   std::pmr::vector<task_id> ids(parts_.size(), &memory);
-  // Before the lock: it may take long, and run callables that replay this very recording.
-  core_.take_slots(devices_, urgency_of(options.priority), slots);
+  // Take the slots before the lock: that may take long, and may run callables that replay this same
+  // recording.
+  with_.slots.take_all(devices_, level_of_priority(options.priority), slots);
   std::lock_guard const lock{replaying_};
   try {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      ids[i] = core_.id_when_open(slots[i]);
+      ids[i] = with_.tasks.id_when_open(slots[i]);
       fill(slots[i], i, options, ids);
     }
   } catch (...) {
-    core_.give_back(slots);
+    with_.slots.give_back(slots);
     throw;
   }
-  // Nothing below throws. All are open before any can end: what one leaves behind is kept for those behind it.
+  // Nothing below throws. All parts are open before any of them can end, so a failure is kept for
+  // the parts that depend on it.
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    core_.open_in(slots[i], devices_[i], tickets[i]);
+    with_.tasks.open(slots[i], devices_[i], tickets[i]);
     parts_[i].previous = ids[i];
     parts_[i].changes = change_lists::none;
   }
-  for (std::size_t i = 0; i < slots.size(); ++i) { core_.publish_in(slots[i], devices_[i]); }
+  for (std::size_t i = 0; i < slots.size(); ++i) { with_.tasks.publish(slots[i], devices_[i]); }
   return std::move(tickets.back());
 }
 
@@ -194,18 +240,19 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                     std::span<task_id const> now) {
   part const& of = parts_[number];
   task_options how{.label = options.label, .priority = options.priority};
-  // Behind its last replay: a graph's changes are made in the order of the replays.
-  if (of.previous.runtime != nullptr) { how.after.add(of.previous); }
-  // And the whole of this replay behind the whole of the last.
+  // The part runs after the same part of the previous replay, because changes to a graph take effect
+  // in the order of the replays.
+  if (of.previous.runtime != 0) { how.after.add(of.previous); }
+  // The first parts also run after the whole last replay.
   task_id const last = parts_.back().previous;
-  if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != nullptr) { how.after.add(last); }
+  if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after.add(last); }
   auto const order_only = static_cast<std::uint32_t>(how.after.size());
   for (std::uint32_t const ahead : of.parts_ahead) { how.after.add(now[ahead]); }
   if (of.parts_ahead.empty()) {
     for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
   }
   replayed_part const what{of.index, of.changes, order_only};
-  core_.fill(slot, what, how);
+  with_.tasks.fill(slot, what, how);
 }
 
 }  // namespace flotilla::dispatch

@@ -1,25 +1,27 @@
-#include "dispatch/failure.hpp"
+#include "dispatch/task/failure.hpp"
 
 namespace flotilla::dispatch {
 
-std::shared_ptr<failure const> failure_of(std::exception_ptr error) {
-  std::string text = "an exception that is no std::exception";
+std::shared_ptr<failure const> make_failure(std::exception_ptr error,
+                                            std::shared_ptr<failure const> cause) {
+  std::string text = "an exception that is not a std::exception";
   try {
     std::rethrow_exception(error);
-  } catch (std::exception const& known) {
-    text = known.what();
-  } catch (...) {
+  } catch (std::exception const& known) { text = known.what(); } catch (...) {
   }
-  return std::make_shared<failure const>(failure{std::move(error), std::move(text)});
+  return std::make_shared<failure const>(
+      failure{std::move(error), std::move(text), std::move(cause)});
 }
 
-void failure_table::put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> what) {
+void failure_table::put(slot_address slot, std::uint64_t generation,
+                        std::shared_ptr<failure const> why) {
   std::lock_guard const lock{mutex_};
-  entries_.insert_or_assign(key(slot, generation), std::move(what));
+  entries_.insert_or_assign(key(slot, generation), std::move(why));
   count_.store(entries_.size(), std::memory_order_release);  // pairs with the acquire in empty
 }
 
-std::shared_ptr<failure const> failure_table::get(slot_address slot, std::uint64_t generation) const {
+std::shared_ptr<failure const> failure_table::get(slot_address slot,
+                                                  std::uint64_t generation) const {
   if (empty()) { return nullptr; }
   std::lock_guard const lock{mutex_};
   auto const found = entries_.find(key(slot, generation));
@@ -27,7 +29,8 @@ std::shared_ptr<failure const> failure_table::get(slot_address slot, std::uint64
 }
 
 void failure_table::erase(slot_address slot, std::uint64_t generation) {
-  std::shared_ptr<failure const> last;  // destroyed after the lock: an exception's destructor is user code
+  // Declared before the lock, so destroyed after it: an exception's destructor is user code.
+  std::shared_ptr<failure const> last;
   std::lock_guard const lock{mutex_};
   auto const found = entries_.find(key(slot, generation));
   if (found == entries_.end()) { return; }

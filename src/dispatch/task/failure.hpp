@@ -1,5 +1,5 @@
 #pragma once
-// What went wrong with a task, kept until nobody can ask for it any more.
+// Why a task failed, kept until no ticket and no task can ask for it.
 
 #include <atomic>
 #include <cstdint>
@@ -9,31 +9,46 @@
 #include <string>
 #include <unordered_map>
 
-#include "dispatch/slot.hpp"
+#include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
 
-/// Counts what let go of an exception that others hold, too. libstdc++ keeps an exception's own count in code that
-/// ThreadSanitizer does not see, so it reports a correct program: the last holder frees what others have read. Whoever
-/// hands a copy to user code adds to this one behind it, and who frees reads it first.
-inline std::atomic<std::uint32_t> exceptions_let_go{0};
+/// Counts releases of exceptions that other threads hold too. libstdc++ counts references to an
+/// exception in code that ThreadSanitizer does not see, so TSan reports a correct program: the last
+/// holder frees what others have read. A thread that has handed a copy to user code adds to this
+/// counter afterwards, and a thread that frees a failure reads it first.
+inline std::atomic<std::uint32_t> exception_releases{0};
 
 struct failure {
   std::exception_ptr error;  // what `wait` throws
-  std::string text;          // its words: the first cause of what fails after it
-  ~failure() { static_cast<void>(exceptions_let_go.load(std::memory_order_acquire)); }
+  std::string text;          // what the error says
+  // Of a task that did not run: its predecessor's failure; else null.
+  std::shared_ptr<failure const> cause;
+  // acquire: pairs with the release of the thread that handed a copy to user code
+  ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
+
+  /// The first failure in the chain of causes.
+  [[nodiscard]] failure const& first_cause() const noexcept {
+    failure const* first = this;
+    while (first->cause != nullptr) { first = first->cause.get(); }
+    return *first;
+  }
 };
 
-[[nodiscard]] std::shared_ptr<failure const> failure_of(std::exception_ptr error);
+[[nodiscard]] std::shared_ptr<failure const> make_failure(
+    std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
 
-/// Failures by task. A task that ended well has none, so the table is empty while nothing fails.
+/// Failures by task. A task that ended well has no entry, so the table is empty while nothing
+/// fails.
 class failure_table {
  public:
-  /// Before the slot's generation moves: who sees it moved finds the failure.
-  void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> what);
-  [[nodiscard]] std::shared_ptr<failure const> get(slot_address slot, std::uint64_t generation) const;
+  /// Call it before the slot's generation moves: a thread that sees the new generation finds the
+  /// failure.
+  void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> why);
+  [[nodiscard]] std::shared_ptr<failure const> get(slot_address slot,
+                                                   std::uint64_t generation) const;
   void erase(slot_address slot, std::uint64_t generation);
-  /// Whether there is any. Cost: one load.
+  /// Cost: one load.
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
  private:

@@ -1,19 +1,20 @@
 #pragma once
-// How urgent a task is.
+// Priority levels of tasks.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace flotilla::dispatch {
 
-/// CUDA's stream priority with its sign turned: 0 is the least, and more is sooner.
-using urgency = std::uint8_t;
-inline constexpr urgency most_urgent = 5;
-inline constexpr unsigned urgencies = most_urgent + 1;
+/// CUDA's stream priority with its sign turned: level 0 is the least urgent, a higher level is more
+/// urgent.
+using priority_level = std::uint8_t;
+inline constexpr priority_level max_priority_level = 5;
+inline constexpr unsigned priority_levels = max_priority_level + 1;
 
-[[nodiscard]] constexpr urgency urgency_of(int priority) noexcept {
-  return static_cast<urgency>(-std::clamp(priority, -int{most_urgent}, 0));
+[[nodiscard]] constexpr priority_level level_of_priority(int priority) noexcept {
+  return static_cast<priority_level>(-std::clamp(priority, -int{max_priority_level}, 0));
 }
-[[nodiscard]] constexpr int priority_of(urgency level) noexcept { return -int{level}; }
+[[nodiscard]] constexpr int priority_of(priority_level level) noexcept { return -int{level}; }
 
 }  // namespace flotilla::dispatch

@@ -1,4 +1,4 @@
-#include "dispatch/slot_pool.hpp"
+#include "dispatch/task/slot_pool.hpp"
 
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ constexpr std::uint32_t word_bits = 64;
   return (window + slot_pool::block_slots - 1) / slot_pool::block_slots;
 }
 
-/// Whole lines.
+/// The bytes of the bitmap `not_offered_`, rounded up to whole lines.
 [[nodiscard]] std::size_t offer_bytes(std::size_t blocks) noexcept {
   std::size_t const bits_a_line = base::cache_line * 8;
   return (blocks + bits_a_line - 1) / bits_a_line * base::cache_line;
@@ -34,19 +34,24 @@ void slot_pool::unmap::operator()(std::byte* memory) const noexcept {
 }
 
 slot_pool::block_of_memory slot_pool::mapped(std::size_t bytes) {
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) { throw std::bad_alloc(); }
   return {static_cast<std::byte*>(memory), unmap{bytes}};
 }
 
-slot_pool::slot_pool(unsigned number, std::size_t window) : slot_pool(number, window, mapped(bytes(window))) {}
+slot_pool::slot_pool(unsigned number, std::size_t window)
+    : slot_pool(number, window, mapped(bytes(window))) {}
 
 slot_pool::slot_pool(unsigned number, std::size_t window, void* memory)
     : slot_pool(number, window, block_of_memory{static_cast<std::byte*>(memory), unmap{0}}) {}
 
 slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory)
-    : base_(number << 16), window_(window), blocks_(static_cast<std::uint32_t>(blocks_in(window))),
-      memory_(std::move(memory)), sides_(new slot_side[window]) {
+    : base_(number << 16),
+      window_(window),
+      blocks_(static_cast<std::uint32_t>(blocks_in(window))),
+      memory_(std::move(memory)),
+      sides_(new slot_side[window]) {
   std::byte* next = memory_.get();
   auto const lay = [&next]<class T>(T*& at, std::size_t bytes) {
     at = reinterpret_cast<T*>(next);
@@ -56,12 +61,15 @@ slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory
   lay(not_offered_, offer_bytes(blocks_));
   lay(words_, blocks_ * sizeof(block_word));
   lay(slots_, window * sizeof(slot));
-  // Slots and blocks past the window are taken for ever. Set, not stored: another process may be at work here.
+  // Slots and blocks beyond the window stay taken. Bits are set, not stored, because another
+  // process may already use the memory.
   if (std::uint32_t const rest = static_cast<std::uint32_t>(window % block_slots); rest != 0) {
-    words_[blocks_ - 1].word.fetch_or(full & ~((std::uint32_t{1} << rest) - 1), std::memory_order_relaxed);
+    words_[blocks_ - 1].word.fetch_or(full & ~((std::uint32_t{1} << rest) - 1),
+                                      std::memory_order_relaxed);
   }
   if (std::uint32_t const rest = blocks_ % word_bits; rest != 0) {
-    not_offered_[blocks_ / word_bits].fetch_or(~((std::uint64_t{1} << rest) - 1), std::memory_order_relaxed);
+    not_offered_[blocks_ / word_bits].fetch_or(~((std::uint64_t{1} << rest) - 1),
+                                               std::memory_order_relaxed);
   }
 }
 
@@ -69,10 +77,12 @@ slot_address slot_pool::take_from_another(cursor& mine) noexcept {
   while (true) {
     if (mine.block != no_block) {
       if (slot_address const got = take_from(mine.block); got != no_slot) { return got; }
-      // Let go only in one step with seeing it full: what comes back later then finds it unheld.
+      // Release it in the same step that sees it full: slots that come back later then find it not
+      // held.
       std::uint64_t seen = words_[mine.block].word.load(std::memory_order_relaxed);
       while (static_cast<std::uint32_t>(seen) == full &&
-             !words_[mine.block].word.compare_exchange_weak(seen, seen & ~held, std::memory_order_release)) {}
+             !words_[mine.block].word.compare_exchange_weak(seen, seen & ~held,
+                                                            std::memory_order_release)) {}
       if (static_cast<std::uint32_t>(seen) != full) { continue; }
       mine.block = no_block;
     }
@@ -81,7 +91,8 @@ slot_address slot_pool::take_from_another(cursor& mine) noexcept {
     words_[block].word.fetch_or(held, std::memory_order_relaxed);
     mine.block = block;
     std::uint32_t seen = head_->touched.load(std::memory_order_relaxed);
-    while (seen <= block && !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+    while (seen <= block &&
+           !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
   }
 }
 
@@ -89,7 +100,8 @@ slot_address slot_pool::take_any() noexcept {
   for (std::uint32_t block = 0; block < blocks_; ++block) {
     if (slot_address const got = take_from(block); got != no_slot) {
       std::uint32_t seen = head_->touched.load(std::memory_order_relaxed);
-      while (seen <= block && !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
+      while (seen <= block &&
+             !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
       return got;
     }
   }
@@ -102,7 +114,9 @@ std::uint32_t slot_pool::pick() noexcept {
     while (gone != ~std::uint64_t{0}) {
       std::uint64_t const bit = ~gone & (gone + 1);
       gone = not_offered_[i].fetch_or(bit, std::memory_order_relaxed);
-      if ((gone & bit) == 0) { return i * word_bits + static_cast<std::uint32_t>(std::countr_zero(bit)); }
+      if ((gone & bit) == 0) {
+        return i * word_bits + static_cast<std::uint32_t>(std::countr_zero(bit));
+      }
     }
   }
   return no_block;
@@ -111,21 +125,25 @@ std::uint32_t slot_pool::pick() noexcept {
 void slot_pool::offer(std::uint32_t block) noexcept {
   std::atomic<std::uint64_t>& word = not_offered_[block / word_bits];
   std::uint64_t const bit = std::uint64_t{1} << (block % word_bits);
-  if ((word.load(std::memory_order_relaxed) & bit) != 0) { word.fetch_and(~bit, std::memory_order_relaxed); }
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) {
+    word.fetch_and(~bit, std::memory_order_relaxed);
+  }
 }
 
 void slot_pool::give_back(std::uint32_t block, std::uint32_t slots) noexcept {
-  // release: pairs with the acquire in take_from, and in used: what the tasks did is seen. acquire: who sees the
-  // block let go sees that it is not offered.
-  std::uint64_t const before = words_[block].word.fetch_and(~std::uint64_t{slots}, std::memory_order_acq_rel);
+  // release: pairs with the acquire in take_from and in used, which then see what the tasks did.
+  // acquire: a thread that sees the block released sees that it is not offered.
+  std::uint64_t const before =
+      words_[block].word.fetch_and(~std::uint64_t{slots}, std::memory_order_acq_rel);
   if ((before & held) == 0) { offer(block); }
 }
 
-void slot_pool::let_go(cursor& of) noexcept {
-  if (of.block == no_block) { return; }
-  std::uint64_t const before = words_[of.block].word.fetch_and(~held, std::memory_order_acq_rel);
-  if (static_cast<std::uint32_t>(before) != full) { offer(of.block); }
-  of.block = no_block;
+void slot_pool::release(cursor& mine) noexcept {
+  if (mine.block == no_block) { return; }
+  // acq_rel: pairs with the acquire and release in give_back
+  std::uint64_t const before = words_[mine.block].word.fetch_and(~held, std::memory_order_acq_rel);
+  if (static_cast<std::uint32_t>(before) != full) { offer(mine.block); }
+  mine.block = no_block;
 }
 
 std::size_t slot_pool::used() const noexcept {
@@ -133,9 +151,9 @@ std::size_t slot_pool::used() const noexcept {
   std::uint32_t const blocks = head_->touched.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     sum += static_cast<std::size_t>(
-      std::popcount(static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire))));
+        std::popcount(static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire))));
   }
-  return sum - (blocks * std::size_t{block_slots} - touched());  // those past the window
+  return sum - (blocks * std::size_t{block_slots} - touched());  // less those beyond the window
 }
 
 bool slot_pool::any_used() const noexcept {
@@ -143,8 +161,8 @@ bool slot_pool::any_used() const noexcept {
   for (std::uint32_t i = 0; i < blocks; ++i) {
     auto const taken = static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire));
     std::uint32_t const past = std::size_t{i + 1} * block_slots <= window_
-                                 ? 0
-                                 : full & ~((std::uint32_t{1} << (window_ % block_slots)) - 1);
+                                   ? 0
+                                   : full & ~((std::uint32_t{1} << (window_ % block_slots)) - 1);
     if ((taken & ~past) != 0) { return true; }
   }
   return false;
@@ -152,7 +170,9 @@ bool slot_pool::any_used() const noexcept {
 
 bool slot_pool::any_free() const noexcept {
   for (std::uint32_t i = 0; i < blocks_; ++i) {
-    if (static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_relaxed)) != full) { return true; }
+    if (static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_relaxed)) != full) {
+      return true;
+    }
   }
   return false;
 }

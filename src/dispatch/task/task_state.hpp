@@ -1,36 +1,25 @@
 #pragma once
-// A task by name, what it has come to, and a callable while it runs.
+// The name of a task, and its progress.
 
 #include <cstdint>
 #include <memory>
 
-#include "dispatch/failure.hpp"
-#include "dispatch/slot.hpp"
+#include "dispatch/task/failure.hpp"
+#include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
 
-class core;
-class device_queue;
-
-/// Names a task as slots do.
+/// Names a task, in the form that slots use.
 struct task_key {
   slot_address slot = no_slot;
-  std::uint32_t generation = 0;  // cut
+  std::uint32_t generation = 0;  // lower half
 };
 
-/// What a task has come to.
+/// How far a task has come.
 struct task_state {
   enum class states { open, launched, ended, failed } state = states::open;
-  end_mark end{};                          // of launched
-  std::shared_ptr<failure const> why{};    // of failed
-};
-
-/// A callable that is running on this thread, for those who must not wait inside one.
-struct callable_frame {
-  core const* of;
-  device_queue const* on;
-  callable_frame const* outer;
-  [[nodiscard]] static callable_frame const* innermost(core const& of) noexcept;
+  end_mark end{};                        // of launched
+  std::shared_ptr<failure const> why{};  // of failed
 };
 
 }  // namespace flotilla::dispatch

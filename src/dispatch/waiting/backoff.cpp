@@ -1,4 +1,4 @@
-#include "dispatch/patience.hpp"
+#include "dispatch/waiting/backoff.hpp"
 
 #include <algorithm>
 
@@ -8,38 +8,42 @@ namespace flotilla::dispatch {
 
 namespace {
 
-using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+constexpr milliseconds first_poll{2};
+constexpr milliseconds poll_interval{5};
+constexpr milliseconds max_propagation_interval{1};
+// After this time without progress, run the callables of other threads too.
+constexpr milliseconds max_restraint{1};
 
 }  // namespace
 
-patience::patience(bool single_threaded) noexcept
-    : single_threaded_(single_threaded), last_move_(clock::now()), next_question_(last_move_ + milliseconds{2}) {}
+backoff::backoff(bool single_threaded, clock::time_point now) noexcept
+    : single_threaded_(single_threaded), last_move_(now), next_poll_(now + first_poll) {}
 
-drainer patience::who() const noexcept {
-  // What other threads submitted is theirs to run, unless nobody else can, or nobody does: what then fills the
-  // window, or the room for any-tasks, stands between this thread and what it waits for.
-  if (single_threaded_ || clock::now() - last_move_ > milliseconds{1}) { return {}; }
+helper_filter backoff::filter(clock::time_point now) const noexcept {
+  // Leave callables to the threads that submitted them. Exceptions: no other thread exists, or
+  // nothing moves. Then such a callable may be what fills the window, or the room for shared tasks,
+  // that this thread waits for.
+  if (single_threaded_ || now - last_move_ > max_restraint) { return {}; }
   return {static_cast<std::uint32_t>(context::this_thread_token())};
 }
 
-bool patience::time_to_ask() noexcept {
-  clock::time_point const now = clock::now();
-  if (now < next_question_) { return false; }
-  next_question_ = now + milliseconds{5};
+bool backoff::should_poll_health(clock::time_point now) noexcept {
+  if (now < next_poll_) { return false; }
+  next_poll_ = now + poll_interval;
   return true;
 }
 
-bool patience::time_to_mark() noexcept {
-  clock::time_point const now = clock::now();
-  if (now < next_marks_) { return false; }
-  next_marks_ = now + between_marks_;
-  between_marks_ = std::min<clock::duration>(2 * between_marks_, milliseconds{1});
+bool backoff::should_propagate(clock::time_point now) noexcept {
+  if (now < next_propagation_) { return false; }
+  next_propagation_ = now + propagation_interval_;
+  propagation_interval_ =
+      std::min<clock::duration>(2 * propagation_interval_, max_propagation_interval);
   return true;
 }
 
-void patience::moved() noexcept {
-  last_move_ = clock::now();
+void backoff::reset(clock::time_point now) noexcept {
+  last_move_ = now;
   round_ = 0;
 }
 

@@ -1,4 +1,4 @@
-// Arrays and textures: what the tables of linear memory leave out.
+// Arrays and textures, which are not linear memory.
 #include <channel_descriptor.h>
 
 #include "runtime_test.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 class ContextArrays : public runtime_test {
  protected:
-  /// The driver's array functions: flotilla's table has none, so the runtime library is asked for
-  /// them.
+  /// The driver's array functions. flotilla's table has none, so they come from the runtime
+  /// library.
   template <class Function>
   static Function entry(char const* name) {
     void* found = nullptr;
@@ -24,7 +24,7 @@ class ContextArrays : public runtime_test {
   static constexpr std::size_t width = 64, height = 32;
 };
 
-// C3.14: an array of the runtime's is one of the driver's, by a cast
+// C3.14: an array of the runtime library can be cast to one of the driver API
 TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
@@ -41,7 +41,7 @@ TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   pop();
 }
 
-// C3.13: and one of the driver's serves the runtime
+// C3.13: and the reverse
 TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   create();
   CUDA_ARRAY_DESCRIPTOR const wanted{width, height, CU_AD_FORMAT_FLOAT, 1};
@@ -79,8 +79,8 @@ TEST_F(ContextArrays, EndWithTheirContext) {
   pop();
 }
 
-// C1.4 C4.8: texture references are gone; texture objects, their successors, belong to a context
-// and read its arrays
+// C1.4 C4.8: texture references were removed; their successors, texture objects, belong to a
+// context and read its arrays
 TEST_F(ContextArrays, TexturesReadTheArraysOfTheirContext) {
   CUcontext const owner = create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
@@ -100,7 +100,7 @@ TEST_F(ContextArrays, TexturesReadTheArraysOfTheirContext) {
   cudaTextureObject_t texture = 0;
   EXPECT_CUDART_OK(cudaCreateTextureObject(&texture, &what, &how, nullptr));
   pop();
-  // Made on one thread, read on another: it moves with its context.
+  // Made on one thread and read on another: it moves with its context.
   elsewhere([&] {
     pushed const here{owner};
     auto* const memory = static_cast<float*>(runtime_memory(row));

@@ -1,5 +1,5 @@
 #pragma once
-// cuBLAS, opened at run time: the tests build without it, and say so where it is missing.
+// cuBLAS, opened at run time: the tests build without it, and are skipped if it is missing.
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ class cublas {
 };
 
 inline cublas const& blas() {
-  static cublas const opened;  // never closed: its state lives in contexts
+  static cublas const opened;  // never closed, because contexts hold its state
   return opened;
 }
 

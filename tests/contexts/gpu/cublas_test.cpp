@@ -41,8 +41,7 @@ class CublasInContexts : public runtime_test {
   }
 };
 
-// S1.2: made in one task, used in others, whichever thread runs them; no primary context comes of
-// it
+// S1.2: a handle made in one task works in others, on any thread, and no primary context is made
 TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
   cublasHandle_t handle = nullptr;
@@ -63,7 +62,7 @@ TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   EXPECT_EQ(primary().active, 0);
 }
 
-// S1.2 C3.10: pushed by another thread, the context brings the handle's state along
+// S1.2 C3.10: when another thread pushes the context, the handle's state moves with it
 TEST_F(CublasInContexts, AHandleTravelsWithItsContext) {
   CUcontext const mine = create();
   cublasHandle_t handle = nullptr;

@@ -1,13 +1,13 @@
-// Launches from the device: relocatable code, linked with the device runtime.
+// Launches from kernels: relocatable code, linked with the device runtime.
 #include "runtime_kernels.hpp"
 
 namespace flotilla::test {
 namespace {
 
-__device__ volatile int all_are_launched;
+__device__ int volatile all_are_launched;
 
-/// The children are in one stream: while the first holds it, the others stay pending. No longer than 2 s,
-/// for a parent that ends has launched what it could.
+/// The children are in one stream: while the first one blocks it, the others stay pending. It
+/// blocks for 2 s at most; by then the parent has launched all it can.
 __global__ void hold_the_stream() {
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));

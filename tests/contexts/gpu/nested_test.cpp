@@ -1,4 +1,4 @@
-// Launches from the device, and how many of them may be pending.
+// Launches from kernels, and how many of them may be pending.
 #include "runtime_test.hpp"
 
 namespace flotilla::test {
@@ -11,7 +11,7 @@ class NestedLaunches : public runtime_test {
     cudaError_t first;
     std::size_t granted;
   };
-  /// In a context of its own whose limit is `pending`.
+  /// In a context of its own, with `pending` as its limit of pending launches.
   outcome start(std::size_t pending, int children) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
@@ -26,10 +26,10 @@ class NestedLaunches : public runtime_test {
   }
 };
 
-// C2.78 C2.80: as many as the limit says can be outstanding
+// C2.78 C2.80: as many launches as the limit allows can be outstanding
 TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).failed, 0); }
 
-// C2.79: one that has no place fails, and the parent is told
+// C2.79: a launch beyond the limit fails, and the parent gets an error
 TEST_F(NestedLaunches, BeyondTheLimitFail) {
   outcome const seen = start(32, 20'000);
   EXPECT_GT(seen.failed, 0) << "limit: " << seen.granted;
@@ -37,10 +37,9 @@ TEST_F(NestedLaunches, BeyondTheLimitFail) {
   EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
               seen.first == cudaErrorLaunchOutOfResources)
       << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;
-
 }
 
-// C2.81: room for more is taken from the device's memory
+// C2.81: a larger limit uses device memory
 TEST_F(NestedLaunches, RoomForMoreTakesMemory) {
   create();
   std::size_t before = 0, after = 0, total = 0;

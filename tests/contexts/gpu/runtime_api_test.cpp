@@ -1,5 +1,5 @@
-// The CUDA runtime library and contexts. What makes a primary context has a process of its own: it
-// stays.
+// The CUDA runtime library and contexts. Tests that make a primary context run in their own
+// process, because the context stays.
 #include "runtime_test.hpp"
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace {
 
 using RuntimeApi = runtime_test;
 
-// C3.1 C4.13 C4.14: with no context current, the first call that needs one makes the primary
-// current
+// C3.1 C4.13 C4.14: if no context is current, the first call that needs one makes the primary
+// context current
 TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_EQ(primary().active, 0);
@@ -28,7 +28,7 @@ TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
   });
 }
 
-// C4.14: a launch is such a call too
+// C4.14: a launch is such a call, too
 TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_EQ(primary().active, 0);
@@ -37,7 +37,7 @@ TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
   });
 }
 
-// C3.2 C4.15: what was set before is what it is made with
+// C3.2 C4.15: it is made with the flags that were set before
 TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
@@ -48,7 +48,7 @@ TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   });
 }
 
-// C3.2: and it is on the device that was chosen
+// C3.2: it is on the device that was set before
 TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
   FLOTILLA_NEED_GPUS(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -71,15 +71,16 @@ TEST_F(RuntimeApi, FreeingNothingInitializes) {
   });
 }
 
-// C3.4: with a context current these calls fail, as the text says: an H200's runtime library answers
-// cudaErrorIncompatibleDriverContext. The context stays current
+// C3.4: if a context is current these calls fail, as the text says: the runtime library on an H200
+// returns cudaErrorIncompatibleDriverContext. The context stays current
 TEST_F(RuntimeApi, SettingDeviceFlagsWithAContextCurrentLeavesItCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
     cudaError_t const answer = cudaSetDeviceFlags(cudaDeviceScheduleYield);
     std::fprintf(stderr, "cudaSetDeviceFlags with a context current: %s\n",
                  cudaGetErrorName(answer));
-    EXPECT_TRUE(answer == cudaErrorIncompatibleDriverContext || answer == cudaErrorSetOnActiveProcess)
+    EXPECT_TRUE(answer == cudaErrorIncompatibleDriverContext ||
+                answer == cudaErrorSetOnActiveProcess)
         << cudaGetErrorName(answer);
     EXPECT_EQ(current(), mine);
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -87,7 +88,7 @@ TEST_F(RuntimeApi, SettingDeviceFlagsWithAContextCurrentLeavesItCurrent) {
   });
 }
 
-// C3.8 C4.55 S1.1: with an owned context current it is used as it is, and no other is made
+// C3.8 C4.55 S1.1: if an owned context is current it is used, and no other is made
 TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
   CUcontext const mine = create();
   int device = -1;
@@ -103,8 +104,8 @@ TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C3.8 C4.56: nor does it keep the context alive: there is no count to be asked for, and it ends
-// when it is destroyed
+// C3.8 C4.56: the library does not keep the context alive: there is no count to query, and the
+// context ends when it is destroyed
 TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   constexpr std::size_t block = 512u << 20;
   CUcontext const witness = create();
@@ -120,13 +121,13 @@ TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   EXPECT_EQ(current(), witness);
   EXPECT_OK(cu().mem_get_info(&after, &total));
   EXPECT_GE(after, before);
-  // And with the next context current it goes on in that.
+  // If another context is current, it uses that one.
   EXPECT_EQ(owner_of(runtime_memory(4)), witness);
   pop();
 }
 
-// C3.9 C3.10 S1.1: a `__device__` variable of the runtime's is each context's own, and moves with
-// it between threads
+// C3.9 C3.10 S1.1: each context has its own copy of a `__device__` variable of the runtime library,
+// which moves with it between threads
 TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   CUcontext const a = floating(), b = floating();
   auto const state_of = [](CUcontext which) {
@@ -148,7 +149,7 @@ TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   EXPECT_EQ(state_of(b), 7);
 }
 
-// C4.17 C4.12: it has no context of its own to hand out; the driver's stack is where they are
+// C4.17 C4.12: the runtime library exposes no contexts, but the driver's stack shows them
 TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -161,17 +162,17 @@ TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
   });
 }
 
-// C4.18: its "device" is the current context: waiting for it waits for no other context
+// C4.18: its "device" is the current context: synchronizing it waits for no other context
 TEST_F(RuntimeApi, SynchronizesTheCurrentContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUstream const lane = stream();
-  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before anything is held
+  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before the kernel is held
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
   EXPECT_CUDART_OK(launch_hold(words, lane));
   pop();
   push(idle);
-  EXPECT_CUDART_OK(cudaDeviceSynchronize()) << "it would wait for ever";
+  EXPECT_CUDART_OK(cudaDeviceSynchronize()) << "it would wait forever";
   pop();
   std::atomic_ref{words[1]}.store(1);
   pushed const here{busy};
@@ -193,7 +194,7 @@ TEST_F(RuntimeApi, SetsTheCachePreferenceOfTheCurrentContext) {
   pop();
 }
 
-// C4.20: choosing a device makes its primary context current, in place of what was
+// C4.20: setting the device replaces the current context by the primary one
 TEST_F(RuntimeApi, SettingTheDeviceMakesItsPrimaryCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -207,7 +208,7 @@ TEST_F(RuntimeApi, SettingTheDeviceMakesItsPrimaryCurrent) {
   });
 }
 
-// C4.20 S1.3: inside a task that is reported, and mended
+// C4.20 S1.3: inside a task it is reported, and the stack is restored
 TEST_F(RuntimeApi, ATaskThatSetsTheDeviceIsReportedAndMended) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
@@ -232,17 +233,16 @@ TEST_F(RuntimeApi, ThreadsShareThePrimaryContext) {
   });
 }
 
-// S1.1: in a callable, `<<<>>>` on the task's stream; the ticket covers it
+// S1.1: `<<<>>>` in a callable, on the task's stream; the ticket includes it
 TEST_F(RuntimeApi, WorksInsideATask) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
-  device_buffer<int> const memory{rt, device_ordinal{0}, 1};
+  device_buffer<int> memory{rt, device_ordinal{0}, 1};
   int seen = 0;
   for (int round = 1; round <= 20; ++round) {
     rt.submit([&](task_context& context) {
+        EXPECT_CUDART_OK(launch_put(memory.data(), round, context.stream()));
         EXPECT_CUDART_OK(
-            launch_put(reinterpret_cast<int*>(memory.address()), round, context.stream()));
-        EXPECT_CUDART_OK(cudaMemcpyAsync(&seen, reinterpret_cast<void*>(memory.address()), 4,
-                                         cudaMemcpyDeviceToHost, context.stream()));
+            cudaMemcpyAsync(&seen, memory.data(), 4, cudaMemcpyDeviceToHost, context.stream()));
       }).wait();
     EXPECT_EQ(seen, round);
   }

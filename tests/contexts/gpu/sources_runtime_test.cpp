@@ -1,5 +1,5 @@
-// The runtime library and cuBLAS in tasks, by the source of the device's context. Each test has a
-// process of its own: what the runtime library makes stays.
+// The runtime library and cuBLAS in tasks, by the source of the device's context. Each test has its
+// own process, because the runtime library never removes what it makes.
 #include "runtime_test.hpp"
 
 #include "support/thrown.hpp"
@@ -18,8 +18,8 @@ class RuntimeApiBySource : public runtime_test {
     options.settings.all.context = source;
     return options;
   }
-  /// `<<<>>>`, memory and state in one task after another. @return the context of what `cudaMalloc`
-  /// gave.
+  /// `<<<>>>`, memory and state in one task after another. @return the context that owns the memory
+  /// of `cudaMalloc`.
   static CUcontext expect_works(runtime& rt) {
     CUcontext owner = nullptr;
     void* memory = nullptr;
@@ -69,8 +69,7 @@ class RuntimeApiBySource : public runtime_test {
   }
 };
 
-// S2.2: in the primary context both are at home, and share it with the application's calls outside
-// of tasks
+// S2.2: in the primary context both work, and share it with the application's calls outside tasks
 TEST_F(RuntimeApiBySource, ThePrimaryIsTheApplicationsOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     void* const outside = runtime_memory(4);
@@ -85,7 +84,7 @@ TEST_F(RuntimeApiBySource, ThePrimaryIsTheApplicationsOwn) {
   });
 }
 
-// S2.3: there a task may set the device: it is in the primary context already
+// S2.3: a task may set the device, because it is in the primary context already
 TEST_F(RuntimeApiBySource, InThePrimaryATaskMaySetTheDevice) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{with(context_source::primary())};
@@ -96,7 +95,7 @@ TEST_F(RuntimeApiBySource, InThePrimaryATaskMaySetTheDevice) {
   });
 }
 
-// S3.2: an adopted context is one like an owned one
+// S3.2: an adopted context works like an owned one
 TEST_F(RuntimeApiBySource, AnAdoptedContextServesThemAsAnOwnedOne) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -111,7 +110,7 @@ TEST_F(RuntimeApiBySource, AnAdoptedContextServesThemAsAnOwnedOne) {
   });
 }
 
-// S3.3: leaving it by cudaSetDevice is reported as in an owned one
+// S3.3: replacing it by cudaSetDevice is reported as in an owned one
 TEST_F(RuntimeApiBySource, InAnAdoptedContextSettingTheDeviceIsReported) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -124,7 +123,7 @@ TEST_F(RuntimeApiBySource, InAnAdoptedContextSettingTheDeviceIsReported) {
   });
 }
 
-// S4.3: and a green one serves them too, on its multiprocessors
+// S4.3: in a green context both work, on its multiprocessors
 TEST_F(RuntimeApiBySource, AGreenContextServesThem) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{with(context_source::green(16))};

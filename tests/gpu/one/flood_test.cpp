@@ -1,4 +1,4 @@
-// Floods on a GPU, long enough that the GPU updates the nodes of its templates itself.
+// Floods long enough that the GPU itself updates the nodes of its templates.
 
 #include <cstdint>
 #include <vector>
@@ -20,26 +20,26 @@ class FloodOnGpu : public guest_test {
   }
 };
 
-// requirement: every task runs once, with its own arguments, in its own grid, whatever carries it
-TEST_F(FloodOnGpu, RunsEveryTaskAsItWasSubmitted) {
+// requirement: every task runs once, with its own arguments and grid
+TEST_F(FloodOnGpu, EveryTaskRunsAsItWasSubmitted) {
   constexpr std::uint32_t sums = 997;
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   test_program const program{rt};
   auto const count = program.loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
-  device_buffer<std::uint32_t> const to{rt, device_ordinal{0}, sums};
+  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, sums};
   for (std::uint32_t round = 0; round < 6; ++round) {
     std::vector<std::uint32_t> expected(sums);
-    rt.submit(to.fill(0)).wait();
+    rt.submit(counters.fill(0)).wait();
     for (std::uint32_t i = 0; i < 50'000 + round; ++i) {
       std::uint32_t const grid = 1 + i / 100 % 3;
       std::uint32_t const block = i / 20'000 == 1 ? 64 : 32;
-      std::uint32_t const which = (i * 2654435761u >> 12) % sums;
-      static_cast<void>(rt.submit(count.on({grid}, {block})(to, which)));
-      expected[which] += grid * block;
+      std::uint32_t const index = (i * 2654435761u >> 12) % sums;
+      static_cast<void>(rt.submit(count.with_shape({grid}, {block})(counters, index)));
+      expected[index] += grid * block;
     }
     rt.wait_idle();
     std::vector<std::uint32_t> got(sums);
-    rt.submit(to.copy_to(got)).wait();
+    rt.submit(counters.copy_to(got)).wait();
     ASSERT_EQ(got, expected) << "round " << round;
   }
 }

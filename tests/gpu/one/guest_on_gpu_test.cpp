@@ -1,4 +1,4 @@
-// flotilla beside other users of the GPU's driver in this process.
+// flotilla together with other users of the GPU's driver in this process.
 
 #include <optional>
 
@@ -20,16 +20,16 @@ class GuestOnGpu : public guest_test {
   }
 };
 
-// requirement: a small run of everything, short enough for compute-sanitizer
-TEST_F(GuestOnGpu, SmallRunOfEveryKindOfTask) {
+// requirement: every kind of task, short enough for compute-sanitizer
+TEST_F(GuestOnGpu, EveryKindOfTaskRuns) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   test_program const program{rt};
   std::vector<std::uint32_t> host(1000, 4);
   host_buffer<std::uint32_t> pinned{rt, 1000};
-  device_buffer<std::uint32_t> const one{rt, device_ordinal{0}, host},
-      two{rt, device_ordinal{0}, 1000};
+  device_buffer<std::uint32_t> one{rt, device_ordinal{0}, host}, two{rt, device_ordinal{0}, 1000};
   ticket const copied = rt.submit(one.copy_to(two));
-  ticket const stepped = rt.submit(program.step.on({1}, {1})(two, 3u, 1u), {.after = {copied}});
+  ticket const stepped =
+      rt.submit(program.step.with_shape({1}, {1})(two, 3u, 1u), {.after = {copied}});
   ticket const fetched = rt.submit(two.copy_to(pinned), {.after = {stepped}});
   int called = 0;
   rt.submit([&](task_context&) { ++called; }, {.after = {fetched}}).wait();
@@ -41,8 +41,8 @@ TEST_F(GuestOnGpu, SmallRunOfEveryKindOfTask) {
   EXPECT_EQ(host[500], 9u);
 }
 
-// requirement: the context of the application stays current, and the primary context is not made
-TEST_F(GuestOnGpu, LeavesTheApplicationsContextsAlone) {
+// requirement: the application's context stays current, and the primary context is not created
+TEST_F(GuestOnGpu, RuntimeLeavesTheApplicationsContextsAlone) {
   CUdevice device{};
   ASSERT_EQ(driver_in_use().device_get(&device, 0), CUDA_SUCCESS);
   CUcontext mine{};
@@ -50,7 +50,7 @@ TEST_F(GuestOnGpu, LeavesTheApplicationsContextsAlone) {
   {
     runtime rt{{.devices = device_spec(1), .workers = 0}};
     test_program const program{rt};
-    rt.submit(program.nothing.on({1}, {1})()).wait();
+    rt.submit(program.nothing.with_shape({1}, {1})()).wait();
     rt.submit([](task_context&) {}).wait();
     EXPECT_EQ(current_context(), mine);
   }
@@ -64,12 +64,12 @@ TEST_F(GuestOnGpu, LeavesTheApplicationsContextsAlone) {
   EXPECT_EQ(driver_in_use().ctx_destroy(mine), CUDA_SUCCESS);
 }
 
-// error guess: what a runtime took of the GPU's memory is there again when it has ended
-TEST_F(GuestOnGpu, RuntimesGiveTheirMemoryBack) {
+// error guess: a runtime's GPU memory is free again after its destruction
+TEST_F(GuestOnGpu, RuntimesFreeTheirMemory) {
   auto const free_bytes = [] {
     runtime rt{{.devices = device_spec(1)}};
     test_program const program{rt};
-    { device_buffer<char> const some{rt, device_ordinal{0}, 256u << 20}; }
+    { device_buffer<char> some{rt, device_ordinal{0}, 256u << 20}; }
     rt.wait_idle();
     return rt.memory(device_ordinal{0}).free_bytes;
   };
@@ -77,8 +77,8 @@ TEST_F(GuestOnGpu, RuntimesGiveTheirMemoryBack) {
   std::size_t const first = free_bytes();
   std::size_t last = 0;
   for (int i = 0; i < 4; ++i) { last = free_bytes(); }
-  constexpr std::size_t slack = 128u << 20;  // others may be at work on the machine
-  EXPECT_GT(last + slack, first);
+  constexpr std::size_t slack_bytes = 128u << 20;  // other processes may use the GPU
+  EXPECT_GT(last + slack_bytes, first);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Every kernel of kernels/ gives on a GPU what the host computes.
+// Every kernel of kernels/ computes the same on a GPU as the host.
 
 #include <array>
 #include <cmath>
@@ -33,11 +33,11 @@ class GpuKernels : public guest_test {
   static constexpr device_ordinal gpu{0};
 
   static std::vector<float> numbers(std::size_t count) {
-    std::vector<float> made(count);
+    std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) {
-      made[i] = static_cast<float>((i * 37 + 11) % 101) / 8.0f - 6.0f;
+      values[i] = static_cast<float>((i * 37 + 11) % 101) / 8.0f - 6.0f;
     }
-    return made;
+    return values;
   }
   template <class T>
   std::vector<T> fetch(device_buffer<T> const& from, ticket const& after) {
@@ -52,53 +52,54 @@ class GpuKernels : public guest_test {
 };
 
 // requirement
-TEST_F(GpuKernels, NullAndStore) {
-  rt().submit(loaded().kernel<>("null_kernel").on({8}, {32})()).wait();
-  device_buffer<int> const where{rt(), gpu, 1};
-  ticket const done = rt().submit(loaded().kernel<int*, int>("store").on({1}, {1})(where, -5));
+TEST_F(GpuKernels, StoreWritesItsValue) {
+  rt().submit(loaded().kernel<>("null_kernel").with_shape({8}, {32})()).wait();
+  device_buffer<int> where{rt(), gpu, 1};
+  ticket const done =
+      rt().submit(loaded().kernel<int*, int>("store").with_shape({1}, {1})(where, -5));
   EXPECT_EQ(fetch(where, done), std::vector<int>{-5});
 }
 
 // requirement
-TEST_F(GpuKernels, Fill) {
-  device_buffer<std::uint32_t> const data{rt(), gpu, 100'003};
+TEST_F(GpuKernels, FillWritesEveryElement) {
+  device_buffer<std::uint32_t> data{rt(), gpu, 100'003};
   auto const fill = loaded().kernel<std::uint32_t*, std::uint32_t, unsigned long long>("fill");
-  ticket const done = rt().submit(fill.on({64}, {256})(data, 0xfeedu, data.size()));
+  ticket const done = rt().submit(fill.with_shape({64}, {256})(data, 0xfeedu, data.size()));
   EXPECT_EQ(fetch(data, done), std::vector<std::uint32_t>(data.size(), 0xfeedu));
 }
 
 // requirement
-TEST_F(GpuKernels, Saxpy) {
+TEST_F(GpuKernels, SaxpyMatchesTheHost) {
   std::vector<float> const x = numbers(10'007);
   std::vector<float> y(x.size(), 2.0f);
-  device_buffer<float> const there_x{rt(), gpu, x}, there_y{rt(), gpu, y};
+  device_buffer<float> there_x{rt(), gpu, x}, there_y{rt(), gpu, y};
   auto const saxpy = loaded().kernel<float, float const*, float*, int>("saxpy");
   ticket const done =
       rt().submit(saxpy.over(x.size())(3.0f, there_x, there_y, static_cast<int>(x.size())));
   for (std::size_t i = 0; i < x.size(); ++i) { y[i] = std::fma(3.0f, x[i], y[i]); }
-  EXPECT_EQ(fetch(there_y, done), y);  // eighths: exact, however it is rounded
+  EXPECT_EQ(fetch(there_y, done), y);  // multiples of 1/8: exact with any rounding
 }
 
 // requirement
-TEST_F(GpuKernels, Sum) {
+TEST_F(GpuKernels, SumMatchesTheHost) {
   std::vector<float> const data = numbers(1'000'001);
   float const nothing = 0;
-  device_buffer<float> const there{rt(), gpu, data}, total{rt(), gpu, std::span{&nothing, 1}};
+  device_buffer<float> there{rt(), gpu, data}, total{rt(), gpu, std::span{&nothing, 1}};
   auto const sum = loaded().kernel<float const*, unsigned long long, float*>("sum");
-  ticket const done = rt().submit(sum.on({132}, {1024})(there, data.size(), total));
+  ticket const done = rt().submit(sum.with_shape({132}, {1024})(there, data.size(), total));
   double const expected = std::accumulate(data.begin(), data.end(), 0.0);
   EXPECT_NEAR(fetch(total, done)[0], expected, std::abs(expected) * 1e-4 + 1.0);
 }
 
-// requirement: sides that are no multiple of a tile
-TEST_F(GpuKernels, Sgemm) {
+// requirement: sizes that are not multiples of a tile
+TEST_F(GpuKernels, SgemmMatchesTheHost) {
   constexpr int m = 129, n = 70, k = 45;
   std::vector<float> const a = numbers(m * k), b = numbers(k * n);
   std::vector<float> const c(m * n, 1.0f);
-  device_buffer<float> const there_a{rt(), gpu, a}, there_b{rt(), gpu, b}, there_c{rt(), gpu, c};
+  device_buffer<float> there_a{rt(), gpu, a}, there_b{rt(), gpu, b}, there_c{rt(), gpu, c};
   auto const sgemm =
       loaded().kernel<int, int, int, float, float const*, float const*, float, float*>("sgemm");
-  ticket const done = rt().submit(sgemm.on({(n + 63) / 64, (m + 63) / 64}, {16, 16})(
+  ticket const done = rt().submit(sgemm.with_shape({(n + 63) / 64, (m + 63) / 64}, {16, 16})(
       m, n, k, 0.5f, there_a, there_b, 2.0f, there_c));
   std::vector<float> const got = fetch(there_c, done);
   for (int row = 0; row < m; ++row) {
@@ -120,12 +121,12 @@ std::string hex(std::uint8_t const* digest) {
   return text;
 }
 
-// requirement: FIPS 180-4's own examples, as blocks of one buffer
-TEST_F(GpuKernels, Sha256) {
+// requirement: the examples of FIPS 180-4, as blocks of one buffer
+TEST_F(GpuKernels, Sha256MatchesTheStandardsExamples) {
   std::string const two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
   std::vector<std::uint8_t> data(two_blocks.begin(), two_blocks.end());
   for (char const each : {'a', 'b', 'c'}) { data.push_back(static_cast<std::uint8_t>(each)); }
-  device_buffer<std::uint8_t> const there{rt(), gpu, data}, digests{rt(), gpu, 64};
+  device_buffer<std::uint8_t> there{rt(), gpu, data}, digests{rt(), gpu, 64};
   auto const sha256 = loaded()
                           .kernel<std::uint8_t const*, unsigned long long, unsigned long long,
                                   unsigned long long, std::uint8_t*>("sha256_blocks");
@@ -140,7 +141,8 @@ TEST_F(GpuKernels, Sha256) {
 // requirement
 TEST_F(GpuKernels, SpinTakesItsTime) {
   auto const begin = std::chrono::steady_clock::now();
-  rt().submit(loaded().kernel<unsigned long long>("spin").on({1}, {1})(3'000'000ull)).wait();
+  rt().submit(loaded().kernel<unsigned long long>("spin").with_shape({1}, {1})(3'000'000ull))
+      .wait();
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{3});
 }
 

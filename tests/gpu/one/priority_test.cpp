@@ -1,8 +1,6 @@
-// Urgent tasks beside a GPU that is full.
+// Urgent tasks on a GPU that is full.
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
@@ -10,6 +8,7 @@
 #include <flotilla_kernels.hpp>
 
 #include "support/devices.hpp"
+#include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 
 namespace flotilla::test {
@@ -23,24 +22,28 @@ class PriorityOnGpu : public guest_test {
   }
 };
 
-// requirement: blocks of urgent launches go before blocks of less urgent ones that have not begun
+// requirement: blocks of an urgent launch go before blocks of less urgent ones that have not begun
 TEST_F(PriorityOnGpu, UrgentTasksEndBeforeAFlood) {
   constexpr int flood = 300;
-  constexpr unsigned long long a_millisecond = 1'000'000;
+  constexpr unsigned long long millisecond_ns = 1'000'000;
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   program const loaded = rt.load(flotilla_kernels);
-  // Some two blocks of 1024 threads lie on a multiprocessor at once: each launch fills the GPU twice over.
-  auto const blocks = 4 * static_cast<unsigned>(rt.device(device_ordinal{0}).multiprocessors);
-  launch const filling = loaded.kernel<unsigned long long>("spin").on({blocks}, {1024})(a_millisecond);
-  launch const small = loaded.kernel<unsigned long long>("spin").on({1}, {32})(a_millisecond / 100);
+  // A multiprocessor holds two blocks of 1024 threads, so each launch fills the GPU twice.
+  auto const blocks = 4 * static_cast<unsigned>(rt.devices()[0].multiprocessors);
+  launch const filling =
+      loaded.kernel<unsigned long long>("spin").with_shape({blocks}, {1024})(millisecond_ns);
+  launch const small =
+      loaded.kernel<unsigned long long>("spin").with_shape({1}, {32})(millisecond_ns / 100);
   rt.submit(filling).wait();
   rt.submit(small, {.priority = -5}).wait();
   for (int round = 0; round < 3; ++round) {
-    std::vector<ticket> behind;
-    for (int i = 0; i < flood; ++i) { behind.push_back(rt.submit(filling)); }
-    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // most of it has been given to the device by now
+    std::vector<ticket> open;
+    for (int i = 0; i < flood; ++i) { open.push_back(rt.submit(filling)); }
+    // Ten launches take about 20 ms. By then the worker has launched most of the flood.
+    ASSERT_TRUE(eventually([&] { return open[9].ready(); }));
     rt.submit(small, {.priority = -5}).wait();
-    auto const ended = std::count_if(behind.begin(), behind.end(), [](ticket const& each) { return each.ready(); });
+    auto const ended =
+        std::count_if(open.begin(), open.end(), [](ticket const& each) { return each.ready(); });
     EXPECT_LT(ended, flood / 2) << "round " << round;
     rt.wait_idle();
   }

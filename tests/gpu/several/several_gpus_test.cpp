@@ -34,17 +34,17 @@ class SeveralGpus : public guest_test, public ::testing::WithParamInterface<int>
 INSTANTIATE_TEST_SUITE_P(workers, SeveralGpus, ::testing::Values(0, 1, 2));
 
 // requirement
-TEST_P(SeveralGpus, AreDifferentOnes) {
+TEST_P(SeveralGpus, GpusAreDistinct) {
   EXPECT_NE(rt().devices()[0].uuid, rt().devices()[1].uuid);
   EXPECT_NE(rt().devices()[0].pci_id, rt().devices()[1].pci_id);
 }
 
-// requirement: one thread makes both compute, and a chain goes to and fro
-TEST_P(SeveralGpus, PassDataToAndFro) {
+// requirement: one thread drives both GPUs, and a chain goes back and forth between them
+TEST_P(SeveralGpus, ChainPassesDataBetweenGpus) {
   test_program const program{rt()};
   constexpr std::size_t count = 1u << 20;
   std::vector<std::uint32_t> host(count, 1);
-  device_buffer<std::uint32_t> const here{rt(), device_ordinal{0}, host},
+  device_buffer<std::uint32_t> here{rt(), device_ordinal{0}, host},
       there{rt(), device_ordinal{1}, count};
   auto const increment = program.loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
   ticket before = rt().submit(increment.over(count)(here, static_cast<std::uint32_t>(count)));
@@ -59,17 +59,19 @@ TEST_P(SeveralGpus, PassDataToAndFro) {
   EXPECT_EQ(current_context(), nullptr);
 }
 
-// requirement: tasks for any GPU go to both
-TEST_P(SeveralGpus, ShareTasksForAny) {
+// requirement: both GPUs take tasks that any GPU may run
+TEST_P(SeveralGpus, SharedTasksGoToEveryGpu) {
   program const loaded = rt().load(flotilla_kernels);
   auto const spin = loaded.kernel<unsigned long long>("spin");
-  for (int i = 0; i < 2000; ++i) { (void)rt().submit(spin.on({132 * 4}, {256})(20'000ull)); }
+  for (int i = 0; i < 2000; ++i) {
+    (void)rt().submit(spin.with_shape({132 * 4}, {256})(20'000ull));
+  }
   rt().wait_idle();
-  auto const zero = rt().counters(device_ordinal{0}).pulled,
-             one = rt().counters(device_ordinal{1}).pulled;
-  EXPECT_EQ(zero + one, 2000u);
-  EXPECT_GT(zero, 200u);
-  EXPECT_GT(one, 200u);
+  auto const by_first = rt().counters(device_ordinal{0}).pulled;
+  auto const by_second = rt().counters(device_ordinal{1}).pulled;
+  EXPECT_EQ(by_first + by_second, 2000u);
+  EXPECT_GT(by_first, 200u);
+  EXPECT_GT(by_second, 200u);
 }
 
 }  // namespace

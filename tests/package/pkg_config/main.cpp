@@ -1,4 +1,4 @@
-// What can be done without CMake: callables, and the program's own kernels by file.
+// A user's program without CMake: it runs callables.
 
 #include <atomic>
 #include <iostream>

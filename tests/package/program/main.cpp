@@ -1,4 +1,4 @@
-// A user's program with a kernel of its own: on every device, and checked.
+// A user's program: runs its own kernel on every device and checks the results.
 
 #include <iostream>
 #include <vector>
@@ -12,7 +12,7 @@ int main() {
   auto const scale = runtime.load(own_kernels).kernel<float*, float, int>("scale");
   for (flotilla::device const& device : runtime.devices()) {
     std::vector<float> values(1000, 1.5f);
-    flotilla::device_buffer<float> const there{runtime, device, values};
+    flotilla::device_buffer<float> there{runtime, device, values};
     auto const scaled = runtime.submit(scale.over(values.size())(there, 2.0f, 1000));
     runtime.submit(there.copy_to(values), {.after = {scaled}}).wait();
     for (float const value : values) {
@@ -22,5 +22,6 @@ int main() {
       }
     }
   }
-  std::cout << "flotilla " FLOTILLA_VERSION ": right on " << runtime.devices().size() << " devices\n";
+  std::cout << "flotilla " FLOTILLA_VERSION ": right on " << runtime.devices().size()
+            << " devices\n";
 }

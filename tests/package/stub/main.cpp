@@ -1,5 +1,5 @@
-// The application's own call goes to the driver that it is linked with; flotilla, in the same program,
-// sees that this driver is a stub and works on CPU devices.
+// The application's own call reaches the driver that it is linked to. In the same program, flotilla
+// detects that this driver is a stub, and uses CPU devices.
 
 #include <iostream>
 
@@ -10,7 +10,7 @@
 int main() {
   CUresult const answer = cuInit(0);
   if (answer != CUDA_ERROR_STUB_LIBRARY) {
-    std::cerr << "cuInit answered " << answer << ", not as the stub does\n";
+    std::cerr << "cuInit answered " << answer << ", which is not the stub's answer\n";
     return 1;
   }
   flotilla::runtime runtime;

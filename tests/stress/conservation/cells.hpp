@@ -1,5 +1,5 @@
 #pragma once
-// A word for each task, which counts how often it ran.
+// One word per task, which counts how often the task ran.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,43 +11,36 @@
 
 namespace flotilla::test {
 
-/// Where cells lie: a device's ordinal, or, where every device reaches them, `devices()`.
+/// The memory of a cell: a device's ordinal, or `cells::devices()` for pinned memory.
 using cell_place = unsigned;
 
-/// Any task may have its cell anywhere: there are as many as tasks in each place. Of a task's cells one counts.
+/// A cell for each task on each device and in pinned memory. Each task uses one of its cells.
 class cells {
  public:
   cells(runtime& rt, std::size_t tasks) : rt_{rt}, pinned_{rt, tasks} {
     std::fill(pinned_.begin(), pinned_.end(), 0u);
     for (device const& each : rt.devices()) {
-      auto& made = of_device_.emplace_back(rt, each.ordinal, tasks);
-      rt.submit(made.fill(0)).wait();
+      auto& memory = of_device_.emplace_back(rt, each.ordinal, tasks);
+      rt.submit(memory.fill(0)).wait();
     }
   }
   [[nodiscard]] unsigned devices() const { return static_cast<unsigned>(of_device_.size()); }
-  [[nodiscard]] std::uint32_t* at(cell_place place, std::size_t task) const {
-    auto* const first =
-        place == devices() ? pinned_.data() : static_cast<std::uint32_t*>(of_device_[place]);
-    return first + task;
+  [[nodiscard]] std::uint32_t* at(cell_place place, std::size_t task) {
+    return (place == devices() ? pinned_.data() : of_device_[place].data()) + task;
   }
-  /// Whether kernels on device `from` can read what lies at `place`. `devices()` stands for any device.
-  [[nodiscard]] bool can_read(unsigned from, cell_place place) const {
-    return place == devices() || place == from;
+  /// Whether a kernel on `device` can read a cell in `place`. `devices()` means any device.
+  [[nodiscard]] bool can_read(unsigned device, cell_place place) const {
+    return place == devices() || place == device;
   }
-  /// A copy that sets a cell of a device as a run would.
-  [[nodiscard]] transfer set(unsigned device, std::size_t task, std::uint32_t const& one) const {
-    return {.owner = of_device_[device].owner(),
-            .kind = transfer::kinds::host_to_device,
-            .to = of_device_[device].address() + task * sizeof one,
-            .from = reinterpret_cast<std::uintptr_t>(&one),
-            .bytes = sizeof one,
-            .device = device_ordinal{device}};
+  /// A copy that sets a cell to `one`, as a run would.
+  [[nodiscard]] memory_op set(unsigned device, std::size_t task, std::uint32_t const& one) {
+    return of_device_[device].subspan(task, 1).copy_from(std::span{&one, 1});
   }
   struct miscount {
     std::size_t task;
     std::uint32_t times;
   };
-  /// The tasks that ran not exactly once. When nothing runs any more.
+  /// The tasks that did not run exactly once. Call it when the runtime is idle.
   [[nodiscard]] std::vector<miscount> wrong() const {
     std::vector<std::uint32_t> sums(pinned_.begin(), pinned_.end()), seen(pinned_.size());
     for (device_buffer<std::uint32_t> const& each : of_device_) {

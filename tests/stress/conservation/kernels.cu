@@ -1,12 +1,15 @@
-// A task that shows that it ran, once, and after those it was put behind.
+// A task that counts its runs and checks that its predecessors have run.
 
-struct cells_ahead {
-  unsigned const* cell[4];  // null: none, or one that this device cannot read
+struct predecessor_cells {
+  unsigned const* cell[4];  // null: no predecessor, or one that this device cannot read
 };
 
-extern "C" __global__ void run_once(unsigned* mine, cells_ahead const ahead, unsigned* violations) {
+extern "C" __global__ void run_once(unsigned* own, predecessor_cells const predecessors,
+                                    unsigned* violations) {
   for (int i = 0; i < 4; ++i) {
-    if (ahead.cell[i] != nullptr && *ahead.cell[i] != 1) { atomicAdd(violations, 1u); }
+    if (predecessors.cell[i] != nullptr && *predecessors.cell[i] != 1) {
+      atomicAdd(violations, 1u);
+    }
   }
-  atomicAdd(mine, 1u);
+  atomicAdd(own, 1u);
 }

@@ -1,5 +1,6 @@
-// Conservation with order: 16 threads submit to four devices, each task behind up to four others, wherever
-// those run. FLOTILLA_TEST_TASKS says how many tasks; the release is tested with ten million.
+// Conservation and order: 16 threads submit to up to four devices, and each task has up to four
+// predecessors on any device. FLOTILLA_TEST_TASKS sets the number of tasks; a release is tested
+// with ten million.
 
 #include <chrono>
 #include <cstdio>
@@ -25,27 +26,30 @@ std::size_t tasks_wanted() {
   char const* const text = std::getenv("FLOTILLA_TEST_TASKS");
   if (text == nullptr || *text == '\0') { return scaled(200'000, 10'000); }
   std::size_t const tasks = std::stoul(text);
-  if (tasks == 0) { throw std::runtime_error{"FLOTILLA_TEST_TASKS must be above 0"}; }
+  if (tasks == 0) {
+    throw std::runtime_error{
+        "the environment's FLOTILLA_TEST_TASKS must be greater than 0, but is 0"};
+  }
   return tasks;
 }
 
 device_counters all_counters(runtime const& rt) {
   device_counters sum;
   for (device const& each : rt.devices()) {
-    device_counters const of = rt.counters(each);
-    sum.tasks += of.tasks;
-    sum.failed += of.failed;
+    device_counters const counters = rt.counters(each);
+    sum.tasks += counters.tasks;
+    sum.failed += counters.failed;
   }
   return sum;
 }
 
 class OrderedConservation : public guest_test, public ::testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(Callables, OrderedConservation, ::testing::Bool(), [](auto const& with) {
-  return with.param ? "among_them" : "not_among_them";
+INSTANTIATE_TEST_SUITE_P(Callables, OrderedConservation, ::testing::Bool(), [](auto const& values) {
+  return values.param ? "among_them" : "not_among_them";
 });
 
 // requirement, stress
-TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
+TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterItsPredecessors) {
   FLOTILLA_NEED_DEVICES(1);
   constexpr unsigned producers = 16;
   int const devices = std::min(4, devices_there());
@@ -56,16 +60,16 @@ TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   violations[0] = 0;
   run all{.rt = rt,
           .kernel = rt.load(test_conservation_kernels)
-                        .kernel<std::uint32_t*, cells_ahead, std::uint32_t*>("run_once"),
+                        .kernel<std::uint32_t*, predecessor_cells, std::uint32_t*>("run_once"),
           .counted = counted,
           .violations = violations.data(),
           .callables = GetParam()};
   std::uint64_t const before = all_counters(rt).tasks;
   auto const begun = std::chrono::steady_clock::now();
   {
-    std::vector<std::jthread> crew;
+    std::vector<std::jthread> team;
     for (unsigned i = 0; i < producers; ++i) {
-      crew.emplace_back([&, i] {
+      team.emplace_back([&, i] {
         producer{all, i + 1}.produce(tasks * i / producers, tasks * (i + 1) / producers);
       });
     }
@@ -76,22 +80,23 @@ TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterThoseItIsBehind) {
   device_counters const counters = all_counters(rt);
 
   EXPECT_TRUE(pumping(rt, [&] { return all.continued == all.attached; }))
-      << "a continuation was lost, or had an error";
+      << "a continuation did not run, or received an error";
   std::vector<cells::miscount> const wrong = counted.wrong();
-  EXPECT_EQ(wrong.size(), 0u) << "tasks that ran not exactly once";
+  EXPECT_EQ(wrong.size(), 0u) << "tasks did not run exactly once";
   for (std::size_t i = 0; i < wrong.size() && i < 10; ++i) {
     std::printf("task %zu ran %u times\n", wrong[i].task, wrong[i].times);
   }
-  EXPECT_EQ(violations[0], 0u) << "tasks that ran before one they are behind";
+  EXPECT_EQ(violations[0], 0u) << "tasks ran before a predecessor";
   EXPECT_EQ(counters.tasks - before, tasks);
   EXPECT_EQ(counters.failed, 0u);
   EXPECT_EQ(all.failed, 0u);
-  EXPECT_GT(all.checked, tasks / 4) << "hardly anything was looked at";
+  EXPECT_GT(all.checked, tasks / 4) << "kernels checked too few predecessors";
   std::printf(
-      "conservation: %zu tasks%s, %d %s devices, %.1f s, %u violations, %zu not run once, %zu orders "
+      "conservation: %zu tasks%s, %d %s devices, %.1f s, %u violations, %zu not run once, %zu "
+      "orders "
       "checked\n",
-      tasks, GetParam() ? "" : " without callables", devices, on_gpus() ? "cuda" : "cpu", seconds, violations[0], wrong.size(),
-      all.checked.load());
+      tasks, GetParam() ? "" : " without callables", devices, on_gpus() ? "cuda" : "cpu", seconds,
+      violations[0], wrong.size(), all.checked.load());
 }
 
 }  // namespace

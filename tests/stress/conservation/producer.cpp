@@ -3,25 +3,27 @@
 namespace flotilla::test {
 
 namespace {
-constexpr std::uint32_t one = 1;  // what copies bring
+constexpr std::uint32_t one = 1;  // the source of copies
 }
 
 void producer::produce(std::size_t first, std::size_t last) {
   unsigned const any = run_.counted.devices();
   for (std::size_t id = first; id < last; ++id) {
-    unsigned const where = id % 1000 == 0 ? dice_() % any : dice_() % (any + 1);
-    // Which device a task for any will run on is not known: its cell lies where all reach it. So do callables'.
-    bool const pinned = where == any || id % 500 == 250 || (id % 1000 != 0 && dice_() % 8 == 0);
-    cell_place const place = pinned ? any : where;
-    remembered made{submit(id, where, place), run_.counted.at(place, id), place};
+    unsigned const device = id % 1000 == 0 ? random_() % any : random_() % (any + 1);
+    // If any device may take the task, its cell is in pinned memory, which all can write. So are
+    // the cells of callables.
+    bool const pinned = device == any || id % 500 == 250 || (id % 1000 != 0 && random_() % 8 == 0);
+    cell_place const place = pinned ? any : device;
+    remembered latest{submit(id, device, place), run_.counted.at(place, id), place};
     remembered& oldest = own_[id % own_.size()];
-    // Who waited here would never have more than these tasks open; what fails unseen, the counters know.
+    // Wait only for tasks that have ended: otherwise a producer would never have more than these
+    // tasks open. The runtime's counters show failures of the others.
     if (oldest.task.valid() && oldest.task.ready()) { wait(oldest.task); }
-    if (dice_() % 8 == 0) {
+    if (random_() % 8 == 0) {
       oldest = {};
-      run_.common.put(dice_(), std::move(made));
+      run_.common.put(random_(), std::move(latest));
     } else {
-      oldest = std::move(made);
+      oldest = std::move(latest);
     }
   }
   for (remembered const& each : own_) {
@@ -30,40 +32,40 @@ void producer::produce(std::size_t first, std::size_t last) {
   run_.checked += checked_;
 }
 
-ticket producer::submit(std::size_t id, unsigned where, cell_place place) {
-  choice made;
-  if (where < run_.counted.devices()) { made.how.device = device_ordinal{where}; }
-  if (dice_() % 4 == 0) { made.how.priority = -static_cast<int>(dice_() % 6); }
+ticket producer::submit(std::size_t id, unsigned device, cell_place place) {
+  choice chosen;
+  if (device < run_.counted.devices()) { chosen.how.device = device_ordinal{device}; }
+  if (random_() % 4 == 0) { chosen.how.priority = -static_cast<int>(random_() % 6); }
   bool const is_copy = id % 1000 == 0, is_callable = run_.callables && id % 500 == 250;
-  put_behind(made, where, !is_copy && !is_callable);
+  choose_predecessors(chosen, device, !is_copy && !is_callable);
   std::uint32_t* const cell = run_.counted.at(place, id);
-  if (is_copy) { return run_.rt.submit(run_.counted.set(where, id, one), made.how); }
+  if (is_copy) { return run_.rt.submit(run_.counted.set(device, id, one), chosen.how); }
   if (is_callable) {
-    return run_.rt.submit([cell](task_context&) { ++std::atomic_ref{*cell}; }, made.how);
+    return run_.rt.submit([cell](task_context&) { ++std::atomic_ref{*cell}; }, chosen.how);
   }
-  made.how.batch = dice_() % 16 != 0;
-  ticket task =
-      run_.rt.submit(run_.kernel.on({1}, {1})(cell, made.ahead, run_.violations), made.how);
+  chosen.how.batch = random_() % 16 != 0;
+  ticket task = run_.rt.submit(
+      run_.kernel.with_shape({1}, {1})(cell, chosen.predecessors, run_.violations), chosen.how);
   if (id % 1000 == 500) {
     ++run_.attached;
-    static_cast<void>(
-        task.then([&of = run_](std::exception_ptr why) { of.continued += why == nullptr; }));
+    static_cast<void>(task.then(
+        [&shared = run_](std::exception_ptr why) { shared.continued += why == nullptr; }));
   }
   return task;
 }
 
-void producer::put_behind(choice& made, unsigned where, bool is_kernel) {
-  unsigned const count = dice_() % 5;
+void producer::choose_predecessors(choice& chosen, unsigned device, bool is_kernel) {
+  unsigned const count = random_() % 5;
   for (unsigned i = 0; i < count; ++i) {
-    remembered const* ahead = &own_[dice_() % own_.size()];
-    if (dice_() % 4 == 0) {
-      made.kept[i] = run_.common.get(dice_());
-      ahead = made.kept[i].get();
+    remembered const* predecessor = &own_[random_() % own_.size()];
+    if (random_() % 4 == 0) {
+      chosen.kept[i] = run_.common.get(random_());
+      predecessor = chosen.kept[i].get();
     }
-    if (ahead == nullptr || !ahead->task.valid()) { continue; }
-    made.how.after.add(ahead->task);
-    if (is_kernel && run_.counted.can_read(where, ahead->place)) {
-      made.ahead.cell[i] = ahead->cell;
+    if (predecessor == nullptr || !predecessor->task.valid()) { continue; }
+    chosen.how.after.add(predecessor->task);
+    if (is_kernel && run_.counted.can_read(device, predecessor->place)) {
+      chosen.predecessors.cell[i] = predecessor->cell;
       ++checked_;
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// One of the threads that submit: every kind of task, to every place, behind tasks of its own and of others.
+// A thread that submits tasks of every kind to every device, after its own tasks and those of other
+// producers.
 
 #include <array>
 #include <atomic>
@@ -11,31 +12,31 @@
 
 namespace flotilla::test {
 
-/// Up to four, as the kernel takes them.
-struct cells_ahead {
+/// The cells of up to four predecessors, as the kernel takes them.
+struct predecessor_cells {
   std::uint32_t const* cell[4] = {};
 };
-using run_once = kernel<std::uint32_t*, cells_ahead, std::uint32_t*>;
+using run_once = kernel<std::uint32_t*, predecessor_cells, std::uint32_t*>;
 
-/// A task that others may be put behind.
+/// A task that may become a predecessor.
 struct remembered {
   ticket task;
   std::uint32_t const* cell = nullptr;
   cell_place place = 0;
 };
 
-/// Some of the last tasks of all producers.
+/// Some recent tasks of all producers.
 class common_tasks {
  public:
-  void put(unsigned which, remembered task) {
-    auto made = std::make_shared<remembered const>(std::move(task));
+  void put(unsigned index, remembered task) {
+    auto replaced = std::make_shared<remembered const>(std::move(task));
     std::lock_guard const lock{mutex_};
-    last_[which % last_.size()].swap(made);
-  }  // what was there goes when the lock is gone
+    last_[index % last_.size()].swap(replaced);
+  }  // `replaced` is destroyed after the lock is released
   /// One of them, or null.
-  [[nodiscard]] std::shared_ptr<remembered const> get(unsigned which) {
+  [[nodiscard]] std::shared_ptr<remembered const> get(unsigned index) {
     std::lock_guard const lock{mutex_};
-    return last_[which % last_.size()];
+    return last_[index % last_.size()];
   }
 
  private:
@@ -43,39 +44,39 @@ class common_tasks {
   std::array<std::shared_ptr<remembered const>, 64> last_;
 };
 
-/// What the producers of one run share, and what came of it.
+/// What the producers of one run share, and its results.
 struct run {
   runtime& rt;
   run_once kernel;
   cells& counted;
-  std::uint32_t* violations;  // kernels', in pinned memory
-  bool callables;             // among the tasks: a device that has had one waits in other ways
+  std::uint32_t* violations;  // counted by kernels, in pinned memory
+  bool callables;             // submit some: a device that ran a callable waits in other ways
   common_tasks common{};
-  std::atomic<std::size_t> checked{0};    // predecessors that kernels looked at
-  std::atomic<std::size_t> attached{0};   // continuations
-  std::atomic<std::size_t> continued{0};  // of these: called, without an error
-  std::atomic<std::size_t> failed{0};     // tickets that ended badly
+  std::atomic<std::size_t> checked{0};    // predecessors that kernels checked
+  std::atomic<std::size_t> attached{0};   // continuations attached
+  std::atomic<std::size_t> continued{0};  // continuations that ran without an error
+  std::atomic<std::size_t> failed{0};     // tickets with an error
 };
 
 class producer {
  public:
-  producer(run& of, unsigned seed) : run_{of}, dice_{seed} {}
+  producer(run& shared, unsigned seed) : run_{shared}, random_{seed} {}
   /// Submits the tasks [first, last) and waits for the last of them.
   void produce(std::size_t first, std::size_t last);
 
  private:
   struct choice {
     task_options how;
-    cells_ahead ahead;
-    // A task_id is good while its ticket lives.
+    predecessor_cells predecessors;
+    // Keeps the tickets alive until the task is submitted.
     std::array<std::shared_ptr<remembered const>, 4> kept;
   };
-  [[nodiscard]] ticket submit(std::size_t id, unsigned where, cell_place place);
-  void put_behind(choice& made, unsigned where, bool is_kernel);
+  [[nodiscard]] ticket submit(std::size_t id, unsigned device, cell_place place);
+  void choose_predecessors(choice& chosen, unsigned device, bool is_kernel);
   void wait(ticket const& task);
 
   run& run_;
-  std::minstd_rand dice_;
+  std::minstd_rand random_;
   std::array<remembered, 64> own_;
   std::size_t checked_ = 0;
 };

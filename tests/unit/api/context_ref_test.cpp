@@ -1,6 +1,8 @@
-// Everything a driver says of a context and lets one change, typed.
-#include <flotilla/context_floating.hpp>
+// Typed access to everything that a driver reports of a context or changes.
+#include <flotilla/context/floating_context.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
+#include "base/access.hpp"
 #include "unit/context/context_test.hpp"
 
 namespace flotilla::context {
@@ -15,7 +17,7 @@ class ContextRef : public context_test {
 };
 
 // requirement
-TEST_F(ContextRef, TellsWhoseItIs) {
+TEST_F(ContextRef, HasADeviceAndAnId) {
   EXPECT_EQ(ref_.driver_ordinal(), 0);
   EXPECT_EQ(ref_.api_version(), 3020u);
   flotilla::floating_context const other{driver_, cpu(1)};
@@ -26,28 +28,32 @@ TEST_F(ContextRef, TellsWhoseItIs) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: flags are changed later as well, each by itself
+// requirement: each flag can be changed after creation
 TEST_F(ContextRef, ChangesFlags) {
   EXPECT_EQ(ref_.flags(), context_flags{});
-  for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking, schedule::automatic}) {
+  for (wait_policy const how :
+       {wait_policy::spin, wait_policy::yield, wait_policy::blocking, wait_policy::automatic}) {
     ref_.set_flags({.schedule = how});
     EXPECT_EQ(ref_.flags(), context_flags{.schedule = how});
   }
-  for (context_flags const flags : {context_flags{.lmem_resize_to_max = true}, context_flags{.coredump = true},
-                                    context_flags{.coredump = true, .user_coredump = true},
-                                    context_flags{.schedule = schedule::spin, .sync_memops = true}}) {
+  for (context_flags const flags :
+       {context_flags{.lmem_resize_to_max = true}, context_flags{.coredump = true},
+        context_flags{.coredump = true, .user_coredump = true},
+        context_flags{.schedule = wait_policy::spin, .sync_memops = true}}) {
     ref_.set_flags(flags);
     EXPECT_EQ(ref_.flags(), flags);
   }
   EXPECT_THAT(thrown<invalid_argument>([&] { ref_.set_flags({.user_coredump = true}); }),
               HasSubstr("user_coredump"));
-  EXPECT_EQ(ref_.flags(), (context_flags{.schedule = schedule::spin, .sync_memops = true})) << "nothing was set";
-  ref_.set_flags({.schedule = schedule::yield, .map_host = true});
-  EXPECT_EQ(ref_.flags(), context_flags{.schedule = schedule::yield}) << "as on an H200: mapping stays as created";
+  EXPECT_EQ(ref_.flags(), (context_flags{.schedule = wait_policy::spin, .sync_memops = true}))
+      << "nothing was set";
+  ref_.set_flags({.schedule = wait_policy::yield, .map_host = true});
+  EXPECT_EQ(ref_.flags(), context_flags{.schedule = wait_policy::yield})
+      << "as on an H200: mapping stays as created";
 }
 
-// requirement: every limit, as granted
-TEST_F(ContextRef, SetsLimitsAndTellsWhatWasGranted) {
+// requirement: every limit, with the granted value
+TEST_F(ContextRef, SetsLimitsAndReturnsTheGrantedValue) {
   EXPECT_EQ(ref_.limit(context_limit::stack), 1024u);
   EXPECT_EQ(ref_.set_limit(context_limit::stack, 5001), 5008u);
   EXPECT_EQ(ref_.limit(context_limit::stack), 5008u);
@@ -76,7 +82,7 @@ TEST_F(ContextRef, HasCacheBanksAndPriorities) {
     ref_.set_cache(each);
     EXPECT_EQ(ref_.cache(), each);
   }
-  EXPECT_EQ(ref_.set_bank_size(bank_size::eight), bank_size::four) << "as on GPUs of today";
+  EXPECT_EQ(ref_.set_bank_size(bank_size::eight), bank_size::four) << "as on current GPUs";
   EXPECT_EQ(ref_.bank_size(), bank_size::four);
   EXPECT_EQ(ref_.stream_priorities().least, 0);
   EXPECT_EQ(ref_.stream_priorities().greatest, -5);
@@ -85,13 +91,13 @@ TEST_F(ContextRef, HasCacheBanksAndPriorities) {
   EXPECT_FALSE(driver_.can_limit_execution(where_));
 }
 
-// requirement: a context is synchronised by name, whatever is current
-TEST_F(ContextRef, IsSynchronisedByName) {
+// requirement: a context is synchronised by handle, regardless of the current one
+TEST_F(ContextRef, IsSynchronisedByHandle) {
   foreign_contexts const theirs{1};
-  inject("fail=cuCtxPushCurrent@1:CUDA_ERROR_UNKNOWN");
+  testing::fail_call("cuCtxPushCurrent", 1, driver_status::unknown);
   ref_.synchronize();  // needs no push
-  driver::cpu_control().clear_injection();
-  inject("fail=cuCtxSynchronize@1:CUDA_ERROR_LAUNCH_TIMEOUT");
+  testing::clear_faults();
+  testing::fail_call("cuCtxSynchronize", 1, driver_status::launch_timeout);
   EXPECT_THAT(thrown<driver_error>([&] { ref_.synchronize(); }), HasSubstr("cuCtxSynchronize"));
   EXPECT_EQ(current(), theirs[0]);
 }
@@ -101,9 +107,9 @@ TEST_F(ContextRef, IsSynchronisedByOlderDriversToo) {
   auto older = std::make_shared<driver::table>(*api());
   older->ctx_synchronize_v2 = nullptr;
   older->ctx_get_id = nullptr;
-  context_ref const same{older, ref_.handle()};
+  context_ref const same = detail::access::make(older, ref_.handle());
   same.synchronize();
-  inject("fail=cuCtxSynchronize@1:CUDA_ERROR_LAUNCH_TIMEOUT");
+  testing::fail_call("cuCtxSynchronize", 1, driver_status::launch_timeout);
   EXPECT_THAT(thrown<driver_error>([&] { same.synchronize(); }), HasSubstr("cuCtxSynchronize"));
   EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(same.id()); }),
               test::AllOf(HasSubstr("cuCtxGetId"), HasSubstr("NOT_SUPPORTED")));
@@ -116,23 +122,25 @@ TEST_F(ContextRef, GivesPeersAccess) {
   EXPECT_TRUE(driver_.can_access_peer(cpu(0), cpu(1)));
   EXPECT_FALSE(driver_.can_access_peer(cpu(0), cpu(0)));
   ref_.enable_peer(other.ref());
-  EXPECT_THAT(thrown<driver_error>([&] { ref_.enable_peer(other.ref()); }), HasSubstr("PEER_ACCESS_ALREADY_ENABLED"));
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.enable_peer(other.ref()); }),
+              HasSubstr("PEER_ACCESS_ALREADY_ENABLED"));
   ref_.disable_peer(other.ref());
-  EXPECT_THAT(thrown<driver_error>([&] { ref_.disable_peer(other.ref()); }), HasSubstr("PEER_ACCESS_NOT_ENABLED"));
+  EXPECT_THAT(thrown<driver_error>([&] { ref_.disable_peer(other.ref()); }),
+              HasSubstr("PEER_ACCESS_NOT_ENABLED"));
 }
 
-// requirement: usage counts go up and down, and never destroy
-TEST_F(ContextRef, IsAttachedToAndDetachedFrom) {
+// requirement: usage counts are incremented and decremented, but never destroy the context
+TEST_F(ContextRef, CountsAttachments) {
   {
     context_attachment const one{ref_};
     context_attachment const two{ref_};
     EXPECT_EQ(depth(), 0u);
   }
-  EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count is left";
+  EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count remains";
 }
 
-// error guess: the owner destroys before a library detaches, and the handle may be used again
-TEST_F(ContextRef, ThatWasDestroyedIsNotDetachedFrom) {
+// error guess: the owner destroys the context before a library detaches; the handle may be reused
+TEST_F(ContextRef, ThatWasDestroyedIsNotDetached) {
   auto attached = std::make_unique<context_attachment>(ref_);
   kept_.close();
   flotilla::floating_context const next{driver_, where_};
@@ -141,12 +149,13 @@ TEST_F(ContextRef, ThatWasDestroyedIsNotDetachedFrom) {
 }
 
 // requirement
-TEST_F(ContextRef, OfAHandleThatTheDriverDoesNotKnowIsRefused) {
+TEST_F(ContextRef, WithAnUnknownHandleIsRefused) {
   CUcontext made = nullptr;
   ASSERT_EQ(api()->ctx_create(&made, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(driver_.adopt(made).handle(), made);
   ASSERT_EQ(api()->ctx_destroy(made), CUDA_SUCCESS);
-  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(driver_.adopt(made)); }), HasSubstr("unknown"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(driver_.adopt(made)); }),
+              HasSubstr("unknown"));
   EXPECT_THROW(static_cast<void>(driver_.adopt(nullptr)), invalid_argument);
 }
 
@@ -156,8 +165,8 @@ class Primary : public context_test {
 };
 
 // requirement
-TEST_F(Primary, IsHeldGivenUpAndLeftWithItsFlags) {
-  driver_.set_primary_flags(cpu(0), {.schedule = schedule::yield});
+TEST_F(Primary, IsRetainedAndReleasedAndKeepsItsFlags) {
+  driver_.set_primary_flags(cpu(0), {.schedule = wait_policy::yield});
   EXPECT_FALSE(driver_.primary(cpu(0)).active);
   {
     device_settings asked;
@@ -165,18 +174,20 @@ TEST_F(Primary, IsHeldGivenUpAndLeftWithItsFlags) {
     asked.cache = cache_preference::l1;
     flotilla::floating_context const held{driver_, cpu(0), asked};
     EXPECT_TRUE(driver_.primary(cpu(0)).active);
-    EXPECT_EQ(held.effective_settings().schedule, schedule::yield) << "as whoever set it wanted it";
+    EXPECT_EQ(held.effective_settings().schedule, wait_policy::yield) << "as other code had set it";
     EXPECT_EQ(held.ref().cache(), cache_preference::l1);
-    EXPECT_THAT(thrown<context_in_use>([&] { driver_.reset_primary(cpu(0)); }), HasSubstr("device 0"));
+    EXPECT_THAT(thrown<context_in_use>([&] { driver_.reset_primary(cpu(0)); }),
+                HasSubstr("device 0"));
     EXPECT_TRUE(driver_.primary(cpu(0)).active);
   }
   EXPECT_FALSE(driver_.primary(cpu(0)).active);
-  EXPECT_EQ(driver_.primary(cpu(0)).flags.schedule, schedule::yield) << "for when it is made next";
+  EXPECT_EQ(driver_.primary(cpu(0)).flags.schedule, wait_policy::yield)
+      << "the flags are for its next creation";
   driver_.set_primary_flags(cpu(0), {});
 }
 
-// requirement: as on an H200, whose driver refuses the flag for what it always does
-TEST_F(Primary, MayBeAskedToMapHostMemoryWhichItAlwaysDoes) {
+// requirement: as on an H200, whose driver refuses this flag because it always maps
+TEST_F(Primary, AcceptsMapHostAlthoughItAlwaysMaps) {
   for (bool const wish : {true, false}) {
     device_settings asked;
     asked.context = context_source::primary();
@@ -186,23 +197,23 @@ TEST_F(Primary, MayBeAskedToMapHostMemoryWhichItAlwaysDoes) {
   }
 }
 
-// requirement: an active one is somebody's: what was set is put back
+// requirement: the settings of a primary context that was active before are restored
 TEST_F(Primary, ThatWasActiveGetsItsSettingsBack) {
   CUcontext theirs = nullptr;
   ASSERT_EQ(api()->device_primary_ctx_retain(&theirs, 0), CUDA_SUCCESS);
   {
     device_settings asked;
     asked.context = context_source::primary();
-    asked.schedule = schedule::spin;
+    asked.schedule = wait_policy::spin;
     asked.stack_bytes = 4096;
     flotilla::floating_context const held{driver_, cpu(0), asked};
     EXPECT_EQ(held.ref().handle(), theirs);
-    EXPECT_EQ(held.effective_settings().schedule, schedule::spin);
+    EXPECT_EQ(held.effective_settings().schedule, wait_policy::spin);
     EXPECT_EQ(held.effective_settings().stack_bytes, 4096u);
   }
   EXPECT_TRUE(driver_.primary(cpu(0)).active);
   context_ref const left{driver_.adopt(theirs)};
-  EXPECT_EQ(left.flags().schedule, schedule::automatic);
+  EXPECT_EQ(left.flags().schedule, wait_policy::automatic);
   EXPECT_EQ(left.limit(context_limit::stack), 1024u);
   driver_.reset_primary(cpu(0));
   EXPECT_FALSE(driver_.primary(cpu(0)).active);

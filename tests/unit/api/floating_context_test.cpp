@@ -1,8 +1,10 @@
-// flotilla::floating_context: kept beside the runtime, current only inside of scopes.
-#include <flotilla/context_floating.hpp>
+// flotilla::floating_context: outside of any runtime, and current only inside scopes.
+#include <flotilla/context/floating_context.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <thread>
 
+#include "base/access.hpp"
 #include "unit/context/context_test.hpp"
 
 namespace flotilla::context {
@@ -17,7 +19,7 @@ class KeptContext : public context_test {
 };
 
 // requirement
-TEST_F(KeptContext, IsCurrentInsideOfAScopeAlone) {
+TEST_F(KeptContext, IsCurrentOnlyInsideAScope) {
   foreign_contexts const theirs{1};
   flotilla::floating_context const mine = make("schedule=blocking");
   EXPECT_EQ(current(), theirs[0]);
@@ -31,7 +33,7 @@ TEST_F(KeptContext, IsCurrentInsideOfAScopeAlone) {
     EXPECT_EQ(driver_.current(), mine.ref());
   }
   EXPECT_EQ(current(), theirs[0]);
-  EXPECT_EQ(mine.effective_settings().schedule, schedule::blocking);
+  EXPECT_EQ(mine.effective_settings().schedule, wait_policy::blocking);
   EXPECT_EQ(mine.report_settings().outcomes.size(), device_settings::names().size());
 }
 
@@ -73,7 +75,7 @@ TEST_F(KeptContext, IsClosedOnce) {
   moved.close();
 }
 
-// requirement: a bare push is as good as a scope
+// requirement: a push counts like a scope
 TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   flotilla::floating_context mine = make();
   driver_.push(mine.ref());
@@ -84,7 +86,7 @@ TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   mine.close();
 }
 
-// requirement: what belongs to a scope is neither popped nor replaced
+// requirement: a context that belongs to a scope is neither popped nor replaced
 TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   flotilla::floating_context const mine = make();
   flotilla::floating_context const other = make();
@@ -105,8 +107,8 @@ TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: the stack is as it was, whatever is left on it
-TEST_F(KeptContext, TakesAwayWhatIsLeftAboveIt) {
+// requirement: the stack is restored if contexts were left on it
+TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   foreign_contexts const theirs{1};
   flotilla::floating_context const mine = make();
   CUcontext left = nullptr;
@@ -120,8 +122,8 @@ TEST_F(KeptContext, TakesAwayWhatIsLeftAboveIt) {
   ASSERT_EQ(api()->ctx_destroy(left), CUDA_SUCCESS);
 }
 
-// error guess: of a guest that pops too often the caller's contexts are left alone
-TEST_F(KeptContext, LeavesTheStackAloneWhereItIsGone) {
+// error guess: user code that pops too often does not lose the caller's contexts
+TEST_F(KeptContext, LeavesTheStackAloneIfItIsGone) {
   foreign_contexts const theirs{2};
   flotilla::floating_context const mine = make();
   ::testing::internal::CaptureStderr();
@@ -135,8 +137,8 @@ TEST_F(KeptContext, LeavesTheStackAloneWhereItIsGone) {
   EXPECT_EQ(current(), theirs[1]);
 }
 
-// requirement: settings are as those of a runtime
-TEST_F(KeptContext, ThatIsRefusedLeavesNothing) {
+// requirement: settings work as those of a runtime
+TEST_F(KeptContext, ThatIsRefusedLeaksNothing) {
   EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(make("limits.stack=1GiB")); }),
               HasSubstr("limits.stack"));
   EXPECT_THAT(thrown<invalid_argument>([&] {
@@ -145,19 +147,20 @@ TEST_F(KeptContext, ThatIsRefusedLeavesNothing) {
               }),
               HasSubstr("exec_affinity"));
   EXPECT_EQ(driver::cpu_control().live_handles().contexts, 0u);
-  flotilla::floating_context const some{driver_, cpu(), settings::parse("limits.stack=1GiB").all, true};
+  flotilla::floating_context const some{driver_, cpu(), settings::parse("limits.stack=1GiB").all,
+                                        true};
   EXPECT_EQ(some.effective_settings().stack_bytes, 1024u);
 }
 
 // requirement
-TEST_F(KeptContext, HasHostMemoryThatKernelsSee) {
+TEST_F(KeptContext, HasHostMemoryThatKernelsAccess) {
   flotilla::floating_context mine = make();
   {
     mapped_memory memory{mine, 4096};
     EXPECT_EQ(memory.host().size(), 4096u);
     EXPECT_NE(memory.device_address(), 0u);
     memory.host()[4095] = std::byte{7};
-    EXPECT_THROW(mine.close(), context_in_use) << "the memory is its";
+    EXPECT_THROW(mine.close(), context_in_use) << "mapped memory keeps it open";
     mapped_memory const moved{std::move(memory)};
     EXPECT_EQ(moved.host()[4095], std::byte{7});
   }
@@ -165,7 +168,7 @@ TEST_F(KeptContext, HasHostMemoryThatKernelsSee) {
   mine.close();
 }
 
-/// A context of the application's own, floating.
+/// A floating context of the application.
 class their_context {
  public:
   explicit their_context(driver::table const& api, int device = 0) : api_{api} {
@@ -173,7 +176,9 @@ class their_context {
     CUcontext popped = nullptr;
     EXPECT_EQ(api_.ctx_pop_current(&popped), CUDA_SUCCESS);
   }
-  ~their_context() { EXPECT_EQ(api_.ctx_destroy(handle), CUDA_SUCCESS) << "somebody else destroyed it"; }
+  ~their_context() {
+    EXPECT_EQ(api_.ctx_destroy(handle), CUDA_SUCCESS) << "other code destroyed it";
+  }
   CUcontext handle = nullptr;
 
  private:
@@ -182,32 +187,34 @@ class their_context {
 
 class Adopted : public KeptContext {};
 
-// requirement: never destroyed, and left with the settings it had
-TEST_F(Adopted, IsUsedAndGivenBackAsItWas) {
+// requirement: never destroyed, and its settings are restored
+TEST_F(Adopted, IsUsedAndRestored) {
   their_context const theirs{*api()};
   context_ref const seen = driver_.adopt(theirs.handle);
   seen.set_limit(context_limit::stack, 2048);
   {
-    flotilla::floating_context const mine{driver_, cpu(),
+    flotilla::floating_context const mine{driver_,
+                                          cpu(),
                                           {.context = context_source::adopted(theirs.handle),
-                                           .schedule = schedule::spin,
+                                           .schedule = wait_policy::spin,
                                            .cache = cache_preference::equal,
                                            .stack_bytes = 8192}};
     EXPECT_EQ(mine.ref().handle(), theirs.handle);
-    EXPECT_EQ(seen.flags().schedule, schedule::spin);
+    EXPECT_EQ(seen.flags().schedule, wait_policy::spin);
     EXPECT_EQ(seen.limit(context_limit::stack), 8192u);
     EXPECT_EQ(mine.effective_settings().context, context_source::adopted(theirs.handle));
   }
-  EXPECT_EQ(seen.flags().schedule, schedule::yield);
+  EXPECT_EQ(seen.flags().schedule, wait_policy::yield);
   EXPECT_EQ(seen.limit(context_limit::stack), 2048u);
   EXPECT_EQ(seen.cache(), cache_preference::none);
 }
 
 // requirement
-TEST_F(Adopted, IsRefusedWhereItCannotBe) {
+TEST_F(Adopted, IsRefusedIfItCannotBeUsed) {
   auto const refused = [&](CUcontext handle, device const& where) {
     return thrown<invalid_argument>([&] {
-      flotilla::floating_context const none{driver_, where, {.context = context_source::adopted(handle)}};
+      flotilla::floating_context const none{
+          driver_, where, {.context = context_source::adopted(handle)}};
     });
   };
   EXPECT_THAT(refused(nullptr, cpu()), test::AllOf(HasSubstr("device 0"), HasSubstr("null")));
@@ -215,28 +222,29 @@ TEST_F(Adopted, IsRefusedWhereItCannotBe) {
   {
     their_context const theirs{*api(), 1};
     gone = theirs.handle;
-    EXPECT_THAT(refused(gone, cpu(0)), HasSubstr("belongs to the driver's device 1"));
+    EXPECT_THAT(refused(gone, cpu(0)), HasSubstr("the driver's device 1"));
   }
   EXPECT_THAT(refused(gone, cpu(1)), HasSubstr("unknown to the driver"));
   flotilla::floating_context const mine = make();
-  EXPECT_THAT(refused(mine.ref().handle(), cpu()), HasSubstr("flotilla's own"));
+  EXPECT_THAT(refused(mine.ref().handle(), cpu()), HasSubstr("belongs to flotilla"));
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: nothing half applied, to somebody else's least of all
-TEST_F(Adopted, IsLeftAsItWasWhereASettingIsRefused) {
+// requirement: if a setting is refused, none is applied to a context of other code
+TEST_F(Adopted, IsUnchangedIfASettingIsRefused) {
   their_context const theirs{*api()};
-  EXPECT_THROW((flotilla::floating_context{driver_, cpu(),
+  EXPECT_THROW((flotilla::floating_context{driver_,
+                                           cpu(),
                                            {.context = context_source::adopted(theirs.handle),
-                                            .schedule = schedule::spin,
+                                            .schedule = wait_policy::spin,
                                             .stack_bytes = 1024,
                                             .sync_depth = 2}}),
                driver_error);
-  EXPECT_EQ(driver_.adopt(theirs.handle).flags().schedule, schedule::yield);
+  EXPECT_EQ(driver_.adopt(theirs.handle).flags().schedule, wait_policy::yield);
   EXPECT_EQ(depth(), 0u);
 }
 
-/// What a device's compute mode is, as a driver tells it.
+/// The compute mode that the driver reports.
 template <int Mode>
 CUresult compute_mode(int* value, CUdevice_attribute which, CUdevice device) {
   if (which != CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) {
@@ -247,11 +255,13 @@ CUresult compute_mode(int* value, CUdevice_attribute which, CUdevice device) {
 }
 
 // requirement
-TEST_F(KeptContext, OfAProhibitedOrExclusiveDeviceSaysSo) {
+TEST_F(KeptContext, OfAProhibitedOrExclusiveDeviceIsRefusedWithTheReason) {
   auto other = std::make_shared<driver::table>(*api());
   auto const refused = [&] {
-    inject("fail=cuCtxCreate@1:CUDA_ERROR_DEVICE_UNAVAILABLE");
-    return thrown<driver_error>([&] { flotilla::floating_context const none{context_driver{other}, cpu()}; });
+    testing::fail_call("cuCtxCreate", 1, driver_status::device_unavailable);
+    return thrown<driver_error>([&] {
+      flotilla::floating_context const none{detail::access::make(other), cpu()};
+    });
   };
   other->device_get_attribute = compute_mode<CU_COMPUTEMODE_PROHIBITED>;
   EXPECT_THAT(refused(), test::AllOf(HasSubstr("prohibits"), HasSubstr("nvidia-smi -c DEFAULT")));

@@ -13,7 +13,7 @@ namespace {
 using small_list = append_only<std::string, 4, 2>;
 
 // requirement
-TEST(AppendOnly, GivesBackWhatWasAdded) {
+TEST(AppendOnly, ReturnsAddedEntries) {
   small_list list;
   EXPECT_EQ(list.size(), 0u);
   for (char const* const word : {"one", "two", "three", "four", "five"}) {
@@ -30,19 +30,23 @@ TEST(AppendOnly, NeverMovesAnEntry) {
   small_list list;
   list.add([](std::string& entry) { entry = "first"; });
   std::string const* const where = &list[0];
-  for (int i = 0; i < 7; ++i) { list.add([](std::string&) {}); }
+  for (int i = 0; i < 7; ++i) {
+    list.add([](std::string&) {});
+  }
   EXPECT_EQ(&list[0], where);
 }
 
 // requirement
 TEST(AppendOnly, RefusesMoreThanItHolds) {
   small_list list;
-  for (int i = 0; i < 8; ++i) { list.add([](std::string&) {}); }
+  for (int i = 0; i < 8; ++i) {
+    list.add([](std::string&) {});
+  }
   EXPECT_THROW(list.add([](std::string&) {}), std::length_error);
   EXPECT_EQ(list.size(), 8u);
 }
 
-// error guess: an entry that could not be filled is not there
+// error guess: an entry whose `fill` throws is not added
 TEST(AppendOnly, AnEntryWhoseFillingThrowsIsNotAdded) {
   small_list list;
   EXPECT_THROW(list.add([](std::string&) { throw 1; }), int);
@@ -51,7 +55,7 @@ TEST(AppendOnly, AnEntryWhoseFillingThrowsIsNotAdded) {
   EXPECT_EQ(list[0], "good");
 }
 
-// stress: readers see every entry whole while writers add
+// stress: readers see only complete entries while writers add
 TEST(AppendOnly, IsReadWhileItGrows) {
   struct pair {
     std::size_t a = 0, b = 0;

@@ -1,9 +1,9 @@
-// A driver's answers by name, which of them are final, and what is thrown for them.
+// Status codes of drivers: their names, which of them are sticky, and what is thrown for them.
 
 #include <gtest/gtest.h>
 
-#include <flotilla/driver_status.hpp>
-#include <flotilla/error.hpp>
+#include <flotilla/error/driver_status.hpp>
+#include <flotilla/error/error.hpp>
 
 #include "driver/check.hpp"
 #include "driver/library.hpp"
@@ -15,7 +15,7 @@ namespace {
 using test::HasSubstr;
 using test::thrown;
 
-// requirement: every answer that the driver has a name for has that name here
+// requirement: every status has the driver's name
 TEST(Status, HasTheDriversNames) {
   table const& api = *cpu_driver().api;
   int named = 0;
@@ -31,13 +31,13 @@ TEST(Status, HasTheDriversNames) {
   EXPECT_GT(named, 90);
 }
 
-// requirement: a driver that is newer than this library
-TEST(Status, ThatIsUnknownSaysItsNumber) {
+// requirement: a status of a driver that is newer than this library
+TEST(Status, ThatIsUnknownHasItsNumber) {
   EXPECT_THAT(to_string(driver_status{12345}), HasSubstr("12345"));
 }
 
-// requirement: what poisons the process, as observed
-TEST(Status, IsStickyWhereItPoisonsTheProcess) {
+// requirement: the status codes that poison the process, as observed
+TEST(Status, IsStickyIfItPoisonsTheProcess) {
   for (CUresult const each :
        {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_ASSERT,
         CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
@@ -54,7 +54,7 @@ TEST(Status, IsStickyWhereItPoisonsTheProcess) {
 }
 
 // requirement
-TEST(Check, SaysCallObjectAndStatus) {
+TEST(Check, NamesCallObjectAndStatus) {
   EXPECT_NO_THROW(check(CUDA_SUCCESS, "cuMemAlloc", "device 1"));
   try {
     check(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAlloc", "device 1");
@@ -67,8 +67,8 @@ TEST(Check, SaysCallObjectAndStatus) {
   }
 }
 
-// requirement: words cost nothing while all goes well
-TEST(Check, MakesWordsOnlyForAFailure) {
+// requirement: without an error no text is built
+TEST(Check, BuildsTextOnlyForAFailure) {
   int made = 0;
   auto const words = [&] { return "object " + std::to_string(++made); };
   check(CUDA_SUCCESS, "cuInit", words);

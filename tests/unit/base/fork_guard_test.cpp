@@ -24,7 +24,7 @@ TEST(ForkGuard, CountsTheForksBetweenAProcessAndItsAncestor) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(fork_generation(), here) << "the parent is nobody's child by that";
+  EXPECT_EQ(fork_generation(), here) << "forking does not make the parent a child";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace flotilla::base {
 namespace {
 
-// requirement: in the order of pushing, whatever it has to grow by, and in front what is pushed there
+// requirement: elements keep the order of pushes, at both ends, while the queue grows
 TEST(RingDeque, KeepsItsOrder) {
   ring_deque<int> queue;
   int next = 0, expected = 0;
@@ -24,7 +24,7 @@ TEST(RingDeque, KeepsItsOrder) {
   EXPECT_TRUE(queue.empty());
 }
 
-// error guess: the first push is one to the front; what is full may grow there, too
+// error guess: the first push is to the front; a full queue also grows there
 TEST(RingDeque, GrowsInFrontAsWell) {
   ring_deque<int> queue;
   for (int i = 0; i < 1000; ++i) { queue.push_front(i); }

@@ -19,13 +19,13 @@ struct sharded_count_model {
   static constexpr int shards = 2;
   static constexpr int folded = -1000;
 
-  int own = 0;  // what `close` holds in `rest`: outweighs all references, or in the broken model 1
+  int own = 0;  // references of `close` in `rest`: more than all others, in the broken model 1
   int rest = 0;
   std::array<int, shards> count{2, 1};
   std::array<signed char, threads> at{};  // where each thread is
-  int counted = 0;                        // the closer's register
-  int lasts = 0;                          // how many were told that they were the last
-  bool freed_early = false;               // somebody was told so while others were still at it
+  int counted = 0;                        // a register of the thread that closes
+  int lasts = 0;             // how many threads were told that they had the last reference
+  bool freed_early = false;  // a thread was told so while others were still dropping
 
   explicit sharded_count_model(int closing) : own{closing}, rest{closing} {}
   auto operator<=>(sharded_count_model const&) const = default;
@@ -36,7 +36,7 @@ struct sharded_count_model {
     if (pc == ended) { return false; }
     if (lasts != 0) {
       freed_early = true;
-    }  // the last one has deleted what this thread is about to touch
+    }  // the last thread has deleted the object that this thread is about to access
     if (thread == closer) {
       close(pc);
     } else {
@@ -72,7 +72,7 @@ struct sharded_count_model {
     return freed_early ? "one was told that it was the last before the others were done" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    return lasts == 1 ? "" : "nobody was told that it was the last";
+    return lasts == 1 ? "" : "no thread was told that it had the last reference";
   }
 };
 
@@ -83,9 +83,9 @@ TEST(ShardedCountModel, ExactlyOneIsTheLast) {
   EXPECT_GT(found.states, 100u);
 }
 
-// regression: a drop that meets a folded shard before its count has reached `rest_` takes the
-// closer's own
-TEST(ShardedCountModel, AReferenceOfOneForTheCloserIsFoundToBeTooLittle) {
+// regression: a drop on a folded shard whose count has not reached `rest_` yet takes a reference of
+// `close`
+TEST(ShardedCountModel, ASmallBiasOfCloseIsFound) {
   EXPECT_NE(explore(sharded_count_model{1}).wrong, "");
 }
 

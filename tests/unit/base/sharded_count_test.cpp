@@ -15,8 +15,8 @@ TEST(ShardedCount, WithoutReferencesCloseIsTheLast) {
   EXPECT_TRUE(count.close());
 }
 
-// requirement: what is taken and dropped before leaves nothing behind
-TEST(ShardedCount, NobodyIsTheLastBeforeClose) {
+// requirement: references that were taken and dropped before do not count
+TEST(ShardedCount, NoDropIsTheLastBeforeClose) {
   sharded_count count;
   for (std::uint32_t at = 0; at < 3 * sharded_count::shards; ++at) {
     count.take(at);
@@ -26,7 +26,7 @@ TEST(ShardedCount, NobodyIsTheLastBeforeClose) {
 }
 
 // requirement
-TEST(ShardedCount, TheLastDropAfterCloseSaysSo) {
+TEST(ShardedCount, TheLastDropAfterCloseReturnsTrue) {
   sharded_count count;
   for (std::uint32_t at : {0u, 0u, 1u, 7u, 33u}) { count.take(at); }
   EXPECT_FALSE(count.close());
@@ -34,7 +34,7 @@ TEST(ShardedCount, TheLastDropAfterCloseSaysSo) {
   EXPECT_TRUE(count.drop(1));
 }
 
-// requirement: an ender may be slower to count than a ticket to be dropped, each where its thread counts
+// requirement: a reference may be dropped before it is taken, and on another shard
 TEST(ShardedCount, MayBeDroppedElsewhereAndBeforeItIsTaken) {
   sharded_count count;
   EXPECT_FALSE(count.drop(3));
@@ -44,7 +44,7 @@ TEST(ShardedCount, MayBeDroppedElsewhereAndBeforeItIsTaken) {
   EXPECT_TRUE(count.drop(6));
 }
 
-// stress: whoever is last frees; a second last, or one too early, is a use after free
+// stress: the thread of the last drop frees; two last drops, or one too early, are a use after free
 TEST(ShardedCount, OfManyThreadsExactlyOneIsTheLast) {
   constexpr std::uint32_t droppers = 3;
   for (int round = 0; round < 300; ++round) {

@@ -11,14 +11,14 @@
 namespace flotilla::base {
 namespace {
 
-/// At least so many oneTBB threads, whatever the machine has.
+/// Guarantees a minimum number of oneTBB threads on any machine.
 class TbbBridge : public ::testing::Test {
  private:
   tbb::global_control control_{tbb::global_control::max_allowed_parallelism, 4};
 };
 
 struct counted {
-  int plain = 0;  // written without an order of its own: the hand-over's is to do
+  int plain = 0;  // not atomic: the hand-over must order the accesses
   std::atomic<int> runs{0};
   posted_job job{&counted::run, this};
 
@@ -63,7 +63,7 @@ TEST_F(TbbBridge, PostsFromManyThreads) {
   EXPECT_EQ(job.runs, threads * posts);
 }
 
-// requirement: no place is kept for the caller's thread, so one worker is one thread
+// requirement: no slot is reserved for the caller's thread, so one worker is one thread
 TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   struct overlap {
     std::atomic<int> inside{0}, most{0}, done{0};
@@ -84,19 +84,19 @@ TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   EXPECT_EQ(jobs.most, 1);
 }
 
-// requirement: a wait of oneTBB inside takes no task from outside
+// requirement: a wait of oneTBB inside runs no task from outside
 TEST_F(TbbBridge, IsolatedWaitsRunNothingFromOutside) {
   static thread_local bool in_isolation = false;
   std::atomic<int> taken{0};
   test::tbb_parallel_for_in_arena(2, 64, [&](int) {
     if (in_isolation) { ++taken; }
     isolated(
-      [](void*) {
-        in_isolation = true;
-        test::tbb_parallel_for(64, [](int) { std::this_thread::yield(); });
-        in_isolation = false;
-      },
-      nullptr);
+        [](void*) {
+          in_isolation = true;
+          test::tbb_parallel_for(64, [](int) { std::this_thread::yield(); });
+          in_isolation = false;
+        },
+        nullptr);
   });
   EXPECT_EQ(taken, 0);
 }

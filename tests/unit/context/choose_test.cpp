@@ -1,7 +1,7 @@
-// Which devices a specification chooses: every form and every error. In processes of their own,
-// with three devices in the guise of GPUs, or with no driver of GPUs at all.
+// The devices that a specification chooses: every form and every error. Each test runs in its own
+// process, with three CPU devices that pose as GPUs, or without a GPU driver.
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,14 +23,14 @@ using test::thrown;
 
 void with_three_gpus() {
   setenv("FLOTILLA_LIBCUDA", FLOTILLA_TEST_GUISE, 1);
-  setenv("FLOTILLA_DEVICES", "cpu:3", 1);  // for the driver behind the guise
+  setenv("FLOTILLA_DEVICES", "cpu:3", 1);  // for the driver that poses as a GPU driver
 }
 void without_gpus() {
   setenv("FLOTILLA_LIBCUDA", "/no/such/libcuda.so.1", 1);
   unsetenv("FLOTILLA_DEVICES");
 }
 
-/// The driver's ordinals of what is chosen; ordinals of our own must count up from 0.
+/// The driver's ordinals of the chosen devices. Our own ordinals must be 0, 1, 2, ...
 std::vector<int> chosen(std::string const& specification) {
   std::vector<int> made;
   for (device const& each : choose(specification).devices) {
@@ -73,7 +73,7 @@ TEST(Choose, CountsAGpuOnceHoweverOftenItIsNamed) {
   });
 }
 
-// requirement: as they are printed, in either case of letters
+// requirement: as printed, in upper or lower case
 TEST(Choose, TakesGpusByUuidAndPciId) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -92,8 +92,8 @@ TEST(Choose, TakesGpusByUuidAndPciId) {
   });
 }
 
-// requirement: what names no GPU is named, with those there are
-TEST(Choose, RefusesGpusThatAreNotThere) {
+// requirement: the error names the unknown GPU and lists the GPUs
+TEST(Choose, RefusesMissingGpus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
     std::string const listing = choose("cuda:1").devices[0].uuid;
@@ -109,8 +109,8 @@ TEST(Choose, RefusesGpusThatAreNotThere) {
   });
 }
 
-// requirement: wrong words are wrong whether or not there are GPUs
-TEST(Choose, RefusesWhatIsNoName) {
+// requirement: invalid words are refused with and without GPUs
+TEST(Choose, RefusesInvalidWords) {
   auto const refuses = [] {
     for (char const* const part : {"banana", "gpu", "2", "-1", "CUDA", "cuda0", "cpu0"}) {
       EXPECT_THAT(refused<unknown_device>(part), HasSubstr("'" + std::string{part} + "'"));
@@ -130,13 +130,13 @@ TEST(Choose, RefusesWhatIsNoName) {
   });
 }
 
-// requirement: one driver serves a runtime
+// requirement: a runtime uses one driver
 TEST(Choose, RefusesToMixDrivers) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
     for (char const* const whole :
          {"cpu,cuda", "cuda:0,cpu:2", "auto,cuda", "cpu,cpu", "cuda,auto"}) {
-      EXPECT_THAT(refused<unknown_device>(whole), HasSubstr("stands alone"));
+      EXPECT_THAT(refused<unknown_device>(whole), HasSubstr("cannot be combined"));
     }
   });
 }
@@ -158,8 +158,8 @@ TEST(Choose, TakesCpuDevicesByCount) {
   });
 }
 
-// requirement: GPUs where there are any, and else CPU devices, saying why
-TEST(Choose, AutoTakesGpusWhereThereAreAny) {
+// requirement: GPUs if there are any, else CPU devices and the reason
+TEST(Choose, AutoTakesGpusIfThereAreAny) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
     EXPECT_EQ(chosen("auto"), (ordinals{0, 1, 2}));
@@ -174,8 +174,8 @@ TEST(Choose, AutoTakesGpusWhereThereAreAny) {
   });
 }
 
-// requirement: a GPU asked for and not to be had is an error, never a CPU device
-TEST(Choose, SaysWhyThereAreNoGpus) {
+// requirement: a requested GPU that does not exist is an error, never replaced by a CPU device
+TEST(Choose, ReportsWhyThereAreNoGpus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();
     for (char const* const whole : {"cuda", "cuda:0", "cuda:0,1",
@@ -186,8 +186,8 @@ TEST(Choose, SaysWhyThereAreNoGpus) {
   });
 }
 
-// requirement: an empty one asks the environment
-TEST(Choose, AsksTheEnvironment) {
+// requirement: an empty specification means that of the environment
+TEST(Choose, ReadsTheEnvironment) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();
     EXPECT_EQ(choose("").api->kind, device_kind::cpu);

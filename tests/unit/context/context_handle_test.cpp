@@ -1,6 +1,7 @@
-#include "context/floating_context.hpp"
+#include "context/context_handle.hpp"
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <thread>
 
@@ -16,7 +17,7 @@ class FloatingContext : public context_test {
 
 // requirement
 TEST_F(FloatingContext, IsCurrentNowhere) {
-  floating_context const made{api(), cpu(), {}};
+  context_handle const made{api(), cpu(), {}};
   EXPECT_NE(made.handle(), nullptr);
   EXPECT_EQ(depth(), 0u);
   EXPECT_EQ(current(), nullptr);
@@ -27,7 +28,7 @@ TEST_F(FloatingContext, IsCurrentNowhere) {
 TEST_F(FloatingContext, LeavesTheCallersStackAsItWas) {
   foreign_contexts const theirs{2};
   {
-    floating_context const made{api(), cpu(), asked("limits.stack=4096")};
+    context_handle const made{api(), cpu(), asked("limits.stack=4096")};
     EXPECT_EQ(depth(), 2u);
     EXPECT_EQ(current(), theirs[1]);
   }
@@ -37,7 +38,7 @@ TEST_F(FloatingContext, LeavesTheCallersStackAsItWas) {
 
 // requirement
 TEST_F(FloatingContext, BelongsToTheDeviceItWasMadeFor) {
-  floating_context const made{api(), cpu(1), {}};
+  context_handle const made{api(), cpu(1), {}};
   ASSERT_EQ(api()->ctx_push_current(made.handle()), CUDA_SUCCESS);
   CUdevice where = -1;
   EXPECT_EQ(api()->ctx_get_device(&where), CUDA_SUCCESS);
@@ -48,40 +49,40 @@ TEST_F(FloatingContext, BelongsToTheDeviceItWasMadeFor) {
 }
 
 // requirement: every scheduling flag and cache preference is set, and read back
-TEST_F(FloatingContext, HasTheFlagsAndThePreferenceThatWereAsked) {
-  for (schedule const how :
-       {schedule::automatic, schedule::spin, schedule::yield, schedule::blocking}) {
-    floating_context const made{api(), cpu(), asked("schedule=" + to_string(how))};
+TEST_F(FloatingContext, HasTheRequestedFlagsAndPreference) {
+  for (wait_policy const how :
+       {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
+    context_handle const made{api(), cpu(), asked("schedule=" + to_string(how))};
     EXPECT_EQ(made.effective().schedule, how);
   }
   using enum cache_preference;
   for (cache_preference const what : {none, shared, l1, equal}) {
-    floating_context const made{api(), cpu(), asked("cache=" + to_string(what))};
+    context_handle const made{api(), cpu(), asked("cache=" + to_string(what))};
     EXPECT_EQ(made.effective().cache, what);
   }
 }
 
-// requirement: what was granted is read back, not what was asked
-TEST_F(FloatingContext, SaysWhatLimitsWereGranted) {
-  floating_context const made{api(), cpu(), asked("limits.stack=5001,limits.malloc_heap=100MiB")};
+// requirement: the granted value is read back, not the requested one
+TEST_F(FloatingContext, ReportsTheGrantedLimits) {
+  context_handle const made{api(), cpu(), asked("limits.stack=5001,limits.malloc_heap=100MiB")};
   EXPECT_EQ(made.effective().stack_bytes, 5008u) << "stack sizes are rounded up to 16";
   EXPECT_EQ(made.effective().malloc_heap_bytes, 100u << 20);
 }
 
 // requirement
-TEST_F(FloatingContext, WithoutSettingsSaysTheDriversOwn) {
-  floating_context const made{api(), cpu(), {}};
-  EXPECT_EQ(made.effective().schedule, schedule::automatic);
+TEST_F(FloatingContext, WithoutSettingsReportsTheDriversDefaults) {
+  context_handle const made{api(), cpu(), {}};
+  EXPECT_EQ(made.effective().schedule, wait_policy::automatic);
   EXPECT_EQ(made.effective().cache, cache_preference::none);
   EXPECT_EQ(made.effective().stack_bytes, 1024u);
   EXPECT_EQ(made.effective().malloc_heap_bytes, 8u << 20);
 }
 
 // requirement
-TEST_F(FloatingContext, ThatIsRefusedNamesTheSettingAndLeavesNothing) {
+TEST_F(FloatingContext, ThatIsRefusedNamesTheSettingAndLeaksNothing) {
   foreign_contexts const theirs{1};
   std::string const said = thrown<driver_error>([] {
-    floating_context const made{api(), cpu(), asked("limits.stack=1GiB")};
+    context_handle const made{api(), cpu(), asked("limits.stack=1GiB")};
   });
   EXPECT_THAT(said, test::AllOf(HasSubstr("cuCtxSetLimit"), HasSubstr("limits.stack = 1073741824"),
                                 HasSubstr("device 0")));
@@ -90,22 +91,22 @@ TEST_F(FloatingContext, ThatIsRefusedNamesTheSettingAndLeavesNothing) {
   EXPECT_EQ(driver::cpu_control().live_handles().contexts, 1u);
 }
 
-// requirement: whichever call fails, nothing is left behind
-TEST_F(FloatingContext, ThatCannotBeMadeLeavesNothing) {
+// requirement: if any call fails, nothing is leaked
+TEST_F(FloatingContext, ThatCannotBeMadeLeaksNothing) {
   foreign_contexts const theirs{1};
   for (char const* const call :
        {"cuDeviceGet", "cuCtxCreate", "cuCtxSetLimit", "cuCtxSetCacheConfig", "cuCtxGetFlags",
         "cuCtxGetCacheConfig", "cuCtxGetLimit"}) {
     device const where = cpu();
-    inject(("fail=" + std::string{call} + "@1:CUDA_ERROR_OUT_OF_MEMORY").c_str());
+    testing::fail_call(call, 1, driver_status::out_of_memory);
     try {
-      floating_context const made{api(), where, asked("cache=l1,limits.stack=4096")};
+      context_handle const made{api(), where, asked("cache=l1,limits.stack=4096")};
       ADD_FAILURE() << call << " failed, and nothing was thrown";
     } catch (driver_error const& error) {
       EXPECT_EQ(error.status(), driver_status::out_of_memory);
       EXPECT_EQ(error.call(), call);
     }
-    driver::cpu_control().clear_injection();
+    testing::clear_faults();
     EXPECT_EQ(depth(), 1u) << call;
     EXPECT_EQ(current(), theirs[0]) << call;
     EXPECT_EQ(driver::cpu_control().live_handles().contexts, 1u) << call;
@@ -113,9 +114,9 @@ TEST_F(FloatingContext, ThatCannotBeMadeLeavesNothing) {
   }
 }
 
-// requirement: it floats: any thread may make it current
+// requirement: the context floats: any thread may make it current
 TEST_F(FloatingContext, IsPushedByAnyThread) {
-  floating_context const made{api(), cpu(), {}};
+  context_handle const made{api(), cpu(), {}};
   std::thread{[&] {
     EXPECT_EQ(api()->ctx_push_current(made.handle()), CUDA_SUCCESS);
     EXPECT_EQ(current(), made.handle());
@@ -126,7 +127,7 @@ TEST_F(FloatingContext, IsPushedByAnyThread) {
 
 // requirement: destroying it twice would corrupt the driver's heap
 TEST_F(FloatingContext, IsDestroyedOnce) {
-  floating_context made{api(), cpu(), {}};
+  context_handle made{api(), cpu(), {}};
   made.destroy();
   EXPECT_EQ(live_contexts(), 0u);
   EXPECT_EQ(driver::cpu_control().live_handles().contexts, 0u);

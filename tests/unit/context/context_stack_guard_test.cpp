@@ -1,4 +1,4 @@
-#include "context/guest_stack.hpp"
+#include "context/context_stack_guard.hpp"
 
 #include <functional>
 
@@ -8,10 +8,10 @@
 namespace flotilla::context {
 namespace {
 
-/// Below the device's context lie two of the application's own.
-class GuestStack : public context_test {
+/// Below the device's context the stack has two contexts of the application.
+class ContextStackGuard : public context_test {
  protected:
-  floating_context context_{api(), cpu(), {}};
+  context_handle context_{api(), cpu(), {}};
   lease_gate gate_{context_};
 
   static CUcontext pop() {
@@ -19,19 +19,19 @@ class GuestStack : public context_test {
     EXPECT_EQ(api()->ctx_pop_current(&popped), CUDA_SUCCESS);
     return popped;
   }
-  /// What is said of a guest that does `mischief`. Afterwards everything is as before.
-  std::string after(std::function<void()> const& mischief) {
+  /// The violation that is reported of user code. Afterwards the stack must be unchanged.
+  std::string after(std::function<void()> const& violate) {
     foreign_contexts const theirs{2};
     lease mine = gate_.take();
     std::string said;
     {
       current_scope const scope{mine};
       {
-        guest_stack guest{context_};
+        context_stack_guard guest{context_};
         EXPECT_EQ(depth(), 1u) << "the application's contexts are in the guest's reach";
         EXPECT_EQ(current(), context_.handle());
-        mischief();
-        said = guest.mend();
+        violate();
+        said = guest.restore();
       }
       EXPECT_EQ(depth(), 3u);
       EXPECT_EQ(current(), context_.handle());
@@ -43,9 +43,9 @@ class GuestStack : public context_test {
 };
 
 // requirement
-TEST_F(GuestStack, OfAWellBehavedGuestSaysNothing) {
+TEST_F(ContextStackGuard, ReportsNothingForCorrectCode) {
   EXPECT_EQ(after([] {}), "");
-  floating_context const other{api(), cpu(1), {}};
+  context_handle const other{api(), cpu(1), {}};
   EXPECT_EQ(after([&] {
               ASSERT_EQ(api()->ctx_push_current(other.handle()), CUDA_SUCCESS);
               EXPECT_EQ(pop(), other.handle());
@@ -59,12 +59,12 @@ TEST_F(GuestStack, OfAWellBehavedGuestSaysNothing) {
 }
 
 // requirement
-TEST_F(GuestStack, MendsWhatWasPopped) {
+TEST_F(ContextStackGuard, RestoresAPoppedContext) {
   EXPECT_THAT(after([] { pop(); }), HasSubstr("popped the device's context"));
 }
 
-// requirement: a pop too many finds nothing of the application's
-TEST_F(GuestStack, KeepsTheApplicationsContextsFromAGuestThatPopsThemAll) {
+// requirement: a surplus pop does not reach the application's contexts
+TEST_F(ContextStackGuard, ProtectsTheApplicationsContextsFromASurplusPop) {
   EXPECT_THAT(after([] {
                 CUcontext popped = nullptr;
                 for (int i = 0; i < 5; ++i) { static_cast<void>(api()->ctx_pop_current(&popped)); }
@@ -73,8 +73,8 @@ TEST_F(GuestStack, KeepsTheApplicationsContextsFromAGuestThatPopsThemAll) {
 }
 
 // requirement
-TEST_F(GuestStack, TakesAwayWhatWasLeft) {
-  floating_context const other{api(), cpu(1), {}};
+TEST_F(ContextStackGuard, RemovesContextsThatWereLeft) {
+  context_handle const other{api(), cpu(1), {}};
   auto const push = [&] { ASSERT_EQ(api()->ctx_push_current(other.handle()), CUDA_SUCCESS); };
   EXPECT_THAT(after(push), HasSubstr("1 context too many"));
   EXPECT_THAT(after([&] {
@@ -85,8 +85,8 @@ TEST_F(GuestStack, TakesAwayWhatWasLeft) {
 }
 
 // requirement
-TEST_F(GuestStack, MendsAnotherContextInItsPlace) {
-  floating_context const other{api(), cpu(1), {}};
+TEST_F(ContextStackGuard, ReplacesAnotherContextInItsPlace) {
+  context_handle const other{api(), cpu(1), {}};
   EXPECT_THAT(after([&] {
                 pop();
                 ASSERT_EQ(api()->ctx_push_current(other.handle()), CUDA_SUCCESS);
@@ -97,13 +97,13 @@ TEST_F(GuestStack, MendsAnotherContextInItsPlace) {
 }
 
 // requirement
-TEST_F(GuestStack, MendsAStackThatWasSetToNothing) {
+TEST_F(ContextStackGuard, RestoresAStackThatWasSetToNull) {
   EXPECT_THAT(after([] { ASSERT_EQ(api()->ctx_set_current(nullptr), CUDA_SUCCESS); }),
               HasSubstr("popped the device's context"));
 }
 
-// error guess: what the guest leaves may be destroyed by then
-TEST_F(GuestStack, TakesAwayADestroyedContext) {
+// error guess: a context that user code leaves on the stack may be destroyed already
+TEST_F(ContextStackGuard, RemovesADestroyedContext) {
   EXPECT_THAT(after([] {
                 CUcontext made = nullptr;
                 ASSERT_EQ(api()->ctx_create(&made, 0, 1), CUDA_SUCCESS);
@@ -113,12 +113,12 @@ TEST_F(GuestStack, TakesAwayADestroyedContext) {
               HasSubstr("too many"));
 }
 
-// requirement: without a word from the caller it mends as well
-TEST_F(GuestStack, MendsWhenItEnds) {
+// requirement: the destructor restores the stack too
+TEST_F(ContextStackGuard, RestoresInItsDestructor) {
   lease mine = gate_.take();
   current_scope const scope{mine};
   {
-    guest_stack const guest{context_};
+    context_stack_guard const guest{context_};
     pop();
   }
   EXPECT_EQ(current(), context_.handle());

@@ -1,5 +1,5 @@
 #pragma once
-// The fixture of this layer: floating contexts of CPU devices, and proof that none is left behind.
+// The fixture of this layer: floating contexts of CPU devices, and a check that none is leaked.
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "context/context_handle.hpp"
 #include "context/description.hpp"
-#include "context/floating_context.hpp"
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/control.hpp"
 #include "driver/library.hpp"
 #include "support/thrown.hpp"
 
@@ -20,7 +22,7 @@ using test::thrown;
 
 class context_test : public ::testing::Test {
  protected:
-  // Not in SetUp and TearDown: contexts may be members of what derives from this.
+  // Not in SetUp and TearDown, because derived fixtures may have contexts as members.
   context_test() {
     driver::cpu_control().ensure_devices(2);
     EXPECT_EQ(depth(), 0u) << "an earlier test left a context on this thread";
@@ -28,7 +30,7 @@ class context_test : public ::testing::Test {
         << "an earlier test leaked a context";
   }
   ~context_test() override {
-    driver::cpu_control().clear_injection();
+    testing::clear_faults();
     EXPECT_EQ(depth(), 0u);
     EXPECT_EQ(driver::cpu_control().live_handles().contexts, 0u);
     EXPECT_EQ(live_contexts(), 0u);
@@ -44,14 +46,9 @@ class context_test : public ::testing::Test {
     EXPECT_EQ(api()->ctx_get_current(&top), CUDA_SUCCESS);
     return top;
   }
-  static void inject(char const* spec) {
-    char why[256] = "";
-    ASSERT_EQ(driver::cpu_control().inject(spec, why, sizeof why), 0) << why;
-  }
 };
 
-/// Contexts of the application's own on the calling thread's stack, which flotilla must leave
-/// alone.
+/// Contexts of the application on the calling thread's stack, which flotilla must not change.
 class foreign_contexts {
  public:
   explicit foreign_contexts(int count) {
@@ -61,7 +58,7 @@ class foreign_contexts {
       made_.push_back(made);
     }
   }
-  /// They must be on the stack as they were, the last made on top.
+  /// Checks that they are on the stack as before, with the last one on top.
   ~foreign_contexts() {
     for (; !made_.empty(); made_.pop_back()) {
       CUcontext popped = nullptr;

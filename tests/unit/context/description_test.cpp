@@ -1,6 +1,7 @@
 #include "context/description.hpp"
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "unit/context/context_test.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 class Description : public context_test {};
 
 // requirement
-TEST_F(Description, TellsWhatTheDriverSays) {
+TEST_F(Description, HasTheDriversValues) {
   device const made = describe(*api(), 1);
   EXPECT_EQ(made.kind, device_kind::cpu);
   EXPECT_EQ(made.driver_ordinal, 1);
@@ -34,15 +35,15 @@ TEST_F(Description, NumbersDevicesInTheDriversOrder) {
   EXPECT_NE(all[0].pci_id, all[1].pci_id);
 }
 
-// requirement: whichever call fails is named, with the device
+// requirement: the error names the call that failed, and the device
 TEST_F(Description, ThatTheDriverRefusesNamesTheCall) {
   for (char const* const call :
        {"cuDeviceGet", "cuDeviceGetName", "cuDeviceGetUuid", "cuDeviceGetPCIBusId",
         "cuDeviceGetAttribute", "cuDeviceTotalMem"}) {
-    inject(("fail=" + std::string{call} + "@1:CUDA_ERROR_UNKNOWN").c_str());
+    testing::fail_call(call, 1, driver_status::unknown);
     EXPECT_THAT(thrown<driver_error>([] { static_cast<void>(describe(*api(), 1)); }),
                 test::AllOf(HasSubstr(call), HasSubstr("device 1")));
-    driver::cpu_control().clear_injection();
+    testing::clear_faults();
   }
 }
 

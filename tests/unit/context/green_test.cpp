@@ -1,8 +1,9 @@
-// Green contexts: parts of a device, each a device to whoever uses it.
+// Green contexts: parts of a device, each of which is used like a device.
 #include "context/green.hpp"
 
-#include <flotilla/context_floating.hpp>
+#include <flotilla/context/floating_context.hpp>
 #include <flotilla/runtime.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <array>
 #include <thread>
@@ -30,7 +31,7 @@ class Green : public context_test {
   }
 };
 
-// requirement: slices in the order they were asked for, at least as large
+// requirement: slices have the requested order and at least the requested size
 TEST_F(Green, SplitsMultiprocessors) {
   EXPECT_EQ(split({16}), (std::vector<unsigned>{16}));
   EXPECT_EQ(split({16, 16, 16, 16, 16, 16, 16, 16}), std::vector<unsigned>(8, 16));
@@ -38,13 +39,15 @@ TEST_F(Green, SplitsMultiprocessors) {
   EXPECT_EQ(split({10}), (std::vector<unsigned>{16})) << "the driver rounds up to its groups";
 }
 
-// requirement: what cannot be had says how many there are
-TEST_F(Green, RefusesMultiprocessorsThatAreNotThere) {
+// requirement: the error of an impossible request says how many there are
+TEST_F(Green, RefusesMoreMultiprocessorsThanThereAre) {
   auto const refused = [](std::vector<unsigned> const& counts) {
     return thrown<invalid_argument>([&] { static_cast<void>(split(counts)); });
   };
-  EXPECT_THAT(refused({1000}), test::AllOf(HasSubstr("device 0"), HasSubstr("1000"), HasSubstr("132")));
-  EXPECT_THAT(refused(std::vector<unsigned>(9, 16)), test::AllOf(HasSubstr("9 parts of 16"), HasSubstr("there are 8")));
+  EXPECT_THAT(refused({1000}),
+              test::AllOf(HasSubstr("device 0"), HasSubstr("1000"), HasSubstr("132")));
+  EXPECT_THAT(refused(std::vector<unsigned>(9, 16)),
+              test::AllOf(HasSubstr("9 parts of 16"), HasSubstr("but 8 possible")));
   EXPECT_THAT(refused({64, 64, 64}), HasSubstr("3 parts of 64"));
   EXPECT_THAT(refused({128, 16}), HasSubstr("16"));
 }
@@ -54,15 +57,17 @@ TEST_F(Green, NeedsADriverThatHasThem) {
   driver::table older = *api();
   older.device_get_dev_resource = nullptr;
   std::array<unsigned, 1> const one{16};
-  EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(split_multiprocessors(older, 0, "device 0", one)); }),
-              HasSubstr("no green contexts"));
+  EXPECT_THAT(thrown<driver_error>(
+                  [&] { static_cast<void>(split_multiprocessors(older, 0, "device 0", one)); }),
+              HasSubstr("does not support green contexts"));
 }
 
 // requirement: "several of one device, each its own"
 TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
   std::array<unsigned, 2> const counts{16, 32};
   {
-    std::vector<flotilla::floating_context> const parts = flotilla::floating_context::parts(driver_, cpu(), counts);
+    std::vector<flotilla::floating_context> const parts =
+        flotilla::floating_context::parts(driver_, cpu(), counts);
     ASSERT_EQ(parts.size(), 2u);
     EXPECT_FALSE(parts[0].ref() == parts[1].ref());
     EXPECT_EQ(parts[0].device().multiprocessors, 16);
@@ -78,22 +83,23 @@ TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
 }
 
 // requirement: never current on two threads
-TEST_F(Green, IsOneThreadsAtATime) {
+TEST_F(Green, IsCurrentOnOneThreadAtATime) {
   flotilla::floating_context const part{driver_, cpu(), {.context = context_source::green(16)}};
   {
     context_scope const scope{part};
     std::thread{[&] {
-      EXPECT_THAT(thrown<context_in_use>([&] { context_scope const other{part}; }), HasSubstr("another thread"));
+      EXPECT_THAT(thrown<context_in_use>([&] { context_scope const other{part}; }),
+                  HasSubstr("another thread"));
       EXPECT_THROW(static_cast<void>(part.ref().flags()), context_in_use);
       EXPECT_THROW(driver_.push(part.ref()), context_in_use);
       EXPECT_EQ(depth(), 0u);
     }}.join();
-    context_scope const again{part};  // the same thread may
+    context_scope const again{part};  // allowed on the same thread
   }
   std::thread{[&] { context_scope const scope{part}; }}.join();
 }
 
-// requirement: granted may be more than asked, and is said
+// requirement: more may be granted than requested, and is reported
 TEST_F(Green, ReportsWhatWasGranted) {
   flotilla::floating_context const part{driver_, cpu(), settings::parse("context=green:10").all};
   setting_outcome const first = part.report_settings().outcomes.front();
@@ -103,21 +109,22 @@ TEST_F(Green, ReportsWhatWasGranted) {
   EXPECT_EQ(first.kind, setting_outcome::kinds::adjusted);
 }
 
-// requirement: flags go to the primary context that lies under it, and are taken back
-TEST_F(Green, HasTheFlagsThatWereAsked) {
+// requirement: flags are set on the primary context below it, and restored
+TEST_F(Green, HasTheRequestedFlags) {
   {
-    flotilla::floating_context const part{driver_, cpu(),
-                                          {.context = context_source::green(16), .schedule = schedule::blocking}};
-    EXPECT_EQ(part.effective_settings().schedule, schedule::blocking);
+    flotilla::floating_context const part{
+        driver_, cpu(), {.context = context_source::green(16), .schedule = wait_policy::blocking}};
+    EXPECT_EQ(part.effective_settings().schedule, wait_policy::blocking);
   }
   EXPECT_EQ(driver_.primary(cpu()).flags, context_flags{});
   // refused after the flags were set
-  inject("fail=cuGreenCtxCreate@1:CUDA_ERROR_OUT_OF_MEMORY");
-  EXPECT_THAT(thrown<driver_error>([&] {
-                flotilla::floating_context const none{
-                    driver_, cpu(), {.context = context_source::green(16), .schedule = schedule::spin}};
-              }),
-              HasSubstr("cuGreenCtxCreate"));
+  testing::fail_call("cuGreenCtxCreate", 1, driver_status::out_of_memory);
+  EXPECT_THAT(
+      thrown<driver_error>([&] {
+        flotilla::floating_context const none{
+            driver_, cpu(), {.context = context_source::green(16), .schedule = wait_policy::spin}};
+      }),
+      HasSubstr("cuGreenCtxCreate"));
   EXPECT_EQ(driver_.primary(cpu()).flags, context_flags{});
   EXPECT_FALSE(driver_.primary(cpu()).active);
 }
@@ -134,29 +141,34 @@ TEST_F(Green, IsNamedInADeviceSpecification) {
   }
   EXPECT_EQ(choose("cpu:1/green:8").devices.size(), 1u);
   EXPECT_EQ(choose("cpu:1").sources.front(), std::nullopt);
-  for (char const* const wrong : {"cpu:1/green", "cpu:1/green:0", "cpu:1/green:8*0", "cpu:1/green:8*x", "cpu:1/red:8",
-                                  "cpu:1/", "cpu:1/green:8*99999"}) {
-    EXPECT_THAT(thrown<unknown_device>([&] { static_cast<void>(choose(wrong)); }), HasSubstr(wrong));
+  for (char const* const wrong :
+       {"cpu:1/green", "cpu:1/green:0", "cpu:1/green:8*0", "cpu:1/green:8*x", "cpu:1/red:8",
+        "cpu:1/", "cpu:1/green:8*99999"}) {
+    EXPECT_THAT(thrown<unknown_device>([&] { static_cast<void>(choose(wrong)); }),
+                HasSubstr(wrong));
   }
 }
 
-// requirement: what they share must agree, and an error names both
-TEST_F(Green, MustAgreeInWhatTheyShare) {
+// requirement: settings that they share must agree; the error names both
+TEST_F(Green, MustAgreeInSharedSettings) {
   EXPECT_EQ(planned("cpu:1/green:16*2", "limits.stack=4096").size(), 2u);
-  EXPECT_THAT(thrown<unknown_setting>([&] {
-                static_cast<void>(planned("cpu:1/green:16*2", "0:limits.stack=4096,1:limits.stack=8192"));
-              }),
-              test::AllOf(HasSubstr("limits.stack"), HasSubstr("4KiB"), HasSubstr("8KiB"), HasSubstr("device 0"),
-                          HasSubstr("device 1")));
-  EXPECT_THAT(thrown<unknown_setting>([&] { static_cast<void>(planned("cpu:1/green:16*2", "1:schedule=spin")); }),
+  EXPECT_THAT(
+      thrown<unknown_setting>([&] {
+        static_cast<void>(planned("cpu:1/green:16*2", "0:limits.stack=4096,1:limits.stack=8192"));
+      }),
+      test::AllOf(HasSubstr("limits.stack"), HasSubstr("4KiB"), HasSubstr("8KiB"),
+                  HasSubstr("device 0"), HasSubstr("device 1")));
+  EXPECT_THAT(thrown<unknown_setting>(
+                  [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:schedule=spin")); }),
               test::AllOf(HasSubstr("schedule"), HasSubstr("not set")));
   EXPECT_EQ(planned("cpu:1/green:16*2", "0:lanes=2,1:lanes=4").size(), 2u) << "not shared";
   EXPECT_EQ(planned("cpu:2", "context=green:16,0:schedule=spin").size(), 2u) << "of two devices";
 }
 
-// requirement: one source a device
+// requirement: a device has one source
 TEST_F(Green, ContradictsAnotherSource) {
-  EXPECT_THAT(thrown<unknown_setting>([&] { static_cast<void>(planned("cpu:1/green:16*2", "1:context=primary")); }),
+  EXPECT_THAT(thrown<unknown_setting>(
+                  [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:context=primary")); }),
               test::AllOf(HasSubstr("device 1"), HasSubstr("green:16"), HasSubstr("primary")));
   EXPECT_EQ(planned("cpu:1/green:16*2", "context=green:16").size(), 2u);
 }

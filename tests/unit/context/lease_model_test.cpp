@@ -1,5 +1,5 @@
-// Every interleaving of giving a lease back with taking it: nobody has it twice, and no taker
-// sleeps on a free one. Follows lease_gate step by step.
+// Every interleaving of threads that take the lease and give it back: at most one has it, and no
+// taker sleeps while it is free. Follows lease_gate step by step.
 
 #include <gtest/gtest.h>
 
@@ -11,29 +11,44 @@
 namespace flotilla::test {
 namespace {
 
-/// How the model differs from the code, so that the checker has something to find.
+/// Errors that the model can be given, to test that the checker finds them.
 enum class flaw : signed char {
   none,
-  looks_first,       // give_back looks at `takers` before it clears `holder`
-  counts_late,       // take counts itself only when it has found the lease held
-  notifies_outside,  // give_back notifies without having been in the mutex
+  looks_first,       // give_back reads `takers` before it clears `holder`
+  counts_late,       // take increments `takers` only after it has found the lease held
+  notifies_outside,  // give_back notifies without passing through the mutex
 };
 
 enum kinds : signed char { takes, takes_until, tries, has_it };
 
 enum places : signed char {
   // take, take_until
-  count, lock, claim, count_late, sleep, asleep, last_claim, uncount, unlock,
+  count,
+  lock,
+  claim,
+  count_late,
+  sleep,
+  asleep,
+  last_claim,
+  uncount,
+  unlock,
   // try_take
-  look_at_takers, try_claim,
-  // with the lease; give_back
-  inside, look_early, clear, look, through_lock, through_unlock, notify,
+  look_at_takers,
+  try_claim,
+  // while holding the lease; give_back
+  inside,
+  look_early,
+  clear,
+  look,
+  through_lock,
+  through_unlock,
+  notify,
   ended,
 };
 
 struct lease_model {
   static constexpr int threads = 4;
-  static constexpr int moves = 2 * threads;  // the upper half: that thread's patience ends
+  static constexpr int moves = 2 * threads;  // the upper half: the wait of that thread times out
   using kinds_of_threads = std::array<kinds, threads>;
 
   kinds_of_threads kind;
@@ -44,7 +59,7 @@ struct lease_model {
   int takers = 0;
   int mutex = nobody;
   int sleepers = 0;
-  int wakes = 0;        // given by notify_one to sleepers, whoever of them, and not yet felt
+  int wakes = 0;        // notifications that no sleeper has received yet
   bool looked = false;  // the register of `look_early`
   static constexpr int nobody = -1;
 
@@ -74,7 +89,7 @@ struct lease_model {
   }
 
   bool step(int move) {
-    if (move >= threads) { return lose_patience(move - threads); }
+    if (move >= threads) { return time_out(move - threads); }
     int const me = move;
     places& pc = at[index(me)];
     switch (pc) {
@@ -86,7 +101,7 @@ struct lease_model {
       case count_late: ++takers, pc = sleep; return true;
       case sleep:
         mutex = nobody, ++sleepers, pc = asleep;
-        return true;  // one step, as of condition variables
+        return true;  // one atomic step, as in a condition variable
       case asleep:
         if (wakes == 0 || !acquire(me, claim)) { return false; }
         --wakes, --sleepers;
@@ -118,9 +133,9 @@ struct lease_model {
     at[index(me)] = then;
     return true;
   }
-  /// Wakes without having been woken, and looks a last time. A wake that was meant for it is left
-  /// to others; where there are none, it is lost.
-  bool lose_patience(int me) {
+  /// The wait times out and the thread tries a last time. A notification meant for it goes to
+  /// another sleeper; if there is none, it is lost.
+  bool time_out(int me) {
     if (kind[index(me)] != takes_until || at[index(me)] != asleep || !acquire(me, last_claim)) {
       return false;
     }
@@ -130,7 +145,7 @@ struct lease_model {
   }
 
   [[nodiscard]] std::string wrong() const {
-    return std::count(has.begin(), has.end(), true) > 1 ? "two have the lease" : "";
+    return std::count(has.begin(), has.end(), true) > 1 ? "two threads have the lease" : "";
   }
   [[nodiscard]] std::string stuck() const {
     for (int i = 0; i < threads; ++i) {
@@ -139,7 +154,7 @@ struct lease_model {
     }
     return holder == nobody && (takers == 0 || with == flaw::counts_late)
                ? ""
-               : "the gate is not as it was";
+               : "the gate is not in its initial state";
   }
 };
 
@@ -159,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(, LeaseModel,
                                            std::array{has_it, takes_until, takes, tries},
                                            std::array{tries, takes, takes_until, tries}));
 
-// The checker finds what it is there for.
+// The checker finds each error.
 TEST(LeaseModelFlaws, AreFound) {
   for (flaw const each : {flaw::looks_first, flaw::counts_late, flaw::notifies_outside}) {
     EXPECT_EQ(explore(lease_model{{has_it, takes, tries, tries}, each}).wrong,

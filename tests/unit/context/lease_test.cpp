@@ -1,6 +1,7 @@
 #include "context/lease.hpp"
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -17,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 class Lease : public context_test {
  protected:
-  floating_context context_{api(), cpu(), {}};
+  context_handle context_{api(), cpu(), {}};
   lease_gate gate_{context_};
 
   void wait_until_wanted() const {
@@ -26,7 +27,7 @@ class Lease : public context_test {
 };
 
 // requirement
-TEST_F(Lease, IsGivenToOneAtATime) {
+TEST_F(Lease, HasOneHolderAtATime) {
   {
     std::optional<lease> const mine = gate_.try_take();
     ASSERT_TRUE(mine.has_value());
@@ -43,7 +44,7 @@ TEST_F(Lease, IsGivenToOneAtATime) {
 }
 
 // requirement
-TEST_F(Lease, IsGivenBackOnceByItsLastOwner) {
+TEST_F(Lease, IsReleasedOnceByItsLastOwner) {
   lease first = gate_.take();
   {
     lease const second = std::move(first);
@@ -53,8 +54,8 @@ TEST_F(Lease, IsGivenBackOnceByItsLastOwner) {
   EXPECT_FALSE(gate_.held());
 }
 
-// requirement: whoever waits gets it, however busy those are who only try
-TEST_F(Lease, GoesToTheOneWhoWaits) {
+// requirement: a thread that waits gets the lease before threads that only try
+TEST_F(Lease, GoesToAWaitingThreadFirst) {
   std::optional<lease> mine = gate_.try_take();
   std::atomic<bool> got{false};
   std::thread taker{[&] {
@@ -65,7 +66,7 @@ TEST_F(Lease, GoesToTheOneWhoWaits) {
   EXPECT_FALSE(gate_.try_take().has_value());
   EXPECT_FALSE(got);
   mine.reset();
-  // From here on a try comes too late or not at all: never before the taker.
+  // From here on no try may succeed before the taker has the lease.
   while (!got) {
     std::optional<lease> const tried = gate_.try_take();
     EXPECT_TRUE(!tried || got);
@@ -75,22 +76,22 @@ TEST_F(Lease, GoesToTheOneWhoWaits) {
 }
 
 // requirement
-TEST_F(Lease, IsWaitedForNoLongerThanAsked) {
+TEST_F(Lease, WaitsNoLongerThanRequested) {
   EXPECT_TRUE(gate_.take_until(clock::now()).has_value())
-      << "a free one is to be had without patience";
+      << "a free lease is given without waiting";
   lease const mine = gate_.take();
   std::thread{[&] {
     clock::time_point const when = clock::now() + 5ms;
     EXPECT_FALSE(gate_.take_until(when).has_value());
     EXPECT_GE(clock::now(), when);
   }}.join();
-  EXPECT_FALSE(gate_.wanted()) << "who has given up does not stand in the way";
+  EXPECT_FALSE(gate_.wanted()) << "a thread that has given up does not block others";
 }
 
 // requirement
 TEST_F(Lease, CountsThreadsThatTookItOver) {
   for (int i = 0; i < 3; ++i) { static_cast<void>(gate_.take()); }
-  EXPECT_EQ(gate_.migrations(), 0u) << "the first time there is nobody to come from";
+  EXPECT_EQ(gate_.migrations(), 0u) << "the first holder has no predecessor";
   std::thread{[&] { static_cast<void>(gate_.take()); }}.join();
   EXPECT_EQ(gate_.migrations(), 1u);
   static_cast<void>(gate_.take());
@@ -109,8 +110,8 @@ TEST_F(Lease, TokensOfThreadsAreNeverUsedAgain) {
   for (std::size_t i = 1; i < seen.size(); ++i) { EXPECT_GT(seen[i], seen[i - 1]); }
 }
 
-// stress: what the lease guards needs no other guard
-TEST_F(Lease, GuardsWhatItIsFor) {
+// stress: data that the lease guards needs no other guard
+TEST_F(Lease, GuardsData) {
   constexpr int threads = 4;
   constexpr int rounds = 500;
   int plain = 0;
@@ -161,28 +162,27 @@ TEST_F(CurrentScope, MakesTheContextCurrentUntilTheBlockEnds) {
 }
 
 // requirement
-TEST_F(CurrentScope, RestoresTheStackWhenWhatIsInsideThrows) {
+TEST_F(CurrentScope, RestoresTheStackIfTheBlockThrows) {
   lease mine = gate_.take();
   try {
     current_scope const scope{mine};
     throw 1;
-  } catch (int) {
-  }
+  } catch (int) {}
   EXPECT_EQ(depth(), 0u);
 }
 
 // requirement
 TEST_F(CurrentScope, ThatCannotPushLeavesTheStackAlone) {
   lease mine = gate_.take();
-  inject("fail=cuCtxPushCurrent@1:CUDA_ERROR_INVALID_CONTEXT");
+  testing::fail_call("cuCtxPushCurrent", 1, driver_status::invalid_context);
   EXPECT_THAT(thrown<driver_error>([&] { current_scope const scope{mine}; }),
               test::AllOf(HasSubstr("cuCtxPushCurrent"), HasSubstr("device 0")));
   EXPECT_EQ(depth(), 0u);
   EXPECT_EQ(gate_.pushes(), 0u);
-  EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "nothing of ours is broken";
+  EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "our context is intact";
 }
 
-// requirement: after a foreign pop nobody can tell what the stack holds, so the context is not used
+// requirement: after a foreign pop the state of the stack is unknown, so the context is not used
 // again
 TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
   lease mine = gate_.take();
@@ -195,7 +195,7 @@ TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               test::AllOf(HasSubstr("device 0"), HasSubstr("retired")));
   EXPECT_EQ(gate_.retired(), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(current(), context_.handle()) << "the scope pops once, whatever lies there";
+  EXPECT_EQ(current(), context_.handle()) << "the scope pops exactly once";
   CUcontext popped = nullptr;
   ASSERT_EQ(api()->ctx_pop_current(&popped), CUDA_SUCCESS);
   ASSERT_EQ(api()->ctx_destroy(other), CUDA_SUCCESS);

@@ -1,4 +1,4 @@
-// Many threads on one driver. Stress: made for ThreadSanitizer as much as for the checks below.
+// Many threads use one driver. Stress: mainly for ThreadSanitizer, in addition to the checks below.
 #include "driver_test.hpp"
 
 #include <vector>
@@ -30,7 +30,7 @@ TEST_F(ConcurrencyTest, ThreadsShareAContextAndAStream) {
     }
   });
   EXPECT_OK(cu::cuStreamSynchronize(where));
-  EXPECT_EQ(*counter, threads * launches);  // one stream: no two at once
+  EXPECT_EQ(*counter, threads * launches);  // in one stream no two kernels overlap
 }
 
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
@@ -63,8 +63,8 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
   });
 }
 
-// Error guess: handles that another thread destroys meanwhile answer, and do not crash.
-TEST_F(ConcurrencyTest, DestroyedHandlesAnswerOnAllThreads) {
+// Error guess: calls with handles that another thread destroys meanwhile return, and do not crash.
+TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {
     CUstream const where = stream();
     CUevent const done = event();

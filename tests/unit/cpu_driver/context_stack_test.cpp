@@ -1,5 +1,5 @@
-// The stack of current contexts that each thread has. Requirement: answers as the transcript of a
-// real driver.
+// The stack of current contexts of each thread. Requirement: the same answers as in the transcript
+// of a GPU's driver.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -7,7 +7,7 @@ namespace {
 
 using ContextStackTest = DriverTest;
 
-TEST_F(ContextStackTest, CreatingMakesCurrentAndPoppingGivesTheOlderOneBack) {
+TEST_F(ContextStackTest, CreatingMakesCurrentAndPoppingRestoresTheOlderOne) {
   CUcontext a = nullptr;
   CUcontext b = nullptr;
   ASSERT_OK(cu::cuCtxCreate(&a, nullptr, 0, 0));
@@ -36,7 +36,7 @@ TEST_F(ContextStackTest, TheSameContextMayBePushedAgain) {
 TEST_F(ContextStackTest, SetCurrentReplacesTheTopAndNullPops) {
   CUcontext const a = floating();
   CUcontext const b = floating();
-  EXPECT_OK(cu::cuCtxSetCurrent(nullptr));  // nothing to pop: a no-op
+  EXPECT_OK(cu::cuCtxSetCurrent(nullptr));  // nothing to pop, so no effect
   EXPECT_OK(cu::cuCtxSetCurrent(a));
   EXPECT_OK(cu::cuCtxPushCurrent(a));
   EXPECT_OK(cu::cuCtxSetCurrent(b));
@@ -52,11 +52,11 @@ TEST_F(ContextStackTest, EachThreadHasItsOwn) {
   ASSERT_OK(cu::cuCtxPushCurrent(a));
   std::thread([&] {
     EXPECT_EQ(current(), nullptr);
-    EXPECT_OK(cu::cuCtxPushCurrent(a));  // also while it is current elsewhere
+    EXPECT_OK(cu::cuCtxPushCurrent(a));  // even while it is current on another thread
     CUdeviceptr memory = 0;
     EXPECT_OK(cu::cuMemAlloc(&memory, 4));
     EXPECT_OK(cu::cuMemFree(memory));
-  }).join();  // exits with the context current
+  }).join();  // the thread exits with the context current
   EXPECT_EQ(current(), a);
   EXPECT_OK(cu::cuCtxDestroy(a));
 }
@@ -72,7 +72,7 @@ TEST_F(ContextStackTest, DestroyingTheCurrentContextPopsIt) {
   EXPECT_EQ(current(), nullptr);
 }
 
-TEST_F(ContextStackTest, AContextDestroyedElsewhereStaysAsACorpseThatCanBePopped) {
+TEST_F(ContextStackTest, AContextDestroyedElsewhereStaysAndCanBePopped) {
   CUcontext const a = floating();
   ASSERT_OK(cu::cuCtxPushCurrent(a));
   std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(a)); }).join();
@@ -86,7 +86,7 @@ TEST_F(ContextStackTest, AContextDestroyedElsewhereStaysAsACorpseThatCanBePopped
   EXPECT_EQ(popped, a);
 }
 
-TEST_F(ContextStackTest, WhatIsNoContextIsRefusedEverywhere) {
+TEST_F(ContextStackTest, InvalidContextsAreRefusedEverywhere) {
   CUcontext const gone = floating();
   ASSERT_OK(cu::cuCtxDestroy(gone));
   for (CUcontext const wrong :
@@ -102,9 +102,9 @@ TEST_F(ContextStackTest, WhatIsNoContextIsRefusedEverywhere) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxDestroy(nullptr));
 }
 
-// Error guess: a handle of a context made in a place that another had must not be taken for the
-// other.
-TEST_F(ContextStackTest, HandlesAreNeverGivenTwice) {
+// Error guess: a new context may reuse the storage of an old one, but the old handle must not name
+// it.
+TEST_F(ContextStackTest, HandlesAreNeverReused) {
   CUcontext const first = floating();
   EXPECT_OK(cu::cuCtxDestroy(first));
   for (int i = 0; i < 100; ++i) {

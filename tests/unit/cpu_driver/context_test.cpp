@@ -1,5 +1,6 @@
-// Contexts: flags, limits, settings, what ends with them. Requirement: an H200's answers.
-#include "cpu_driver/driver_state.hpp"
+// Contexts: flags, limits, settings, and objects that end with them. Requirement: the results of an
+// H200.
+#include "cpu_driver/module/module.hpp"
 #include "driver_test.hpp"
 
 #include <utility>
@@ -33,7 +34,7 @@ TEST_F(DriverTest, FlagsAreKeptAndWrongOnesRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_DEVICE, cu::cuCtxCreate_v2(&none, 0, -1));
 }
 
-TEST_F(DriverTest, WithoutAContextWhatNeedsOneSaysSo) {
+TEST_F(DriverTest, CallsThatNeedAContextAreRefusedWithoutOne) {
   CUdeviceptr memory = 0;
   CUstream stream = nullptr;
   CUevent event = nullptr;
@@ -77,11 +78,11 @@ TEST_F(ContextSettingsTest, LimitsBelongToTheContext) {
   EXPECT_OK(cu::cuCtxDestroy(other));
 }
 
-TEST_F(ContextSettingsTest, TheHeapLimitIsSettledOnceAKernelUsedMalloc) {
+TEST_F(ContextSettingsTest, TheHeapLimitIsFixedAfterAKernelUsedMalloc) {
   int* const got = shared<int>();
   EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 16u << 20));
   EXPECT_OK(launch("use_malloc", nullptr, 1024, got));
-  // At once: whether the kernel has begun makes no difference.
+  // Without waiting: it must not matter whether the kernel has begun.
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 32u << 20));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*got, 1);
@@ -120,7 +121,7 @@ TEST_F(ContextSettingsTest, AFunctionsOwnCachePreferenceWinsInItsContextOnly) {
   auto const preference = [&] {
     CUfunction here = nullptr;
     EXPECT_OK(cu::cuKernelGetFunction(&here, kernel));
-    return driver_state::get().functions().find(here)->cache_preference();
+    return function::table().find(here)->cache_preference();
   };
   EXPECT_OK(cu::cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
   EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_L1);
@@ -133,17 +134,17 @@ TEST_F(ContextSettingsTest, AFunctionsOwnCachePreferenceWinsInItsContextOnly) {
   EXPECT_OK(cu::cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_EQUAL));
   EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_EQUAL);
   EXPECT_OK(cu::cuKernelSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1, 0));
-  EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_L1);  // of the kernel on this device
+  EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_L1);  // set for the kernel on this device
   EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_SHARED);
   EXPECT_OK(cu::cuCtxDestroy(other));
   EXPECT_OK(cu::cuLibraryUnload(library));
 }
 
-TEST_F(ContextSettingsTest, TheFifosSizeIsSettledOnceAKernelPrinted) {
+TEST_F(ContextSettingsTest, ThePrintBufferIsFixedAfterAKernelPrinted) {
   EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
   EXPECT_OK(launch("print", nullptr, 3));
-  // At once: whether the kernel has begun makes no difference.
+  // Without waiting: it must not matter whether the kernel has begun.
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20));
 }
 
@@ -156,7 +157,7 @@ TEST_F(ContextSettingsTest, ABufferLargerThanTheDeviceIsOutOfMemory) {
   }
 }
 
-TEST_F(ContextSettingsTest, ACallWithNoPlaceForTheAnswerIsRefused) {
+TEST_F(ContextSettingsTest, ACallWithoutAResultPointerIsRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxGetFlags(nullptr));
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxGetLimit(nullptr, CU_LIMIT_STACK_SIZE));
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxGetDevice(nullptr));

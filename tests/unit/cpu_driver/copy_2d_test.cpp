@@ -55,7 +55,7 @@ TEST_F(Copy2dTest, RowsArriveAtTheirPitchAndNothingBetweenThemIsTouched) {
   std::array<unsigned char, 30> result{};
   CUDA_MEMCPY2D const back = turned(there, result.data());
   EXPECT_OK(cu::cuMemcpy2DAsync(&back, stream()));
-  EXPECT_EQ(result, source);  // pageable memory: the call returns when it is there
+  EXPECT_EQ(result, source);  // pageable memory: the call returns after the copy
 }
 
 TEST_F(Copy2dTest, OffsetsCountInBytesAndRows) {
@@ -73,7 +73,7 @@ TEST_F(Copy2dTest, OffsetsCountInBytesAndRows) {
   EXPECT_EQ(all[3 * 16 + 3], 8);
 }
 
-TEST_F(Copy2dTest, WhatDoesNotFitIsRefusedBeforeTheFirstRow) {
+TEST_F(Copy2dTest, CopiesThatDoNotFitAreRefusedBeforeTheFirstRow) {
   CUdeviceptr memory = 0;
   ASSERT_OK(cu::cuMemAlloc(&memory, 64));
   EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));

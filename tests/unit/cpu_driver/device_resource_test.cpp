@@ -1,5 +1,5 @@
-// Multiprocessors of a device, split and described. Requirement: what <cuda.h> says of them, with an
-// H200's numbers.
+// Splitting and describing the multiprocessors of a device. Requirement: <cuda.h>, with an H200's
+// numbers.
 #include <array>
 
 #include "driver_test.hpp"
@@ -36,14 +36,14 @@ TEST_F(ResourceTest, ADeviceHasAsManyMultiprocessorsAsItsAttributeSays) {
   EXPECT_EQ(whole_.sm.smCoscheduledAlignment, 8u);
 }
 
-TEST_F(ResourceTest, SixteensOfAWholeDeviceAreEight) {
+TEST_F(ResourceTest, AWholeDeviceHasEightGroupsOfSixteen) {
   EXPECT_EQ(split(132, 16), 8u);
   EXPECT_EQ(parts_[0].sm.smCount, 16u);
   EXPECT_EQ(parts_[7].sm.smCount, 16u);
   EXPECT_EQ(rest_.sm.smCount, 4u);
 }
 
-TEST_F(ResourceTest, EveryUsualGroupHasAClusterOfEightOfWhichThereAreFifteen) {
+TEST_F(ResourceTest, EveryUsualGroupHasOneOfFifteenClustersOfEight) {
   EXPECT_EQ(split(132, 8), 15u);
   EXPECT_EQ(parts_[14].sm.smCount, 8u);
   EXPECT_EQ(rest_.sm.smCount, 12u);
@@ -55,7 +55,7 @@ TEST_F(ResourceTest, EveryUsualGroupHasAClusterOfEightOfWhichThereAreFifteen) {
   EXPECT_EQ(rest_.sm.smCount, 4u);
 }
 
-TEST_F(ResourceTest, TheWholeIsAGroupThoughItIsNoMultiple) {
+TEST_F(ResourceTest, TheWholeDeviceIsAGroupAlthoughItIsNoMultiple) {
   EXPECT_EQ(split(132, 132), 1u);
   EXPECT_EQ(parts_[0].sm.smCount, 132u);
   EXPECT_EQ(rest_.type, CU_DEV_RESOURCE_TYPE_INVALID);
@@ -63,12 +63,12 @@ TEST_F(ResourceTest, TheWholeIsAGroupThoughItIsNoMultiple) {
   EXPECT_EQ(parts_[0].sm.smCount, 132u);
 }
 
-TEST_F(ResourceTest, FlagsWithoutANameArePassedOver) {
+TEST_F(ResourceTest, UnknownFlagsAreIgnored) {
   EXPECT_EQ(split(132, 16, 4), 8u);
   EXPECT_EQ(rest_.sm.smCount, 4u);
 }
 
-TEST_F(ResourceTest, AGroupIsRoundedUpToWhatStandsTogether) {
+TEST_F(ResourceTest, AGroupIsRoundedUpToCoscheduledMultiprocessors) {
   EXPECT_EQ(split(132, 17), 5u);
   EXPECT_EQ(parts_[0].sm.smCount, 24u);
   EXPECT_EQ(split(132, 3, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING), 33u);
@@ -86,7 +86,7 @@ TEST_F(ResourceTest, FewerGroupsThanPossibleLeaveMore) {
   EXPECT_EQ(groups, 1u);
 }
 
-TEST_F(ResourceTest, WhatCannotBeSplitIsRefusedAndNothingIsWritten) {
+TEST_F(ResourceTest, ImpossibleSplitsAreRefusedAndWriteNothing) {
   unsigned groups = 132;
   EXPECT_STATUS(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                 cu::cuDevSmResourceSplitByCount(parts_.data(), &groups, &whole_, nullptr, 0, 133));

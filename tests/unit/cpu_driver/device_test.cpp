@@ -4,14 +4,14 @@
 #include <cstring>
 #include <set>
 
-#include "cpu_driver/resolver.hpp"
+#include "cpu_driver/api/resolver.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
 
 using DeviceTest = DriverTest;
 
-TEST_F(DeviceTest, MoreCanBeHadAndEachIsItself) {
+TEST_F(DeviceTest, MoreCanBeAddedAndEachIsDistinct) {
   control().ensure_devices(5);
   int count = 0;
   ASSERT_OK(cu::cuDeviceGetCount(&count));
@@ -36,7 +36,7 @@ TEST_F(DeviceTest, MoreCanBeHadAndEachIsItself) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_DEVICE, cu::cuDeviceGet(&none, -1));
 }
 
-TEST_F(DeviceTest, LooksLikeAnH200WhereProgramsDecideByIt) {
+TEST_F(DeviceTest, HasTheAttributesOfAnH200ThatProgramsUse) {
   struct {
     CUdevice_attribute which;
     int value;
@@ -66,7 +66,7 @@ TEST_F(DeviceTest, LooksLikeAnH200WhereProgramsDecideByIt) {
   EXPECT_STREQ(name, "flotilla CPU device");
 }
 
-TEST_F(DeviceTest, InitialisingAgainIsFineAndFlagsAreNot) {
+TEST_F(DeviceTest, InitialisingAgainIsAllowedAndFlagsAreRefused) {
   EXPECT_OK(cu::cuInit(0));
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuInit(1));
   int version = 0;
@@ -74,7 +74,7 @@ TEST_F(DeviceTest, InitialisingAgainIsFineAndFlagsAreNot) {
   EXPECT_EQ(version, 13000);
 }
 
-TEST(Resolver, GivesTheNewestVersionNotAboveTheOneAsked) {
+TEST(Resolver, GivesTheNewestVersionNotAboveTheRequestedOne) {
   EXPECT_EQ(resolve("cuCtxCreate", 3020), reinterpret_cast<void*>(&cu::cuCtxCreate_v2));
   EXPECT_EQ(resolve("cuCtxCreate", 12000), reinterpret_cast<void*>(&cu::cuCtxCreate_v3));
   EXPECT_EQ(resolve("cuCtxCreate", 13000), reinterpret_cast<void*>(&cu::cuCtxCreate_v4));
@@ -99,7 +99,7 @@ TEST(Resolver, AnswersAsCuGetProcAddress) {
   EXPECT_EQ(why, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }
 
-TEST(ErrorNames, GoBothWays) {
+TEST(ErrorNames, ConvertToAndFromStatuses) {
   char const* name = nullptr;
   EXPECT_OK(cu::cuGetErrorName(CUDA_ERROR_NOT_READY, &name));
   EXPECT_STREQ(name, "CUDA_ERROR_NOT_READY");

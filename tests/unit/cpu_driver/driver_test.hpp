@@ -1,8 +1,8 @@
 #pragma once
-// The fixture of all tests here: a driver that is ready, and nothing left behind.
+// The fixture of all tests here: an initialised driver, and a check that nothing stays allocated.
 //
-// The built-in copy's functions have the C names in our namespace. They are called qualified,
-// cu::cuInit, since <cuda.h> declares functions of the same names that nobody defines.
+// The functions of the built-in copy have the C names, in our namespace. Tests call them qualified,
+// as cu::cuInit, because <cuda.h> declares functions of the same names that are not defined.
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
-#include "cpu_driver/api.hpp"
-#include "cpu_driver/control.hpp"
-#include "cpu_driver/error_names.hpp"
+#include "cpu_driver/api/api.hpp"
+#include "cpu_driver/api/control.hpp"
+#include "cpu_driver/base/error_names.hpp"
 #include "test_cpu_driver_kernels.hpp"
 
 #define EXPECT_STATUS(status, call) \
@@ -50,7 +50,7 @@ class DriverTest : public ::testing::Test {
     EXPECT_EQ(left.libraries, 0u) << when;
   }
 
-  /// A context that is current nowhere.
+  /// A context that is not current on any thread.
   static CUcontext floating(CUdevice device = 0, unsigned flags = 0) {
     CUcontext made = nullptr;
     EXPECT_OK(cu::cuCtxCreate_v2(&made, flags, device));
@@ -70,7 +70,7 @@ class DriverTest : public ::testing::Test {
   }
 };
 
-/// With a context current, which goes with the test, and this program's kernels loaded.
+/// Makes a context current, which ends with the test, and loads this program's kernels.
 class ContextTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -108,7 +108,7 @@ class ContextTest : public DriverTest {
     return made;
   }
 
-  /// Pinned memory, zeroed, that host and device both see; freed with the context.
+  /// Pinned, zeroed memory for host and device. The context frees it.
   template <class T>
   T* shared(std::size_t count = 1) {
     void* made = nullptr;
@@ -122,7 +122,7 @@ class ContextTest : public DriverTest {
 
 inline CUdeviceptr address_of(void const* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
-/// Holds streams until the test opens it: instead of sleeping to let things happen.
+/// Holds streams until the test opens it, so that tests need not sleep.
 class gate {
  public:
   gate() {
@@ -132,7 +132,7 @@ class gate {
   }
   ~gate() {
     open();
-    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits for who still looks
+    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits for streams that still read it
   }
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;

@@ -6,14 +6,14 @@ namespace {
 
 using EventTest = ContextTest;
 
-TEST_F(EventTest, IsPassedWhenNeverRecorded) {
+TEST_F(EventTest, IsCompleteIfItWasNeverRecorded) {
   CUevent const made = event();
   EXPECT_OK(cu::cuEventQuery(made));
   EXPECT_OK(cu::cuEventSynchronize(made));
   EXPECT_OK(cu::cuStreamWaitEvent(stream(), made, 0));
 }
 
-TEST_F(EventTest, IsPassedWhenItsStreamGotThere) {
+TEST_F(EventTest, IsCompleteWhenItsStreamHasReachedIt) {
   gate closed;
   CUstream const where = stream();
   CUevent const made = event();
@@ -25,8 +25,8 @@ TEST_F(EventTest, IsPassedWhenItsStreamGotThere) {
   EXPECT_OK(cu::cuEventQuery(made));
 }
 
-// Error guess: a wait is for the record that was the latest when the wait was enqueued.
-TEST_F(EventTest, AWaitIsForTheRecordOfItsTime) {
+// Error guess: a wait waits for the record that was the latest when the wait was enqueued.
+TEST_F(EventTest, AWaitIsForTheLatestRecordBeforeIt) {
   gate first;
   gate second;
   CUstream const early = stream();
@@ -39,7 +39,7 @@ TEST_F(EventTest, AWaitIsForTheRecordOfItsTime) {
   EXPECT_OK(cu::cuStreamWaitEvent(waiting, made, 0));
   EXPECT_OK(cu::cuEventRecord(made, late));
   first.open();
-  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // not held by the later record
+  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // does not wait for the later record
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuEventQuery(made));
 }
 
@@ -67,7 +67,7 @@ TEST_F(EventTest, OrdersStreamsOfDifferentDevices) {
   EXPECT_OK(cu::cuCtxDestroy(other));
 }
 
-TEST_F(EventTest, MayBeDestroyedWhileSomebodyWaits) {
+TEST_F(EventTest, MayBeDestroyedDuringAWait) {
   gate closed;
   CUstream const held = stream();
   CUstream const waiting = stream();

@@ -1,4 +1,4 @@
-// The end of the process. Each case in a process of its own, made afresh.
+// The end of the process. Each case runs in a new process.
 #include "driver_test.hpp"
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Asks the driver from a destructor that runs after the driver's own end.
+/// Calls the driver from a destructor that runs after the driver has ended.
 struct late_caller {
   ~late_caller() {
     CUcontext made = nullptr;
@@ -38,7 +38,7 @@ class ExitTest : public ::testing::Test {
   std::exit(0);
 }
 
-TEST_F(ExitTest, PendingWorkDoesNotHoldTheProcessAndLateCallsAreAnswered) {
+TEST_F(ExitTest, PendingWorkDoesNotDelayTheExitAndLateCallsReturn) {
   EXPECT_EXIT(end_with_work_pending(), ::testing::ExitedWithCode(42), "");
 }
 
@@ -50,7 +50,7 @@ TEST_F(ExitTest, PendingWorkDoesNotHoldTheProcessAndLateCallsAreAnswered) {
   for (;;) { std::this_thread::yield(); }
 }
 
-// Error guess: the device's thread ends the process, and must not wait for itself.
+// Error guess: if the device's thread ends the process, it must not wait for itself.
 TEST_F(ExitTest, AHostFunctionMayEndTheProcess) {
   EXPECT_EXIT(end_from_a_host_function(), ::testing::ExitedWithCode(43), "");
 }

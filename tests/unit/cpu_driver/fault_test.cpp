@@ -1,4 +1,4 @@
-// Sticky faults poison the process's driver. Requirement: as observed of a real one.
+// Sticky faults poison the driver of the process. Requirement: the behaviour of a GPU's driver.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -23,7 +23,7 @@ TEST_F(FaultTest, ATrapPoisonsEveryContextOfEveryDevice) {
   EXPECT_OK(cu::cuCtxDestroy(other));
 }
 
-TEST_F(FaultTest, FlagsCanStillBeSetButIdAndVersionAreNoLongerTold) {
+TEST_F(FaultTest, FlagsCanStillBeSetButIdAndVersionCannotBeRead) {
   EXPECT_OK(launch("trap", nullptr));
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuCtxSynchronize());
   unsigned found = 0;
@@ -42,7 +42,7 @@ TEST_F(FaultTest, AFailedAssertionIsItsOwnError) {
   EXPECT_STATUS(CUDA_ERROR_ASSERT, cu::cuCtxSynchronize());
 }
 
-TEST_F(FaultTest, WhatWasPendingNeverHappensAndNobodyHangs) {
+TEST_F(FaultTest, PendingWorkIsDroppedAndNoThreadHangs) {
   auto* const word = shared<std::uint32_t>(2);
   CUstream const faulting = stream();
   CUstream const waiting = stream();
@@ -85,7 +85,7 @@ TEST_F(FaultTest, TheFirstFaultStays) {
   EXPECT_STATUS(CUDA_ERROR_ASSERT, cu::cuStreamSynchronize(where));
 }
 
-TEST_F(FaultTest, AFaultCannotBeTakenBackWhileAContextLives) {
+TEST_F(FaultTest, AFaultCannotBeClearedWhileAContextExists) {
   EXPECT_OK(launch("trap", nullptr));
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuCtxSynchronize());
   EXPECT_FALSE(control().reset_fault_for_tests());

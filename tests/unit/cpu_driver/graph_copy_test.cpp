@@ -51,7 +51,9 @@ class GraphCopyTest : public GraphTest {
     made.dstDevice = other_;
     return made;
   }
-  CUDA_MEMSET_NODE_PARAMS fill(unsigned value, std::size_t count) const { return {device_, 0, value, 4, count, 1}; }
+  CUDA_MEMSET_NODE_PARAMS fill(unsigned value, std::size_t count) const {
+    return {device_, 0, value, 4, count, 1};
+  }
 
   CUgraphNode add_copy(std::vector<CUgraphNode> const& after, CUDA_MEMCPY3D const& what) {
     CUgraphNode made = nullptr;
@@ -72,7 +74,7 @@ class GraphCopyTest : public GraphTest {
   CUdeviceptr other_ = 0;
 };
 
-// requirement: they run in their order, and as they were set when the graph was launched
+// requirement: copies and fills run in order, with the parameters at the time of the launch
 TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   std::vector<unsigned> const in{1, 2, 3, 4, 5, 6, 7, 8}, other_in(words, 50);
   std::vector<unsigned> out(words), other_out(words);
@@ -100,7 +102,7 @@ TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-// requirement: what cannot be is refused, when it is added and when it is rewritten
+// requirement: invalid copies and fills are refused when they are added and when they are rewritten
 TEST_F(GraphCopyTest, AreCheckedWhenTheyAreSet) {
   std::vector<unsigned> const in(words);
   CUgraphNode const copy = add_copy({}, up(device_, in));
@@ -111,7 +113,8 @@ TEST_F(GraphCopyTest, AreCheckedWhenTheyAreSet) {
     EXPECT_EQ(cu::cuGraphAddMemcpyNode(&made, graph_, nullptr, 0, &what, context), status);
     EXPECT_EQ(cu::cuGraphExecMemcpyNodeSetParams(exec, copy, &what, context), status);
   };
-  auto const refused_fill = [&](CUDA_MEMSET_NODE_PARAMS const& what, CUcontext context, CUresult status) {
+  auto const refused_fill = [&](CUDA_MEMSET_NODE_PARAMS const& what, CUcontext context,
+                                CUresult status) {
     CUgraphNode made = nullptr;
     EXPECT_EQ(cu::cuGraphAddMemsetNode(&made, graph_, nullptr, 0, &what, context), status);
     EXPECT_EQ(cu::cuGraphExecMemsetNodeSetParams(exec, filled, &what, context), status);
@@ -139,9 +142,12 @@ TEST_F(GraphCopyTest, AreCheckedWhenTheyAreSet) {
   wrong = fill(1, 1);
   wrong.height = 2;
   refused_fill(wrong, context_, CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(cu::cuGraphExecMemcpyNodeSetParams(exec, filled, &good, context_), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cu::cuGraphExecMemcpyNodeSetParams(exec, copy, nullptr, context_), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cu::cuGraphExecMemsetNodeSetParams(exec, filled, nullptr, context_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cu::cuGraphExecMemcpyNodeSetParams(exec, filled, &good, context_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cu::cuGraphExecMemcpyNodeSetParams(exec, copy, nullptr, context_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cu::cuGraphExecMemsetNodeSetParams(exec, filled, nullptr, context_),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 

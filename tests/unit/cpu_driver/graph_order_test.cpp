@@ -8,7 +8,7 @@ namespace {
 
 using GraphOrderTest = GraphTest;
 
-TEST_F(GraphOrderTest, AWaitingNodeHoldsUpNeitherOtherChainsNorOtherStreams) {
+TEST_F(GraphOrderTest, AWaitingNodeDelaysNeitherOtherChainsNorOtherStreams) {
   int* const to = shared<int>(3);
   auto* const held = shared<std::uint32_t>();
   CUgraphNode const wait = add_operations({}, {wait_operation(held, 1)});
@@ -29,7 +29,7 @@ TEST_F(GraphOrderTest, AWaitingNodeHoldsUpNeitherOtherChainsNorOtherStreams) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-TEST_F(GraphOrderTest, RecordedEventsReleaseWhoWaits) {
+TEST_F(GraphOrderTest, RecordedEventsReleaseWaitingStreams) {
   int* const to = shared<int>(2);
   CUevent const recorded = event();
   CUgraphNode const kernel = add("store", {}, to, 1);
@@ -62,7 +62,8 @@ TEST_F(GraphOrderTest, NodesWaitForEventsAsTheyWereAtTheLaunch) {
   CUgraphNode const kernel = add("store", {wait}, to, 1);
   static_cast<void>(kernel);
   CUgraphExec const exec = instantiate();
-  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));  // never recorded: nothing to wait for
+  EXPECT_OK(cu::cuGraphLaunch(
+      exec, nullptr));  // the event was never recorded, so there is nothing to wait for
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 1);
   EXPECT_OK(cu::cuGraphExecEventWaitNodeSetEvent(exec, wait, awaited));
@@ -103,11 +104,11 @@ TEST_F(GraphOrderTest, KernelsOfALibraryMeanTheirFunctionInTheNamedContext) {
   CUgraphExec const exec = instantiate();
   CUstream const where = stream();
   ASSERT_OK(cu::cuCtxPopCurrent(nullptr));
-  EXPECT_OK(cu::cuGraphLaunch(exec, where));  // no context is needed for it
+  EXPECT_OK(cu::cuGraphLaunch(exec, where));  // needs no current context
   wanted.kern = increment;
   EXPECT_OK(cu::cuGraphExecKernelNodeSetParams_v2(exec, node, &wanted));
   EXPECT_OK(cu::cuGraphLaunch(exec, where));
-  wanted.ctx = nullptr;  // the current one, and there is none
+  wanted.ctx = nullptr;  // means the current context, and there is none
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT,
                 cu::cuGraphExecKernelNodeSetParams_v2(exec, node, &wanted));
   CUcontext const other = floating();
@@ -166,7 +167,7 @@ TEST_F(GraphOrderTest, AGraphOfAnEndedContextIsRefusedElsewhere) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-TEST_F(GraphOrderTest, ATrapInANodePoisonsAndWhatFollowsDoesNotRun) {
+TEST_F(GraphOrderTest, ATrapInANodePoisonsAndLaterNodesDoNotRun) {
   int* const to = shared<int>();
   CUevent const recorded = event();
   CUfunction const nothing = function("nothing");
@@ -183,7 +184,7 @@ TEST_F(GraphOrderTest, ATrapInANodePoisonsAndWhatFollowsDoesNotRun) {
   auto const wanted = parameters(nothing, nullptr);
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED,
                 cu::cuGraphExecKernelNodeSetParams_v2(exec, first, &wanted));
-  EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuGraphExecDestroy(exec));  // destroyed all the same
+  EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuGraphExecDestroy(exec));  // destroyed nevertheless
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuGraphDestroy(std::exchange(graph_, nullptr)));
   EXPECT_OK(cu::cuCtxDestroy(context_));
   EXPECT_TRUE(control().reset_fault_for_tests());
@@ -194,8 +195,9 @@ TEST_F(GraphOrderTest, TheNthCallCanBeMadeToFailAndDoesNothing) {
   int* const to = shared<int>();
   CUgraphNode const node = add("store", {}, to, 1);
   CUgraphExec const exec = instantiate();
-  inject("fail=cuGraphExecKernelNodeSetParams@2:CUDA_ERROR_OUT_OF_MEMORY,"
-         "fail=cuGraphLaunch@2:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+  inject(
+      "fail=cuGraphExecKernelNodeSetParams@2:CUDA_ERROR_OUT_OF_MEMORY,"
+      "fail=cuGraphLaunch@2:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
   EXPECT_OK(rewrite(exec, node, "store", to, 2));
   EXPECT_STATUS(CUDA_ERROR_OUT_OF_MEMORY, rewrite(exec, node, "store", to, 3));
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
@@ -228,7 +230,7 @@ TEST_F(GraphOrderTest, TheNthKernelFaultsAlsoInAGraph) {
 
 void CUDA_CB add_one(void* to) { ++*static_cast<int*>(to); }
 
-TEST_F(GraphOrderTest, HostFunctionsRunInTheirPlace) {
+TEST_F(GraphOrderTest, HostFunctionsRunInOrder) {
   int count = 0;
   int* const to = shared<int>();
   CUDA_HOST_NODE_PARAMS const wanted{&add_one, &count};
@@ -243,7 +245,7 @@ TEST_F(GraphOrderTest, HostFunctionsRunInTheirPlace) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-/// Stress: templates as a dispatcher uses them, one ring a thread, rewritten while in flight.
+/// Stress: each thread has a ring of templates, as a dispatcher does, and rewrites them in flight.
 TEST_F(GraphOrderTest, ThreadsRewriteAndLaunchGraphsOfTheirOwn) {
   constexpr int threads = 3;
   constexpr int ring = 2;
@@ -257,9 +259,9 @@ TEST_F(GraphOrderTest, ThreadsRewriteAndLaunchGraphsOfTheirOwn) {
   }
   CUgraphNode const write = add_operations({line.back()}, {write_operation(words, 0)});
   CUfunction const store = function("store");
-  std::vector<std::thread> crew;
+  std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) {
-    crew.emplace_back([&, t] {
+    running.emplace_back([&, t] {
       CUgraphExec execs[ring];
       for (auto& each : execs) { each = instantiate(); }
       EXPECT_OK(cu::cuCtxPushCurrent(context_));
@@ -272,8 +274,8 @@ TEST_F(GraphOrderTest, ThreadsRewriteAndLaunchGraphsOfTheirOwn) {
           int value = which + 1;
           void* arguments[] = {&out, &value};
           auto const wanted = parameters(store, arguments);
-          EXPECT_OK(cu::cuGraphExecKernelNodeSetParams_v2(
-              exec, line[static_cast<std::size_t>(j)], &wanted));
+          EXPECT_OK(cu::cuGraphExecKernelNodeSetParams_v2(exec, line[static_cast<std::size_t>(j)],
+                                                          &wanted));
         }
         std::vector operations{write_operation(words + t, static_cast<std::uint64_t>(i) + 1)};
         auto const batched = batch(operations);
@@ -287,7 +289,7 @@ TEST_F(GraphOrderTest, ThreadsRewriteAndLaunchGraphsOfTheirOwn) {
       EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
     });
   }
-  for (auto& each : crew) { each.join(); }
+  for (auto& each : running) { each.join(); }
   for (int i = 0; i < threads * launches * nodes; ++i) { ASSERT_EQ(to[i], i + 1); }
 }
 

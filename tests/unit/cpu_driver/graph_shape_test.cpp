@@ -1,4 +1,4 @@
-// Graphs as they are defined: nodes, edges, what is refused.
+// Definitions of graphs: nodes, edges, refusals.
 #include <algorithm>
 
 #include "graph_test.hpp"
@@ -43,7 +43,9 @@ TEST_F(GraphShapeTest, NodesAndEdgesCanBeListed) {
   count = 3;
   EXPECT_OK(cu::cuGraphGetEdges_v2(graph_, from, to, nullptr, &count));
   ASSERT_EQ(count, 3u);
-  for (int i = 0; i < 3; ++i) { EXPECT_TRUE(from[i] == first || (from[i] == second && to[i] == third)); }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(from[i] == first || (from[i] == second && to[i] == third));
+  }
   count = 5;
   EXPECT_OK(cu::cuGraphNodeGetDependencies_v2(third, found, nullptr, &count));
   EXPECT_EQ(count, 2u);
@@ -81,7 +83,7 @@ TEST_F(GraphShapeTest, EdgesAreAddedAllOrNone) {
   CUgraphNode const b = empty();
   CUgraphNode const c = empty();
   CUgraphNode const from[] = {a, b, a};
-  CUgraphNode const to[] = {b, c, b};  // the third is there by then
+  CUgraphNode const to[] = {b, c, b};  // the third edge exists by then
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
                 cu::cuGraphAddDependencies_v2(graph_, from, to, nullptr, 3));
   EXPECT_EQ(edge_count(graph_), 0u);
@@ -104,8 +106,7 @@ TEST_F(GraphShapeTest, ACycleCannotBeInstantiated) {
   CUgraphExec exec = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuGraphInstantiateWithFlags(&exec, graph_, 0));
   CUDA_GRAPH_INSTANTIATE_PARAMS wanted{};
-  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
-                cu::cuGraphInstantiateWithParams(&exec, graph_, &wanted));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuGraphInstantiateWithParams(&exec, graph_, &wanted));
   EXPECT_EQ(wanted.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
   EXPECT_TRUE(wanted.hErrNode_out == a || wanted.hErrNode_out == b);
   EXPECT_OK(cu::cuGraphRemoveDependencies_v2(graph_, &b, &a, nullptr, 1));
@@ -116,7 +117,7 @@ TEST_F(GraphShapeTest, ACycleCannotBeInstantiated) {
   static_cast<void>(behind);
 }
 
-TEST_F(GraphShapeTest, WhatHasEndedIsRefused) {
+TEST_F(GraphShapeTest, DestroyedHandlesAreRefused) {
   CUgraphNode const node = add("nothing", {});
   CUgraphNode const later = empty({node});
   CUgraphExec const exec = instantiate();
@@ -155,7 +156,7 @@ TEST_F(GraphShapeTest, NodesOfAnotherGraphOrAddedLaterAreNotInTheExecutableOne) 
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-TEST_F(GraphShapeTest, ACloneIsAGraphOfItsOwn) {
+TEST_F(GraphShapeTest, ACloneIsIndependent) {
   int* const to = shared<int>();
   CUgraphNode const first = add("store", {}, to, 4);
   add("increment", {first}, to);
@@ -171,7 +172,7 @@ TEST_F(GraphShapeTest, ACloneIsAGraphOfItsOwn) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-TEST_F(GraphShapeTest, KernelParametersCanBeAskedForAndSet) {
+TEST_F(GraphShapeTest, KernelParametersCanBeReadAndSet) {
   int* const to = shared<int>();
   CUgraphNode const node = add("store", {}, to, 4);
   CUgraphNodeType type{};
@@ -195,7 +196,7 @@ TEST_F(GraphShapeTest, KernelParametersCanBeAskedForAndSet) {
   EXPECT_OK(cu::cuGraphLaunch(after, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 6);
-  EXPECT_OK(cu::cuGraphLaunch(before, nullptr));  // made of what was there then
+  EXPECT_OK(cu::cuGraphLaunch(before, nullptr));  // instantiated from the earlier state
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 4);
   EXPECT_OK(cu::cuGraphExecDestroy(before));
@@ -233,7 +234,7 @@ TEST_F(GraphShapeTest, WrongNodesAreNotAdded) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuGraphCreate(&other, 1));
 }
 
-TEST_F(GraphShapeTest, FlagsOfAnExecutableGraphCanBeAskedFor) {
+TEST_F(GraphShapeTest, FlagsOfAnExecutableGraphCanBeRead) {
   CUgraphExec exec = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuGraphInstantiateWithFlags(&exec, graph_, 1u << 20));
   EXPECT_OK(cu::cuGraphInstantiateWithFlags(
@@ -242,7 +243,7 @@ TEST_F(GraphShapeTest, FlagsOfAnExecutableGraphCanBeAskedFor) {
   cuuint64_t flags = 0;
   EXPECT_OK(cu::cuGraphExecGetFlags(exec, &flags));
   EXPECT_EQ(flags, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
-  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));  // with no node at all
+  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));  // has no nodes
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }

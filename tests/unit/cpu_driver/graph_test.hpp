@@ -1,10 +1,10 @@
 #pragma once
-// What the tests of graphs share: nodes in a line, and nothing left behind.
+// The fixture of the tests of graphs: helpers for nodes, and a check that no handle stays open.
 
 #include <initializer_list>
 #include <vector>
 
-#include "cpu_driver/driver_state.hpp"
+#include "cpu_driver/graph/graph_exec.hpp"
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -19,9 +19,9 @@ class GraphTest : public ContextTest {
   void TearDown() override {
     if (graph_ != nullptr) { EXPECT_OK(cu::cuGraphDestroy(graph_)); }
     ContextTest::TearDown();
-    EXPECT_EQ(driver_state::get().graphs().live(), 0u);
-    EXPECT_EQ(driver_state::get().graph_nodes().live(), 0u);
-    EXPECT_EQ(driver_state::get().graph_execs().live(), 0u);
+    EXPECT_EQ(graph::table().live(), 0u);
+    EXPECT_EQ(node_place::table().live(), 0u);
+    EXPECT_EQ(graph_exec::table().live(), 0u);
   }
 
   static CUDA_KERNEL_NODE_PARAMS parameters(CUfunction what, void** arguments) {
@@ -34,8 +34,7 @@ class GraphTest : public ContextTest {
   }
 
   template <class... Arguments>
-  CUgraphNode add(char const* name, std::vector<CUgraphNode> const& after,
-                  Arguments... arguments) {
+  CUgraphNode add(char const* name, std::vector<CUgraphNode> const& after, Arguments... arguments) {
     void* addresses[] = {&arguments..., nullptr};
     auto const wanted = parameters(function(name), addresses);
     CUgraphNode made = nullptr;

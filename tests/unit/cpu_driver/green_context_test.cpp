@@ -1,6 +1,6 @@
 // Green contexts: parts of a primary context, with multiprocessors and streams of their own.
-// Requirement: what <cuda.h> says of them; 4096 blocks run on all of their multiprocessors and on no
-// other, as observed on an H200.
+// Requirement: <cuda.h>; 4096 blocks run on all of their multiprocessors and on no others, as
+// observed on an H200.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -60,7 +60,7 @@ class GreenContextTest : public DriverTest {
     return found;
   }
 
-  /// Blocks that ran on each multiprocessor.
+  /// The number of blocks that ran on each multiprocessor.
   std::array<unsigned, 132> where_blocks_run(unsigned blocks, unsigned launches, CUstream in) {
     CUdeviceptr seen = 0;
     std::array<unsigned, 132> counts{};
@@ -109,17 +109,17 @@ TEST_F(GreenContextTest, ItsBlocksRunOnAllOfItsMultiprocessorsAndOnNoOther) {
   EXPECT_OK(cu::cuStreamDestroy(there));
 }
 
-TEST_F(GreenContextTest, SingleBlocksGoAroundItsMultiprocessors) {
+TEST_F(GreenContextTest, SingleBlocksRunOnItsMultiprocessorsInTurn) {
   EXPECT_EQ(used(where_blocks_run(1, 64, nullptr)).size(), 16u);
 }
 
-TEST_F(GreenContextTest, ThePrimaryContextStillHasThemAll) {
+TEST_F(GreenContextTest, ThePrimaryContextStillHasAllMultiprocessors) {
   ASSERT_OK(cu::cuCtxPushCurrent(primary_));
   EXPECT_EQ(used(where_blocks_run(4096, 1, nullptr)).size(), 132u);
   EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
 }
 
-TEST_F(GreenContextTest, ItsTwoHandlesDoNotPassForEachOther) {
+TEST_F(GreenContextTest, ItsTwoHandlesAreNotInterchangeable) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT,
                 cu::cuCtxPushCurrent(reinterpret_cast<CUcontext>(one_)));
   CUcontext found = nullptr;
@@ -130,7 +130,7 @@ TEST_F(GreenContextTest, ItsTwoHandlesDoNotPassForEachOther) {
   EXPECT_EQ(current(), converted(one_));
 }
 
-TEST_F(GreenContextTest, MemoryModulesAndEventsArePrimaryAndStreamsItsOwn) {
+TEST_F(GreenContextTest, MemoryModulesAndEventsAreThePrimaryContextsAndStreamsItsOwn) {
   CUstream blocking = nullptr;
   EXPECT_OK(cu::cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
   CUcontext owner = nullptr;
@@ -162,7 +162,7 @@ TEST_F(GreenContextTest, SynchronisingOneDoesNotWaitForAnotherButThePrimaryWaits
   {
     gate held;
     held.hold(there);
-    EXPECT_OK(cu::cuCtxSynchronize());  // of one_: returns though two_ is held
+    EXPECT_OK(cu::cuCtxSynchronize());  // waits for one_ only, so it returns although two_ is held
     EXPECT_OK(cu::cuGreenCtxRecordEvent(one_, event));
     EXPECT_OK(cu::cuEventSynchronize(event));
     EXPECT_OK(cu::cuCtxRecordEvent(primary_, event));
@@ -202,7 +202,7 @@ TEST_F(GreenContextTest, ItsNullStreamOrdersItsOwnBlockingStreamsOnly) {
   EXPECT_OK(cu::cuStreamDestroy(primarys));
 }
 
-TEST_F(GreenContextTest, StreamsLeftInADestroyedOneSaySo) {
+TEST_F(GreenContextTest, StreamsOfADestroyedOneReportThat) {
   CUgreenCtx const doomed = make(parts_[0]);
   CUstream const left = stream_of(doomed);
   CUcontext const handle = converted(doomed);
@@ -237,7 +237,7 @@ TEST_F(DriverTest, AGreenContextKeepsThePrimaryContextAndAResetEndsBoth) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuDevicePrimaryCtxRelease(0));
 }
 
-TEST_F(DriverTest, WhoReleasesAGreenContextsShareOfThePrimaryContextEndsBothOnce) {
+TEST_F(DriverTest, ReleasingAGreenContextsReferenceToThePrimaryContextEndsBothOnce) {
   CUdevResource whole{};
   CUdevResourceDesc description = nullptr;
   CUgreenCtx green = nullptr;
@@ -249,7 +249,7 @@ TEST_F(DriverTest, WhoReleasesAGreenContextsShareOfThePrimaryContextEndsBothOnce
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuGreenCtxDestroy(green));
 }
 
-TEST_F(DriverTest, WhatAContextWaitsForHoldsAlsoStreamsThatComeLater) {
+TEST_F(DriverTest, AWaitOfAContextAlsoHoldsLaterStreams) {
   CUcontext const a = floating();
   CUcontext const b = floating();
   ASSERT_OK(cu::cuCtxPushCurrent(a));
@@ -278,7 +278,7 @@ TEST_F(DriverTest, WhatAContextWaitsForHoldsAlsoStreamsThatComeLater) {
   EXPECT_OK(cu::cuCtxDestroy(a));
 }
 
-TEST_F(GreenContextTest, OneMadeOfNoDescriptionHasTheWholeDevice) {
+TEST_F(GreenContextTest, OneWithoutADescriptionHasTheWholeDevice) {
   CUgreenCtx made = nullptr;
   CUdevResource its{};
   ASSERT_OK(cu::cuGreenCtxCreate(&made, nullptr, 0, CU_GREEN_CTX_DEFAULT_STREAM));
@@ -287,7 +287,7 @@ TEST_F(GreenContextTest, OneMadeOfNoDescriptionHasTheWholeDevice) {
   EXPECT_OK(cu::cuGreenCtxDestroy(made));
 }
 
-TEST_F(GreenContextTest, ARefusedStreamOverwritesTheHandleByNone) {
+TEST_F(GreenContextTest, ARefusedStreamSetsTheHandleToNull) {
   CUstream made = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
                 cu::cuGreenCtxStreamCreate(&made, one_, CU_STREAM_DEFAULT, 0));

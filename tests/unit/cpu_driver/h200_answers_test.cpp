@@ -1,5 +1,5 @@
-// Settings and refusals as docs/results/h200-conformance.txt shows them, by their rules: with other
-// values than were asked there.
+// Settings and refusals by the rules that docs/results/h200-conformance.txt shows, with other
+// values than the recorded ones.
 #include <limits>
 
 #include "driver_test.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class H200AnswersTest : public ContextTest {
  protected:
-  /// What the limit is after `wish`; the status, too, where that is no success.
+  /// The value of the limit after requesting `wish`, and the status unless it is CUDA_SUCCESS.
   static std::string after(CUlimit which, std::size_t wish) {
     CUresult const status = cu::cuCtxSetLimit(which, wish);
     std::size_t now = 0;
@@ -25,7 +25,7 @@ class H200AnswersTest : public ContextTest {
   }
 };
 
-TEST_F(H200AnswersTest, AStackThatComesToTheSameStaysAsAsked) {
+TEST_F(H200AnswersTest, AStackThatRoundsToTheSameSizeStaysAsRequested) {
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");  // 1024 before and after
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1008), "1008");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1024");
@@ -38,7 +38,7 @@ TEST_F(H200AnswersTest, AStackEndsAt511KiB) {
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, (512 << 10) - 16), "CUDA_ERROR_INVALID_VALUE 523264");
 }
 
-TEST_F(H200AnswersTest, BuffersHaveGranules) {
+TEST_F(H200AnswersTest, BuffersAreRoundedToGranules) {
   EXPECT_EQ(after(CU_LIMIT_PRINTF_FIFO_SIZE, 700001), "700160");
   EXPECT_EQ(after(CU_LIMIT_MALLOC_HEAP_SIZE, (6 << 20) + 1), "6356992");
 }
@@ -55,7 +55,7 @@ TEST_F(H200AnswersTest, GraphicsLimitsAreReadOrUnsupported) {
                 cu::cuCtxGetLimit(&value, CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED));
 }
 
-TEST_F(H200AnswersTest, MappingIsSettledWhenAContextIsCreated) {
+TEST_F(H200AnswersTest, MappingIsFixedWhenAContextIsCreated) {
   EXPECT_OK(cu::cuCtxSetFlags(CU_CTX_MAP_HOST | CU_CTX_SCHED_YIELD));
   EXPECT_EQ(flags(), unsigned{CU_CTX_SCHED_YIELD});
   CUcontext const mapping = floating(0, CU_CTX_MAP_HOST);
@@ -65,7 +65,7 @@ TEST_F(H200AnswersTest, MappingIsSettledWhenAContextIsCreated) {
   EXPECT_OK(cu::cuCtxDestroy(mapping));
 }
 
-TEST_F(H200AnswersTest, ACorpseTellsItsDeviceAndFlags) {
+TEST_F(H200AnswersTest, ADestroyedContextKeepsItsDeviceAndFlags) {
   CUcontext const doomed = floating(1, CU_CTX_SCHED_YIELD);
   ASSERT_OK(cu::cuCtxPushCurrent(doomed));
   std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(doomed)); }).join();
@@ -134,14 +134,14 @@ TEST_F(H200AnswersTest, TimeIsMeasuredWithinOneContext) {
   EXPECT_OK(cu::cuEventDestroy(here));
 }
 
-TEST_F(H200AnswersTest, AnEventOfProcessesKeepsNoTime) {
+TEST_F(H200AnswersTest, AnInterprocessEventHasNoTime) {
   CUevent event = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuEventCreate(&event, CU_EVENT_INTERPROCESS));
   EXPECT_STATUS(CUDA_ERROR_NOT_SUPPORTED,
                 cu::cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
 }
 
-TEST_F(H200AnswersTest, SomeArgumentsAreLookedAtBeforeTheContext) {
+TEST_F(H200AnswersTest, SomeArgumentsAreCheckedBeforeTheContext) {
   std::thread([] {
     EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxGetFlags(nullptr));
     EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuStreamCreate(nullptr, 0));
@@ -150,7 +150,7 @@ TEST_F(H200AnswersTest, SomeArgumentsAreLookedAtBeforeTheContext) {
   }).join();
 }
 
-TEST_F(H200AnswersTest, HalfOfAPairOfAnswersIsEnough) {
+TEST_F(H200AnswersTest, OneOfTwoResultPointersIsEnough) {
   std::size_t bytes = 0;
   EXPECT_OK(cu::cuMemGetInfo(&bytes, nullptr));
   EXPECT_GT(bytes, 0u);

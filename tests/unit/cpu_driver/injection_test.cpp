@@ -1,10 +1,10 @@
-// Trouble on request.
+// Fault injection, and the environment variables of the CPU driver.
 #include "driver_test.hpp"
 
 #include <chrono>
 #include <cstdlib>
 
-#include "cpu_driver/environment.hpp"
+#include "cpu_driver/base/environment.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -22,7 +22,7 @@ TEST_F(InjectionTest, TheNthCallFailsAndDoesNothing) {
   EXPECT_EQ(control().live_handles().allocations, before + 2);
 }
 
-TEST_F(InjectionTest, SeveralMayBeInjectedAtOnceAndTakenBack) {
+TEST_F(InjectionTest, SeveralMayBeInjectedAtOnceAndRemoved) {
   inject("fail=cuStreamCreate@1:1,fail=cuStreamCreate@2:2");
   inject("fail=cuEventCreate@1:CUDA_ERROR_NOT_SUPPORTED");
   CUstream made = nullptr;
@@ -90,7 +90,7 @@ class EnvironmentTest : public ::testing::Test {
   std::string error_;
 };
 
-TEST_F(EnvironmentTest, NamesDevicesAndMemory) {
+TEST_F(EnvironmentTest, SetsDevicesAndMemory) {
   ::setenv("FLOTILLA_DEVICES", "cpu:7", 1);
   ::setenv("FLOTILLA_CPU_MEMORY", "3MiB", 1);
   ASSERT_TRUE(read_environment(read_, error_)) << error_;
@@ -98,7 +98,7 @@ TEST_F(EnvironmentTest, NamesDevicesAndMemory) {
   EXPECT_EQ(read_.memory_bytes, 3u << 20);
 }
 
-TEST_F(EnvironmentTest, WhatNamesOtherDevicesIsNotOurs) {
+TEST_F(EnvironmentTest, SpecificationsOfOtherDevicesAreIgnored) {
   ::setenv("FLOTILLA_DEVICES", "cuda:0,2", 1);
   ASSERT_TRUE(read_environment(read_, error_)) << error_;
   EXPECT_GE(read_.devices, 1);

@@ -1,4 +1,4 @@
-// What the tests of the CPU driver launch.
+// The kernels that the tests of the CPU driver launch.
 extern "C" __global__ void nothing() {}
 extern "C" __global__ void store(int* to, int value) { *to = value; }
 extern "C" __global__ void increment(int* counter) { *counter += 1; }
@@ -9,9 +9,13 @@ __constant__ float factors[4] = {1, 2, 3, 4};
 extern "C" __global__ void read_variable(int* to) { *to = variable; }
 extern "C" __global__ void write_variable(int value) { variable = value; }
 
-extern "C" __global__ void mixed(char a, double b, short c, long long d, double* to) { *to = a + b + c + d; }
+extern "C" __global__ void mixed(char a, double b, short c, long long d, double* to) {
+  *to = a + b + c + d;
+}
 
-struct large { int values[100]; };
+struct large {
+  int values[100];
+};
 extern "C" __global__ void sum_large(large const all, int* to) {
   int sum = 0;
   for (int value : all.values) { sum += value; }
@@ -33,7 +37,7 @@ extern "C" __global__ void take(long long nanoseconds) {
   while (flotilla_globaltimer() - start < nanoseconds) {}
 }
 
-// seen[m]: how many blocks ran on multiprocessor m.
+// seen[m]: the number of blocks that ran on multiprocessor m.
 extern "C" __global__ void where_blocks_run(unsigned* seen) {
   if (threadIdx.x == 0) { atomicAdd(&seen[flotilla_multiprocessor()], 1u); }
 }

@@ -1,4 +1,4 @@
-// Launches: what is refused, how arguments travel.
+// Launches: refusals, and passing arguments.
 #include "driver_test.hpp"
 
 #include <array>
@@ -32,7 +32,7 @@ TEST_F(LaunchTest, WrongShapesAreRefusedAndDoNoHarm) {
   EXPECT_OK(cu::cuCtxSynchronize());
 }
 
-TEST_F(LaunchTest, MoreSharedMemoryHasToBeAskedFor) {
+TEST_F(LaunchTest, MoreSharedMemoryMustBeRequested) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, launch_shape("nothing", 1, 1, 100000));
   auto const which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
@@ -85,7 +85,7 @@ TEST_F(LaunchTest, LargeArgumentsArriveToo) {
   EXPECT_EQ(*to, 300);
 }
 
-TEST_F(LaunchTest, ArgumentsMayComePacked) {
+TEST_F(LaunchTest, ArgumentsMayBePacked) {
   int* const to = shared<int>();
   struct {
     int* to;
@@ -129,7 +129,7 @@ TEST_F(LaunchTest, FunctionsBelongToTheirContext) {
   EXPECT_OK(cu::cuCtxDestroy(other));
 }
 
-TEST_F(LaunchTest, ExtendedLaunchesTakeHintsAndRefusePromises) {
+TEST_F(LaunchTest, ExtendedLaunchesTakeHintsAndRefuseUnsupportedAttributes) {
   CUlaunchAttribute attribute{};
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
@@ -161,7 +161,7 @@ TEST_F(LaunchTest, KernelsPrintAtPointsOfSynchronisation) {
 }
 
 TEST_F(LaunchTest, AFullPrintBufferLosesTextAndNothingElse) {
-  EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 0));  // becomes the least there is
+  EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 0));  // becomes the minimum
   testing::internal::CaptureStdout();
   constexpr int many = 100000;
   for (int i = 0; i < many; ++i) { ASSERT_OK(launch("print", nullptr, 100000)); }

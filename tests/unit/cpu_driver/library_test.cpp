@@ -1,5 +1,5 @@
-// Libraries and modules: private copies, lazily loaded; kernels that mean a function in every
-// context.
+// Libraries and modules: private copies that are loaded lazily, and kernels, which mean a function
+// in every context.
 #include "driver_test.hpp"
 
 #include <cstdio>
@@ -70,7 +70,7 @@ TEST_F(LibraryTest, KernelsMeanTheFunctionOfTheStreamsContext) {
   EXPECT_OK(cu::cuCtxDestroy(other));
 }
 
-TEST_F(LibraryTest, OutlivesContextsAndStartsAfreshInNewOnes) {
+TEST_F(LibraryTest, OutlivesContextsAndIsLoadedAgainInNewOnes) {
   CUkernel const write = kernel("write_variable");
   CUkernel const read = kernel("read_variable");
   for (int round = 0; round < 3; ++round) {
@@ -85,7 +85,7 @@ TEST_F(LibraryTest, OutlivesContextsAndStartsAfreshInNewOnes) {
   }
 }
 
-TEST_F(LibraryTest, TellsItsKernels) {
+TEST_F(LibraryTest, ListsItsKernels) {
   unsigned count = 0;
   EXPECT_OK(cu::cuLibraryGetKernelCount(&count, library_));
   std::vector<CUkernel> all(count);
@@ -102,7 +102,7 @@ TEST_F(LibraryTest, TellsItsKernels) {
   EXPECT_STATUS(CUDA_ERROR_NOT_FOUND, cu::cuLibraryGetKernel(&found, library_, "nope"));
 }
 
-TEST_F(LibraryTest, TellsParameters) {
+TEST_F(LibraryTest, ReportsParameters) {
   std::size_t offset = 9;
   std::size_t bytes = 9;
   EXPECT_OK(cu::cuKernelGetParamInfo(kernel("mixed"), 1, &offset, &bytes));
@@ -119,7 +119,7 @@ TEST_F(LibraryTest, TellsParameters) {
   EXPECT_EQ(threads, 64);
 }
 
-TEST_F(LibraryTest, AKernelsSettingHoldsForItsFunctions) {
+TEST_F(LibraryTest, AKernelsSettingAppliesToItsFunctions) {
   EXPECT_OK(cu::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100000,
                                      kernel("nothing"), 0));
   auto const what = reinterpret_cast<CUfunction>(kernel("nothing"));
@@ -148,7 +148,7 @@ TEST_F(LibraryTest, GlobalsAreReadAndWrittenPerContext) {
   EXPECT_STATUS(CUDA_ERROR_NOT_FOUND, cu::cuModuleGetGlobal(&address, &bytes, module_, "nope"));
 }
 
-TEST_F(LibraryTest, UnloadingLeavesQueuedLaunchesTheirCode) {
+TEST_F(LibraryTest, UnloadingKeepsTheCodeOfQueuedLaunches) {
   CUlibrary passing = nullptr;
   ASSERT_OK(cu::cuLibraryLoadData(&passing, test_cpu_driver_kernels.cpu, nullptr, nullptr, 0,
                                   nullptr, nullptr, 0));
@@ -167,7 +167,7 @@ TEST_F(LibraryTest, UnloadingLeavesQueuedLaunchesTheirCode) {
   EXPECT_EQ(*to, 31);
 }
 
-TEST_F(LibraryTest, WhatIsNoImageIsRefused) {
+TEST_F(LibraryTest, InvalidImagesAreRefused) {
   CUmodule module = nullptr;
   CUlibrary library = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_IMAGE, cu::cuModuleLoadData(&module, "garbage"));
@@ -180,7 +180,7 @@ TEST_F(LibraryTest, WhatIsNoImageIsRefused) {
       cu::cuLibraryLoadFromFile(&library, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0));
 }
 
-TEST_F(LibraryTest, AFileIsAsGoodAsBytes) {
+TEST_F(LibraryTest, AFileWorksLikeBytes) {
   std::string const path = testing::TempDir() + "flotilla_cpu_driver_image.so";
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);
@@ -193,7 +193,7 @@ TEST_F(LibraryTest, AFileIsAsGoodAsBytes) {
   std::remove(path.c_str());
 }
 
-TEST_F(LibraryTest, TheModuleOfALibraryGoesWithTheLibraryOnly) {
+TEST_F(LibraryTest, TheModuleOfALibraryIsUnloadedOnlyWithTheLibrary) {
   CUmodule module = nullptr;
   EXPECT_OK(cu::cuLibraryGetModule(&module, library_));
   EXPECT_STATUS(CUDA_ERROR_NOT_PERMITTED, cu::cuModuleUnload(module));

@@ -180,7 +180,7 @@ TEST_F(MemoryTest, PinnedCopiesReturnAtOnceAndPageableSourcesMayBeReused) {
   EXPECT_EQ(*pinned, 1);
 }
 
-TEST_F(MemoryTest, ACopyToPageableMemoryHasHappenedWhenItReturns) {
+TEST_F(MemoryTest, ACopyToPageableMemoryIsCompleteWhenItReturns) {
   CUstream const where = stream();
   CUdeviceptr const made = allocate(sizeof(int));
   EXPECT_OK(launch("take", where, 3'000'000ll));
@@ -203,7 +203,7 @@ TEST_F(MemoryTest, CopiesBetweenDevices) {
   int got = 0;
   EXPECT_OK(cu::cuMemcpyDtoH(&got, here, sizeof got));
   EXPECT_EQ(got, 77);
-  // Where no context is named the address says it; one that is named has to be one.
+  // If no context is named, the address determines it. A named context must exist.
   EXPECT_OK(cu::cuMemcpyPeer(here, nullptr, there, other, 4));
   EXPECT_OK(cu::cuCtxDestroy(other));
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuMemcpyPeer(here, context_, here, other, 4));
@@ -219,8 +219,8 @@ TEST_F(MemoryTest, FillsWithAllWidths) {
   EXPECT_EQ(words[2], 0x33333333u);
 }
 
-// Regression: a fill that was still under way in one context was not seen by a copy of another.
-TEST_F(MemoryTest, AFillIsThereForTheNextContext) {
+// Regression: a copy in one context did not see a fill that was still pending in another.
+TEST_F(MemoryTest, AFillIsVisibleInTheNextContext) {
   CUcontext const other = floating();
   for (int round = 1; round <= 50; ++round) {
     CUdeviceptr const made = allocate(64);

@@ -1,4 +1,4 @@
-// Primary contexts: who keeps one alive, what it is asked for, and its handle, which comes again.
+// Primary contexts: retaining and releasing, flags and state, and their handle, which is reused.
 // Requirement: <cuda.h>, and docs/results/h200-conformance.txt.
 #include "driver_test.hpp"
 
@@ -46,7 +46,7 @@ TEST_F(DriverTest, APrimaryContextMapsHostMemoryAndItsStateDoesNotSaySo) {
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
 }
 
-TEST_F(DriverTest, WhatIsCurrentComesToLifeWithTheNextPrimaryContext) {
+TEST_F(DriverTest, ACurrentHandleIsValidAgainInTheNextPrimaryContext) {
   CUcontext first = nullptr;
   CUcontext second = nullptr;
   CUcontext other_device = nullptr;
@@ -67,7 +67,7 @@ TEST_F(DriverTest, WhatIsCurrentComesToLifeWithTheNextPrimaryContext) {
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&second, 0));
   EXPECT_EQ(first, second);
   EXPECT_OK(cu::cuMemAlloc(&memory, 4));
-  // It is another context all the same.
+  // Nevertheless it is another context.
   EXPECT_OK(cu::cuCtxGetId(nullptr, &next_id));
   EXPECT_NE(id, next_id);
   EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu::cuEventQuery(event));
@@ -77,7 +77,7 @@ TEST_F(DriverTest, WhatIsCurrentComesToLifeWithTheNextPrimaryContext) {
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
 }
 
-TEST_F(DriverTest, ALibraryIsLoadedAfreshIntoTheNextPrimaryContext) {
+TEST_F(DriverTest, ALibraryIsLoadedAgainIntoTheNextPrimaryContext) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
   ASSERT_OK(cu::cuLibraryLoadData(&library, test_cpu_driver_kernels.cpu, nullptr, nullptr, 0,
@@ -98,7 +98,7 @@ TEST_F(DriverTest, ALibraryIsLoadedAfreshIntoTheNextPrimaryContext) {
   EXPECT_OK(cu::cuLibraryUnload(library));
 }
 
-TEST_F(DriverTest, APeerThatEndedIsNoPeerWhenItsHandleComesAgain) {
+TEST_F(DriverTest, PeerAccessEndsWithItsContextAlsoIfTheHandleIsReused) {
   CUcontext const a = floating(0);
   CUcontext primary = nullptr;
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 1));
@@ -112,7 +112,7 @@ TEST_F(DriverTest, APeerThatEndedIsNoPeerWhenItsHandleComesAgain) {
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
 }
 
-TEST_F(DriverTest, APrimaryContextIsDetachedFromAsOftenAsAttachedTo) {
+TEST_F(DriverTest, APrimaryContextIsDetachedAsOftenAsAttached) {
   CUcontext primary = nullptr;
   CUcontext attached = nullptr;
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 0));

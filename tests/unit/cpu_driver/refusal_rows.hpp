@@ -1,11 +1,11 @@
 #pragma once
-// How rows of refusal tables are written, and short names for what they say. Included by the tables
-// alone.
+// The macro for rows of refusal tables, and short names for statuses. Only the tables include it.
 #include <vector>
 
 #include "refusal_world.hpp"
 
-// ROW(entry, (arguments that are well), without a context, destroyed, (nothing), of nothing)
+// ROW(entry, (valid arguments), status without a context, status with a destroyed context,
+//     (missing arguments), status with missing arguments)
 #define ROW(entry, well, without, destroyed, nothing, of_nothing)                                         \
   refusal {                                                                                               \
 #entry,                                                                                               \

@@ -1,6 +1,6 @@
-// Every entry point, asked in the wrong place or with nothing. Requirement: a call that cannot be
-// made is refused by the status that says why, and leaves the driver as it was. The tables must
-// have a row for every entry point.
+// Calls every entry point without a context, with a destroyed context, and with missing arguments.
+// Requirement: the call returns a status that says what is wrong, and does not change the driver.
+// The tables must have a row for every entry point.
 #include <algorithm>
 #include <set>
 
@@ -31,8 +31,8 @@ bool is_of_graphs(std::string_view entry) {
 
 char const* const entries[] = {
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) #symbol,
-#include "cpu_driver/extra_entries.inc"
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
+#include "cpu_driver/base/extra_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
 };
 
@@ -45,7 +45,7 @@ TEST(Refusals, HaveARowForEveryEntryPoint) {
     EXPECT_TRUE(known.erase(entry) != 0 || is_of_graphs(entry) || entry == "cuStreamIsCapturing")
         << entry << " has no row";
   }
-  for (std::string_view const entry : known) { ADD_FAILURE() << entry << " is no entry point"; }
+  for (std::string_view const entry : known) { ADD_FAILURE() << entry << " is not an entry point"; }
 }
 
 TEST_F(RefusalTest, WithoutAContext) {
@@ -62,13 +62,13 @@ TEST_F(RefusalTest, WithADestroyedContextCurrent) {
     world w;
     CUcontext const doomed = floating();
     ASSERT_OK(cu::cuCtxPushCurrent(doomed));
-    // From elsewhere: here it would be popped.
+    // On another thread, because destroying it on this one would pop it.
     std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(doomed)); }).join();
     EXPECT_STATUS(each.destroyed, each.well(w));
   }
 }
 
-TEST_F(RefusalTest, GivenNothing) {
+TEST_F(RefusalTest, WithMissingArguments) {
   for (refusal const& each : all_refusals()) {
     SCOPED_TRACE(each.entry);
     world w;
@@ -77,7 +77,7 @@ TEST_F(RefusalTest, GivenNothing) {
   }
 }
 
-TEST_F(RefusalTest, HandlesOfADestroyedContextAreNoHandles) {
+TEST_F(RefusalTest, HandlesOfADestroyedContextAreInvalid) {
   world w;
   world other;
   ASSERT_OK(cu::cuCtxDestroy(w.owner));
@@ -105,7 +105,7 @@ TEST_F(RefusalTest, HandlesOfADestroyedContextAreNoHandles) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuMemcpyDtoD(other.memory, w.memory, 8));
 }
 
-TEST_F(RefusalTest, HandlesOfOneKindAreNoneOfAnother) {
+TEST_F(RefusalTest, HandlesOfAnotherKindAreInvalid) {
   world w;
   ASSERT_OK(cu::cuCtxPushCurrent(w.owner));
   EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu::cuStreamQuery(reinterpret_cast<CUstream>(w.event)));

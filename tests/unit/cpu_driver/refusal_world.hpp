@@ -1,6 +1,6 @@
 #pragma once
-// What the calls of refusal tables are made with: one context with something of every kind, and
-// room for answers.
+// The arguments of the calls in refusal tables: one context with an object of every kind, and
+// variables for results.
 #include <string>
 #include <string_view>
 
@@ -24,7 +24,7 @@ struct world {
   CUdevResourceDesc description = nullptr;
   CUgreenCtx green = nullptr;
 
-  // Room.
+  // Variables for results.
   alignas(4096) char page[4096] = {};
   int number = 0;
   unsigned word = 0;
@@ -69,7 +69,7 @@ struct world {
                                     nullptr, nullptr, 0));
     EXPECT_OK(cu::cuLibraryGetKernel(&kernel, library, "store"));
     EXPECT_OK(cu::cuMemAlloc(&memory, 64));
-    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // what is waited for is there
+    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // so that waits for it return at once
     EXPECT_OK(cu::cuMemHostAlloc(&host, 64, 0));
     EXPECT_OK(cu::cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
     unsigned groups = 1;
@@ -80,7 +80,7 @@ struct world {
     EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   }
 
-  /// Whatever a call has left: calls are made to see what they answer, and some succeed.
+  /// Removes everything that a call has made, because some of the calls succeed.
   ~world() {
     while (cu::cuCtxPopCurrent(nullptr) == CUDA_SUCCESS) {}
     static_cast<void>(cu::cuGreenCtxDestroy(green));
@@ -95,11 +95,11 @@ struct world {
   world& operator=(world const&) = delete;
 };
 
-/// One entry point: what it answers when no context is current, when a destroyed one is, and when
-/// it is given nothing where something is needed.
+/// One entry point: its status if no context is current, if a destroyed context is current, and if
+/// arguments are missing.
 struct refusal {
   std::string_view entry;
-  CUresult (*well)(world&);  // a call that a current context would make succeed
+  CUresult (*well)(world&);  // a call that succeeds if a context is current
   CUresult without;
   CUresult destroyed;
   CUresult (*with_nothing)(world&);  // with a context current

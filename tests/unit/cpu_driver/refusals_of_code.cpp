@@ -1,5 +1,5 @@
-// Loading needs a context; what is loaded is found by its handle. Kernels of libraries mean their
-// function in the current context.
+// Loading needs a context. Loaded objects are found by their handles. Kernels of libraries mean
+// their function in the current context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

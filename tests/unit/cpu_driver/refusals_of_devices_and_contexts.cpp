@@ -1,4 +1,4 @@
-// Devices need no context; of contexts, the current one or a named one.
+// Entry points of devices need no context. Those of contexts use the current or a named one.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

@@ -1,4 +1,5 @@
-// The NULL stream is the current context's; streams and events by their handles need no context.
+// The NULL stream is that of the current context. Handles of streams and events need no current
+// context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

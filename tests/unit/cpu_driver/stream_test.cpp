@@ -40,7 +40,7 @@ TEST_F(StreamTest, QueryTellsWhetherThereIsWork) {
   EXPECT_OK(cu::cuStreamQuery(where));
 }
 
-TEST_F(StreamTest, AWaitingStreamHoldsNoOtherUp) {
+TEST_F(StreamTest, AWaitingStreamDoesNotDelayOthers) {
   gate closed;
   int* const to = shared<int>();
   CUstream const held = stream();
@@ -63,7 +63,7 @@ TEST_F(StreamTest, TheNullStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_OK(launch("store", nullptr, &to[1], 2));
   EXPECT_OK(launch("store", after, &to[2], 3));
   EXPECT_OK(launch("nothing", apart));
-  EXPECT_OK(cu::cuStreamSynchronize(apart));  // is not in that order
+  EXPECT_OK(cu::cuStreamSynchronize(apart));  // is not ordered with them
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(nullptr));
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(after));
   EXPECT_EQ(std::atomic_ref(to[1]).load(), 0);
@@ -161,19 +161,19 @@ TEST_F(StreamTest, WritesValuesThatHostThreadsMayPollFor) {
   EXPECT_OK(cu::cuStreamWriteValue32(where, address_of(narrow), 5, 0));
   EXPECT_OK(cu::cuStreamWriteValue64(where, address_of(wide), 1ull << 40, 0));
   while (std::atomic_ref(*wide).load(std::memory_order_acquire) == 0) { std::this_thread::yield(); }
-  EXPECT_EQ(*plain, 17);  // what came before the value is visible with it
+  EXPECT_EQ(*plain, 17);  // writes before the value are visible with it
   EXPECT_EQ(std::atomic_ref(*narrow).load(), 5u);
   EXPECT_EQ(std::atomic_ref(*wide).load(), 1ull << 40);
 }
 
-TEST_F(StreamTest, ComparesValuesAsAsked) {
+TEST_F(StreamTest, ComparesValuesAsRequested) {
   struct {
     unsigned how;
     std::uint32_t wanted, not_yet, enough;
   } const cases[] = {
       {CU_STREAM_WAIT_VALUE_EQ, 3, 4, 3},
       {CU_STREAM_WAIT_VALUE_GEQ, 3, 2, 4},
-      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // cyclic: half the circle is behind
+      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // cyclic: half of the values are less
       {CU_STREAM_WAIT_VALUE_AND, 6, 8, 2},
       {CU_STREAM_WAIT_VALUE_NOR, 0xfffffff0u, 0xf, 0x7},
   };
@@ -197,7 +197,7 @@ TEST_F(StreamTest, AValueWrittenByOneStreamFreesAnother) {
   EXPECT_OK(cu::cuStreamSynchronize(second));
 }
 
-TEST_F(StreamTest, RefusesWordsThatAreNotTheDevices) {
+TEST_F(StreamTest, RefusesInvalidWords) {
   alignas(8) static std::uint64_t mine = 0;
   auto* const word = shared<std::uint32_t>(2);
   CUstream const where = stream();
@@ -223,12 +223,13 @@ TEST_F(StreamTest, IsNeverCapturing) {
   EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-TEST_F(StreamTest, ManyMoreOperationsThanItsQueueHoldAreNeitherLostNorDeadlocked) {
+TEST_F(StreamTest, MoreOperationsThanItsQueueHoldsAreNeitherLostNorDeadlocked) {
   gate closed;
   int* const counter = shared<int>();
   CUstream const where = stream();
   closed.hold(where);
-  constexpr int many = 10000;  // several times what holds a producer back
+  constexpr int many =
+      10000;  // several times the number of pending operations that holds back a producer
   CUfunction const increment = function("increment");
   void* arguments[] = {const_cast<int**>(&counter)};
   for (int i = 0; i < many; ++i) {

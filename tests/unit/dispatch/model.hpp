@@ -1,7 +1,7 @@
 #pragma once
-// A small model checker: visits every state that threads taking indivisible steps in any order can
-// reach. Steps are sequentially consistent, and so are the handshakes that are modelled: each of
-// them puts a seq_cst operation or fence where its order matters.
+// A small model checker. Threads take indivisible steps in any order; the checker visits every
+// state that they can reach. Steps are sequentially consistent, and so are the handshakes that are
+// modelled: each of them has a seq_cst operation or fence wherever its order matters.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace flotilla::test {
 
-/// What `explore` found: nothing wrong, or what is wrong and the shortest way there.
+/// What `explore` found: nothing wrong, or what is wrong and the shortest sequence of moves to it.
 struct exploration {
   std::string wrong;     // empty: nothing
   std::vector<int> way;  // the moves
@@ -28,11 +28,11 @@ struct exploration {
 };
 
 /// A model is a small struct, ordered by `<=>`, with
-///   static constexpr int moves  how many ways there are to go on: one a thread, and one more for
-///                               each choice that no thread makes, such as time running out
-///   bool step(int move)         makes that move; false: it cannot be made now, nothing changed
+///   static constexpr int moves  how many moves there are: one for each thread, and one more for
+///                               each event that no thread causes, such as time running out
+///   bool step(int move)         makes that move; false: it is not possible now, nothing changed
 ///   std::string wrong() const   what is broken in this state; empty: nothing
-///   std::string stuck() const   what is broken when nobody can go on from here; empty: all is well
+///   std::string stuck() const   what is broken if no move is possible; empty: nothing
 template <class Model>
 [[nodiscard]] exploration explore(Model const& initial) {
   struct arrival {
@@ -50,7 +50,7 @@ template <class Model>
     std::reverse(found.way.begin(), found.way.end());
     return found;
   };
-  // Breadth first: what is found is reached by as few steps as can be.
+  // Breadth first, so the moves that lead to a finding are as few as possible.
   for (std::size_t now = 0; now < states.size(); ++now) {
     Model const here = states[now]->first;
     if (std::string what = here.wrong(); !what.empty()) { return verdict(std::move(what), now); }

@@ -1,15 +1,17 @@
-// Which driver a process has: each kind in a process of its own, since it is looked for once.
+// The driver of a process: each kind in its own process, because a process looks for it once.
 
 #include <gtest/gtest.h>
 
-#include <flotilla/driver_report.hpp>
+#include <flotilla/device/driver_report.hpp>
+#include <flotilla/error/error.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "cpu_driver/control.hpp"
+#include "cpu_driver/api/control.hpp"
+#include "driver/cpu_devices.hpp"
 #include "driver/library.hpp"
 #include "support/child.hpp"
 #include "support/thrown.hpp"
@@ -22,7 +24,7 @@ using test::HasSubstr;
 
 void use(char const* file) { setenv("FLOTILLA_LIBCUDA", file, 1); }
 
-/// What is the same whatever the process's libcuda is: devices on the CPU.
+/// CPU devices are available with any libcuda.
 void expect_cpu_devices() {
   ASSERT_NE(cpu_driver().api, nullptr) << cpu_driver().text;
   EXPECT_EQ(cpu_driver().api->kind, device_kind::cpu);
@@ -30,11 +32,27 @@ void expect_cpu_devices() {
   cpu_control().ensure_devices(5);
   int count = 0;
   EXPECT_EQ(cpu_driver().api->device_get_count(&count), CUDA_SUCCESS);
-  EXPECT_GE(count, 5) << "the control is not that of the driver";
+  EXPECT_GE(count, 5) << "the control belongs to another driver";
+}
+
+// requirement: FLOTILLA_CPU_INJECT's language; the error names the invalid part, and nothing is
+// injected
+TEST(Library, RefusesInvalidFaultsByName) {
+  for (std::string const faults :
+       {"nonsense", "fail=cuNoSuchEntry@1:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel",
+        "fail=cuLaunchKernel@x:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel@1:NO_SUCH_STATUS",
+        "slow=0:-1", "slow=x:2", "delay=cuLaunchKernel:x", "capacity=0:lots"}) {
+    EXPECT_THAT(test::thrown<invalid_argument>([&] { inject(faults); }), HasSubstr(faults));
+  }
+  EXPECT_THAT(test::thrown<invalid_argument>(
+                  [] { inject("fail=cuDeviceGetName@1:CUDA_ERROR_TIMEOUT,nonsense"); }),
+              HasSubstr("nonsense"));
+  char name[64] = "";
+  EXPECT_EQ(cpu_driver().api->device_get_name(name, sizeof name, 0), CUDA_SUCCESS);
 }
 
 // requirement
-TEST(Library, ThatIsMissingIsNamed) {
+TEST(Library, IsNamedIfItIsMissing) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use("/no/such/libcuda.so.1");
     EXPECT_EQ(gpu_driver().api, nullptr);
@@ -47,10 +65,10 @@ TEST(Library, ThatIsMissingIsNamed) {
 }
 
 // requirement
-TEST(Library, ThatIsNoLibraryIsNamed) {
+TEST(Library, IsNamedIfItIsNoLibrary) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     std::filesystem::path const file =
-      std::filesystem::temp_directory_path() / ("no_library_" + std::to_string(getpid()));
+        std::filesystem::temp_directory_path() / ("no_library_" + std::to_string(getpid()));
     std::ofstream{file} << "no library";
     use(file.c_str());
     EXPECT_THAT(gpu_driver().text, AllOf(HasSubstr("no driver"), HasSubstr(file.string())));
@@ -61,7 +79,7 @@ TEST(Library, ThatIsNoLibraryIsNamed) {
 }
 
 // error guess: some library that is not libcuda
-TEST(Library, WithoutCuInitIsSaidToBeNoDriver) {
+TEST(Library, WithoutCuInitIsNoDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use("libdl.so.2");
     EXPECT_THAT(gpu_driver().text,
@@ -71,8 +89,9 @@ TEST(Library, WithoutCuInitIsSaidToBeNoDriver) {
   });
 }
 
-// requirement: the toolkit's stub exports every name, and answers one error
-TEST(Library, ThatIsTheToolkitsStubIsToldApart) {
+// requirement: the toolkit's stub, which exports every name and always returns one error, is
+// detected
+TEST(Library, OfTheToolkitIsDetectedAsAStub) {
   if (*FLOTILLA_TEST_STUB == '\0') { GTEST_SKIP() << "this toolkit has no stub of libcuda"; }
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_STUB);
@@ -82,22 +101,22 @@ TEST(Library, ThatIsTheToolkitsStubIsToldApart) {
   });
 }
 
-// requirement: our own drop-in is no driver of GPUs, and serves the CPU devices in place of the
-// copy built in
-TEST(Library, ThatIsOurDropInServesCpuDevices) {
+// requirement: our own drop-in is no GPU driver, and is used for CPU devices instead of the
+// built-in copy
+TEST(Library, OfOurDropInServesCpuDevices) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_DROPIN);
     EXPECT_EQ(gpu_driver().api, nullptr);
     EXPECT_THAT(gpu_driver().text, HasSubstr("CPU driver"));
     EXPECT_THAT(cpu_driver().text, AllOf(HasSubstr("drop-in"), HasSubstr(FLOTILLA_TEST_DROPIN)));
-    EXPECT_NE(&cpu_control(), &cpu_driver::control()) << "the copy built in is another driver";
+    EXPECT_NE(&cpu_control(), &cpu_driver::control()) << "the built-in copy is another driver";
     EXPECT_EQ(cpu_control().version, cpu_driver::flotilla_cpu_driver_control::current_version);
     expect_cpu_devices();
   });
 }
 
-// requirement: a driver is loaded through cuGetProcAddress, and said with its version
-TEST(Library, OfGpusIsSaidWithItsVersion) {
+// requirement: a driver is loaded through cuGetProcAddress, and its version is reported
+TEST(Library, OfGpusIsReportedWithItsVersion) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);
     ASSERT_NE(gpu_driver().api, nullptr) << gpu_driver().text;
@@ -122,7 +141,7 @@ TEST(Library, WithoutARequiredEntryIsTooOld) {
 }
 
 // requirement
-TEST(Library, WithoutADeviceSaysSo) {
+TEST(Library, WithoutADeviceReportsThat) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);
     setenv("FLOTILLA_TEST_GUISE_INIT", std::to_string(CUDA_ERROR_NO_DEVICE).c_str(), 1);
@@ -132,7 +151,7 @@ TEST(Library, WithoutADeviceSaysSo) {
 }
 
 // requirement
-TEST(Library, ThatDoesNotStartSaysWhatItAnswered) {
+TEST(Library, ThatDoesNotStartIsReportedWithItsStatus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);
     setenv("FLOTILLA_TEST_GUISE_INIT", std::to_string(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH).c_str(),
@@ -142,7 +161,7 @@ TEST(Library, ThatDoesNotStartSaysWhatItAnswered) {
   });
 }
 
-// requirement: the report says what `auto` would choose from
+// requirement: the report lists the devices that `auto` would choose from
 TEST(Library, IsReported) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);

@@ -1,8 +1,8 @@
-// Filling the driver table: all or nothing.
+// Loading a driver table: it is complete, or an error names the missing entry point.
 
 #include <gtest/gtest.h>
 
-#include <flotilla/error.hpp>
+#include <flotilla/error/error.hpp>
 
 #include <map>
 #include <string>
@@ -27,12 +27,12 @@ std::vector<entry> entries() {
   enum { required = true, optional = false };
   return {
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) {need, #name, version, #symbol},
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
   };
 }
 
-/// A resolver that has every entry but one; addresses tell which was asked for.
+/// A resolver that has all entries but one. The address identifies the requested entry.
 class catalogue {
  public:
   explicit catalogue(std::string missing = {}) : missing_{std::move(missing)} {}
@@ -47,7 +47,7 @@ class catalogue {
   std::map<std::string, std::string> asked_;
 };
 
-// requirement: each entry is asked for by name and version, and by the symbol of that version
+// requirement: each entry is requested by name and version, and by the symbol of that version
 TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
   catalogue all;
   table const made = load(std::ref(all), device_kind::gpu, "a test");
@@ -58,12 +58,12 @@ TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
   }
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) \
   EXPECT_STREQ(reinterpret_cast<char const*>(made.field), #symbol);
-#include "driver/entries.inc"
+#include "base/driver_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
 }
 
 // requirement
-TEST(Load, ThatMissesARequiredEntryNamesIt) {
+TEST(Load, NamesAMissingRequiredEntry) {
   for (entry const& each : entries()) {
     if (!each.required) { continue; }
     EXPECT_THAT(

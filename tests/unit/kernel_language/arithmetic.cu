@@ -1,10 +1,10 @@
-// Intrinsics, each beside what it must give. `failures` gets the lines that do not hold.
+// Intrinsics, each with its expected result. `failures` receives the lines that fail.
 
 #define EXPECT(condition) \
   if (!(condition)) { failures[atomicAdd(count, 1)] = __LINE__; }
 
 extern "C" __global__ void check_bits(int* count, int* failures) {
-  unsigned volatile v = 0x12345678u;  // so that the compiler computes nothing beforehand
+  unsigned volatile v = 0x12345678u;  // so that the compiler cannot compute results
   unsigned const x = v;
   EXPECT(__popc(x) == 13);
   EXPECT(__popcll(0xff00000000000001ull) == 9);

@@ -1,4 +1,4 @@
-// Intrinsics: the kernels check themselves and give the lines of arithmetic.cu that do not hold.
+// Intrinsics: the kernels check themselves and report the lines of arithmetic.cu that fail.
 #include <vector>
 
 #include "kernel_runner.hpp"

@@ -65,17 +65,18 @@ TEST(Barrier, IndicesAreAThreadsOwnAfterwards) {
   for (unsigned i = 0; i < total; ++i) { ASSERT_EQ(out[i], i + 1); }
 }
 
-TEST(Barrier, BlockThatCanNeverGoOnEndsAsATrap) {
+TEST(Barrier, DeadlockedBlockEndsAsATrap) {
   kernel_runner runner;
   int flag = 0;
   testing::internal::CaptureStderr();
   EXPECT_EQ(runner.run("barrier_one_thread_misses", blocks_of(1, 40), &flag), grid_end::trapped);
   std::string const told = testing::internal::GetCapturedStderr();
   EXPECT_NE(told.find("barrier_one_thread_misses"), std::string::npos) << told;
-  EXPECT_NE(told.find("39 wait at __syncthreads, 1 in warp operations"), std::string::npos) << told;
+  EXPECT_NE(told.find("39 wait at __syncthreads, 1 wait in warp operations"), std::string::npos)
+      << told;
   EXPECT_EQ(flag, 0);
 
-  // The fibers that were dropped are as good as new.
+  // The fibers that were dropped can be used again.
   std::vector<int> data(64);
   std::iota(data.begin(), data.end(), 0);
   ASSERT_EQ(runner.run("rotate_often", blocks_of(1, 64), data.data(), 64), grid_end::completed);
@@ -95,7 +96,7 @@ TEST(SharedMemory, DynamicIsSharedByTheBlockAndAligned) {
   EXPECT_EQ(misalignment, 0u);
 }
 
-TEST(Waiting, LockHeldByAThreadOfTheBlockIsGivenBack) {
+TEST(Waiting, LockHeldByAThreadOfTheBlockIsReleased) {
   kernel_runner runner;
   int lock = 0, data = 0;
   ASSERT_EQ(runner.run("hand_over_by_atomics", blocks_of(4, 50), &lock, &data),

@@ -1,4 +1,4 @@
-// What __syncthreads and its kin do.
+// What __syncthreads and the other barriers do.
 
 extern "C" __global__ void rotate_often(int* data, int times) {
   __shared__ int shared[1024];
@@ -14,7 +14,7 @@ extern "C" __global__ void rotate_often(int* data, int times) {
   data[blockIdx.x * n + i] = shared[i];
 }
 
-// Threads leave one by one; those that stay go on meeting at the barrier.
+// Threads leave one by one; the remaining ones still meet at the barrier.
 extern "C" __global__ void leave_one_by_one(int* rounds_seen) {
   __shared__ int present;
   if (threadIdx.x == 0) { present = 0; }
@@ -55,7 +55,7 @@ extern "C" __global__ void indices_after_barrier(unsigned* out) {
 
 extern "C" __global__ void barrier_one_thread_misses(int* flag) {
   if (threadIdx.x == 0) {
-    __syncwarp();  // the others are at another barrier, for ever
+    __syncwarp();  // the others are at another barrier forever
   } else {
     __syncthreads();
   }
@@ -74,11 +74,11 @@ extern "C" __global__ void dynamic_shared_alignment(unsigned long long* out) {
   *out = reinterpret_cast<unsigned long long>(shared) % 16;
 }
 
-// A thread that waits for another of its block must not keep it from running.
+// A thread that waits for another thread of its block must let it run.
 extern "C" __global__ void hand_over_by_atomics(int* lock, int* data) {
   while (atomicCAS(lock, 0, 1) != 0) {}
   int const seen = *data;
-  __nanosleep(10);  // others try meanwhile
+  __nanosleep(10);  // other threads try meanwhile
   *data = seen + 1;
   __threadfence();
   atomicExch(lock, 0);

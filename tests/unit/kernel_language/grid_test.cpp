@@ -1,4 +1,4 @@
-// Grids: every block runs exactly once, whoever runs it.
+// Grids: every block runs exactly once, whichever thread runs it.
 #include <thread>
 #include <vector>
 
@@ -28,7 +28,7 @@ TEST(Grid, BlocksAreSharedWithWorkers) {
   EXPECT_EQ(counts, std::vector<unsigned>(400, 1));
 }
 
-// Stress: several device threads at once, each its own grids, all of them after the same few
+// Stress: several device threads at once, each with its own grids, all of which need the same few
 // workers.
 TEST(Grid, ManyAtOnceShareTheWorkers) {
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Images: what is found in a source, private copies, and what is no image.
+// Images: what the scan finds in a source, private copies, and data that is no image.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -102,15 +102,15 @@ TEST(Image, EachCopyHasVariablesOfItsOwn) {
     EXPECT_EQ(copies[static_cast<std::size_t>(i)]->global<int>("counter"), 8 + i);
   }
   copies.clear();
-  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // unloaded means gone
+  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // the copy was unloaded
 }
 
-TEST(Image, ManyCopiesComeAndGo) {
+TEST(Image, ManyCopiesAreLoadedAndUnloaded) {
   for (int i = 0; i < 300; ++i) {
     kernel_runner first, second;
     first.global<int>("counter") = i;
     ASSERT_EQ(second.global<int>("counter"), 7);
-    std::vector<int> data(33);  // uses shared memory, which is the OS thread's
+    std::vector<int> data(33);  // uses shared memory, which is thread-local
     ASSERT_EQ(second.run("rotate_often", blocks_of(1, 33), data.data(), 1), grid_end::completed);
   }
 }
@@ -133,7 +133,7 @@ TEST_F(NoImage, GoodOneIsRecognisedWithAndWithoutItsLength) {
   EXPECT_TRUE(loaded_image::recognised(good().data(), good().size()));
 }
 
-TEST_F(NoImage, GarbageIsNone) {
+TEST_F(NoImage, GarbageIsNotRecognised) {
   EXPECT_FALSE(loaded_image::recognised(nullptr));
   EXPECT_FALSE(loaded_image::recognised("PTX?"));
   expect_refused({});
@@ -154,7 +154,7 @@ TEST_F(NoImage, GarbageIsNone) {
   }
 }
 
-TEST_F(NoImage, TruncatedIsNone) {
+TEST_F(NoImage, TruncatedImageIsNotRecognised) {
   std::vector<char> const whole = good();
   for (std::size_t length = 0; length < whole.size(); length += 97) {
     expect_refused(std::span{whole}.first(length));
@@ -167,12 +167,12 @@ TEST_F(NoImage, DamagedHeadersAreNeverReadPastTheEnd) {
   for (int i = 0; i < 1000; ++i) {
     std::vector<char> bytes = whole;
     for (int hits = 0; hits < 4; ++hits) { bytes[random() % 0x300] = static_cast<char>(random()); }
-    static_cast<void>(
-        loaded_image::recognised(bytes.data(), bytes.size()));  // whatever it says, ASan watches
+    static_cast<void>(loaded_image::recognised(
+        bytes.data(), bytes.size()));  // the result does not matter: ASan checks the reads
   }
 }
 
-TEST_F(NoImage, OtherSharedObjectsAndFatbinsAreNone) {
+TEST_F(NoImage, OtherSharedObjectsAndFatbinsAreNotRecognised) {
   std::ifstream file{"/proc/self/exe", std::ios::binary};
   std::vector<char> const program{std::istreambuf_iterator<char>{file}, {}};
   expect_refused(program);
@@ -181,7 +181,7 @@ TEST_F(NoImage, OtherSharedObjectsAndFatbinsAreNone) {
   }
 }
 
-TEST_F(NoImage, OtherAbiIsNone) {
+TEST_F(NoImage, OtherAbiIsNotRecognised) {
   std::vector<char> bytes = good();
   char const note[] = "flotilla\0\0\0\0\2";
   auto const at = std::search(bytes.begin(), bytes.end(), note, note + 13);

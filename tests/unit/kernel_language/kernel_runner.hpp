@@ -1,6 +1,5 @@
 #pragma once
-// Runs kernels of this program's image on the calling thread, with nothing of the CPU driver around
-// them.
+// Runs kernels of this program's image on the calling thread, without the CPU driver.
 
 #include <array>
 #include <atomic>
@@ -13,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cpu_driver/grid.hpp"
+#include "cpu_driver/kernel/grid.hpp"
 #include "test_kernel_language_kernels.hpp"
 
 namespace flotilla::cpu_driver {
@@ -28,7 +27,7 @@ inline shape blocks_of(std::uint32_t blocks, std::uint32_t threads) {
   return {{blocks, 1, 1}, {threads, 1, 1}};
 }
 
-/// A copy of an image, and where its kernels' printf and malloc go.
+/// A copy of an image. It receives the output and the allocations of its kernels.
 class kernel_runner {
  public:
   explicit kernel_runner(image const& of = test_kernel_language_kernels)

@@ -1,4 +1,4 @@
-// The kernels in kernels/, against the host's arithmetic.
+// The kernels in kernels/, compared with the host's arithmetic.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,5 +1,5 @@
-# A source that must not compile for CPU devices, and must be refused by name. Its first line says
-# how:
+# A source that must not compile for CPU devices, with an error that names the reason. Its first
+# line is:
 #
 #   // expect: <regular expression that the compiler's output matches>
 #

@@ -41,7 +41,7 @@ TEST(Malloc, OutlivesTheKernel) {
   std::free(kept);
 }
 
-TEST(Trap, EndsTheGridWhereverItStrikes) {
+TEST(Trap, EndsTheGridWhereverItIsReached) {
   kernel_runner runner;
   for (unsigned const which : {0u, 1u, 31u, 63u}) {
     int after = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned threads = 64;
 
-// What thread i gets, as CUDA's guide describes it, for each width.
+// The result of thread i for each width, as CUDA's guide describes it.
 void expect_shuffle(char const* kernel, auto distance,
                     std::function<int(int lane, int width)> source, int factor = 1) {
   kernel_runner runner;
@@ -59,7 +59,7 @@ TEST(Shuffle, CarriesEveryArithmeticType) {
   EXPECT_EQ(out, std::vector<int>(threads, 1));
 }
 
-TEST(Shuffle, DisjointMasksGoOnIndependently) {
+TEST(Shuffle, DisjointMasksProceedIndependently) {
   kernel_runner runner;
   std::vector<int> out(threads);
   ASSERT_EQ(runner.run("halves_apart", blocks_of(1, threads), out.data()), grid_end::completed);

@@ -1,205 +1,215 @@
-#include "dispatch/batch_shape.hpp"
+#include "dispatch/batching/kernel_profile.hpp"
 
 #include <gtest/gtest.h>
 
-#include "dispatch/device_queue.hpp"
+#include "dispatch/graph/template_pool.hpp"
+#include "dispatch/lane/lane.hpp"
+#include "dispatch/lane/lane_layout.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
 using std::chrono::nanoseconds;
 
-batch_shape shape_for(float length) { return kernel_pace::shape_for(length); }
-
-// requirement: a kernel that nobody has seen run goes out alone
+// requirement: a kernel that was never measured is launched alone
 TEST(BatchShape, BeginsWithOne) {
-  kernel_pace const pace;
-  EXPECT_EQ(pace.shape().most, 1u);
-  EXPECT_EQ(pace.shape().width, 1u);
+  kernel_profile const profile;
+  EXPECT_EQ(profile.shape().max_tasks, 1u);
+  EXPECT_EQ(profile.shape().chains, 1u);
 }
 
-// requirement: short kernels chain, long ones spread
+// requirement: short kernels form chains, long ones run side by side
 TEST(BatchShape, FollowsTheLengthOfKernels) {
-  EXPECT_EQ(shape_for(500).most, 64u);
-  EXPECT_EQ(shape_for(500).width, 2u);
-  EXPECT_EQ(shape_for(500).most_in_chain, 64u);
-  EXPECT_EQ(shape_for(5000).width, 4u);
+  EXPECT_EQ(shape_for(500).max_tasks, 64u);
+  EXPECT_EQ(shape_for(500).chains, 2u);
+  EXPECT_EQ(shape_for(500).max_chain, 64u);
+  EXPECT_EQ(shape_for(5000).chains, 4u);
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
-  EXPECT_LT(shape_for(5000).lanes * shape_for(5000).width, 128u);
-  EXPECT_EQ(shape_for(50'000).lanes * shape_for(50'000).width, 128u) << "as many as a GPU runs at once, and no more";
-  EXPECT_EQ(shape_for(1e6F).most, 8u) << "side by side, none behind another";
-  EXPECT_EQ(shape_for(20'000).most, 8u);
-  EXPECT_EQ(shape_for(1e6F).most_when_full, 16u) << "where they would wait anyway: a launch costs as much as some ten nodes";
-  EXPECT_EQ(shape_for(20'000).most_when_full, 64u);
-  EXPECT_EQ(shape_for(20'000).run, 2u) << "and the first of them are not seen the later";
+  EXPECT_LT(shape_for(5000).lanes * shape_for(5000).chains, 128u);
+  EXPECT_EQ(shape_for(50'000).lanes * shape_for(50'000).chains, 128u)
+      << "as many as a GPU runs at once, and no more";
+  EXPECT_EQ(shape_for(1e6F).max_tasks, 8u) << "side by side, none after another";
+  EXPECT_EQ(shape_for(20'000).max_tasks, 8u);
+  EXPECT_EQ(shape_for(1e6F).max_tasks_saturated, 16u)
+      << "on a saturated device they wait anyway, and a launch costs as much as ten nodes";
+  EXPECT_EQ(shape_for(20'000).max_tasks_saturated, 64u);
+  EXPECT_EQ(shape_for(20'000).rows_per_completion, 2u)
+      << "and the ends of the first are not seen later";
 }
 
-// requirement: templates exist in these sizes and widths, and lanes in this number
+// requirement: there are templates of these sizes and chains, and so many lanes
 TEST(BatchShape, IsAlwaysOneThatExists) {
   for (float length = 1; length < 1e9F; length *= 1.3F) {
     batch_shape const shape = shape_for(length);
-    EXPECT_TRUE(std::has_single_bit(shape.most)) << length;
-    EXPECT_TRUE(std::has_single_bit(shape.most_when_full)) << length;
-    EXPECT_GE(shape.most_when_full, shape.most);
-    EXPECT_LE(shape.most_when_full, template_pool::most_size);
-    EXPECT_LE(shape.most, template_pool::most_size);
-    EXPECT_LE(shape.width, template_pool::most_width);
-    EXPECT_LE(shape.width, shape.most);
-    EXPECT_LE(shape.most_in_chain, lane::most_tasks);
-    EXPECT_LE(shape.lanes, lane_plan::launch_lanes);
+    EXPECT_TRUE(std::has_single_bit(shape.max_tasks)) << length;
+    EXPECT_TRUE(std::has_single_bit(shape.max_tasks_saturated)) << length;
+    EXPECT_GE(shape.max_tasks_saturated, shape.max_tasks);
+    EXPECT_LE(shape.max_tasks_saturated, template_pool::max_size);
+    EXPECT_LE(shape.max_tasks, template_pool::max_size);
+    EXPECT_LE(shape.chains, template_pool::max_chains);
+    EXPECT_LE(shape.chains, shape.max_tasks);
+    EXPECT_LE(shape.max_chain, lane::max_tasks);
+    EXPECT_LE(shape.lanes, lane_layout::launch_lanes);
   }
 }
 
-// requirement: from a microsecond on, the first of a batch is seen 60 us after its end at the latest, or as long after
-// it as it took itself
+// requirement: from one microsecond on, the end of a batch's first task is seen after 60 us at the
+// latest, or after as long as the task took
 TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   for (float length = 1300; length < 1e7F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
-    std::uint32_t const together = std::min(shape.run, shape.most / shape.width);
+    std::uint32_t const together =
+        std::min(shape.rows_per_completion, shape.max_tasks / shape.chains);
     EXPECT_LE(static_cast<float>(together - 1) * length, 60'000.0F) << length;
-    std::uint32_t const together_when_full = std::min(shape.run, shape.most_when_full / shape.width);
-    EXPECT_LE(static_cast<float>(together_when_full - 1) * length, std::max(60'000.0F, length)) << length;
+    std::uint32_t const together_when_full =
+        std::min(shape.rows_per_completion, shape.max_tasks_saturated / shape.chains);
+    EXPECT_LE(static_cast<float>(together_when_full - 1) * length, std::max(60'000.0F, length))
+        << length;
   }
 }
 
-// requirement: a lane has room for what a stage may become, and templates for its marks
+// requirement: a lane has room for the largest batch, and templates for its completion nodes
 TEST(BatchShape, FitsIntoALane) {
   for (float length = 1; length < 1e9F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
-    std::uint32_t const marks = std::max(1u, shape.most_when_full / shape.width / shape.run);
-    EXPECT_LE(marks, template_pool::most_marks) << length;
-    EXPECT_LE(shape.batches - 1 + marks, lane::most_batches) << length;
-    EXPECT_TRUE(std::has_single_bit(shape.run)) << length;
+    std::uint32_t const completions =
+        std::max(1u, shape.max_tasks_saturated / shape.chains / shape.rows_per_completion);
+    EXPECT_LE(completions, template_pool::max_completions) << length;
+    EXPECT_LE(shape.batches - 1 + completions, lane::max_batches) << length;
+    EXPECT_TRUE(std::has_single_bit(shape.rows_per_completion)) << length;
   }
 }
 
-// requirement: what a flood of short kernels has in flight outlasts a pause of its host of 80 us (front end: 185 ns a task), in
-// few templates, for to make them is what a flood begins with
+// requirement: a flood of short kernels has enough in flight for a pause of its host of 80 us
+// (185 ns a task in the front end), in few templates, because a flood begins with creating them
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   for (float length = 100; length < 1800; length *= 1.1F) {
-    batch_shape const shape = kernel_pace::shape_for(length, true);
-    EXPECT_EQ(shape.batches, 1u) << length << ": one template, one mark";
-    EXPECT_LE(shape.most_when_full, shape.run * shape.width) << length;
-    EXPECT_GE(shape.lanes * shape.most_when_full * 185, 80'000u) << length;
+    batch_shape const shape = shape_for(length, true);
+    EXPECT_EQ(shape.batches, 1u) << length << ": one template, one completion";
+    EXPECT_LE(shape.max_tasks_saturated, shape.rows_per_completion * shape.chains) << length;
+    EXPECT_GE(shape.lanes * shape.max_tasks_saturated * 185, 80'000u) << length;
     EXPECT_EQ(shape_for(length).batches, 2u) << length << ": the host rewrites";
   }
   for (float length = 3100; length < 1e6F; length *= 1.1F) {
-    EXPECT_EQ(kernel_pace::shape_for(length, true).batches, shape_for(length).batches) << length;
+    EXPECT_EQ(shape_for(length, true).batches, shape_for(length).batches) << length;
   }
 }
 
-// requirement: whoever fills it in, what is believed of its time makes the rest of the shape, and later news too
-TEST(KernelPace, WhatTheDeviceFillsInStaysSo) {
-  kernel_pace pace;
-  pace.filled_in(true);
-  EXPECT_EQ(pace.shape().most, 1u) << "nobody has seen it run";
-  pace.note(nanoseconds{4000 + 64 * 500}, 64, 1);
-  EXPECT_EQ(pace.shape().batches, 1u);
-  for (int i = 0; i < 1000; ++i) { pace.filled_in(i % 20 == 0); }
-  EXPECT_EQ(pace.shape().batches, 1u) << "some are rewritten until there are templates enough";
-  for (int i = 0; i < 100; ++i) { pace.filled_in(false); }
-  EXPECT_EQ(pace.shape().batches, 2u) << "the device does not any more";
-  pace.filled_in(true);
-  EXPECT_EQ(pace.shape().batches, 1u);
-  pace.note_open(nanoseconds{50'000'000}, 64, 0);
-  EXPECT_EQ(pace.shape().batches, shape_for(pace.nanoseconds()).batches) << "long ones as ever";
-  EXPECT_GT(pace.nanoseconds(), 8000.0F);
+// requirement: measurements shape a kernel's batches, whether the device or the host fills them in
+TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
+  kernel_profile profile;
+  profile.note_filled(true);
+  EXPECT_EQ(profile.shape().max_tasks, 1u) << "it was never measured";
+  profile.note(nanoseconds{4000 + 64 * 500}, 64, 1);
+  EXPECT_EQ(profile.shape().batches, 1u);
+  for (int i = 0; i < 1000; ++i) { profile.note_filled(i % 20 == 0); }
+  EXPECT_EQ(profile.shape().batches, 1u) << "some are rewritten until there are enough templates";
+  for (int i = 0; i < 100; ++i) { profile.note_filled(false); }
+  EXPECT_EQ(profile.shape().batches, 2u) << "the device stopped filling them in";
+  profile.note_filled(true);
+  EXPECT_EQ(profile.shape().batches, 1u);
+  profile.note_open(nanoseconds{50'000'000}, 64, 0);
+  EXPECT_EQ(profile.shape().batches, shape_for(profile.kernel_ns()).batches)
+      << "long kernels as before";
+  EXPECT_GT(profile.kernel_ns(), 8000.0F);
 }
 
-/// A batch of 64 one behind the other, all alone on the device, of kernels of that length.
-void see(kernel_pace& pace, std::int64_t length_ns) { pace.note(nanoseconds{4000 + 64 * length_ns}, 64, 1); }
+/// A chain of 64 kernels of that length, with nothing else on the device.
+void see(kernel_profile& profile, std::int64_t length_ns) {
+  profile.note(nanoseconds{4000 + 64 * length_ns}, 64, 1);
+}
 
-// requirement: the first measurement counts, a single kernel's too, less what is around it
-TEST(KernelPace, BelievesTheFirst) {
-  kernel_pace pace;
-  pace.note(nanoseconds{4000 + 20'000}, 1, 1);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 20'000);
-  kernel_pace empty;
+// requirement: the first measurement counts, also of a single kernel, less the launch overhead
+TEST(KernelProfile, BelievesTheFirst) {
+  kernel_profile profile;
+  profile.note(nanoseconds{4000 + 20'000}, 1, 1);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 20'000);
+  kernel_profile empty;
   empty.note(nanoseconds{2500}, 1, 1);
-  EXPECT_EQ(empty.shape().most, 64u);
+  EXPECT_EQ(empty.shape().max_tasks, 64u);
 }
 
-// requirement: one slow batch does not make a kernel slow, two do; a shorter one is believed at once
-TEST(KernelPace, BelievesTheShorterOfTwo) {
-  kernel_pace pace;
-  for (int i = 0; i < 10; ++i) { see(pace, 1000); }
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 1000);
-  see(pace, 10'000);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 1000);
-  see(pace, 10'000);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 10'000);
-  see(pace, 500);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 500);
+// requirement: one slow batch does not make a kernel slow, two do; a shorter time counts at once
+TEST(KernelProfile, BelievesTheShorterOfTwo) {
+  kernel_profile profile;
+  for (int i = 0; i < 10; ++i) { see(profile, 1000); }
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 1000);
+  see(profile, 10'000);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 1000);
+  see(profile, 10'000);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 10'000);
+  see(profile, 500);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 500);
 }
 
 // requirement: chains that wait for the front end of a GPU do not make their kernels long
-TEST(KernelPace, IsNotTakenInByManyChains) {
-  kernel_pace pace;
-  see(pace, 600);
-  for (int i = 0; i < 10; ++i) { pace.note(nanoseconds{4000 + 64 * 1100}, 64, 6); }
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
-  for (int i = 0; i < 10; ++i) { pace.note(nanoseconds{4000 + 64 * 5500}, 64, 32); }
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
-  for (int i = 0; i < 2; ++i) { pace.note(nanoseconds{4000 + 8 * 100'000}, 8, 128); }
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 100'000) << "that is more than any front end";
+TEST(KernelProfile, IsNotMisledByManyChains) {
+  kernel_profile profile;
+  see(profile, 600);
+  for (int i = 0; i < 10; ++i) { profile.note(nanoseconds{4000 + 64 * 1100}, 64, 6); }
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600);
+  for (int i = 0; i < 10; ++i) { profile.note(nanoseconds{4000 + 64 * 5500}, 64, 32); }
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600);
+  for (int i = 0; i < 2; ++i) { profile.note(nanoseconds{4000 + 8 * 100'000}, 8, 128); }
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 100'000) << "that is more than any front end";
 }
 
-// requirement: nor does a first look that was wrong keep a short kernel in the shape of a long one
-TEST(KernelPace, LeavesManyChainsThatDoNotPay) {
-  kernel_pace pace;
-  pace.note(nanoseconds{4000 + 5000}, 1, 1);
-  ASSERT_EQ(pace.shape().width, 4u);
-  for (int i = 0; i < 8; ++i) { pace.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
-  EXPECT_EQ(pace.shape().width, 2u) << "to see how long it takes where little else is in its way";
-  see(pace, 600);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600);
-  kernel_pace long_one;
+// requirement: a wrong first measurement does not keep a short kernel in the shape of a long one
+TEST(KernelProfile, GivesUpChainsThatDoNotPay) {
+  kernel_profile profile;
+  profile.note(nanoseconds{4000 + 5000}, 1, 1);
+  ASSERT_EQ(profile.shape().chains, 4u);
+  for (int i = 0; i < 8; ++i) { profile.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
+  EXPECT_EQ(profile.shape().chains, 2u) << "to measure it with little else on the device";
+  see(profile, 600);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600);
+  kernel_profile long_one;
   long_one.note(nanoseconds{4000 + 5000}, 1, 1);
   for (int i = 0; i < 8; ++i) { long_one.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
   for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 32 * 5500}, 32, 16); }
-  EXPECT_EQ(long_one.shape().width, 4u) << "that was worth them";
+  EXPECT_EQ(long_one.shape().chains, 4u) << "more chains were faster";
   for (int i = 0; i < 15; ++i) { long_one.note(nanoseconds{4000 + 16 * 6500}, 16, 32); }
-  EXPECT_EQ(long_one.shape().width, 4u) << "and is not doubted again so soon";
-  kernel_pace twenty;
+  EXPECT_EQ(long_one.shape().chains, 4u) << "and the next trial is later";
+  kernel_profile twenty;
   twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
   for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
-  EXPECT_EQ(twenty.shape().width, 8u);
+  EXPECT_EQ(twenty.shape().chains, 8u);
 }
 
-// requirement: a kernel that has become long is known to be before its first deep batch is done
-TEST(KernelPace, TakesABatchThatDoesNotEndForNews) {
-  kernel_pace pace;
-  see(pace, 600);
-  see(pace, 600);
-  pace.note_open(nanoseconds{600'000}, 64, 0);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "not so late yet";
-  pace.note_open(nanoseconds{2'000'000}, 64, 24);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "others are ahead of it";
-  pace.note_open(nanoseconds{40'000}, 1, 0);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 600) << "a lone task that is looked at too soon";
-  pace.note_open(nanoseconds{960'000}, 64, 0);
-  EXPECT_FLOAT_EQ(pace.nanoseconds(), 15'000);
-  EXPECT_EQ(pace.shape().width, 8u);
-  kernel_pace unknown;
+// requirement: a kernel that has become long is noticed before its first long chain is done
+TEST(KernelProfile, NoticesABatchThatDoesNotEnd) {
+  kernel_profile profile;
+  see(profile, 600);
+  see(profile, 600);
+  profile.note_open(nanoseconds{600'000}, 64, 0);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "not late enough";
+  profile.note_open(nanoseconds{2'000'000}, 64, 24);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "others are ahead of it";
+  profile.note_open(nanoseconds{40'000}, 1, 0);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "a lone task, measured too soon";
+  profile.note_open(nanoseconds{960'000}, 64, 0);
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 15'000);
+  EXPECT_EQ(profile.shape().chains, 8u);
+  kernel_profile unknown;
   unknown.note_open(nanoseconds{640'000}, 1, 0);
-  EXPECT_EQ(unknown.shape().most, 1u) << "nothing was expected of it";
+  EXPECT_EQ(unknown.shape().max_tasks, 1u) << "it had no expected time";
 }
 
-// requirement: measured often while it is news, seldom afterwards, and soon again when it changes
-TEST(KernelPace, IsMeasuredSeldomWhereNothingChanges) {
-  kernel_pace pace;
+// requirement: a kernel is measured often at first, then rarely, and soon again after a change
+TEST(KernelProfile, IsMeasuredRarelyWhileNothingChanges) {
+  kernel_profile profile;
   auto const batches_until_due = [&](std::uint32_t tasks) {
     int batches = 1;
-    for (; !pace.due(tasks); ++batches) {}
+    for (; !profile.count_batch(tasks); ++batches) {}
     return batches;
   };
   EXPECT_EQ(batches_until_due(64), 1);
-  for (int i = 0; i < 10; ++i) { see(pace, 1000); }
+  for (int i = 0; i < 10; ++i) { see(profile, 1000); }
   EXPECT_EQ(batches_until_due(64), 16);
-  EXPECT_TRUE(pace.due(64)) << "until it has been measured";
-  see(pace, 1000);
-  EXPECT_EQ(batches_until_due(1), 256) << "a lone task feels it";
-  see(pace, 5000);
+  EXPECT_TRUE(profile.count_batch(64)) << "until it has been measured";
+  see(profile, 1000);
+  EXPECT_EQ(batches_until_due(1), 256) << "a measurement slows a lone task down";
+  see(profile, 5000);
   EXPECT_EQ(batches_until_due(1), 1);
 }
 

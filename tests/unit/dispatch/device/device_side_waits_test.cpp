@@ -1,61 +1,69 @@
-// Batches that wait for another device themselves, which only GPUs do. Here kernels of the tests stand for flotilla's own on CPU
-// devices. Those run one kernel at a time, so an awaiter keeps its device: nothing here goes back to where it came from.
+// Batches that wait for another device themselves, which only GPUs do. Here kernels of the tests
+// stand for flotilla's own on CPU devices. A CPU device runs one kernel at a time, so a kernel that
+// waits keeps its device: no chain here goes back to the device that it came from.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
-#include "dispatch/device_queue.hpp"
-#include "dispatch/own_kernels.hpp"
-#include "support/crowd.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/hold.hpp"
+#include "support/inside.hpp"
 #include "support/kernels.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class Awaiting : public guest_test {
+class DeviceSideWaits : public guest_test {
  protected:
-  Awaiting() {
-    dispatch::own_kernels::on_cpu_devices = stand_ins;
-    dispatch::device_queue::multiprocessors_an_awaiter = 1;
+  ~DeviceSideWaits() override { testing::clear_faults(); }
+
+  /// As many device-side waits as there may be.
+  static dispatch::tuning many_waits() {
+    return {.multiprocessors_per_device_wait = 1, .cpu_builtins = stand_ins};
   }
-  ~Awaiting() override {
-    clear_injection();
-    dispatch::own_kernels::on_cpu_devices = nullptr;
-    dispatch::device_queue::multiprocessors_an_awaiter = shared_by_;
-    dispatch::device_queue::awaiters_turn_over = turn_over_;
+  /// One at a time.
+  static dispatch::tuning one_wait(std::chrono::microseconds turnover) {
+    runtime const probe{{.devices = "cpu:2"}};
+    return {.multiprocessors_per_device_wait =
+                static_cast<unsigned>(probe.devices()[1].multiprocessors),
+            .device_wait_turnover = turnover,
+            .cpu_builtins = stand_ins};
   }
 
   /// A runtime whose kernels have been seen to run on both devices.
-  struct fleet {
-    runtime rt{{.devices = "cpu:2", .workers = 2}};
+  struct device_pair {
+    runtime rt;
     test_program program{rt};
     host_buffer<std::uint32_t> value{rt, 1};
 
-    fleet() {
+    explicit device_pair(dispatch::tuning const& tuned = many_waits())
+        : rt{make_runtime({.devices = "cpu:2", .workers = 2}, tuned)} {
       value[0] = 1;
       for (int i = 0; i < 40; ++i) {
         device_ordinal const where{static_cast<unsigned>(i % 2)};
-        rt.submit(program.step.on({1}, {1})(value.data(), 1u, 0u), {.device = where}).wait();
+        rt.submit(program.step.with_shape({1}, {1})(value.data(), 1u, 0u), {.device = where})
+            .wait();
       }
     }
-    /// A task of device 1 that is launched, behind one of device 0 that `head` holds: it awaits.
+    /// A task of device 1 that is launched and waits for one of device 0, which `head` holds.
     ticket launched_behind(held_word const& head) {
       std::vector<ticket> made;
       static_cast<void>(held_behind(head, made));
       return std::move(made.back());
     }
-    /// The same, added to `behind`. @return what it is behind.
+    /// The same, added to `behind`. @return the task that `head` holds.
     ticket held_behind(held_word const& head, std::vector<ticket>& behind) {
       ticket held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
       EXPECT_TRUE(eventually([&] { return head.started(); }));
@@ -65,44 +73,63 @@ class Awaiting : public guest_test {
       EXPECT_TRUE(eventually([&] { return batches() > before; }));
       return held;
     }
-    /// Passes of device 1 while something awaits there, as there are many of on GPUs. What makes them ends later.
+    /// Makes device 1 pass while a batch waits there, as happens often on GPUs. The tasks that it
+    /// uses end later.
     void let_pass(std::vector<ticket>& made) {
       for (int i = 0; i < 2; ++i) {
         std::uint64_t const before = rt.counters(rt.devices()[1]).batches;
-        made.push_back(rt.submit(program.nothing.on({1}, {1})(), {.device = device_ordinal{1}}));
+        made.push_back(
+            rt.submit(program.nothing.with_shape({1}, {1})(), {.device = device_ordinal{1}}));
         EXPECT_TRUE(eventually([&] { return rt.counters(rt.devices()[1]).batches > before; }));
       }
     }
-    /// And it ends.
-    void one_awaits() {
+    /// One batch waits for the other device, and ends.
+    void wait_once() {
       held_word head{rt};
       ticket const made = launched_behind(head);
       head.release();
       rt.wait_idle();
     }
-    launch step(std::uint32_t link) { return program.step.on({1}, {1})(value.data(), 3u, link); }
-  };
-  /// A chain whose first link is on one device, held until all is launched, and whose others are on the other.
-  static std::vector<ticket> chain(fleet& ships, unsigned links, unsigned from) {
-    held_word head{ships.rt};
-    ticket const held = ships.rt.submit(head.launch_of(ships.program), {.device = device_ordinal{from}});
-    std::vector<ticket> made;
-    made.push_back(ships.rt.submit(ships.step(0), {.device = device_ordinal{from}, .after = {held}}));
-    for (unsigned i = 1; i <= links; ++i) {
-      made.push_back(ships.rt.submit(ships.step(i), {.device = device_ordinal{1 - from}, .after = {made.back()}}));
+    /// Whether they come to be launched, or have failed.
+    [[nodiscard]] bool launches(std::span<ticket const> tasks) const {
+      dispatch::task_query const& query = inside(rt).query;
+      return eventually([&] {
+        return std::all_of(tasks.begin(), tasks.end(), [&](ticket const& task) {
+          return query.was_launched(task.id()) || query.has_ended(task.id());
+        });
+      });
     }
-    std::this_thread::sleep_for(2ms);
+    /// Passes over both devices, in which a wrong step would happen.
+    void pump(int times) {
+      for (int i = 0; i < times; ++i) { rt.pump(); }
+    }
+    launch step(std::uint32_t link) {
+      return program.step.with_shape({1}, {1})(value.data(), 3u, link);
+    }
+  };
+  /// A chain whose first link is on one device, held while the others are launched on the other.
+  static std::vector<ticket> chain(device_pair& pair, unsigned links, unsigned from) {
+    held_word head{pair.rt};
+    ticket const held =
+        pair.rt.submit(head.launch_of(pair.program), {.device = device_ordinal{from}});
+    std::vector<ticket> made;
+    made.push_back(pair.rt.submit(pair.step(0), {.device = device_ordinal{from}, .after = {held}}));
+    for (unsigned i = 1; i <= links; ++i) {
+      made.push_back(pair.rt.submit(pair.step(i),
+                                    {.device = device_ordinal{1 - from}, .after = {made.back()}}));
+    }
+    EXPECT_TRUE(pair.launches(made));
     head.release();
-    ships.rt.wait_idle();
+    pair.rt.wait_idle();
     return made;
   }
-  /// What the links that ran are to have made of the value; each that ran well before the first that did not.
+  /// The value after the links that ran. No link may run after one that failed.
   static std::uint32_t expected(std::uint32_t value, std::vector<ticket> const& links) {
     bool failed = false;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
       try {
         links[i].wait();
-        EXPECT_FALSE(failed) << "link " << i << " ran behind one that did not";
+        EXPECT_FALSE(failed) << "link " << i << " ran after one that failed";
         value = value * 3 + i;
       } catch (error const&) { failed = true; }
     }
@@ -110,130 +137,147 @@ class Awaiting : public guest_test {
   }
 
  private:
-  static dispatch::own_functions stand_ins(context::floating_context const& context) {
-    dispatch::own_functions made;
+  static dispatch::builtin_functions stand_ins(context::context_handle const& context) {
+    dispatch::builtin_functions made;
     CUmodule module = nullptr;  // as long as the context
     driver::table const& api = context.api();
     EXPECT_EQ(api.module_load_data(&module, test_image().cpu), CUDA_SUCCESS);
-    EXPECT_EQ(api.module_get_function(&made.marker, module, "write_number"), CUDA_SUCCESS);
-    EXPECT_EQ(api.module_get_function(&made.awaiter, module, "await_number"), CUDA_SUCCESS);
+    EXPECT_EQ(api.module_get_function(&made.completion, module, "write_number"), CUDA_SUCCESS);
+    EXPECT_EQ(api.module_get_function(&made.spin, module, "await_number"), CUDA_SUCCESS);
     return made;
   }
   parallelism threads_{4};
-  unsigned const shared_by_ = dispatch::device_queue::multiprocessors_an_awaiter;
-  std::chrono::microseconds const turn_over_ = dispatch::device_queue::awaiters_turn_over;
 };
 
-// requirement: no stream is told to wait where a batch can, and the order is kept
-TEST_F(Awaiting, WhatIsBehindAnotherDeviceWaitsInItsBatch) {
-  fleet ships;
-  inject("fail=cuStreamWaitValue64@1:CUDA_ERROR_NOT_SUPPORTED");
-  std::uint32_t value = ships.value[0];
-  for (int round = 0; round < 50; ++round) { value = expected(value, chain(ships, 3, static_cast<unsigned>(round % 2))); }
-  EXPECT_EQ(ships.value[0], value);
-  EXPECT_EQ(ships.rt.counters(ships.rt.devices()[0]).failed + ships.rt.counters(ships.rt.devices()[1]).failed, 0u)
+// requirement: if a batch can wait itself, no stream is told to wait, and the order is kept
+TEST_F(DeviceSideWaits, SuccessorOfAnotherDeviceWaitsInItsBatch) {
+  device_pair pair;
+  testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
+  std::uint32_t value = pair.value[0];
+  for (int round = 0; round < 50; ++round) {
+    value = expected(value, chain(pair, 3, static_cast<unsigned>(round % 2)));
+  }
+  EXPECT_EQ(pair.value[0], value);
+  EXPECT_EQ(
+      pair.rt.counters(pair.rt.devices()[0]).failed + pair.rt.counters(pair.rt.devices()[1]).failed,
+      0u)
       << "a stream was told to wait";
 }
 
-// requirement: where as many await as may, and have ended one after another so far, the next is kept until one has: a chain that is
-// ahead of its devices would be at the pace of streams that wait, and so stay ahead
-TEST_F(Awaiting, WhatMayNotAwaitYetIsKeptWhileOthersTurnOver) {
-  constexpr unsigned tasks = 4;  // three more than may await
-  dispatch::device_queue::awaiters_turn_over = 60s;
-  fleet ships;
-  dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
-  ships.one_awaits();
-  std::uint32_t made = ships.value[0];
-  inject("fail=cuStreamWaitValue64@1:CUDA_ERROR_NOT_SUPPORTED");
-  held_word head{ships.rt};
+// requirement: if as many batches wait as may, and they end one after another, the next task is
+// kept until one has ended. A chain that is ahead of its devices would continue at the slower pace
+// of streams that wait, and so stay ahead.
+TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
+  constexpr unsigned tasks = 4;  // three more than may wait
+  device_pair pair{one_wait(60s)};
+  pair.wait_once();
+  std::uint32_t made = pair.value[0];
+  testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
+  held_word head{pair.rt};
   std::vector<ticket> behind, beside;
-  ticket const held = ships.held_behind(head, behind);
-  ships.let_pass(beside);
+  ticket const held = pair.held_behind(head, behind);
+  pair.let_pass(beside);
   for (unsigned i = 1; i < tasks; ++i) {
-    behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
+    behind.push_back(pair.rt.submit(pair.step(1), {.device = device_ordinal{1}, .after = {held}}));
   }
-  std::this_thread::sleep_for(5ms);
+  pair.pump(1000);
   head.release();
   for (ticket const& each : behind) {
     EXPECT_NO_THROW(each.wait()) << "its stream was told to wait";
     made = made * 3 + 1;
   }
-  EXPECT_EQ(ships.value[0], made);
+  EXPECT_EQ(pair.value[0], made);
 }
 
-// requirement: and while none ends, not for long: what it waits for may take any time
-TEST_F(Awaiting, WhatMayNotAwaitIsNotKeptWhereNoneEnds) {
+// requirement: if none ends, no task is kept for long: its predecessor may take any time
+TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   constexpr unsigned tasks = 4;
-  dispatch::device_queue::awaiters_turn_over = 1ms;
-  fleet ships;
-  dispatch::device_queue::multiprocessors_an_awaiter = ships.rt.devices()[1].multiprocessors;
-  ships.one_awaits();
-  held_word head{ships.rt};
-  auto const batches = [&] { return ships.rt.counters(ships.rt.devices()[1]).batches; };
+  device_pair pair{one_wait(1ms)};
+  pair.wait_once();
+  held_word head{pair.rt};
+  auto const batches = [&] { return pair.rt.counters(pair.rt.devices()[1]).batches; };
   std::uint64_t const before = batches();
   std::vector<ticket> behind;
-  ticket const held = ships.held_behind(head, behind);
+  ticket const held = pair.held_behind(head, behind);
   for (unsigned i = 1; i < tasks; ++i) {
-    behind.push_back(ships.rt.submit(ships.step(1), {.device = device_ordinal{1}, .after = {held}}));
+    behind.push_back(pair.rt.submit(pair.step(1), {.device = device_ordinal{1}, .after = {held}}));
   }
-  EXPECT_TRUE(eventually([&] { return batches() == before + tasks; })) << "kept, with their predecessor launched long ago";
+  EXPECT_TRUE(eventually([&] { return batches() == before + tasks; }))
+      << "kept, although their predecessor was launched long ago";
   head.release();
   for (ticket const& each : behind) { each.wait(); }
 }
 
-// requirement: nor is it lost where what was to wait is refused, its node, its awaiter or its graph, at whatever call
-TEST_F(Awaiting, KeepsItsOrderWhereTheDriverRefuses) {
-  fleet ships;
-  std::uint32_t value = ships.value[0];
-  for (char const* const call : {"cuGraphLaunch", "cuGraphExecKernelNodeSetParams", "cuGraphInstantiateWithFlags"}) {
-    for (int at = 1; at <= 12; ++at) {
-      inject("fail=" + std::string{call} + "@" + std::to_string(at) + ":CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
-      value = expected(value, chain(ships, 3, static_cast<unsigned>(at % 2)));
-      ASSERT_EQ(ships.value[0], value) << call << " at " << at;
-      clear_injection();
+// requirement: the order is kept if the driver refuses a node, a spin kernel or a graph
+TEST_F(DeviceSideWaits, OrderIsKeptIfTheDriverRefuses) {
+  device_pair pair;
+  std::uint32_t value = pair.value[0];
+  for (char const* const call :
+       {"cuGraphLaunch", "cuGraphExecKernelNodeSetParams", "cuGraphInstantiateWithFlags"}) {
+    for (unsigned at = 1; at <= 12; ++at) {
+      testing::fail_call(call, at, driver_status::launch_out_of_resources);
+      value = expected(value, chain(pair, 3, at % 2));
+      ASSERT_EQ(pair.value[0], value) << call << " at " << at;
+      testing::clear_faults();
     }
   }
 }
 
-// requirement: the first callable of a device begins when what awaits there has left, for user code may need all of the device
-TEST_F(Awaiting, TheFirstCallableWaitsForAwaitersToLeave) {
-  fleet ships;
-  held_word head{ships.rt};
-  ticket const behind = ships.launched_behind(head);
+// requirement: the first callable of a device begins when the batches that wait there have ended:
+// user code may need all of the device
+TEST_F(DeviceSideWaits, FirstCallableRunsAfterTheWaits) {
+  device_pair pair;
+  held_word head{pair.rt};
+  ticket const behind = pair.launched_behind(head);
   std::atomic<bool> ran{false};
-  ticket const callable = ships.rt.submit([&](task_context&) { ran = true; }, {.device = device_ordinal{1}});
-  std::this_thread::sleep_for(200ms);
+  ticket const callable =
+      pair.rt.submit([&](task_context&) { ran = true; }, {.device = device_ordinal{1}});
+  pair.pump(1000);
   EXPECT_FALSE(ran);
   head.release();
   callable.wait();
   EXPECT_TRUE(behind.ready());
 }
 
-// requirement: and not for ever, since it may be what they wait for
-TEST_F(Awaiting, TheFirstCallableWaitsASecondAtMost) {
-  fleet ships;
-  held_word head{ships.rt};
-  ticket const behind = ships.launched_behind(head);
-  ticket const callable = ships.rt.submit([&](task_context&) { head.release(); }, {.device = device_ordinal{1}});
+// requirement: it waits a second at most, because they may wait for the callable
+TEST_F(DeviceSideWaits, FirstCallableWaitsASecondAtMost) {
+  device_pair pair;
+  held_word head{pair.rt};
+  ticket const behind = pair.launched_behind(head);
+  bool was_over = true;
+  auto const begun = std::chrono::steady_clock::now();
+  ticket const callable = pair.rt.submit(
+      [&](task_context&) {
+        was_over = behind.ready();
+        head.release();
+      },
+      {.device = device_ordinal{1}});
   callable.wait();
+  auto const took = std::chrono::steady_clock::now() - begun;
+  EXPECT_FALSE(was_over) << "it ran while a batch waited that only its end can release";
+  EXPECT_GE(took, 1s);
+  EXPECT_LT(took, test_timeout);
   behind.wait();
 }
 
-// regression: an empty stage, launched again before something is put behind a predecessor in its lane, counted as one more that has left
-TEST_F(Awaiting, WhatHasLeftIsCountedOnce) {
-  fleet ships;
+// regression: a batch that was empty, and was launched again before a task was ordered after it in
+// its lane, was counted as one more that waits
+TEST_F(DeviceSideWaits, EndedWaitsAreCountedOnce) {
+  device_pair pair;
   for (int round = 0; round < 20; ++round) {
-    held_word head{ships.rt};
-    ticket const there = ships.launched_behind(head);  // its stage is empty
-    ticket const next = ships.rt.submit(ships.step(2), {.device = device_ordinal{1}, .after = {there}});
-    std::this_thread::sleep_for(2ms);
+    held_word head{pair.rt};
+    ticket const there = pair.launched_behind(head);  // its batch is empty
+    ticket const next =
+        pair.rt.submit(pair.step(2), {.device = device_ordinal{1}, .after = {there}});
+    EXPECT_TRUE(pair.launches({&next, 1}));
     head.release();
     next.wait();
   }
-  ships.rt.wait_idle();
+  pair.rt.wait_idle();
   auto const begun = std::chrono::steady_clock::now();
-  ships.rt.submit([](task_context&) {}, {.device = device_ordinal{1}}).wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 900ms) << "it waited for awaiters that are not there";
+  pair.rt.submit([](task_context&) {}, {.device = device_ordinal{1}}).wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 900ms)
+      << "it waited for batches that are not there";
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// Copies between devices and pageable memory: piece by piece, with the lease given up in between.
+// Copies between devices and pageable memory: piece by piece; the lease is released in between.
 
-#include "dispatch/staging.hpp"
+#include "dispatch/device/staged_copies.hpp"
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -20,8 +21,8 @@ namespace flotilla::test {
 namespace {
 
 using bytes = std::vector<std::uint8_t>;
-constexpr std::size_t piece = dispatch::staging::piece_bytes;
-constexpr std::size_t ring = piece * dispatch::staging::pieces;
+constexpr std::size_t piece = dispatch::staged_copies::piece_bytes;
+constexpr std::size_t ring = piece * dispatch::staged_copies::pieces;
 
 bytes pattern(std::size_t size, unsigned seed = 1) {
   bytes made(size);
@@ -31,8 +32,8 @@ bytes pattern(std::size_t size, unsigned seed = 1) {
   return made;
 }
 
-/// One CPU device and no workers: nothing moves but by this thread.
-class Staging : public guest_test {
+/// One CPU device and no workers: only this thread moves anything on.
+class StagedCopies : public guest_test {
  protected:
   static constexpr device_ordinal device{0};
   void SetUp() override {
@@ -40,7 +41,7 @@ class Staging : public guest_test {
     rt_.emplace(runtime_options{.devices = "cpu:1", .workers = 0});
   }
   void TearDown() override {
-    clear_injection();
+    testing::clear_faults();
     rt_.reset();
     guest_test::TearDown();
   }
@@ -50,12 +51,12 @@ class Staging : public guest_test {
     rt().submit(buffer.copy_to(back)).wait();
     return back == expected;
   }
-  /// At its second piece, with its first under way.
+  /// Fails at its second piece, with its first in flight.
   void fail_a_copy_down(test_program& program, device_buffer<std::uint8_t> const& from, bytes& to) {
     held_word held{rt()};
     ticket const holds = rt().submit(held.launch_of(program));
     ASSERT_TRUE(pumping(rt(), [&] { return held.started(); }));
-    inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+    testing::fail_call("cuMemcpyDtoHAsync", 2, driver_status::invalid_value);
     ticket const failing = rt().submit(from.copy_to(to), {.after = {holds}});
     for (int i = 0; i < 20; ++i) { rt().pump(); }
     held.release();
@@ -67,19 +68,19 @@ class Staging : public guest_test {
   std::optional<runtime> rt_;
 };
 
-// requirement: every size around a piece and around the ring
-TEST_F(Staging, CopiesEverySizeUpAndDown) {
+// requirement: all sizes around that of a piece and that of the ring
+TEST_F(StagedCopies, CopiesEverySizeUpAndDown) {
   for (std::size_t const size :
        {std::size_t{1}, piece - 1, piece, piece + 1, ring - 1, ring, ring + 1, 3 * ring + 7}) {
     bytes const up = pattern(size);
-    device_buffer<std::uint8_t> const there{rt(), device, size};
+    device_buffer<std::uint8_t> there{rt(), device, size};
     rt().submit(there.copy_from(up)).wait();
     EXPECT_TRUE(is_there(there, up)) << size << " bytes";
   }
 }
 
 // requirement: several copies in both directions share the ring
-TEST_F(Staging, CarriesSeveralCopiesAtOnce) {
+TEST_F(StagedCopies, CarriesSeveralCopiesAtOnce) {
   constexpr unsigned copies = 5;
   std::vector<bytes> up, down;
   std::vector<device_buffer<std::uint8_t>> there;
@@ -98,9 +99,9 @@ TEST_F(Staging, CarriesSeveralCopiesAtOnce) {
 }
 
 // requirement: a copy of many pieces does not keep the device from other work
-TEST_F(Staging, LetsOthersGoFirst) {
+TEST_F(StagedCopies, LetsOthersGoFirst) {
   bytes const up = pattern(64 * piece);
-  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
+  device_buffer<std::uint8_t> there{rt(), device, up.size()};
   ticket const big = rt().submit(there.copy_from(up));
   rt().pump();
   bool ran = false;
@@ -113,13 +114,12 @@ TEST_F(Staging, LetsOthersGoFirst) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: the host reads its memory when the task runs, which is when what it runs after is
-// done
-TEST_F(Staging, ReadsHostMemoryWhenPredecessorsAreDone) {
+// regression: the host reads its memory when the task runs, so after its predecessors are done
+TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   test_program program{rt()};
   held_word held{rt()};
-  device_buffer<std::uint8_t> const first{rt(), device, pattern(1000)};
-  device_buffer<std::uint8_t> const second{rt(), device, 1000};
+  device_buffer<std::uint8_t> first{rt(), device, pattern(1000)};
+  device_buffer<std::uint8_t> second{rt(), device, 1000};
   host_buffer<std::uint8_t> between{rt(), 1000};
   std::fill(between.begin(), between.end(), std::uint8_t{0xee});
   ticket const holds = rt().submit(held.launch_of(program));
@@ -132,12 +132,12 @@ TEST_F(Staging, ReadsHostMemoryWhenPredecessorsAreDone) {
   EXPECT_TRUE(is_there(second, pattern(1000)));
 }
 
-// requirement: the copy that fails says so, and no other
-TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
+// requirement: only the copy that fails reports an error
+TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
   bytes const up = pattern(6 * piece);
   bytes down(6 * piece);
-  device_buffer<std::uint8_t> const bad{rt(), device, up.size()}, good{rt(), device, up.size()};
-  inject("fail=cuMemcpyHtoDAsync@3:CUDA_ERROR_INVALID_VALUE");
+  device_buffer<std::uint8_t> bad{rt(), device, up.size()}, good{rt(), device, up.size()};
+  testing::fail_call("cuMemcpyHtoDAsync", 3, driver_status::invalid_value);
   ticket const failing = rt().submit(bad.copy_from(up), {.label = "third piece"});
   ticket const other = rt().submit(good.copy_from(up));
   EXPECT_THAT(
@@ -145,69 +145,72 @@ TEST_F(Staging, FailsTheCopyWhosePieceIsRefused) {
       AllOf(HasSubstr("cuMemcpyHtoDAsync"), HasSubstr("third piece"), HasSubstr("INVALID_VALUE")));
   other.wait();
   EXPECT_TRUE(is_there(good, up));
-  inject("fail=cuMemcpyDtoHAsync@2:CUDA_ERROR_INVALID_VALUE");
+  testing::fail_call("cuMemcpyDtoHAsync", 2, driver_status::invalid_value);
   ticket const back = rt().submit(good.copy_to(down));
   EXPECT_THAT(thrown<driver_error>([&] { back.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
-  EXPECT_TRUE(is_there(good, up)) << "the ring is as good as before";
+  EXPECT_TRUE(is_there(good, up)) << "the ring still works";
 }
 
-// regression: a piece that was on its way down when its copy failed was emptied, once a copy up had used it, to where it had been for
-TEST_F(Staging, WritesNothingForACopyThatHasFailed) {
+// regression: a piece of a failed download was in flight; once an upload had used it, it was copied
+// to where the download had gone
+TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
   bytes const up = pattern(4 * ring);  // so much that it is still here when a piece has come round
   bytes down(up.size(), 0xee);
-  device_buffer<std::uint8_t> const there{rt(), device, up};
+  device_buffer<std::uint8_t> there{rt(), device, up};
   fail_a_copy_down(program, there, down);
   rt().submit(there.copy_from(up)).wait();
   EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: the same where the copy up has only one piece, whose end nobody looks for: then the next copy in its slot was taken for it
-TEST_F(Staging, TakesNoCopyForAnotherThatHadItsSlot) {
+// regression: the same with an upload of one piece: the next copy in its slot was taken for it
+TEST_F(StagedCopies, TakesNoCopyForAnotherThatHadItsSlot) {
   test_program program{rt()};
   bytes const large = pattern(6 * piece), small = pattern(piece, 7);
   bytes down(large.size(), 0xee);
-  device_buffer<std::uint8_t> const there{rt(), device, large}, other{rt(), device, small.size()};
+  device_buffer<std::uint8_t> there{rt(), device, large}, other{rt(), device, small.size()};
   fail_a_copy_down(program, there, down);
   for (int round = 0; round < 8; ++round) {
     rt().submit(other.copy_from(small)).wait();
-    rt().submit(program.nothing.on({1}, {1})()).wait();
+    rt().submit(program.nothing.with_shape({1}, {1})()).wait();
     EXPECT_TRUE(is_there(other, small)) << round;
   }
   EXPECT_EQ(std::count(down.begin(), down.end(), 0xee), static_cast<std::ptrdiff_t>(down.size()));
   EXPECT_TRUE(is_there(there, large));
 }
 
-// regression: a copy of which a piece was under way when the context could not be made current any more never ended
-TEST_F(Staging, EndsWhatIsUnderWayWhereTheContextIsLost) {
+// regression: a copy with a piece in flight never ended if its context could no longer be made
+// current
+TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
   for (bool const down : {false, true}) {
     bytes host = pattern(32 * piece);
-    device_buffer<std::uint8_t> const there{rt(), device, host.size()};
-    ticket const copy = down ? rt().submit(there.copy_to(host)) : rt().submit(there.copy_from(host));
+    device_buffer<std::uint8_t> there{rt(), device, host.size()};
+    ticket const copy =
+        down ? rt().submit(there.copy_to(host)) : rt().submit(there.copy_from(host));
     rt().pump();
     ASSERT_FALSE(copy.ready()) << "32 pieces were copied in a pump";
-    for (int call = 1; call <= 100; ++call) {
-      inject("fail=cuCtxPushCurrent@" + std::to_string(call) + ":CUDA_ERROR_INVALID_CONTEXT");
+    for (unsigned call = 1; call <= 100; ++call) {
+      testing::fail_call("cuCtxPushCurrent", call, driver_status::invalid_context);
     }
     EXPECT_TRUE(ended(copy)) << (down ? "down" : "up");
-    clear_injection();
+    testing::clear_faults();
     EXPECT_THROW(copy.wait(), driver_error);
   }
 }
 
-// requirement: copies go on beside a flood, and one that shares their lane finds its place
-TEST_F(Staging, GoesOnBesideAFloodAndOtherCopies) {
+// requirement: copies make progress during a flood, also during one that shares their lane
+TEST_F(StagedCopies, GoesOnBesideAFloodAndOtherCopies) {
   runtime_options const with_worker{.devices = "cpu:1", .workers = 1};
   runtime busy{with_worker};
   test_program program{busy};
   bytes const up = pattern(24 * piece + 77);
-  device_buffer<std::uint8_t> const there{busy, device, up};
-  device_buffer<std::uint8_t> const small{busy, device, pattern(1000, 9)};
+  device_buffer<std::uint8_t> there{busy, device, up};
+  device_buffer<std::uint8_t> small{busy, device, pattern(1000, 9)};
   host_buffer<std::uint8_t> pinned{busy, 1000};
   std::atomic<bool> enough{false};
   std::thread flood{[&] {
-    while (!enough) { static_cast<void>(busy.submit(program.nothing.on({1}, {1})())); }
+    while (!enough) { static_cast<void>(busy.submit(program.nothing.with_shape({1}, {1})())); }
   }};
   for (int i = 0; i < 3; ++i) {
     bytes back(up.size());
@@ -224,28 +227,28 @@ TEST_F(Staging, GoesOnBesideAFloodAndOtherCopies) {
   flood.join();
 }
 
-// requirement: with one pinned piece at least copies get through; with none they fail
-TEST_F(Staging, NeedsOnePieceOfPinnedMemory) {
+// requirement: one pinned piece is enough for copies; with none they fail
+TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
   bytes const up = pattern(3 * piece + 5);
-  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
-  inject("fail=cuMemHostAlloc@1:CUDA_ERROR_OUT_OF_MEMORY");
+  device_buffer<std::uint8_t> there{rt(), device, up.size()};
+  testing::fail_call("cuMemHostAlloc", 1, driver_status::out_of_memory);
   EXPECT_THAT(thrown<driver_error>([&] { rt().submit(there.copy_from(up)).wait(); }),
               HasSubstr("cuMemHostAlloc"));
-  // From the second on refused: the first has to do.
-  for (int call = 2; call <= 40; ++call) {
-    inject("fail=cuMemHostAlloc@" + std::to_string(call) + ":CUDA_ERROR_OUT_OF_MEMORY");
+  // Refused from the second on: one piece must be enough.
+  for (unsigned call = 2; call <= 40; ++call) {
+    testing::fail_call("cuMemHostAlloc", call, driver_status::out_of_memory);
   }
   rt().submit(there.copy_from(up)).wait();
-  clear_injection();
+  testing::clear_faults();
   EXPECT_TRUE(is_there(there, up));
 }
 
-// error guess: a number that the device cannot be told to write
-TEST_F(Staging, GetsThroughWhereNumbersCannotBeWritten) {
+// error guess: the device cannot be told to write a number
+TEST_F(StagedCopies, GetsThroughWhereNumbersCannotBeWritten) {
   bytes const up = pattern(ring + 3);
-  device_buffer<std::uint8_t> const there{rt(), device, up.size()};
-  for (int call = 1; call <= 20; ++call) {
-    inject("fail=cuStreamWriteValue64@" + std::to_string(call) + ":CUDA_ERROR_NOT_SUPPORTED");
+  device_buffer<std::uint8_t> there{rt(), device, up.size()};
+  for (unsigned call = 1; call <= 20; ++call) {
+    testing::fail_call("cuStreamWriteValue64", call, driver_status::not_supported);
   }
   rt().submit(there.copy_from(up)).wait();
   EXPECT_TRUE(is_there(there, up));

@@ -1,26 +1,27 @@
-// Templates that the device updates: what is written down for it, and when one is made. There is no such device here: a
-// driver table carries over what was written down as it launches, as the kernel does on a GPU.
+// Templates that the device updates: the records for it, and when a template is created. A CPU
+// device updates nothing itself: a driver table applies the records at each launch, as the kernel
+// does on a GPU.
 
-#include "dispatch/updated_templates.hpp"
+#include "dispatch/graph/device_updated_pool.hpp"
 
 #include <array>
 #include <atomic>
 #include <vector>
 
-#include "unit/dispatch/lane_test.hpp"
-#include "unit/dispatch/updating_device.hpp"
+#include "unit/dispatch/graph/updating_device.hpp"
+#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-class UpdatedTemplates : public template_test {
+class DeviceUpdatedPool : public template_test {
  protected:
-  UpdatedTemplates() : template_test{updating_device::over(api())} {
+  DeviceUpdatedPool() : template_test{updating_device::over(api())} {
     add_ = function("add_to");
     updating_device::updater = function("update_nodes");
     pool_.use(updating_device::updater);
   }
-  ~UpdatedTemplates() override {
+  ~DeviceUpdatedPool() override {
     settle();
     pool_.destroy();
     memory_.destroy();
@@ -33,7 +34,7 @@ class UpdatedTemplates : public template_test {
   static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
-  /// What nodes are made with.
+  /// What the nodes are created with.
   static std::uint32_t first_amount(std::uint32_t i) { return i + 1; }
   static std::uint32_t first_grid(std::uint32_t i) { return 1 + i % 2; }
   graph_template* take(launch_form const& of, bool idle = false, bool whole = true) {
@@ -46,11 +47,19 @@ class UpdatedTemplates : public template_test {
       holds.gridDimX = first_grid(i);
       return holds;
     };
-    return pool_.take(of, first, sizeof(arguments), lane_.counter(), nullptr, lane_.stream(), whole, idle);
+    return pool_.take({.form = of,
+                       .argument_bytes = sizeof(arguments),
+                       .counter = lane_.counter(),
+                       .completion = nullptr,
+                       .stream = lane_.stream(),
+                       .full = whole,
+                       .device_idle = idle},
+                      first);
   }
-  /// After what is rewritten for want of one.
+  /// After as many rewritten batches as a template costs.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
-    for (std::uint32_t batches = 0; batches < updated_templates::price; ++batches) {
+    for (std::uint32_t batches = 0; batches < device_updated_pool::creation_cost_rewrites;
+         ++batches) {
       if (graph_template* const got = take(of, idle)) { return got; }
     }
     return nullptr;
@@ -66,10 +75,10 @@ class UpdatedTemplates : public template_test {
     EXPECT_TRUE(reaches(number_));
     return answer;
   }
-  /// Its first launch is behind it, as it always is of one that is given back.
+  /// A template that is given back has always been launched.
   void launch_first(graph_template& what) {
     std::uint32_t expected = 0;
-    for (std::uint32_t i = 0; i < what.size(); ++i) {
+    for (std::uint32_t i = 0; i < what.dimensions().size; ++i) {
       put(what, i, first_amount(i), first_grid(i));
       expected += first_amount(i) * first_grid(i);
     }
@@ -78,8 +87,8 @@ class UpdatedTemplates : public template_test {
   }
   [[nodiscard]] std::uint32_t take_sum() { return std::atomic_ref{sum_}.exchange(0); }
 
-  mapped_slabs memory_{context_};
-  updated_templates pool_{context_, memory_};
+  registered_slabs memory_{context_};
+  device_updated_pool pool_{context_, memory_};
 
  private:
   CUfunction add_ = nullptr;
@@ -87,11 +96,12 @@ class UpdatedTemplates : public template_test {
   std::uint32_t sum_ = 0;
 };
 
-// requirement: every launch runs what was put in for it, with its own arguments and its own grid; a disabled node nothing
-TEST_F(UpdatedTemplates, RunWhatWasPutIn) {
+// requirement: every launch runs what was put for it, with its own arguments and grid; a disabled
+// node runs nothing
+TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   graph_template* const made = take_in_the_end(form(0, 2));
   ASSERT_NE(made, nullptr);
-  ASSERT_TRUE(made->updated());
+  ASSERT_TRUE(made->is_device_updated());
   for (std::uint32_t round = 0; round < 50; ++round) {
     std::uint32_t expected = 0;
     for (std::uint32_t i = 0; i < 16; ++i) {
@@ -108,8 +118,8 @@ TEST_F(UpdatedTemplates, RunWhatWasPutIn) {
   }
 }
 
-// requirement: a launch hangs on nothing that one before left in the nodes
-TEST_F(UpdatedTemplates, AreToldAllInEveryLaunch) {
+// requirement: a launch depends on nothing that an earlier launch left in the nodes
+TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   updating_device::forget = true;
   graph_template* const made = take_in_the_end(form(0, 2));
   ASSERT_NE(made, nullptr);
@@ -121,8 +131,8 @@ TEST_F(UpdatedTemplates, AreToldAllInEveryLaunch) {
   }
 }
 
-// requirement: what a refused launch did not carry over is not taken for carried over
-TEST_F(UpdatedTemplates, ForgetWhatARefusedLaunchHad) {
+// requirement: records of a refused launch do not count as applied
+TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
   graph_template* const made = take_in_the_end(form(0));
   ASSERT_NE(made, nullptr);
   for (std::uint32_t i = 0; i < 16; ++i) { put(*made, i, 1, 1); }
@@ -148,13 +158,16 @@ TEST_F(UpdatedTemplates, ForgetWhatARefusedLaunchHad) {
   EXPECT_EQ(take_sum(), 8u * 3);
 }
 
-// requirement: one is made when as much was rewritten as it costs, the next sooner, and each is used again by its form
-TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
-  for (std::uint32_t batch = 1; batch < updated_templates::price; ++batch) { ASSERT_EQ(take(form(0)), nullptr) << batch; }
+// requirement: a template is created after as many rewritten batches as it costs, the next one
+// sooner, and each is used again for its form
+TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
+  for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites; ++batch) {
+    ASSERT_EQ(take(form(0)), nullptr) << batch;
+  }
   graph_template* const first = take(form(0));
   ASSERT_NE(first, nullptr);
-  for (std::uint32_t batch = 1; batch < updated_templates::price / 2; ++batch) {
-    ASSERT_EQ(take(form(0)), nullptr) << "the next has its price, too: " << batch;
+  for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites / 2; ++batch) {
+    ASSERT_EQ(take(form(0)), nullptr) << "the next one has a cost, too: " << batch;
   }
   EXPECT_NE(take(form(0)), nullptr);
   EXPECT_EQ(take(form(1)), nullptr) << "another kernel is another form";
@@ -164,12 +177,15 @@ TEST_F(UpdatedTemplates, AreMadeForTheirPrice) {
   EXPECT_EQ(pool_.chains(), 2u);
 }
 
-// requirement: a first launch runs what its nodes were made with, even where nothing is carried over in it; later ones may disable
-TEST_F(UpdatedTemplates, HoldTheirFirstBatchFromTheBeginning) {
+// requirement: a first launch runs what its nodes were created with, even if the update is lost;
+// later launches may disable nodes
+TEST_F(DeviceUpdatedPool, HoldTheirFirstBatchFromTheBeginning) {
   updating_device::lose_first = true;
-  for (std::uint32_t batch = 0; batch < 2 * updated_templates::price; ++batch) { ASSERT_EQ(take(form(0), false, false), nullptr); }
+  for (std::uint32_t batch = 0; batch < 2 * device_updated_pool::creation_cost_rewrites; ++batch) {
+    ASSERT_EQ(take(form(0), false, false), nullptr);
+  }
   graph_template* const made = take(form(0));
-  ASSERT_NE(made, nullptr) << "its price is paid";
+  ASSERT_NE(made, nullptr) << "enough batches were rewritten";
   launch_first(*made);
   pool_.give_back(*made);
   ASSERT_EQ(take(form(0), false, false), made);
@@ -179,8 +195,8 @@ TEST_F(UpdatedTemplates, HoldTheirFirstBatchFromTheBeginning) {
   EXPECT_EQ(take_sum(), 7u * 3);
 }
 
-// requirement: one that was never launched is no other batch's: that would be its first
-TEST_F(UpdatedTemplates, AreNotUsedAgainWhereTheFirstLaunchIsRefused) {
+// requirement: a template that was never launched is not used again: that launch would be its first
+TEST_F(DeviceUpdatedPool, AreNotUsedAgainIfTheFirstLaunchIsRefused) {
   graph_template* const refused = take_in_the_end(form(0));
   ASSERT_NE(refused, nullptr);
   updating_device::refuse_launches = 1;
@@ -192,10 +208,10 @@ TEST_F(UpdatedTemplates, AreNotUsedAgainWhereTheFirstLaunchIsRefused) {
   EXPECT_NE(other, refused);
 }
 
-// requirement: they are bounded, and one is given up only by a device that has nothing to do
-TEST_F(UpdatedTemplates, AreBounded) {
+// requirement: their number is bounded, and only an idle device gives one up
+TEST_F(DeviceUpdatedPool, AreBounded) {
   std::vector<graph_template*> made;
-  for (std::uint32_t kernel = 0; pool_.chains() < updated_templates::most_chains; ++kernel) {
+  for (std::uint32_t kernel = 0; pool_.chains() < device_updated_pool::max_chains; ++kernel) {
     made.push_back(take_in_the_end(form(kernel, 4)));
     ASSERT_NE(made.back(), nullptr);
   }
@@ -206,15 +222,15 @@ TEST_F(UpdatedTemplates, AreBounded) {
   }
   EXPECT_EQ(take(form(0, 4)), made[0]);
   pool_.give_back(*made[0]);
-  EXPECT_EQ(take_in_the_end(form(1000, 4)), nullptr) << "the device is at work";
+  EXPECT_EQ(take_in_the_end(form(1000, 4)), nullptr) << "the device is not idle";
   EXPECT_NE(take_in_the_end(form(1000, 4), true), nullptr);
-  EXPECT_EQ(pool_.chains(), updated_templates::most_chains);
+  EXPECT_EQ(pool_.chains(), device_updated_pool::max_chains);
   EXPECT_EQ(take(form(0, 4)), made[0]) << "it was used last";
   EXPECT_EQ(take(form(1, 4)), nullptr) << "it was not used for longest";
 }
 
-// requirement: where the driver cannot have one it is asked once for each form, and nothing is lost
-TEST_F(UpdatedTemplates, AreNotTriedAgain) {
+// requirement: if the driver refuses to create one, it is asked once for each form
+TEST_F(DeviceUpdatedPool, AreNotTriedAgain) {
   updating_device::refuse_attributes = 1000;
   EXPECT_EQ(take_in_the_end(form(0)), nullptr);
   EXPECT_EQ(updating_device::attributes_asked, 1);
@@ -224,9 +240,9 @@ TEST_F(UpdatedTemplates, AreNotTriedAgain) {
   EXPECT_NE(take_in_the_end(form(1)), nullptr);
 }
 
-// requirement: nor for ever where the driver makes one and launches none
-TEST_F(UpdatedTemplates, AreLeftWhereTheyAreNotLaunched) {
-  for (std::uint32_t i = 0; i < updated_templates::most_refusals; ++i) {
+// requirement: if the driver creates them and refuses to launch them, they are given up
+TEST_F(DeviceUpdatedPool, AreGivenUpIfTheyAreNotLaunched) {
+  for (std::uint32_t i = 0; i < device_updated_pool::max_refusals; ++i) {
     graph_template* const made = take_in_the_end(form(0));
     ASSERT_NE(made, nullptr) << i;
     pool_.note_refusal(*made);
@@ -235,10 +251,10 @@ TEST_F(UpdatedTemplates, AreLeftWhereTheyAreNotLaunched) {
   EXPECT_EQ(take_in_the_end(form(0)), nullptr);
 }
 
-// requirement: a driver without what they need has none
-TEST_F(UpdatedTemplates, NeedADriverThatHasThem) {
+// requirement: without the update kernel there are none
+TEST_F(DeviceUpdatedPool, NeedADriverThatHasThem) {
   EXPECT_TRUE(pool_.usable());
-  updated_templates none{context_, memory_};
+  device_updated_pool none{context_, memory_};
   none.use(nullptr);
   EXPECT_FALSE(none.usable());
 }

@@ -1,6 +1,6 @@
-// Templates on a CPU device, without a runtime: rows, and marks on the way.
+// Templates on a CPU device, without a runtime: rows, and completion nodes between them.
 
-#include "dispatch/graph_template.hpp"
+#include "dispatch/graph/template_pool.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,21 +9,23 @@
 #include <cstdint>
 #include <thread>
 
-#include "unit/dispatch/lane_test.hpp"
+#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-enum class own { none, marks, marks_and_root };
+enum class own { none, completion, completion_and_entry };
 
-/// With the driver's operation as the marks, and with a kernel; with another ahead of several chains.
+/// Completion nodes are the driver's memory operation, or a kernel; or a kernel, with an entry node
+/// ahead of several chains.
 class GraphTemplate : public template_test, public ::testing::WithParamInterface<own> {
  protected:
   GraphTemplate() {
     add_ = function("add_to");
     hold_ = function("hold_until");
-    marker_ = GetParam() != own::none ? function("write_number") : nullptr;
-    pool_.use(GetParam() == own::marks_and_root ? function("nothing") : nullptr, function("await_number"));
+    completion_ = GetParam() != own::none ? function("write_number") : nullptr;
+    pool_.use(GetParam() == own::completion_and_entry ? function("nothing") : nullptr,
+              function("await_number"));
   }
   ~GraphTemplate() override {
     go_on();
@@ -31,20 +33,29 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     pool_.destroy();
   }
 
-  /// A node that adds to a sum; and one that stays until it may go on.
+  /// A node that adds to a sum; and one that runs until go_on is called.
   CUDA_KERNEL_NODE_PARAMS const& adding(std::uint32_t amount) {
     amount_ = amount;
     return node(add_, add_arguments_.data());
   }
   CUDA_KERNEL_NODE_PARAMS const& holding() { return node(hold_, hold_arguments_.data()); }
   void go_on() { std::atomic_ref{words_[1]}.store(1, std::memory_order_release); }
-  [[nodiscard]] std::uint32_t sum() { return std::atomic_ref{sum_}.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint32_t sum() {
+    return std::atomic_ref{sum_}.load(std::memory_order_acquire);
+  }
   graph_template& take(std::uint32_t size, std::uint32_t width, std::uint32_t run) {
-    return pool_.take(size, width, run, adding(0), lane_.counter(), marker_);
+    return pool_.take({.shape = {size, width, run}, .completion = completion_}, adding(0),
+                      lane_.counter());
+  }
+  /// One whose tasks wait for another device.
+  graph_template& take_waiting(std::uint32_t size, std::uint32_t chains, std::uint32_t rows) {
+    return pool_.take(
+        {.shape = {size, chains, rows}, .completion = completion_, .waits_on_device = true},
+        adding(0), lane_.counter());
   }
 
   template_pool pool_{context_};
-  CUfunction marker_ = nullptr;
+  CUfunction completion_ = nullptr;
 
  private:
   CUDA_KERNEL_NODE_PARAMS const& node(CUfunction what, void** arguments) {
@@ -63,12 +74,12 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
   CUDA_KERNEL_NODE_PARAMS node_{};
 };
 
-// requirement: what lies before a mark is seen to be done while what lies behind it is not
-TEST_P(GraphTemplate, WritesANumberBehindEveryRun) {
+// requirement: rows ahead of a completion node are seen to be done while later rows still run
+TEST_P(GraphTemplate, WritesANumberAfterEveryFewRows) {
   graph_template& four_rows = take(8, 2, 2);
-  ASSERT_EQ(four_rows.marks(), 2u);
-  EXPECT_EQ(four_rows.mark_of(3), 0u);
-  EXPECT_EQ(four_rows.mark_of(4), 1u);
+  ASSERT_EQ(four_rows.completions(), 2u);
+  EXPECT_EQ(four_rows.completion_of(3), 0u);
+  EXPECT_EQ(four_rows.completion_of(4), 1u);
   for (std::uint32_t i = 0; i < 8; ++i) {
     ASSERT_EQ(four_rows.set(i, i == 4 ? holding() : adding(i < 4 ? 1 : 100)), CUDA_SUCCESS);
   }
@@ -81,20 +92,20 @@ TEST_P(GraphTemplate, WritesANumberBehindEveryRun) {
   EXPECT_EQ(sum(), 304u);
 }
 
-// requirement: one mark where the rows are no more than a run
+// requirement: one completion node if there are no more rows than rows_per_completion
 TEST_P(GraphTemplate, EndsWithANumber) {
   graph_template& chain = take(16, 1, 64);
-  ASSERT_EQ(chain.marks(), 1u);
+  ASSERT_EQ(chain.completions(), 1u);
   for (std::uint32_t i = 0; i < 16; ++i) { ASSERT_EQ(chain.set(i, adding(1)), CUDA_SUCCESS); }
   ASSERT_EQ(chain.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
   ASSERT_TRUE(reaches(1));
   EXPECT_EQ(sum(), 16u);
 }
 
-// requirement: every launch has its own numbers and its own nodes, and one that is disabled does nothing
+// requirement: every launch has its own numbers and its own nodes; a disabled node does nothing
 TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   graph_template& chain = take(4, 1, 1);
-  ASSERT_EQ(chain.marks(), 4u);
+  ASSERT_EQ(chain.completions(), 4u);
   std::uint32_t expected = 0;
   for (std::uint32_t round = 0; round < 50; ++round) {
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -108,7 +119,7 @@ TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   EXPECT_EQ(sum(), expected);
 }
 
-// requirement: one of the same shape is used again, one of another is not
+// requirement: a template is used again for its shape, and for no other
 TEST_P(GraphTemplate, IsTakenByItsShape) {
   graph_template& first = take(8, 2, 2);
   pool_.give_back(first);
@@ -118,31 +129,32 @@ TEST_P(GraphTemplate, IsTakenByItsShape) {
   EXPECT_EQ(pool_.made(), 3u);
 }
 
-// requirement: as wide as batches of few tasks are, and as batches of long ones
-TEST_P(GraphTemplate, IsAsWideAsItsShape) {
-  for (std::uint32_t width = 1; width <= template_pool::most_width; width *= 2) {
+// requirement: any number of chains, for batches of short tasks and for batches of long ones
+TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
+  for (std::uint32_t width = 1; width <= template_pool::max_chains; width *= 2) {
     graph_template& wide = take(16, width, 1);
-    EXPECT_EQ(wide.rooted(), width > 1 && GetParam() == own::marks_and_root);
+    EXPECT_EQ(wide.has_entry_node(), width > 1 && GetParam() == own::completion_and_entry);
     std::uint32_t const before = sum();
     std::uint64_t const first = 100 * width;
     for (std::uint32_t i = 0; i < 16; ++i) { ASSERT_EQ(wide.set(i, adding(i)), CUDA_SUCCESS); }
     ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), first), CUDA_SUCCESS);
-    ASSERT_TRUE(reaches(first + wide.marks() - 1)) << width;
+    ASSERT_TRUE(reaches(first + wide.completions() - 1)) << width;
     EXPECT_EQ(sum() - before, 120u) << width;
   }
 }
 
-// requirement: what awaits a number runs when that is reached, in each launch another one
-TEST_P(GraphTemplate, AwaitsANumberOfAnotherLane) {
-  graph_template& wide = pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true);
-  EXPECT_TRUE(wide.awaits());
-  EXPECT_TRUE(wide.rooted());
+// requirement: the tasks run when the number is reached; each launch waits for another number
+TEST_P(GraphTemplate, WaitsForANumberOfAnotherLane) {
+  graph_template& wide = take_waiting(4, 2, 2);
+  EXPECT_TRUE(wide.waits_on_device());
+  EXPECT_TRUE(wide.has_entry_node());
   for (std::uint64_t round = 1; round <= 20; ++round) {
     std::uint64_t const wanted = 5 * round;
     for (std::uint32_t i = 0; i < 4; ++i) { ASSERT_EQ(wide.set(i, adding(1)), CUDA_SUCCESS); }
-    ASSERT_EQ(wide.await({page_.device_address(2), wanted, page_.stopped_address()}), CUDA_SUCCESS);
+    ASSERT_EQ(wide.set_wait({page_.device_address(2), wanted, page_.stop_address()}), CUDA_SUCCESS);
     page_.raise(2, wanted - 1);
     ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), round), CUDA_SUCCESS);
+    // Nothing may happen for some time: the kernel polls, and nothing tells when it has.
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
     ASSERT_EQ(sum(), 4 * (round - 1)) << "one number too early";
     page_.raise(2, wanted);
@@ -151,26 +163,30 @@ TEST_P(GraphTemplate, AwaitsANumberOfAnotherLane) {
   }
 }
 
-// requirement: nor is it taken by who waits for nothing
-TEST_P(GraphTemplate, IsTakenByWhetherItAwaits) {
-  graph_template& awaiting = pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true);
-  pool_.give_back(awaiting);
-  EXPECT_NE(&take(4, 2, 2), &awaiting);
-  EXPECT_EQ(&pool_.take(4, 2, 2, adding(0), lane_.counter(), marker_, true), &awaiting);
+// requirement: a template that waits is not used for a batch that does not
+TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
+  graph_template& waiting = take_waiting(4, 2, 2);
+  pool_.give_back(waiting);
+  EXPECT_NE(&take(4, 2, 2), &waiting);
+  EXPECT_EQ(&take_waiting(4, 2, 2), &waiting);
 }
 
-// requirement: what awaits a number that will never come ends when all is over
-TEST_P(GraphTemplate, EndsWhereAllIsOver) {
-  graph_template& awaiting = pool_.take(1, 1, 1, adding(0), lane_.counter(), marker_, true);
-  ASSERT_EQ(awaiting.await({page_.device_address(2), 1000, page_.stopped_address()}), CUDA_SUCCESS);
-  ASSERT_EQ(awaiting.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
+// requirement: a template whose number is never reached ends when the page is stopped
+TEST_P(GraphTemplate, EndsWhenThePageIsStopped) {
+  graph_template& waiting = take_waiting(1, 1, 1);
+  ASSERT_EQ(waiting.set_wait({page_.device_address(2), 1000, page_.stop_address()}), CUDA_SUCCESS);
+  ASSERT_EQ(waiting.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
   page_.stop();
-  settle();  // what a GPU does besides, it faults, has a test of its own: Fault.EndsWhatAwaitsTheGuilty
+  settle();  // a GPU faults as well: Fault.FaultEndsDependentTasksOfOtherDevices
 }
 
-INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate, ::testing::Values(own::none, own::marks, own::marks_and_root), [](auto const& of) {
-  return of.param == own::none ? "an_operation" : of.param == own::marks ? "a_kernel" : "a_kernel_and_a_root";
-});
+INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate,
+                         ::testing::Values(own::none, own::completion, own::completion_and_entry),
+                         [](auto const& of) {
+                           return of.param == own::none         ? "an_operation"
+                                  : of.param == own::completion ? "a_kernel"
+                                                                : "a_kernel_and_an_entry_node";
+                         });
 
 }  // namespace
 }  // namespace flotilla::dispatch

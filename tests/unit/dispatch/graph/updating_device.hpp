@@ -1,5 +1,6 @@
 #pragma once
-// The CPU driver with nodes that a device updates: what own_functions::updater does on a GPU is done here before a graph is launched.
+// The CPU driver with nodes that a device updates: this table does before each launch what
+// builtin_functions::update does on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@
 
 namespace flotilla::dispatch {
 
-/// A table over the CPU driver's. One at a time.
+/// A table over the CPU driver's table. One at a time.
 struct updating_device {
   struct graph_facts {
     std::array<std::byte*, 1> records{};
@@ -26,45 +27,48 @@ struct updating_device {
     std::set<CUgraphNode> updatable;
     bool launched = false;
 
-    void read(CUDA_KERNEL_NODE_PARAMS const& of_updater) {
-      std::memcpy(records.data(), of_updater.kernelParams[0], sizeof(void*));
-      std::memcpy(&count, of_updater.kernelParams[1], sizeof count);
-      std::memcpy(&stride, of_updater.kernelParams[2], sizeof stride);
+    void read(CUDA_KERNEL_NODE_PARAMS const& update) {
+      std::memcpy(records.data(), update.kernelParams[0], sizeof(void*));
+      std::memcpy(&count, update.kernelParams[1], sizeof count);
+      std::memcpy(&stride, update.kernelParams[2], sizeof stride);
     }
   };
   static inline driver::table real;
   static inline CUfunction updater = nullptr;
   static inline std::map<CUgraph, graph_facts> graphs;
   static inline std::map<CUgraphExec, CUgraph> execs;
-  static inline std::byte* last_records = nullptr;  // that were carried over
+  static inline std::byte* last_records = nullptr;  // that were applied
   static inline int attributes_asked = 0;
   static inline int refuse_attributes = 0;  // how many times
   static inline int refuse_launches = 0;
-  static inline bool forget = false;      // before each launch, grids and which nodes run
-  static inline bool lose_first = false;  // what the first launch of a graph is to change
+  static inline bool forget = false;      // before each launch, all grids and all disabled nodes
+  static inline bool lose_first = false;  // the update by the first launch of a graph
 
-  static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after, std::size_t count,
-                                     CUDA_KERNEL_NODE_PARAMS const* what) {
+  static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after,
+                                     std::size_t count, CUDA_KERNEL_NODE_PARAMS const* what) {
     CUresult const answer = real.graph_add_kernel_node(made, to, after, count, what);
     graph_facts& of = graphs[to];
     of.nodes[*made] = *what;
     if (what->func == updater) { of.read(*what); }
     return answer;
   }
-  static CUresult CUDAAPI set_kernel(CUgraphExec in, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const* what) {
+  static CUresult CUDAAPI set_kernel(CUgraphExec in, CUgraphNode node,
+                                     CUDA_KERNEL_NODE_PARAMS const* what) {
     CUresult const answer = real.graph_exec_kernel_node_set_params(in, node, what);
     graph_facts& of = graphs.at(execs.at(in));
-    EXPECT_FALSE(of.updatable.contains(node) && answer == CUDA_SUCCESS) << "what is updated may not be rewritten meanwhile";
+    EXPECT_FALSE(of.updatable.contains(node) && answer == CUDA_SUCCESS)
+        << "an updatable node must not be rewritten";
     if (answer == CUDA_SUCCESS && what->func == updater) { of.read(*what); }
     return answer;
   }
-  static CUresult CUDAAPI set_attribute(CUgraphNode node, CUkernelNodeAttrID, CUkernelNodeAttrValue const* value) {
+  static CUresult CUDAAPI set_attribute(CUgraphNode node, CUkernelNodeAttrID,
+                                        CUkernelNodeAttrValue const* value) {
     ++attributes_asked;
     if (refuse_attributes > 0) { return --refuse_attributes, CUDA_ERROR_NOT_SUPPORTED; }
     for (auto& [graph, facts] : graphs) {
       if (facts.nodes.contains(node)) { facts.updatable.insert(node); }
     }
-    // As the driver does, it answers in what it was asked with.
+    // The driver, too, returns its answer in the argument.
     const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
         reinterpret_cast<CUgraphDeviceNode>(node);
     return CUDA_SUCCESS;
@@ -74,7 +78,8 @@ struct updating_device {
     if (answer == CUDA_SUCCESS) { execs[*made] = of; }
     return answer;
   }
-  static CUresult CUDAAPI instantiate_with(CUgraphExec* made, CUgraph of, CUDA_GRAPH_INSTANTIATE_PARAMS* how) {
+  static CUresult CUDAAPI instantiate_with(CUgraphExec* made, CUgraph of,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS* how) {
     CUresult const answer = real.graph_instantiate_with_params(made, of, how);
     if (answer == CUDA_SUCCESS) { execs[*made] = of; }
     return answer;
@@ -82,7 +87,9 @@ struct updating_device {
   static CUresult CUDAAPI launch(CUgraphExec what, CUstream where) {
     if (refuse_launches > 0) { return --refuse_launches, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES; }
     graph_facts& of = graphs.at(execs.at(what));
-    if (lose_first && std::exchange(of.launched, true) == false) { return real.graph_launch(what, where); }
+    if (lose_first && std::exchange(of.launched, true) == false) {
+      return real.graph_launch(what, where);
+    }
     for (CUgraphNode const node : of.updatable) {
       if (!forget) { break; }
       of.nodes.at(node).gridDimX = 7;
@@ -101,22 +108,24 @@ struct updating_device {
         std::uint32_t argument_bytes = 0;
         std::memcpy(&argument_bytes, record + 24, sizeof argument_bytes);
         std::size_t bytes = argument_bytes;
-        std::array<void*, 5> packed{CU_LAUNCH_PARAM_BUFFER_POINTER, record + 32, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                                    CU_LAUNCH_PARAM_END};
+        std::array<void*, 5> packed{CU_LAUNCH_PARAM_BUFFER_POINTER, record + 32,
+                                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
         CUDA_KERNEL_NODE_PARAMS wanted = held;
         wanted.kernelParams = nullptr;
         wanted.extra = packed.data();
         EXPECT_EQ(real.graph_exec_kernel_node_set_params(what, node, &wanted), CUDA_SUCCESS);
       }
       if ((what_to_do & 4) != 0) {
-        EXPECT_EQ(real.graph_node_set_enabled(what, node, (what_to_do & 8) != 0 ? 1 : 0), CUDA_SUCCESS);
+        EXPECT_EQ(real.graph_node_set_enabled(what, node, (what_to_do & 8) != 0 ? 1 : 0),
+                  CUDA_SUCCESS);
       }
     }
     return real.graph_launch(what, where);
   }
   static CUresult CUDAAPI upload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 
-  static std::shared_ptr<driver::table const> over(std::shared_ptr<driver::table const> const& under) {
+  static std::shared_ptr<driver::table const> over(
+      std::shared_ptr<driver::table const> const& under) {
     real = *under;
     graphs.clear();
     execs.clear();

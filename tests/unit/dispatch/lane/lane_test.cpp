@@ -1,20 +1,22 @@
 // Lanes and their counters, on a CPU device, without a runtime.
 
-#include "dispatch/lane.hpp"
+#include "dispatch/lane/lane.hpp"
 
-#include "dispatch/event_pool.hpp"
-#include "unit/dispatch/lane_test.hpp"
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "dispatch/lane/event_pool.hpp"
+#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
 class Lane : public lane_test {
  protected:
-  /// A batch of `count` tasks that are nothing but addresses from `first` on.
+  /// Begins a batch of `count` tasks: the addresses from `first` on.
   CUresult give(slot_address first, std::uint32_t count) {
     lane::batch& begun = lane_.begin();
     for (std::uint32_t i = 0; i < count; ++i) { begun.tasks[begun.count++] = first + i; }
-    return lane_.finish();
+    return lane_.commit_with_write();
   }
   /// The oldest batch, when it is done.
   lane::batch* wait_for_one() {
@@ -24,7 +26,7 @@ class Lane : public lane_test {
   }
 };
 
-// requirement: numbers that are begun together are finished together, and cancelled together
+// requirement: batches that are begun together are committed together, or cancelled together
 TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   std::uint64_t const first = lane_.begin().number;
   EXPECT_EQ(lane_.begin().number, first + 1);
@@ -33,7 +35,7 @@ TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   EXPECT_EQ(lane_.in_flight(), 0u);
   EXPECT_EQ(lane_.begin().number, first);
   EXPECT_EQ(lane_.begin().number, first + 1);
-  lane_.finish_itself();
+  lane_.commit();
   EXPECT_EQ(lane_.in_flight(), 2u);
   EXPECT_EQ(lane_.done(), nullptr);
   page_.raise(1, first);
@@ -67,13 +69,13 @@ TEST_F(Lane, GivesBatchesBackInTheirOrder) {
 // requirement
 TEST_F(Lane, KnowsTheNumberOfABatchFromItsBeginning) {
   EXPECT_EQ(lane_.begin().number, 1u);
-  EXPECT_EQ(lane_.done(), nullptr) << "what is not finished is not done";
-  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
+  EXPECT_EQ(lane_.done(), nullptr) << "a batch that is not committed is not done";
+  ASSERT_EQ(lane_.commit_with_write(), CUDA_SUCCESS);
   EXPECT_EQ(lane_.begin().number, 2u);
-  ASSERT_EQ(lane_.finish(), CUDA_SUCCESS);
+  ASSERT_EQ(lane_.commit_with_write(), CUDA_SUCCESS);
 }
 
-// requirement: what was begun and came to nothing leaves no gap
+// requirement: a batch that was cancelled leaves no gap
 TEST_F(Lane, TakesABatchBack) {
   ASSERT_EQ(give(1, 1), CUDA_SUCCESS);
   EXPECT_EQ(lane_.begin().number, 2u);
@@ -89,27 +91,27 @@ TEST_F(Lane, TakesABatchBack) {
   }
 }
 
-// requirement: so many that no launch blocks in the driver
+// requirement: at most as many batches as never block a launch in the driver
 TEST_F(Lane, BoundsTheBatchesInFlight) {
   std::size_t given = 0;
-  for (; lane_.room(); ++given) { ASSERT_EQ(give(0, 1), CUDA_SUCCESS); }
+  for (; lane_.has_room(); ++given) { ASSERT_EQ(give(0, 1), CUDA_SUCCESS); }
   EXPECT_GE(given, 2u);
   EXPECT_LE(given, 1024u);
-  // However often the ring goes round, nothing is lost.
+  // Nothing is lost, however often the ring wraps around.
   for (std::size_t round = 0; round < 3 * given; ++round) {
     lane::batch const* const done = wait_for_one();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->number, round + 1);
     lane_.drop();
-    EXPECT_TRUE(lane_.room());
+    EXPECT_TRUE(lane_.has_room());
     ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
-    EXPECT_FALSE(lane_.room());
+    EXPECT_FALSE(lane_.has_room());
   }
 }
 
-// requirement: where the device cannot be told to write a number, the stream is asked
+// requirement: if the device cannot be told to write a number, the stream is queried
 TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
-  inject("fail=cuStreamWriteValue64@2:CUDA_ERROR_NOT_SUPPORTED");
+  testing::fail_call("cuStreamWriteValue64", 2, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_SUCCESS);
   EXPECT_EQ(give(2, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(give(3, 1), CUDA_SUCCESS);
@@ -122,10 +124,10 @@ TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
   EXPECT_EQ(page_.number(1), 3u);
 }
 
-// requirement: and where it can never be written
+// requirement: the same if no number can ever be written
 TEST_F(Lane, NeedsNoWritesAtAll) {
   for (slot_address i = 1; i <= 4; ++i) {
-    inject("fail=cuStreamWriteValue64@1:CUDA_ERROR_NOT_SUPPORTED");
+    testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
     EXPECT_EQ(give(i, 1), CUDA_ERROR_NOT_SUPPORTED);
   }
   EXPECT_EQ(page_.number(1), 0u);
@@ -137,19 +139,19 @@ TEST_F(Lane, NeedsNoWritesAtAll) {
   }
 }
 
-// requirement: whoever waits may ask too, and a number never falls
-TEST_F(Lane, IsAskedByAnybody) {
-  inject("fail=cuStreamWriteValue64@1:CUDA_ERROR_NOT_SUPPORTED");
+// requirement: waiting threads may query, too, and a number never falls
+TEST_F(Lane, IsQueriedByAnyThread) {
+  testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_TRUE(test::eventually([&] {
-    lane_.ask();
+    lane_.query();
     return page_.number(1) == 1;
   }));
   page_.raise(1, 0);
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: tickets look at numbers when the context is gone
+// requirement: tickets read numbers after the context is gone
 TEST_F(Lane, LeavesItsNumbersInThePage) {
   ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
   wait_for_one();
@@ -158,26 +160,26 @@ TEST_F(Lane, LeavesItsNumbersInThePage) {
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: events are used again; creating one leaves the stack as it was
+// requirement: events are used again; creating one leaves the context stack unchanged
 TEST_F(Lane, TakesEventsFromAPool) {
   event_pool events{context_, CU_EVENT_DISABLE_TIMING};
   std::vector<CUevent> used;
   std::size_t const before = depth();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(events.with([&](CUevent event) {
-                used.push_back(event);
-                return api()->event_record(event, lane_.stream());
-              }),
+      used.push_back(event);
+      return api()->event_record(event, lane_.stream());
+    }),
               CUDA_SUCCESS);
   }
   EXPECT_EQ(used[1], used[0]);
   EXPECT_EQ(used[2], used[0]);
   EXPECT_EQ(events.with([&](CUevent) {
-              return events.with([&](CUevent inner) {
-                EXPECT_NE(inner, used[0]) << "in use just now";
-                return CUDA_SUCCESS;
-              });
-            }),
+    return events.with([&](CUevent inner) {
+      EXPECT_NE(inner, used[0]) << "in use";
+      return CUDA_SUCCESS;
+    });
+  }),
             CUDA_SUCCESS);
   EXPECT_EQ(depth(), before);
   EXPECT_EQ(driver::cpu_control().live_handles().events, 2u);
@@ -189,7 +191,7 @@ TEST_F(Lane, TakesEventsFromAPool) {
 TEST_F(Lane, HandsOnWhatTheDriverSaysOfAnEvent) {
   event_pool events{context_, CU_EVENT_DISABLE_TIMING};
   std::size_t const before = depth();
-  inject("fail=cuEventCreate@1:CUDA_ERROR_OUT_OF_MEMORY");
+  testing::fail_call("cuEventCreate", 1, driver_status::out_of_memory);
   EXPECT_EQ(events.with([](CUevent) { return CUDA_SUCCESS; }), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(depth(), before);
   EXPECT_EQ(events.with([](CUevent) { return CUDA_ERROR_INVALID_HANDLE; }),

@@ -1,5 +1,5 @@
 #pragma once
-// A lane of a CPU device without a runtime, its context current; and what templates need besides.
+// A lane of a CPU device without a runtime, with its context current, and the kernels of the tests.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "context/lease.hpp"
-#include "dispatch/lane.hpp"
+#include "dispatch/lane/lane.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
 #include "unit/context/context_test.hpp"
@@ -16,7 +16,8 @@ namespace flotilla::dispatch {
 
 class lane_test : public context::context_test {
  protected:
-  explicit lane_test(std::shared_ptr<driver::table const> with = api()) : context_{std::move(with), cpu(), {}} {
+  explicit lane_test(std::shared_ptr<driver::table const> with = api())
+      : context_{std::move(with), cpu(), {}} {
     EXPECT_EQ(lane_.open(0), CUDA_SUCCESS);
   }
   ~lane_test() override {
@@ -24,13 +25,13 @@ class lane_test : public context::context_test {
     lane_.destroy();
     page_.unregister();
   }
-  /// Until the device writes to the page no more.
+  /// Waits until the device no longer writes to the page.
   static void settle() { EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS); }
   [[nodiscard]] bool reaches(std::uint64_t number) {
     return test::eventually([&] { return page_.number(1) >= number; });
   }
 
-  context::floating_context context_;
+  context::context_handle context_;
   context::lease_gate gate_{context_};
   context::lease held_{gate_.take()};
   context::current_scope scope_{held_};
@@ -41,7 +42,8 @@ class lane_test : public context::context_test {
 /// With the kernels of the tests.
 class template_test : public lane_test {
  protected:
-  explicit template_test(std::shared_ptr<driver::table const> with = api()) : lane_test{std::move(with)} {
+  explicit template_test(std::shared_ptr<driver::table const> with = api())
+      : lane_test{std::move(with)} {
     EXPECT_EQ(api()->module_load_data(&module_, test::test_image().cpu), CUDA_SUCCESS);
   }
   ~template_test() override { EXPECT_EQ(api()->module_unload(module_), CUDA_SUCCESS); }

@@ -1,6 +1,6 @@
-// Mapped memory in pieces.
+// Registered memory in pieces.
 
-#include "dispatch/mapped_slabs.hpp"
+#include "dispatch/lane/registered_slabs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,28 +8,29 @@
 #include <cstring>
 #include <vector>
 
-#include "unit/dispatch/lane_test.hpp"
+#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-class MappedSlabs : public lane_test {
+class RegisteredSlabs : public lane_test {
  protected:
-  ~MappedSlabs() override { slabs_.destroy(); }
-  static bool is_zero(mapped_slabs::piece const& of) {
-    return std::all_of(of.host, of.host + of.bytes, [](std::byte const each) { return each == std::byte{0}; });
+  ~RegisteredSlabs() override { slabs_.destroy(); }
+  static bool is_zero(registered_slabs::piece const& of) {
+    return std::all_of(of.host, of.host + of.bytes,
+                       [](std::byte const each) { return each == std::byte{0}; });
   }
-  mapped_slabs slabs_{context_};
+  registered_slabs slabs_{context_};
 };
 
-// requirement: every piece is somebody's own, zeros, on a line, and where the device sees it
-TEST_F(MappedSlabs, GiveEveryoneHisOwn) {
+// requirement: pieces do not overlap; each is zeroed, aligned to a line, and visible to the device
+TEST_F(RegisteredSlabs, GiveEveryoneHisOwn) {
   slabs_.begin();
-  std::vector<mapped_slabs::piece> taken;
+  std::vector<registered_slabs::piece> taken;
   std::size_t bytes = 0;
-  for (std::size_t i = 1; bytes < 3 * mapped_slabs::slab_bytes; i = i * 5 % 40'009) {
+  for (std::size_t i = 1; bytes < 3 * registered_slabs::slab_bytes; i = i * 5 % 40'009) {
     taken.push_back(slabs_.take(i));
-    mapped_slabs::piece const& got = taken.back();
+    registered_slabs::piece const& got = taken.back();
     bytes += got.bytes;
     ASSERT_GE(got.bytes, i);
     ASSERT_EQ(reinterpret_cast<std::uintptr_t>(got.host) % 64, 0u);
@@ -38,31 +39,32 @@ TEST_F(MappedSlabs, GiveEveryoneHisOwn) {
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     auto const mine = static_cast<std::byte>((i + 1) % 255 + 1);
-    ASSERT_TRUE(std::all_of(taken[i].host, taken[i].host + taken[i].bytes, [&](std::byte const each) { return each == mine; }));
+    ASSERT_TRUE(std::all_of(taken[i].host, taken[i].host + taken[i].bytes,
+                            [&](std::byte const each) { return each == mine; }));
     std::byte seen{};
     ASSERT_EQ(api()->memcpy_dtoh(&seen, taken[i].device + taken[i].bytes - 1, 1), CUDA_SUCCESS);
     ASSERT_EQ(seen, mine);
   }
 }
 
-// requirement: what is given back is used again, by one of its size, as new
-TEST_F(MappedSlabs, UsePiecesAgain) {
-  mapped_slabs::piece const first = slabs_.take(1000);
+// requirement: a piece that was given back is used again for its size, zeroed
+TEST_F(RegisteredSlabs, UsePiecesAgain) {
+  registered_slabs::piece const first = slabs_.take(1000);
   std::memset(first.host, 1, first.bytes);
   slabs_.give_back(first);
   EXPECT_NE(slabs_.take(100).host, first.host);
-  mapped_slabs::piece const again = slabs_.take(1000);
+  registered_slabs::piece const again = slabs_.take(1000);
   EXPECT_EQ(again.host, first.host);
   EXPECT_TRUE(is_zero(again));
   slabs_.give_back({});
-  // Of another length, but not much.
+  // Of nearly the same length.
   slabs_.give_back(again);
   EXPECT_EQ(slabs_.take(900).host, first.host);
 }
 
-// requirement: one that is larger than a slab has one of its own
-TEST_F(MappedSlabs, GiveLargeOnes) {
-  mapped_slabs::piece const large = slabs_.take(3 * mapped_slabs::slab_bytes);
+// requirement: a piece that is larger than a slab gets a slab of its own
+TEST_F(RegisteredSlabs, GiveLargeOnes) {
+  registered_slabs::piece const large = slabs_.take(3 * registered_slabs::slab_bytes);
   EXPECT_TRUE(is_zero(large));
   EXPECT_TRUE(is_zero(slabs_.take(64)));
 }

@@ -1,6 +1,16 @@
-// Every interleaving of submitting with draining, giving the lease back, and workers that leave: no
-// task is left where nobody will look. Follows device_queue::announce and pass, core::wake and
-// drain_if_free, and worker_pool::wake and work step by step.
+// Every interleaving of submitting with draining, releasing the lease, and workers that end: there
+// is always a thread that will look for each task.
+//
+// The two handshakes, each with the flag that both sides write and read:
+//
+//   a thread submits:  push, `pending` := true --> lease held? --no--> wake
+//   a holder drains:   `pending` := false, take, release --> `pending` or `backlog`? --yes--> wake
+//
+//   a thread wakes:    work is announced --> `active` < max? --yes--> one more worker
+//   a worker ends:     `active` -= 1 --> work announced? --yes--> `active` += 1, stay
+//
+// Follows device_inbound::announce, ring and begin_pass, device_set::drain_if_free and lease_guard,
+// device_driver::drain and pass, worker_pool::wake, worker::run and stay_after_all step by step.
 
 #include <gtest/gtest.h>
 
@@ -13,43 +23,63 @@
 namespace flotilla::test {
 namespace {
 
-/// How the model differs from the code, so that the checker has something to find.
+/// How a model differs from the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  announces_first,      // the submitter sets `pending` before it pushes
-  clears_late,          // the pass takes first and clears `pending` then
-  no_look_at_the_end,   // who gave the lease back does not look again
-  no_look_on_leaving,   // a worker that leaves does not look again
-  looks_before_leaving  // it does, but while it still counts
+  announces_first,         // announce comes before the push
+  clears_late,             // a pass takes tasks first and clears `pending` afterwards
+  no_check_after_release,  // lease_guard does not look for work after it has released the lease
+  no_check_after_leaving,  // a worker that ends does not look for work
+  checks_before_leaving    // it looks while it is still counted in `active`
 };
 
-/// Threads 0 and 1 submit one task each; 2 and 3 are bodies that oneTBB may run, when asked for; 4
-/// helps: it drains once, if the lease is free, and goes away.
-struct submit_model {
+/// Threads 0 and 1 submit one task each. Threads 2 and 3 are jobs that oneTBB may run once they are
+/// posted. Thread 4 helps: it drains once if the lease is free, as pump does, and goes away.
+///
+/// A drain is one pass: if it took several, only the time between `clear` and `release` would grow.
+struct handshake_model {
   static constexpr int threads = 5;
   static constexpr int moves = threads;
   static constexpr int nobody = -1;
 
   enum places : signed char {
-    // a submitter
-    push, announce, exchange, wake_if_free,
-    // whoever wakes
+    // submitter::submit, device_inbound::announce and ring
+    push,
+    announce,
+    exchange,
+    ring_if_free,
+    // worker_pool::wake, on any thread
     wake,
-    // a worker
-    absent, look_pending, look_backlog, leave, last_pending, last_backlog, come_back,
-    // whoever drains
-    try_lease, clear, take, leave_over, give_back, again_pending, again_backlog,
+    // worker::run, stay_after_all
+    absent,
+    look_pending,
+    look_backlog,
+    leave,
+    last_pending,
+    last_backlog,
+    come_back,
+    // device_set::drain_if_free, device_driver::drain and pass
+    try_lease,
+    drain_pending,
+    drain_backlog,
+    clear,
+    take,
+    set_backlog,
+    // ~lease_guard
+    release,
+    again_pending,
+    again_backlog,
     ended,
   };
 
-  int most;  // workers
+  int max;  // workers
   flaw with;
   std::array<places, threads> at{push, push, absent, absent, try_lease};
-  // An inbox a submitter. A new one is seen from the next `take` on, and not by `leave_over`
-  // before.
+  // An inbox for each submitter. `take` refreshes the consumer's view. `set_backlog` uses that
+  // view, so it does not see an inbox that was opened since.
   std::array<int, 2> box{};
   std::array<bool, 2> opened{};
-  std::array<bool, 2> seen{};
+  std::array<bool, 2> view{};
   int done = 0;
   bool pending = false;
   bool backlog = false;
@@ -57,13 +87,13 @@ struct submit_model {
   int active = 0;
   int posted = 0;
 
-  submit_model(int most_workers, flaw of) : most{most_workers}, with{of} {
+  handshake_model(int max_workers, flaw broken) : max{max_workers}, with{broken} {
     if (with == flaw::announces_first) { at[0] = at[1] = announce; }
   }
-  auto operator<=>(submit_model const&) const = default;
+  auto operator<=>(handshake_model const&) const = default;
 
   static bool is_worker(int thread) { return thread == 2 || thread == 3; }
-  /// Where a thread goes on after it has drained and looked again.
+  /// Where a thread goes on after a drain.
   static places home(int thread) { return is_worker(thread) ? look_pending : ended; }
 
   bool step(int me) {
@@ -72,19 +102,19 @@ struct submit_model {
     switch (pc) {
       case push:
         box[static_cast<std::size_t>(me)] = 1, opened[static_cast<std::size_t>(me)] = true;
-        pc = with == flaw::announces_first ? wake_if_free : announce;
+        pc = with == flaw::announces_first ? ring_if_free : announce;
         return true;
       case announce:
         pc = !pending ? exchange : with == flaw::announces_first ? push : ended;
         return true;
       case exchange: {
         bool const was = std::exchange(pending, true);
-        pc = with == flaw::announces_first ? push : was ? ended : wake_if_free;
+        pc = with == flaw::announces_first ? push : was ? ended : ring_if_free;
         return true;
       }
-      case wake_if_free: pc = holder == nobody ? wake : ended; return true;
+      case ring_if_free: pc = holder == nobody ? wake : ended; return true;
       case wake:
-        if (active < most) { ++active, ++posted; }
+        if (active < max) { ++active, ++posted; }
         pc = home(me);
         return true;
       case absent:
@@ -93,46 +123,46 @@ struct submit_model {
         return true;
       case look_pending: pc = pending ? try_lease : look_backlog; return true;
       case look_backlog:
-        pc = backlog ? try_lease : with == flaw::looks_before_leaving ? last_pending : leave;
+        pc = backlog ? try_lease : with == flaw::checks_before_leaving ? last_pending : leave;
         return true;
       case leave:
         --active;
-        pc = with == flaw::no_look_on_leaving || with == flaw::looks_before_leaving ? absent
-                                                                                    : last_pending;
+        pc = with == flaw::no_check_after_leaving || with == flaw::checks_before_leaving
+                 ? absent
+                 : last_pending;
         return true;
       case last_pending: pc = pending ? come_back : last_backlog; return true;
       case last_backlog:
-        pc = backlog ? come_back : with == flaw::looks_before_leaving ? leave : absent;
+        pc = backlog ? come_back : with == flaw::checks_before_leaving ? leave : absent;
         return true;
       case come_back:
-        if (with == flaw::looks_before_leaving) {
+        if (with == flaw::checks_before_leaving) {
           pc = look_pending;
         } else {
-          pc = active < most ? look_pending : absent;
-          active = std::min(active + 1, most);
+          pc = active < max ? look_pending : absent;
+          active = std::min(active + 1, max);
         }
         return true;
       case try_lease:
-        if (holder == nobody) {
-          holder = me, pc = late ? take : clear;
-        } else {
-          pc = home(me);
-        }
+        pc = holder == nobody ? drain_pending : home(me);
+        if (holder == nobody) { holder = me; }
         return true;
-      case clear: pending = false, pc = late ? leave_over : take; return true;
-      case take:  // one at most: what is left makes a backlog
-        seen = opened;
+      case drain_pending: pc = pending ? first_of_pass() : drain_backlog; return true;
+      case drain_backlog: pc = backlog ? first_of_pass() : release; return true;
+      case clear: pending = false, pc = late ? set_backlog : take; return true;
+      case take:  // one task at most: what is left makes a backlog
+        view = opened;
         if (int* const full = std::find(box.begin(), box.end(), 1); full != box.end()) {
           *full = 0, ++done;
         }
-        pc = late ? clear : leave_over;
+        pc = late ? clear : set_backlog;
         return true;
-      case leave_over:
-        backlog = (seen[0] && box[0] != 0) || (seen[1] && box[1] != 0);
-        pc = give_back;
+      case set_backlog:
+        backlog = (view[0] && box[0] != 0) || (view[1] && box[1] != 0);
+        pc = release;
         return true;
-      case give_back:
-        holder = nobody, pc = with == flaw::no_look_at_the_end ? home(me) : again_pending;
+      case release:
+        holder = nobody, pc = with == flaw::no_check_after_release ? home(me) : again_pending;
         return true;
       case again_pending: pc = pending ? wake : again_backlog; return true;
       case again_backlog: pc = backlog ? wake : home(me); return true;
@@ -140,8 +170,9 @@ struct submit_model {
     }
     return false;
   }
+  [[nodiscard]] places first_of_pass() const { return with == flaw::clears_late ? take : clear; }
   [[nodiscard]] std::string wrong() const {
-    return active > most || active < 0 ? "workers are miscounted" : "";
+    return active > max || active < 0 ? "workers are miscounted" : "";
   }
   [[nodiscard]] std::string stuck() const {
     if (box[0] + box[1] != 0) { return "a task is left, and nobody is about to look"; }
@@ -150,20 +181,21 @@ struct submit_model {
 };
 
 // requirement
-TEST(SubmitModel, NoTaskIsStranded) {
+TEST(HandshakeModel, NoTaskIsStranded) {
   for (int const workers : {1, 2}) {
-    exploration const found = explore(submit_model{workers, flaw::none});
+    exploration const found = explore(handshake_model{workers, flaw::none});
     EXPECT_EQ(found.wrong, "") << workers << " workers: " << found;
     EXPECT_GT(found.states, 1000u);
   }
 }
 
-// The checker finds what it is there for.
-TEST(SubmitModel, FlawsAreFound) {
-  for (flaw const each : {flaw::announces_first, flaw::clears_late, flaw::no_look_at_the_end,
-                          flaw::no_look_on_leaving, flaw::looks_before_leaving}) {
-    EXPECT_EQ(explore(submit_model{1, each}).wrong, "a task is left, and nobody is about to look")
-      << "flaw " << static_cast<int>(each);
+// The checker finds each flaw.
+TEST(HandshakeModel, FlawsAreFound) {
+  for (flaw const each : {flaw::announces_first, flaw::clears_late, flaw::no_check_after_release,
+                          flaw::no_check_after_leaving, flaw::checks_before_leaving}) {
+    EXPECT_EQ(explore(handshake_model{1, each}).wrong,
+              "a task is left, and nobody is about to look")
+        << "flaw " << static_cast<int>(each);
   }
 }
 

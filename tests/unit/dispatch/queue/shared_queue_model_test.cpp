@@ -1,6 +1,8 @@
-// Every interleaving of submitting for any device with two devices that pull from the same inbox:
-// each task is taken once, and none is left where nobody will look. Follows core::publish and
-// device_queue::pull_any step by step.
+// Every interleaving of submitting for any device with two devices that take from the same inbox:
+// each task is taken once, and no task is left that nobody will look for. Follows
+// shared_queue::announce, begin_pull and set_pending, inbox::try_claim and unclaim,
+// intake::pull_shared, device_driver::drain, lease_guard, worker::run, drain_devices and
+// stay_after_all step by step.
 
 #include <gtest/gtest.h>
 
@@ -13,31 +15,57 @@
 namespace flotilla::test {
 namespace {
 
-/// How the model differs from the code, so that the checker has something to find.
+/// How a model differs from the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  no_claim,         // two devices pop at once
-  forgets_claimed,  // an inbox that another device has claimed is not called left over
-  clears_late,      // the pull takes first and clears `any_pending` then
+  no_claim,         // two devices pop from one inbox at once
+  forgets_claimed,  // pull_shared does not set `left` for an inbox that another device has claimed
+  clears_late,      // pull_shared takes tasks first and calls begin_pull afterwards
 };
 
-/// Thread 0 submits; 1 and 2 are workers. Each pull takes one task at most: so much room a device
-/// has.
-struct any_model {
+/// Thread 0 submits. Threads 1 and 2 are workers. A pull takes one task at most: a device has room
+/// for one.
+struct shared_queue_model {
   static constexpr int tasks = 3;
   static constexpr int threads = 3;
   static constexpr int moves = threads;
-  static constexpr int most = 2;
+  static constexpr int max = 2;  // workers
   static constexpr int devices = 2;
 
   enum places : signed char {
-    push, announce, exchange, wake, absent, look, try_lease, ask, clear, claim, read, pop,
-    see_left, unclaim, say_left, give_back, again, leave, last_look, come_back, ended,
+    // submitter::submit, shared_queue::announce
+    push,
+    announce,
+    exchange,
+    // worker_pool::wake, on any thread
+    wake,
+    // worker::run, drain_devices
+    absent,
+    look,
+    try_lease,
+    // device_driver::drain, intake::pull_shared
+    drain,
+    ask,
+    clear,
+    claim,
+    read,
+    pop,
+    see_left,
+    unclaim,
+    set_pending,
+    // ~lease_guard
+    release,
+    again,
+    // worker::stay_after_all
+    leave,
+    last_look,
+    come_back,
+    ended,
   };
   struct body {
-    int device = 0;        // whose turn it is
-    bool waiting = false;  // some device had something this round
-    int head = 0;          // what `read` saw
+    int device = 0;         // whose turn it is
+    bool saw_work = false;  // in this round
+    int head = 0;           // what `read` saw
     bool left = false;
     auto operator<=>(body const&) const = default;
   };
@@ -55,8 +83,8 @@ struct any_model {
   int active = 0;
   int posted = 0;
 
-  explicit any_model(flaw which) : with{which} {}
-  auto operator<=>(any_model const&) const = default;
+  explicit shared_queue_model(flaw broken) : with{broken} {}
+  auto operator<=>(shared_queue_model const&) const = default;
 
   bool step(int me) {
     places& pc = at[static_cast<std::size_t>(me)];
@@ -66,7 +94,7 @@ struct any_model {
       mine.left = false, mine.head = 0;
       if (++mine.device < devices) { return look; }
       mine.device = 0;
-      return std::exchange(mine.waiting, false) ? look : leave;
+      return std::exchange(mine.saw_work, false) ? look : leave;
     };
     switch (pc) {
       case push: ++pushed, pc = announce; return true;
@@ -75,7 +103,7 @@ struct any_model {
         pc = !std::exchange(pending, true) ? wake : pushed < tasks ? push : ended;
         return true;
       case wake:
-        if (active < most) { ++active, ++posted; }
+        if (active < max) { ++active, ++posted; }
         pc = me != 0 ? next_device() : pushed < tasks ? push : ended;
         return true;
       case absent:
@@ -83,46 +111,45 @@ struct any_model {
         --posted, pc = look;
         return true;
       case look:
-        mine.waiting = mine.waiting || pending;
+        mine.saw_work = mine.saw_work || pending;
         pc = pending ? try_lease : next_device();
         return true;
       case try_lease: {
         bool& lease = leased[static_cast<std::size_t>(mine.device)];
-        pc = lease ? next_device() : ask;
+        pc = lease ? next_device() : drain;
         lease = true;
         return true;
       }
-      case ask: pc = !pending ? give_back : late ? claim : clear; return true;
-      case clear: pending = false, pc = late ? say_left : claim; return true;
+      case drain: pc = pending ? ask : release; return true;
+      case ask: pc = !pending ? release : late ? claim : clear; return true;
+      case clear: pending = false, pc = late ? set_pending : claim; return true;
       case claim:
         if (claimed && with != flaw::no_claim) {
           mine.left = with != flaw::forgets_claimed;
-          pc = late ? clear : say_left;
+          pc = late ? clear : set_pending;
         } else {
           claimed = true, pc = read;
         }
         return true;
       case read: mine.head = head, pc = head < pushed ? pop : see_left; return true;
       case pop:
-        // Taken is what `read` saw, also when another consumer has moved the head since.
+        // It takes what `read` saw, even if another consumer has moved the head since.
         twice = twice || mine.head < head;
         head = mine.head + 1, ++delivered, pc = see_left;
         return true;
       case see_left: mine.left = head < pushed, pc = unclaim; return true;
-      case unclaim: claimed = false, pc = late ? clear : say_left; return true;
-      case say_left:
+      case unclaim: claimed = false, pc = late ? clear : set_pending; return true;
+      case set_pending:
         pending = pending || mine.left;
-        pc = give_back;
+        pc = release;
         return true;
-      case give_back:
-        leased[static_cast<std::size_t>(mine.device)] = false, pc = again;
-        return true;
+      case release: leased[static_cast<std::size_t>(mine.device)] = false, pc = again; return true;
       case again: pc = pending ? wake : next_device(); return true;
       case leave: --active, pc = last_look; return true;
       case last_look: pc = pending ? come_back : absent; return true;
       case come_back:
-        pc = active < most ? look : absent;
-        active = std::min(active + 1, most);
+        pc = active < max ? look : absent;
+        active = std::min(active + 1, max);
         return true;
       case ended: return false;
     }
@@ -136,18 +163,18 @@ struct any_model {
 };
 
 // requirement
-TEST(AnyPendingModel, EachTaskIsTakenOnceAndNoneIsStranded) {
-  exploration const found = explore(any_model{flaw::none});
+TEST(SharedQueueModel, EachTaskIsTakenOnceAndNoneIsStranded) {
+  exploration const found = explore(shared_queue_model{flaw::none});
   EXPECT_EQ(found.wrong, "") << found;
   EXPECT_GT(found.states, 1000u);
 }
 
-// The checker finds what it is there for.
-TEST(AnyPendingModel, FlawsAreFound) {
-  EXPECT_EQ(explore(any_model{flaw::no_claim}).wrong, "a task was taken twice");
-  EXPECT_EQ(explore(any_model{flaw::forgets_claimed}).wrong,
+// The checker finds each flaw.
+TEST(SharedQueueModel, FlawsAreFound) {
+  EXPECT_EQ(explore(shared_queue_model{flaw::no_claim}).wrong, "a task was taken twice");
+  EXPECT_EQ(explore(shared_queue_model{flaw::forgets_claimed}).wrong,
             "a task is left, and nobody is about to look");
-  EXPECT_EQ(explore(any_model{flaw::clears_late}).wrong,
+  EXPECT_EQ(explore(shared_queue_model{flaw::clears_late}).wrong,
             "a task is left, and nobody is about to look");
 }
 

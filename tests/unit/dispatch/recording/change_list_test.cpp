@@ -1,16 +1,21 @@
-#include "dispatch/change_list.hpp"
+#include "dispatch/recording/change_list.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
+
+#include <flotilla/kernel/kernel.hpp>
 
 namespace flotilla::dispatch {
 namespace {
 
 launch launch_with(std::uint32_t kernel, std::vector<std::uint32_t> const& arguments) {
-  static int owner = 0;  // never looked at
-  launch made{*reinterpret_cast<core*>(&owner), kernel, {1}, {1}, 0};
-  for (std::uint32_t const each : arguments) { made.append(&each, sizeof each, alignof(std::uint32_t)); }
+  static detail::runtime_impl owner{0};
+  launch made = detail::launch_builder::make(&owner, kernel, {1}, {1}, 0);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    detail::launch_builder::append<std::uint32_t>(made, i, arguments[i]);
+  }
   return made;
 }
 
@@ -21,7 +26,7 @@ std::vector<std::uint32_t> arguments_of(change_list const& from, std::size_t i) 
   return made;
 }
 
-// requirement: of each node the latest counts, however large it is
+// requirement: the latest change of each node counts, whatever its size
 TEST(ChangeList, HoldsTheLatestOfEachNode) {
   change_list list{3};
   list.put(2, launch_with(7, {1, 2}));
@@ -36,21 +41,21 @@ TEST(ChangeList, HoldsTheLatestOfEachNode) {
   EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
 }
 
-// requirement: a copy or fill is one, too
-TEST(ChangeList, HoldsTransfers) {
+// requirement: copies and fills are changes, too
+TEST(ChangeList, HoldsCopiesAndFills) {
   change_list list{1};
-  list.put(0, transfer{.kind = transfer::kinds::fill, .to = 5, .bytes = 40});
-  list.put(0, transfer{.kind = transfer::kinds::fill, .to = 6, .bytes = 80});
+  list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 5, .bytes = 40});
+  list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 6, .bytes = 80});
   ASSERT_EQ(list.changes().size(), 1u);
   EXPECT_EQ(list.changes()[0].kernel, change_list::no_kernel);
-  transfer held;
+  detail::memory_command held;
   ASSERT_EQ(list.changes()[0].bytes, sizeof held);
   std::memcpy(&held, list.arguments(list.changes()[0]), sizeof held);
   EXPECT_EQ(held.to, 6u);
   EXPECT_EQ(held.bytes, 80u);
 }
 
-// requirement: what is owed takes over what came later, and keeps the rest
+// requirement: a deferred list takes over later changes, and keeps its others
 TEST(ChangeList, TakesOverALaterOne) {
   change_list owed{3}, later{3};
   owed.put(0, launch_with(1, {1}));
@@ -72,11 +77,11 @@ TEST(ChangeList, IsEmptyOnceCleared) {
   list.clear();
   EXPECT_TRUE(list.empty());
   list.put(1, launch_with(2, {5}));
-  ASSERT_EQ(list.changes().size(), 1u) << "it was there no more";
+  ASSERT_EQ(list.changes().size(), 1u) << "it was no longer there";
   EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{5}));
 }
 
-// requirement: a list that was given back is used again, empty
+// requirement: a list that was given back is used again, and it is empty
 TEST(ChangeLists, AreUsedAgain) {
   change_lists lists{1};
   std::uint32_t const first = lists.take();

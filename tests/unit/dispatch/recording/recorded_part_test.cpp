@@ -1,6 +1,6 @@
 // Recorded tasks that the device updates between replays.
 
-#include "dispatch/recorded_part.hpp"
+#include "dispatch/recording/recorded_part.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 #include <flotilla/runtime.hpp>
 
-#include "unit/dispatch/lane_test.hpp"
-#include "unit/dispatch/updating_device.hpp"
+#include "unit/dispatch/graph/updating_device.hpp"
+#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
@@ -24,10 +24,14 @@ class RecordedPart : public template_test {
 
   RecordedPart() : template_test{updating_device::over(api())} {
     updating_device::updater = function("update_nodes");
-    own_ = {.marker = function("write_number"), .root = function("nothing"), .updater = updating_device::updater};
-    // Launches are a runtime's. Kernels of the same numbers run here.
-    for (std::uint32_t i = 0; i <= std::max(adding(0, 0).kernel_index(), nothing().kernel_index()); ++i) {
-      bool const adds = i == adding(0, 0).kernel_index();
+    own_ = {.completion = function("write_number"),
+            .entry = function("nothing"),
+            .update = updating_device::updater};
+    // The launches name kernels of a runtime. Here kernels with the same numbers run.
+    for (std::uint32_t i = 0; i <= std::max(detail::access::kernel_index(adding(0, 0)),
+                                            detail::access::kernel_index(nothing()));
+         ++i) {
+      bool const adds = i == detail::access::kernel_index(adding(0, 0));
       table_.kernels.add([&](kernel_entry& made) {
         made.name = adds ? "add_to" : "nothing";
         if (adds) { made.parameters = {{0, 8}, {8, 4}}; }
@@ -38,17 +42,19 @@ class RecordedPart : public template_test {
     std::vector<recorded_action> actions;
     for (std::uint32_t i = 0; i < tasks; ++i) {
       plan_.tasks.push_back(i);
-      plan_.after.push_back(i < 4 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{i - 4});
+      plan_.after.push_back(i < 4 ? std::vector<std::uint32_t>{}
+                                  : std::vector<std::uint32_t>{i - 4});
       if (i >= tasks - 4) { plan_.leaves.push_back(i); }
       actions.emplace_back(adding(i, 1));
     }
-    // And a fill, which the driver rewrites in either case.
+    // And a fill, which only the driver can rewrite.
     plan_.tasks.push_back(tasks);
     plan_.after.emplace_back();
     plan_.leaves.push_back(tasks);
     actions.emplace_back(filling(1));
     part_ = std::make_unique<recorded_part>(
-        context_, recorded_part::making{plan_, actions, table_, lane_.counter(), own_, memory_, page_});
+        context_,
+        recorded_part::build_args{plan_, actions, table_, lane_.counter(), own_, memory_, page_});
     EXPECT_EQ(part_->upload(lane_.stream()), CUDA_SUCCESS);
   }
   ~RecordedPart() override {
@@ -56,32 +62,36 @@ class RecordedPart : public template_test {
     part_->destroy();
     memory_.destroy();
   }
-  launch adding(std::uint32_t task, std::uint32_t amount, std::uint32_t blocks = 1, std::uint32_t threads = 1) {
-    return program_.add.on({blocks}, {threads})(&sums_[task], amount);
+  launch adding(std::uint32_t task, std::uint32_t amount, std::uint32_t blocks = 1,
+                std::uint32_t threads = 1) {
+    return program_.add.with_shape({blocks}, {threads})(&sums_[task], amount);
   }
-  transfer filling(std::uint32_t value) { return filled_.fill(value); }
-  launch nothing() { return program_.nothing.on({1}, {1})(); }
-  /// What the next replay is to change.
+  detail::memory_command filling(std::uint32_t value) {
+    return detail::access::command(filled_.fill(value));
+  }
+  launch nothing() { return program_.nothing.with_shape({1}, {1})(); }
+  /// A change that the next replay makes.
   template <class Action>
-  std::uint32_t change(std::uint32_t task, Action const& what, std::uint32_t in = change_lists::none) {
+  std::uint32_t change(std::uint32_t task, Action const& what,
+                       std::uint32_t in = change_lists::none) {
     if (in == change_lists::none) { in = part_->lists.take(); }
     part_->lists.at(in).put(task, what);
     return in;
   }
-  /// As device_queue::start_recorded does.
+  /// As replayer::start does.
   CUresult replay(std::uint32_t changes = change_lists::none) {
     CUresult const answer = enqueue(changes);
     EXPECT_TRUE(reaches(number_));
     return answer;
   }
   CUresult enqueue(std::uint32_t changes) {
-    if (auto const refused = part_->rewrite(changes); refused.status != CUDA_SUCCESS) {
-      part_->owe(changes);
-      return refused.status;
+    if (auto const refused = part_->rewrite(changes); refused.why.status != CUDA_SUCCESS) {
+      part_->defer(changes);
+      return refused.why.status;
     }
     CUresult const answer = part_->enqueue(lane_, number_ + 1);
     if (answer != CUDA_SUCCESS) {
-      part_->owe(changes);
+      part_->defer(changes);
       return answer;
     }
     ++number_;
@@ -93,8 +103,8 @@ class RecordedPart : public template_test {
   runtime rt_{{.devices = "cpu:1", .workers = 0}};
   test::test_program program_{rt_};
   device_buffer<std::uint32_t> filled_{rt_, device_ordinal{0}, 1};
-  mapped_slabs memory_{context_};
-  own_functions own_;
+  registered_slabs memory_{context_};
+  builtin_functions own_;
   kernel_table table_;
   planned_part plan_;
   std::array<std::uint32_t, tasks> sums_{};
@@ -102,7 +112,7 @@ class RecordedPart : public template_test {
   std::uint64_t number_ = 0;
 };
 
-// requirement: a node holds what it was set to last, arguments and grid, and no other does
+// requirement: each node holds what it was set to last, arguments and grid
 TEST_F(RecordedPart, HoldsWhatWasSet) {
   EXPECT_EQ(updating_device::attributes_asked, static_cast<int>(tasks));
   std::array<std::uint32_t, tasks> each{};
@@ -115,14 +125,17 @@ TEST_F(RecordedPart, HoldsWhatWasSet) {
       each[i] = round * i * blocks;
     }
     ASSERT_EQ(replay(changes), CUDA_SUCCESS);
-    for (std::uint32_t i = 0; i < tasks; ++i) { ASSERT_EQ(take(i), each[i]) << i << ", round " << round; }
+    for (std::uint32_t i = 0; i < tasks; ++i) {
+      ASSERT_EQ(take(i), each[i]) << i << ", round " << round;
+    }
   }
 }
 
-// requirement: what is no launch is changed beside them
+// requirement: fills are changed in the same replay as launches
 TEST_F(RecordedPart, ChangesFillsAsWell) {
   for (std::uint32_t value = 2; value < 6; ++value) {
-    ASSERT_EQ(replay(change(tasks, filling(value), change(4, adding(4, 10 * value)))), CUDA_SUCCESS);
+    ASSERT_EQ(replay(change(tasks, filling(value), change(4, adding(4, 10 * value)))),
+              CUDA_SUCCESS);
     EXPECT_EQ(take(4), 10 * value);
     std::uint32_t seen = 0;
     ASSERT_EQ(api()->memcpy_dtoh(&seen, filled_.address(), sizeof seen), CUDA_SUCCESS);
@@ -130,8 +143,9 @@ TEST_F(RecordedPart, ChangesFillsAsWell) {
   }
 }
 
-// requirement: what a replay that was not launched was to change is made by the next, under that one's own changes
-TEST_F(RecordedPart, OwesWhatWasNotLaunched) {
+// requirement: the changes of a replay that was not launched are made by the next replay, before
+// its own
+TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   updating_device::refuse_launches = 1;
   std::uint32_t changes = change(0, adding(0, 5));
   EXPECT_NE(replay(change(1, adding(1, 6), changes)), CUDA_SUCCESS);
@@ -143,12 +157,14 @@ TEST_F(RecordedPart, OwesWhatWasNotLaunched) {
   EXPECT_EQ(take(0), 5u);
 }
 
-// requirement: what a replay under way is still to read is not written to; what it has read is used again
-TEST_F(RecordedPart, KeepsTheListsOfReplaysUnderWay) {
+// requirement: records that a replay in flight may still read are not written; afterwards they are
+// used again
+TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   std::array<std::uint32_t, 2> words{};
   std::uint32_t* address = words.data();
   std::array<void*, 1> arguments{&address};
-  ASSERT_EQ(context_.api().launch_kernel(function("hold_until"), 1, 1, 1, 1, 1, 1, 0, lane_.stream(), arguments.data(), nullptr),
+  ASSERT_EQ(context_.api().launch_kernel(function("hold_until"), 1, 1, 1, 1, 1, 1, 0,
+                                         lane_.stream(), arguments.data(), nullptr),
             CUDA_SUCCESS);
   std::vector<std::byte*> lists;
   for (std::uint32_t i = 1; i <= 5; ++i) {
@@ -162,8 +178,8 @@ TEST_F(RecordedPart, KeepsTheListsOfReplaysUnderWay) {
   EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
 }
 
-// requirement: a grid that is not valid fails its replay, and is asked again until it is set anew
-TEST_F(RecordedPart, RefusesAGridThatIsNotValid) {
+// requirement: an invalid grid fails its replay, and every later one until it is set again
+TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(replay(change(4, adding(4, 9))), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(take(3), 0u);
@@ -172,7 +188,8 @@ TEST_F(RecordedPart, RefusesAGridThatIsNotValid) {
   EXPECT_EQ(take(4), 9u);
 }
 
-// requirement: what a device cannot change is changed all the same, and all else stays as it was set
+// requirement: a node may change in ways that a device cannot update; all others stay as they were
+// set
 TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   ASSERT_EQ(replay(change(5, adding(5, 50, 2))), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
@@ -185,8 +202,8 @@ TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   EXPECT_EQ(take(7), 8u) << "1, 1, and 3 by two threads";
 }
 
-// requirement: a block that no device has fails its replay, and every later one until it is set anew; the old one never runs in
-// its place
+// requirement: an invalid block fails its replay, and every later one until it is set again; the
+// old block never runs instead
 TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   ASSERT_EQ(replay(change(2, adding(2, 5))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 5u);

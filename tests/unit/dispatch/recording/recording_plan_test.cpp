@@ -1,4 +1,4 @@
-#include "dispatch/recording_plan.hpp"
+#include "dispatch/recording/recording_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +10,14 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// Whether `later` runs behind `earlier`, by what a plan has. Edges lead to smaller numbers alone: that they are no
-/// cycle need not be looked for.
+/// The order that a plan gives its tasks. Edges lead to smaller numbers, so there are no cycles.
 class order {
  public:
   explicit order(recording_plan const& plan) : plan_(plan) {
     for (std::uint32_t i = 0; i < plan.parts.size(); ++i) {
       std::set<std::uint32_t> all;
       for (std::uint32_t const ahead : plan.parts[i].parts_ahead) {
-        EXPECT_LT(ahead, i) << "a part waits for one that is launched behind it";
+        EXPECT_LT(ahead, i) << "a part waits for one that is launched after it";
         all.insert(ahead);
         all.insert(parts_[ahead].begin(), parts_[ahead].end());
       }
@@ -38,9 +37,12 @@ class order {
   [[nodiscard]] bool is_behind(std::uint32_t later, std::uint32_t earlier) {
     auto const [part, node] = plan_.places[later];
     auto const [ahead_part, ahead_node] = plan_.places[earlier];
-    return part == ahead_part ? nodes_[{part, node}].contains(ahead_node) : parts_[part].contains(ahead_part);
+    return part == ahead_part ? nodes_[{part, node}].contains(ahead_node)
+                              : parts_[part].contains(ahead_part);
   }
-  [[nodiscard]] bool is_last(std::uint32_t part) { return parts_[part].size() + 1 == plan_.parts.size(); }
+  [[nodiscard]] bool is_last(std::uint32_t part) {
+    return parts_[part].size() + 1 == plan_.parts.size();
+  }
 
  private:
   recording_plan const& plan_;
@@ -48,7 +50,7 @@ class order {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> nodes_;
 };
 
-/// Everything that any plan promises.
+/// What every plan guarantees.
 void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
   ASSERT_EQ(plan.places.size(), tasks.size());
   order all{plan};
@@ -56,7 +58,9 @@ void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
     auto const [part, node] = plan.places[i];
     EXPECT_EQ(plan.parts[part].tasks.at(node), i);
     EXPECT_EQ(plan.parts[part].device, tasks[i].device);
-    for (std::uint32_t const ahead : tasks[i].after) { EXPECT_TRUE(all.is_behind(i, ahead)) << i << " " << ahead; }
+    for (std::uint32_t const ahead : tasks[i].after) {
+      EXPECT_TRUE(all.is_behind(i, ahead)) << i << " " << ahead;
+    }
   }
   EXPECT_TRUE(all.is_last(static_cast<std::uint32_t>(plan.parts.size() - 1)));
   for (planned_part const& each : plan.parts) {
@@ -64,12 +68,13 @@ void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
     std::size_t roots = 0;
     for (auto const& ahead : each.after) {
       roots += ahead.empty() ? 1 : 0;
-      EXPECT_EQ(std::set(ahead.begin(), ahead.end()).size(), ahead.size()) << "the driver refuses an edge twice";
+      EXPECT_EQ(std::set(ahead.begin(), ahead.end()).size(), ahead.size())
+          << "the driver refuses an edge twice";
       for (std::uint32_t const one : ahead) { ++successors[one]; }
     }
-    EXPECT_LE(roots, most_side_by_side);
+    EXPECT_LE(roots, max_side_by_side);
     for (std::uint32_t i = 0; i < successors.size(); ++i) {
-      EXPECT_LE(successors[i], most_side_by_side);
+      EXPECT_LE(successors[i], max_side_by_side);
       EXPECT_EQ(std::count(each.leaves.begin(), each.leaves.end(), i), successors[i] == 0 ? 1 : 0);
     }
   }
@@ -85,7 +90,7 @@ TEST(RecordingPlan, OneDeviceIsOneGraph) {
   EXPECT_EQ(plan.parts[0].leaves, (std::vector<std::uint32_t>{3}));
 }
 
-// requirement: work that goes over to another device once is a graph a device
+// requirement: work that moves to another device once is one graph for each device
 TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   std::vector<task_to_plan> const tasks{{0, {}}, {0, {}}, {1, {0}}, {1, {1, 2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -94,7 +99,7 @@ TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   EXPECT_EQ(plan.parts[1].parts_ahead, (std::vector<std::uint32_t>{0}));
 }
 
-// requirement: and work that comes back is one more: it would wait for what is launched behind it
+// requirement: work that comes back is one graph more: else it would wait for a later launch
 TEST(RecordingPlan, WorkThatComesBackIsAGraphMore) {
   std::vector<task_to_plan> const tasks{{0, {}}, {1, {0}}, {0, {1}}, {1, {2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -113,7 +118,7 @@ TEST(RecordingPlan, SeveralEndsAreJoined) {
   EXPECT_EQ(plan.parts.back().parts_ahead.size(), 3u);
 }
 
-// requirement: independent tasks are 64 chains
+// requirement: independent tasks form 64 chains
 TEST(RecordingPlan, ManyRootsAreChains) {
   std::vector<task_to_plan> const tasks(1000);
   recording_plan const plan = plan_recording(tasks);
@@ -124,19 +129,19 @@ TEST(RecordingPlan, ManyRootsAreChains) {
   EXPECT_EQ(plan.parts[0].leaves.size(), 64u);
 }
 
-// requirement: so are those behind one, who also are behind each other
+// requirement: so do tasks that run after one task and after each other
 TEST(RecordingPlan, ManySuccessorsAreChains) {
   std::vector<task_to_plan> tasks(1);
   for (int i = 0; i < 500; ++i) { tasks.push_back({0, {0}}); }
-  for (int i = 0; i < 300; ++i) { tasks.push_back({0, {0, 1}}); }  // the second is full when they come
+  for (int i = 0; i < 300; ++i) { tasks.push_back({0, {0, 1}}); }  // the second is full by then
   for (int i = 0; i < 300; ++i) { tasks.push_back({0, {1, 2, 65, 66}}); }
   check(tasks, plan_recording(tasks));
 }
 
-// requirement: nothing is nothing
+// requirement: no tasks make no parts
 TEST(RecordingPlan, OfNoTasksIsEmpty) { EXPECT_TRUE(plan_recording({}).parts.empty()); }
 
-// error guess: whatever depends on whatever
+// error guess: random dependencies
 TEST(RecordingPlan, KeepsItsPromisesForAnyTasks) {
   std::mt19937 random{7};
   auto const below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };

@@ -1,6 +1,7 @@
-// Loading that fails midway leaves nothing in the tables.
+// A load that fails midway leaves nothing in the tables.
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"
@@ -11,23 +12,22 @@ namespace {
 
 class LoadingMidway : public guest_test {};
 
-// regression: parameters described before the failure stayed, and were taken for those of the next
-// kernel
+// regression: parameters that were read before the failure stayed, and the next kernel got them
 TEST_F(LoadingMidway, LeavesNothingBehind) {
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   for (char const* const call :
        {"cuLibraryLoadData", "cuLibraryGetKernelCount", "cuLibraryEnumerateKernels",
         "cuKernelGetFunction", "cuFuncLoad", "cuKernelGetName", "cuKernelGetParamInfo"}) {
-    for (int nth = 1; nth <= 4; ++nth) {
-      inject("fail=" + std::string{call} + "@" + std::to_string(nth) + ":CUDA_ERROR_OUT_OF_MEMORY");
+    for (unsigned nth = 1; nth <= 4; ++nth) {
+      testing::fail_call(call, nth, driver_status::out_of_memory);
       try {
         static_cast<void>(rt.load(test_image()));
-        EXPECT_GT(nth, 1) << call << " is never called";
+        EXPECT_GT(nth, 1u) << call << " is never called";
       } catch (driver_error const& error) {
         EXPECT_EQ(error.call(), call);
         EXPECT_THAT(error.what(), HasSubstr(std::string{test_image().name}));
       }
-      clear_injection();
+      testing::clear_faults();
     }
     // test_program asks for kernels by their types: offsets and sizes must be what they are.
     test_program const good{rt};

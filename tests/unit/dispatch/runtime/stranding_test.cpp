@@ -1,5 +1,5 @@
-// Tasks that nobody waits for: workers find each, although they leave as soon as there is nothing,
-// and although leases are taken and given back all the time by threads that drain nothing.
+// Tasks that no thread waits for: workers find each of them, although they end as soon as they have
+// no work, and although other threads take and release leases all the time without draining.
 
 #include <flotilla/flotilla.hpp>
 
@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "support/crowd.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -24,8 +24,8 @@ class Stranding : public guest_test {
   }
 };
 
-// regression: a lease that was taken for a moment, when somebody announced a task, was given back
-// without a second look
+// regression: a thread that held a lease for a moment released it without looking for work that was
+// announced meanwhile
 TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   std::atomic<int> ran{0};
   std::atomic<bool> over{false};
@@ -36,7 +36,7 @@ TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
       if (i % 3 == 0) {
         static_cast<void>(rt.memory(device));
       } else {
-        device_buffer<int> const allocated_and_freed{rt, device, 64};
+        device_buffer<int> allocated_and_freed{rt, device, 64};
       }
     }
   }};
@@ -53,8 +53,8 @@ TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   meddler.join();
 }
 
-// stress: the same where the last worker is always about to leave
-TEST_F(Stranding, NoTaskIsLeftByAWorkerThatLeaves) {
+// stress: the last worker is always about to end
+TEST_F(Stranding, NoTaskIsLeftByAWorkerThatEnds) {
   runtime rt{options()};
   constexpr int submitters = 2;
   std::vector<std::thread> all;
@@ -75,7 +75,7 @@ TEST_F(Stranding, NoTaskIsLeftByAWorkerThatLeaves) {
   EXPECT_EQ(stranded, 0);
 }
 
-// stress: a task that is parked on another device's comes back and is found
+// stress: a task that is parked on one of another device is requeued and found
 TEST_F(Stranding, NoTaskIsLeftParked) {
   std::atomic<int> ran{0};
   runtime rt{options()};
@@ -93,8 +93,8 @@ TEST_F(Stranding, NoTaskIsLeftParked) {
   rt.wait_idle();
 }
 
-// regression: a device's room for tasks for any was taken up by parked ones, so that the one that all
-// were parked on was never pulled
+// regression: parked tasks took up a device's room for shared tasks, so the task that they were
+// parked on was never pulled
 TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
   constexpr int more_than_room = 1500;
   runtime rt{{.devices = "cpu:2", .workers = 0}};
@@ -107,9 +107,11 @@ TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
     for (int i = 0; i < 2 * more_than_room; ++i) { static_cast<void>(rt.submit(count)); }
     last = rt.submit(count);
   }}.join();
-  for (int i = 0; i < more_than_room; ++i) { static_cast<void>(rt.submit(count, {.after = {last}})); }
+  for (int i = 0; i < more_than_room; ++i) {
+    static_cast<void>(rt.submit(count, {.after = {last}}));
+  }
   EXPECT_TRUE(pumping(rt, [&] { return ran == 3 * more_than_room + 2; })) << ran << " ran";
-  if (HasFailure()) { std::_Exit(1); }  // the runtime would wait for ever
+  if (HasFailure()) { std::_Exit(1); }  // the runtime would wait forever
 }
 
 }  // namespace

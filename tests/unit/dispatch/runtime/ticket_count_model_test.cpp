@@ -1,5 +1,7 @@
-// Every interleaving of ends, drops of tickets and the end of the runtime: exactly one frees the core, and nobody
-// touches it afterwards. Follows core::end_well, drop_ticket, shut_down and count_tickets_of_open step by step.
+// Every interleaving of ends of tasks, drops of tickets and the end of the runtime: exactly one
+// thread deletes the inside of the runtime, and no thread touches it afterwards. Follows
+// task_end::end_batch, ticket_count::drop, drop_counted, count_open and close,
+// runtime_state::shut_down and end step by step.
 
 #include <gtest/gtest.h>
 
@@ -12,26 +14,43 @@
 namespace flotilla::test {
 namespace {
 
-/// How the model differs from the code, so that the checker has something to find.
+/// How a model differs from the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  counts_late,           // who ends tasks counts their tickets after it gave the lease back
-  leaves_open_out,       // the runtime's end does not count tickets of tasks that never end
-  counts_without_lease,  // it does, but others may be ending tasks at the time
-  drops_what_is_counted  // a drop does not look whether its ticket was counted though its task is open
+  counts_late,             // end_batch counts the tickets after the lease was released
+  omits_open,              // shut_down does not call count_open
+  counts_without_lease,    // shut_down calls count_open while another thread may end tasks
+  ignores_counted_tickets  // drop does not check whether count_open has counted its ticket
 };
 
-/// Two tasks, a ticket each. Thread 0 ends the first, or both; 1 and 2 drop one each; 3 ends the runtime. Where that is
-/// poisoned, the second task ends only if thread 2, which has waited for it, happens to have drained (move 4).
+/// Two tasks with a ticket each. Thread 0 ends the first task, or both. Threads 1 and 2 drop one
+/// ticket each. Thread 3 ends the runtime. On a poisoned runtime the second task ends only if
+/// thread 2, which waited for it, has drained the device (move 4).
 struct ticket_count_model {
   static constexpr int threads = 4;
   static constexpr int moves = threads + 1;
   static constexpr int nobody = -1;
 
   enum places : signed char {
-    try_lease, end_first, end_second, count_late, count, give_back,  // whoever ends tasks
-    look, detach, drop,                                              // whoever drops a ticket
-    wait_for_ends, take_lease, open_first, open_second, count_open, let_go, close,  // who ends the runtime
+    // a drain: task_end::end_batch
+    try_lease,
+    end_first,
+    end_second,
+    count_late,
+    count,
+    release,
+    // ticket_count::drop, drop_counted
+    look,
+    detach,
+    drop,
+    // runtime_state::shut_down, end; ticket_count::count_open, close
+    wait_for_ends,
+    take_lease,
+    open_first,
+    open_second,
+    count_open,
+    release_last,
+    close,
     finished,
   };
   struct task {
@@ -44,35 +63,39 @@ struct ticket_count_model {
   bool poisoned;
   std::array<places, threads> at{try_lease, look, look, wait_for_ends};
   std::array<task, 2> tasks{};
-  std::array<task, 2> seen{};           // by who drops
-  std::array<int, threads> left{};      // tickets that this thread is to count
+  std::array<task, 2> seen{};       // what each `drop` has read
+  std::array<int, threads> left{};  // tickets that each thread has yet to count
   int counted = 0;
   int holder = nobody;
   bool closed = false;
-  int lasts = 0;
-  bool freed_early = false;
+  int deletes = 0;
+  bool touched_late = false;
 
-  ticket_count_model(flaw which, bool bad) : with{which}, poisoned{bad} {}
+  ticket_count_model(flaw broken, bool bad) : with{broken}, poisoned{bad} {}
   auto operator<=>(ticket_count_model const&) const = default;
 
   bool step(int move) {
     int const me = move == threads ? 2 : move;
     places& pc = at[static_cast<std::size_t>(me)];
-    bool const freed = lasts != 0;
+    bool const deleted = deletes != 0;
     if (pc == finished) { return false; }
     if (move == threads) {
-      if (!poisoned || pc != look || seen[1] != task{} || tasks[1].ended || holder != nobody) { return false; }
+      if (!poisoned || pc != look || seen[1] != task{} || tasks[1].ended || holder != nobody) {
+        return false;
+      }
       holder = me, pc = end_second;
-    } else if (!(me == 3 ? end_runtime(pc) : pc >= look && pc <= drop ? drop_ticket(me, pc) : end_tasks(me, pc))) {
+    } else if (!(me == 3                    ? end_runtime(pc)
+                 : pc >= look && pc <= drop ? drop_ticket(me, pc)
+                                            : end_tasks(me, pc))) {
       return false;
     }
-    freed_early = freed_early || freed;
+    touched_late = touched_late || deleted;
     return true;
   }
 
   bool end_tasks(int me, places& pc) {
     int& mine = left[static_cast<std::size_t>(me)];
-    places const after = with == flaw::counts_late ? give_back : count;
+    places const after = with == flaw::counts_late ? release : count;
     auto const end = [&mine](task& which) {
       if (!which.detached) { ++mine; }
       which = {true, false};
@@ -84,12 +107,14 @@ struct ticket_count_model {
         return true;
       case end_first: end(tasks[0]), pc = poisoned ? after : end_second; return true;
       case end_second: end(tasks[1]), pc = after; return true;
-      case count: counted += std::exchange(mine, 0), pc = give_back; return true;
-      case give_back:
+      case count: counted += std::exchange(mine, 0), pc = release; return true;
+      case release:
         holder = nobody;
         pc = with == flaw::counts_late ? count_late : me == 0 ? finished : look;
         return true;
-      case count_late: counted += std::exchange(mine, 0), pc = me == 0 ? finished : look; return true;
+      case count_late:
+        counted += std::exchange(mine, 0), pc = me == 0 ? finished : look;
+        return true;
       default: return false;
     }
   }
@@ -97,7 +122,7 @@ struct ticket_count_model {
     task& mine = tasks[static_cast<std::size_t>(me - 1)];
     task& known = seen[static_cast<std::size_t>(me - 1)];
     auto const go_on = [&] {
-      bool const gone = known.ended || (known.detached && with != flaw::drops_what_is_counted);
+      bool const gone = known.ended || (known.detached && with != flaw::ignores_counted_tickets);
       pc = gone ? drop : detach;
     };
     switch (pc) {
@@ -110,7 +135,7 @@ struct ticket_count_model {
         }
         return true;
       case drop:
-        if (--counted == 0 && closed) { ++lasts; }
+        if (--counted == 0 && closed) { ++deletes; }
         pc = finished;
         return true;
       default: return false;
@@ -121,37 +146,39 @@ struct ticket_count_model {
       if (!which.ended && !std::exchange(which.detached, true)) { ++left[3]; }
     };
     bool const without = with == flaw::counts_without_lease;
-    bool const counts = poisoned && with != flaw::leaves_open_out;
+    bool const counts = poisoned && with != flaw::omits_open;
     switch (pc) {
       case wait_for_ends:
-        // Where tasks may never end, for the workers: thread 0 is one. Elsewhere it can be who waits for its ticket.
+        // A poisoned runtime waits for its workers: thread 0 is one. Any other waits for its tasks.
         if (poisoned ? at[0] != finished : !(tasks[0].ended && tasks[1].ended)) { return false; }
         pc = take_lease;
         return true;
       case take_lease:
         if (holder != nobody) { return false; }
-        holder = 3, pc = counts && !without ? open_first : let_go;
+        holder = 3, pc = counts && !without ? open_first : release_last;
         return true;
       case open_first: count_one(tasks[0]), pc = open_second; return true;
       case open_second: count_one(tasks[1]), pc = count_open; return true;
-      case count_open: counted += std::exchange(left[3], 0), pc = without ? close : let_go; return true;
-      case let_go: holder = nobody, pc = counts && without ? open_first : close; return true;
+      case count_open:
+        counted += std::exchange(left[3], 0), pc = without ? close : release_last;
+        return true;
+      case release_last: holder = nobody, pc = counts && without ? open_first : close; return true;
       case close:
         closed = true, pc = finished;
-        if (counted == 0) { ++lasts; }
+        if (counted == 0) { ++deletes; }
         return true;
       default: return false;
     }
   }
   [[nodiscard]] std::string wrong() const {
-    if (lasts > 1) { return "freed twice"; }
-    return freed_early ? "touched after it was freed" : "";
+    if (deletes > 1) { return "deleted twice"; }
+    return touched_late ? "touched after it was deleted" : "";
   }
-  [[nodiscard]] std::string stuck() const { return lasts == 1 ? "" : "kept for ever"; }
+  [[nodiscard]] std::string stuck() const { return deletes == 1 ? "" : "kept forever"; }
 };
 
 // requirement
-TEST(TicketCountModel, TheLastOneFreesTheCore) {
+TEST(TicketCountModel, LastOwnerDeletesTheInside) {
   for (bool const poisoned : {false, true}) {
     exploration const found = explore(ticket_count_model{flaw::none, poisoned});
     EXPECT_EQ(found.wrong, "") << (poisoned ? "poisoned: " : "") << found;
@@ -159,12 +186,12 @@ TEST(TicketCountModel, TheLastOneFreesTheCore) {
   }
 }
 
-// The checker finds what it is there for.
+// The checker finds each flaw.
 TEST(TicketCountModel, FlawsAreFound) {
   EXPECT_NE(explore(ticket_count_model{flaw::counts_late, false}).wrong, "");
-  EXPECT_NE(explore(ticket_count_model{flaw::leaves_open_out, true}).wrong, "");
+  EXPECT_NE(explore(ticket_count_model{flaw::omits_open, true}).wrong, "");
   EXPECT_NE(explore(ticket_count_model{flaw::counts_without_lease, true}).wrong, "");
-  EXPECT_EQ(explore(ticket_count_model{flaw::drops_what_is_counted, true}).wrong, "kept for ever");
+  EXPECT_EQ(explore(ticket_count_model{flaw::ignores_counted_tickets, true}).wrong, "kept forever");
 }
 
 }  // namespace

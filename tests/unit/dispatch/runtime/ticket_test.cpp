@@ -1,8 +1,12 @@
-// Tickets seen by several threads at once, and tickets that go while their runtime does.
+// Tickets that several threads use at once, and tickets that are dropped while their runtime ends.
 
 #include <flotilla/flotilla.hpp>
 
+#include <array>
+#include <atomic>
 #include <barrier>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -21,22 +25,31 @@ class Tickets : public guest_test {
 TEST_F(Tickets, AreAskedByManyThreadsAtOnce) {
   runtime rt{options()};
   for (int round = 0; round < 20; ++round) {
-    ticket const shared = rt.submit([](task_context&) {});  // for any device: which is not known yet
+    std::atomic<unsigned> ran_on{99};
+    ticket const shared = rt.submit([&](task_context& where) {  // for any device: not known yet
+      ran_on = where.device().ordinal.value;
+    });
     std::barrier together{3};
+    std::array<std::optional<device_ordinal>, 3> seen;
     std::vector<std::thread> asking;
-    for (int i = 0; i < 3; ++i) {
+    for (std::optional<device_ordinal>& device : seen) {
       asking.emplace_back([&] {
         together.arrive_and_wait();
         static_cast<void>(shared.device());
         while (!shared.ready()) { static_cast<void>(shared.device()); }
         shared.wait();
+        device = shared.device();
       });
     }
     for (std::thread& each : asking) { each.join(); }
+    for (std::optional<device_ordinal> const& device : seen) {
+      ASSERT_TRUE(device.has_value());
+      EXPECT_EQ(device->value, ran_on);
+    }
   }
 }
 
-// requirement: a task for any device says where it ran, also when it is asked only afterwards
+// requirement: a task for any device says where it ran, even if it is asked only afterwards
 TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   runtime rt{options()};
   std::optional<device_ordinal> ran;
@@ -46,21 +59,32 @@ TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   EXPECT_EQ(done.device()->value, ran->value);
 }
 
-// regression: whoever lets go last, the runtime or a ticket, frees what they share; and nobody before
+/// An error that shows how long it is kept.
+struct kept_error : std::runtime_error {
+  explicit kept_error(std::shared_ptr<int> alive)
+      : std::runtime_error{"kept for the ticket"}, token{std::move(alive)} {}
+  std::shared_ptr<int> token;
+};
+
+// regression: the last owner, the runtime or a ticket, frees what they share, and frees it once
 TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
   constexpr int threads = 3;
   constexpr int each_has = 4;
   for (int round = 0; round < 30; ++round) {
+    auto const token = std::make_shared<int>();  // in callables and their errors
+    std::atomic<int> ran{0};
     std::optional<runtime> rt{options()};
     std::vector<std::vector<ticket>> tickets(threads);
     for (std::vector<ticket>& some : tickets) {
-      std::thread{[&] {  // whose inbox may be drained by who ends the runtime
+      std::thread{[&] {  // the thread that ends the runtime drains this thread's inbox
         for (int i = 0; i < each_has; ++i) {
-          some.push_back(rt->submit([i](task_context&) {
-            if (i % 2 == 0) { throw std::runtime_error{"kept for the ticket"}; }
+          some.push_back(rt->submit([i, token, &ran](task_context&) {
+            ++ran;
+            if (i % 2 == 0) { throw kept_error{token}; }
           }));
         }
-      }}.join();
+      }}
+          .join();
     }
     std::barrier together{threads + 1};
     std::vector<std::thread> dropping;
@@ -73,10 +97,12 @@ TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
     together.arrive_and_wait();
     rt.reset();
     for (std::thread& each : dropping) { each.join(); }
+    EXPECT_EQ(ran, threads * each_has);
+    EXPECT_EQ(token.use_count(), 1) << "a callable or an error is left";
   }
 }
 
-// requirement: an error is told as long as somebody may ask
+// requirement: a ticket keeps its error after the runtime has ended
 TEST_F(Tickets, KeepTheirErrorBeyondTheRuntime) {
   ticket bad;
   {

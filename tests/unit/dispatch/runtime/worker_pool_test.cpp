@@ -1,4 +1,4 @@
-// The pool beside an application that leaves it no thread of oneTBB's.
+// The worker pool in an application that uses all threads of oneTBB.
 
 #include <flotilla/flotilla.hpp>
 
@@ -8,16 +8,15 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "support/crowd.hpp"
 #include "support/guest_test.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
 
 class WorkerPool : public guest_test {};
 
-// regression: what a pool had handed to oneTBB, and oneTBB never began, was in nobody's hands once the
-// runtime was closed
+// regression: jobs that oneTBB never began were unreachable once the runtime was closed
 TEST_F(WorkerPool, LosesNothingThatOneTbbNeverBegan) {
   parallelism const none_but_the_caller{1};
   for (int i = 0; i < 8; ++i) {

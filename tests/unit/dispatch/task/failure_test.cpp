@@ -1,4 +1,4 @@
-#include "dispatch/failure.hpp"
+#include "dispatch/task/failure.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@ namespace flotilla::dispatch {
 namespace {
 
 std::shared_ptr<failure const> words(char const* text) {
-  return failure_of(std::make_exception_ptr(std::runtime_error{text}));
+  return make_failure(std::make_exception_ptr(std::runtime_error{text}));
 }
 
 // requirement
-TEST(Failure, HasTheWordsOfItsException) {
+TEST(Failure, HasTheTextOfItsException) {
   EXPECT_EQ(words("out of paper")->text, "out of paper");
-  EXPECT_EQ(failure_of(std::make_exception_ptr(42))->text,
-            "an exception that is no std::exception");
-  EXPECT_THROW(std::rethrow_exception(failure_of(std::make_exception_ptr(42))->error), int);
+  EXPECT_EQ(make_failure(std::make_exception_ptr(42))->text,
+            "an exception that is not a std::exception");
+  EXPECT_THROW(std::rethrow_exception(make_failure(std::make_exception_ptr(42))->error), int);
 }
 
 // requirement
@@ -32,10 +32,10 @@ TEST(FailureTable, KeepsFailuresByTask) {
   EXPECT_EQ(table.get(1, 5)->text, "b");
   EXPECT_EQ(table.get(2, 3)->text, "c");
   EXPECT_EQ(table.get(2, 5), nullptr);
-  EXPECT_EQ(table.get(1, 3)->text, "a") << "asked as often as wanted";
+  EXPECT_EQ(table.get(1, 3)->text, "a") << "every time";
 }
 
-// requirement: a generation is cut to 32 bits by those who depend on a task
+// requirement: dependent tasks look a failure up by the lower 32 bits of the generation
 TEST(FailureTable, FindsByTheLowerHalfOfAGeneration) {
   failure_table table;
   table.put(1, (std::uint64_t{1} << 32) + 3, words("a"));
@@ -52,10 +52,10 @@ TEST(FailureTable, ForgetsWhatIsErased) {
   table.erase(1, 3);
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.get(1, 3), nullptr);
-  EXPECT_EQ(kept->text, "a") << "who has it keeps it";
+  EXPECT_EQ(kept->text, "a") << "a failure lives as long as it is referred to";
 }
 
-// error guess: the destructor of an exception is user code, and may ask the table again
+// error guess: the destructor of an exception is user code, and may look into the table
 TEST(FailureTable, DestroysExceptionsOutsideItsLock) {
   struct asks_again : std::exception {
     explicit asks_again(failure_table& of) : table{&of} {}
@@ -65,7 +65,7 @@ TEST(FailureTable, DestroysExceptionsOutsideItsLock) {
   };
   failure_table table;
   table.put(2, 1, words("so that the table is not empty"));
-  table.put(1, 1, failure_of(std::make_exception_ptr(asks_again{table})));
+  table.put(1, 1, make_failure(std::make_exception_ptr(asks_again{table})));
   table.erase(1, 1);
   EXPECT_FALSE(table.empty());
 }

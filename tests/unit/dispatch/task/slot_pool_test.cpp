@@ -1,4 +1,4 @@
-#include "dispatch/slot_pool.hpp"
+#include "dispatch/task/slot_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,8 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "dispatch/task/slot_returns.hpp"
 
 namespace flotilla::dispatch {
 namespace {
@@ -33,7 +35,7 @@ TEST(SlotPool, HandsOutEachSlotOnceUntilTheWindowIsFull) {
   EXPECT_EQ(pool.window(), 100u);
 }
 
-// requirement: the widest window there may be
+// requirement: the largest window
 TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
   slot_pool pool{0, 65000};
   cursor mine;
@@ -41,7 +43,7 @@ TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
   EXPECT_EQ(pool.take(mine), no_slot);
 }
 
-// requirement: small use touches few pages
+// requirement: few tasks touch few pages
 TEST(SlotPool, TouchesLowSlotsFirst) {
   slot_pool pool{0, 1000};
   cursor mine;
@@ -57,12 +59,14 @@ TEST(SlotPool, TouchesLowSlotsFirst) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: a window that is no whole number of blocks
+// requirement: a window need not be a whole number of blocks
 TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   slot_pool pool{0, 70};
   cursor mine;
   std::vector<slot_address> taken;
-  for (slot_address got = pool.take(mine); got != no_slot; got = pool.take(mine)) { taken.push_back(got); }
+  for (slot_address got = pool.take(mine); got != no_slot; got = pool.take(mine)) {
+    taken.push_back(got);
+  }
   EXPECT_EQ(taken.size(), 70u);
   EXPECT_EQ(pool.used(), 70u);
   EXPECT_EQ(pool.touched(), 70u);
@@ -71,19 +75,23 @@ TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: what one thread holds back and does not use is there for others
+// requirement: free slots of a held block can be taken by other threads
 TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
   slot_pool pool{0, 96};
   cursor idle[3], busy;
   std::set<slot_address> taken;
   for (cursor& each : idle) { taken.insert(pool.take(each)); }
-  for (slot_address got = pool.take(busy); got != no_slot; got = pool.take(busy)) { EXPECT_TRUE(taken.insert(got).second); }
+  for (slot_address got = pool.take(busy); got != no_slot; got = pool.take(busy)) {
+    EXPECT_TRUE(taken.insert(got).second);
+  }
   EXPECT_LT(taken.size(), 96u) << "three blocks are held";
-  for (slot_address got = pool.take_any(); got != no_slot; got = pool.take_any()) { EXPECT_TRUE(taken.insert(got).second); }
+  for (slot_address got = pool.take_any(); got != no_slot; got = pool.take_any()) {
+    EXPECT_TRUE(taken.insert(got).second);
+  }
   EXPECT_EQ(taken.size(), 96u);
 }
 
-// requirement: threads that work at once do not share a block while there are enough
+// requirement: threads do not share a block while there are enough blocks
 TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
   slot_pool pool{0, 256};
   cursor a, b;
@@ -93,20 +101,20 @@ TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
   EXPECT_EQ(pool.take(a) / slot_pool::block_slots, block_of_a);
 }
 
-// requirement: a block that was let go is offered again
+// requirement: a block that was released is offered again
 TEST(SlotPool, OffersWhatWasLetGo) {
   slot_pool pool{0, 64};
   cursor gone, stays;
   static_cast<void>(pool.take(gone));
   static_cast<void>(pool.take(stays));
   std::uint32_t const block = gone.block;
-  pool.let_go(gone);
+  pool.release(gone);
   for (int i = 0; i < 31; ++i) { ASSERT_NE(pool.take(stays), no_slot); }
   ASSERT_NE(pool.take(stays), no_slot);
   EXPECT_EQ(stays.block, block);
 }
 
-// requirement: who waits for a slot looks at one word
+// requirement: a thread that waits for a slot polls one word
 TEST(SlotPool, SaysThatSlotsCameBack) {
   slot_pool pool{0, 64};
   cursor mine;
@@ -149,10 +157,12 @@ TEST(SlotSide, KeepsAsMuchOfALabelAsFits) {
   EXPECT_STREQ(side.label.data(), "");
 }
 
-// requirement: a second pool on the same memory finds what the first has done, and changes nothing
+// requirement: a second pool on the same memory sees the state of the first, and changes nothing
 TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   constexpr std::size_t window = 70;
-  struct alignas(base::cache_line) line { std::byte bytes[base::cache_line]; };
+  struct alignas(base::cache_line) line {
+    std::byte bytes[base::cache_line];
+  };
   std::vector<line> memory((slot_pool::bytes(window) + sizeof(line) - 1) / sizeof(line));
   slot_pool first{5, window, memory.data()};
   cursor mine;
@@ -161,7 +171,9 @@ TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   slot_pool second{5, window, memory.data()};
   EXPECT_EQ(second.used(), 68u);
   EXPECT_EQ(second.touched(), 70u);
-  for (slot_address got = second.take_any(); got != no_slot; got = second.take_any()) { taken.insert(got); }
+  for (slot_address got = second.take_any(); got != no_slot; got = second.take_any()) {
+    taken.insert(got);
+  }
   EXPECT_EQ(taken.size(), window);
   std::uint32_t const before = first.returns();
   second.give_back(*taken.begin());
@@ -169,12 +181,12 @@ TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   EXPECT_EQ(first.take_any(), *taken.begin());
 }
 
-// stress: a slot is nobody else's while one has it
+// stress: no two threads have the same slot
 TEST(SlotPool, NeverGivesASlotToTwo) {
   constexpr std::size_t window = 64;
   constexpr int threads = 4;
   slot_pool pool{1, window};
-  std::vector<int> owners(window);  // plain: whoever has the slot writes
+  std::vector<int> owners(window);  // plain: only the owner of the slot writes
   std::atomic<int> clashes{0};
   std::vector<std::thread> all;
   for (int me = 1; me <= threads; ++me) {
@@ -182,7 +194,9 @@ TEST(SlotPool, NeverGivesASlotToTwo) {
       std::vector<slot_address> mine;
       cursor block;
       for (int i = 0; i < 5000; ++i) {
-        slot_address const got = mine.size() < 40 ? pool.take(block) : mine.size() < 50 ? pool.take_any() : no_slot;
+        slot_address const got = mine.size() < 40   ? pool.take(block)
+                                 : mine.size() < 50 ? pool.take_any()
+                                                    : no_slot;
         if (got != no_slot) {
           int& owner = owners[got & 0xffff];
           if (owner != 0) { ++clashes; }
@@ -199,7 +213,7 @@ TEST(SlotPool, NeverGivesASlotToTwo) {
         owners[each & 0xffff] = 0;
         pool.give_back(each);
       }
-      pool.let_go(block);
+      pool.release(block);
     });
   }
   for (std::thread& each : all) { each.join(); }

@@ -1,6 +1,6 @@
-// The words of a slot: what they hold comes out as it went in.
+// The words of a slot: every field is read as it was written.
 
-#include "dispatch/slot.hpp"
+#include "dispatch/task/slot.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,17 +16,17 @@ TEST(EndMark, HoldsDeviceLaneAndNumber) {
       for (std::uint64_t const number :
            {std::uint64_t{1}, std::uint64_t{0xffff'ffff}, (std::uint64_t{1} << 48) - 1}) {
         end_mark const made = end_mark::of(device, lane, number);
-        EXPECT_TRUE(made.launched());
+        EXPECT_TRUE(made.valid());
         EXPECT_EQ(made.device(), device);
         EXPECT_EQ(made.lane(), lane);
         EXPECT_EQ(made.number(), number);
       }
     }
   }
-  EXPECT_FALSE(end_mark{}.launched());
+  EXPECT_FALSE(end_mark{}.valid());
 }
 
-// requirement: a generation is odd while its task is open; the ticket's bit does not touch it
+// requirement: a generation is odd while its task is open; the bits below do not change it
 TEST(GenerationWord, SaysWhetherTheTaskIsOpenAndItsTicketGone) {
   for (std::uint64_t const generation :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 40}) {
@@ -51,18 +51,18 @@ TEST(SuccessorWord, HoldsGenerationAndHead) {
   }
 }
 
-// requirement: generations are cut to 32 bits, in the word and by whoever compares
+// requirement: generations are cut to 32 bits, in the word and in comparisons
 TEST(SuccessorWord, CutsTheGeneration) {
   std::uint64_t const word = successor_word::of((std::uint64_t{5} << 32) + 9, successor_word::none);
   EXPECT_EQ(successor_word::generation(word), 9u);
 }
 
-// requirement: slots lie in memory that is only zeroed, and may be shared between processes
+// requirement: zeroed memory holds valid slots, which processes can share
 TEST(Slot, IsValidAsZeros) {
   static_assert(sizeof(slot) == 256 && alignof(slot) == base::cache_line);
   static_assert(std::is_trivially_destructible_v<slot>);
   EXPECT_FALSE(generation_word{0}.open());
-  EXPECT_FALSE(end_mark{0}.launched());
+  EXPECT_FALSE(end_mark{0}.valid());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// What a process that submits and one that drains share, in memory that each has at an address of its own.
+// What a process that submits and a process that drains share. Each maps the memory at its own
+// address.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,8 +11,9 @@
 #include <new>
 #include <stdexcept>
 
-#include "dispatch/inbox.hpp"
-#include "dispatch/slot_pool.hpp"
+#include "dispatch/queue/thread_inboxes.hpp"
+#include "dispatch/task/slot_pool.hpp"
+#include "dispatch/task/slot_returns.hpp"
 
 namespace flotilla::dispatch::two_processes {
 
@@ -20,7 +22,7 @@ inline constexpr unsigned producers = 2;
 inline constexpr unsigned lanes = 4;
 inline constexpr unsigned pool_number = 3;
 
-/// How far a lane is, as a completion page has it.
+/// How far a lane is, as in a completion page.
 struct alignas(base::cache_line) counter {
   std::atomic<std::uint64_t> number;
 };
@@ -30,7 +32,7 @@ struct shared_head {
   std::array<counter, lanes> done;
   alignas(inbox) std::byte boxes[producers][sizeof(inbox)];
   slot_address rings[producers][inbox::ring_words(window)];
-  std::atomic<std::uint32_t> unordered;  // tasks that ran before one they are to run after
+  std::atomic<std::uint32_t> unordered;  // tasks that ran before a predecessor
   std::atomic<std::uint32_t> reused;     // slots that were not open, or were given back twice
   std::atomic<std::uint32_t> detached;   // tasks whose end saw that their ticket was gone
 };
@@ -63,7 +65,7 @@ class view {
     return *std::launder(reinterpret_cast<inbox*>(head().boxes[i]));
   }
   [[nodiscard]] slot& at(slot_address of) { return pool[of & 0xffff]; }
-  /// Plain, as a kernel's memory is: that it can be read once the task has ended is the numbers' doing.
+  /// Not atomic, as a kernel's memory: the completion numbers order the reads after the writes.
   [[nodiscard]] std::uint64_t* results() {
     return reinterpret_cast<std::uint64_t*>(memory_ + pool_at() + slot_pool::bytes(window));
   }
@@ -101,7 +103,7 @@ class memory_file {
   int file_;
 };
 
-/// What the submitter of task `id` writes into its slot, but for what it runs after.
+/// What the submitter of task `id` writes into its slot, except the predecessors.
 inline void fill(slot& made, std::uint64_t id) {
   made.kind = task_kind::launch;
   made.kernel = static_cast<std::uint32_t>(id % 7);

@@ -1,6 +1,6 @@
-// The draining side can be another process: slots, their pool, inboxes and numbers hold no addresses.
-// Neither process has a runtime or a driver: these are the structures alone, used as submit, a pass and a
-// ticket use them.
+// The draining side can be another process: slots, their pool, inboxes and numbers hold no
+// addresses. Neither process has a runtime or a driver: the test uses the structures alone, as
+// submit, a pass and a ticket use them.
 
 #include "two_processes.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 using namespace two_processes;
 using test::eventually;
 
-/// The draining process: takes what inboxes hold, "launches" it in batches, and collects their ends later.
+/// The draining process: takes tasks from inboxes, "launches" them in batches, and ends them later.
 class drainer {
  public:
   explicit drainer(view& of) : of_(of) {}
@@ -37,7 +37,7 @@ class drainer {
         if (count != 0) { launch({got.data(), count}); }
         moved = moved || count != 0;
       }
-      // Late, so that tickets see the number before the generation; all of them once nothing comes any more.
+      // Late, so that tickets see the number before the generation. All, once no task arrives.
       while (!batches_.empty() && (!moved || batches_.size() > 4)) { collect(); }
       if (!moved) { std::this_thread::yield(); }
     }
@@ -66,12 +66,12 @@ class drainer {
     batches_.emplace_back(tasks.begin(), tasks.end());
   }
 
-  /// Whether the task is launched or has ended, as core::look finds out.
+  /// Whether the task is launched or has ended, as dependencies::look does.
   bool is_launched(slot_address address, std::uint32_t generation) {
     slot& of = of_.at(address);
     generation_word const now{of.generation.load(std::memory_order_acquire)};
     return static_cast<std::uint32_t>(now.generation()) != generation ||
-           end_mark{of.end.load(std::memory_order_acquire)}.launched();
+           end_mark{of.end.load(std::memory_order_acquire)}.valid();
   }
 
   void collect() {
@@ -109,7 +109,7 @@ class producer {
     for (held& each : tickets_) {
       if (!let_go(each)) { return false; }
     }
-    of_.pool.let_go(inbox_.slots());
+    of_.pool.release(inbox_.slots());
     return true;
   }
   [[nodiscard]] std::size_t dropped_open() const { return dropped_open_; }
@@ -122,13 +122,13 @@ class producer {
     std::uint64_t id = 0;
   };
 
-  /// As core::submit does.
+  /// As submitter::submit does.
   bool submit(std::uint64_t id, std::uint64_t before, held& ticket) {
     slot_address const address = take_slot();
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
-    // acquire: another thread of this process may have had the slot before. It came back through the other process, and of
-    // what that did a race detector in this one sees nothing but this word.
+    // acquire: another thread of this process may have had the slot before. It came back through
+    // the other process; a race detector here sees only this word of what happened there.
     std::uint64_t const generation =
         generation_word{made.generation.load(std::memory_order_acquire)}.generation() + 1;
     fill(made, id);
@@ -157,7 +157,7 @@ class producer {
     return got;
   }
 
-  /// Waits for three tickets of four and looks at what the task did; drops the others, ended or not.
+  /// Waits for three tickets of four and checks the task's result. Drops the others, ended or not.
   bool let_go(held& ticket) {
     if (ticket.slot == no_slot) { return true; }
     slot& of = of_.at(ticket.slot);
@@ -176,7 +176,7 @@ class producer {
     return true;
   }
 
-  /// As core::has_ended does: generation, number, generation.
+  /// As task_query::has_ended does: generation, number, generation.
   bool has_ended(held const& ticket) {
     slot& of = of_.at(ticket.slot);
     auto const gone = [&] {
@@ -185,7 +185,7 @@ class producer {
     };
     if (gone()) { return true; }
     end_mark const end{of.end.load(std::memory_order_acquire)};
-    if (!end.launched()) { return gone(); }
+    if (!end.valid()) { return gone(); }
     return of_.head().done[end.lane()].number.load(std::memory_order_acquire) >= end.number() ||
            gone();
   }
@@ -201,7 +201,7 @@ class producer {
 TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   std::size_t const tasks = test::scaled(1'500'000, 10'000);
   memory_file const memory{view::bytes(tasks)};
-  // Both are mapped before there are two processes, so that their addresses differ; each then keeps one.
+  // Both are mapped before the fork, so that their addresses differ. Each process keeps one.
   std::optional<view> here{std::in_place, memory.file(), tasks};
   std::optional<view> there{std::in_place, memory.file(), tasks};
   ASSERT_NE(here->address(), there->address());
@@ -209,7 +209,7 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   pid_t const child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(2 * static_cast<unsigned>(test::patience.count()));
+    ::alarm(2 * static_cast<unsigned>(test::test_timeout.count()));
     here.reset();
     drainer{*there}.drain(tasks);
     ::_exit(0);
@@ -231,7 +231,7 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the drainer ended with " << status;
-  ASSERT_EQ(gave_up, 0u) << "producers waited in vain";
+  ASSERT_EQ(gave_up, 0u) << "a wait of a producer timed out";
 
   std::size_t dropped_open = 0, lost_or_twice = 0;
   for (producer const& each : all) {
@@ -247,7 +247,7 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   EXPECT_EQ(here->head().unordered, 0u);
   EXPECT_EQ(here->head().reused, 0u);
   EXPECT_EQ(here->head().detached, dropped_open)
-      << "an end and the drop of its ticket did not see each other";
+      << "an end and the drop of its ticket missed each other";
   EXPECT_EQ(here->pool.used(), 0u);
   for (std::size_t i = 0; i < window; ++i) {
     EXPECT_NE(here->pool.take_any(), no_slot) << "a slot was lost";

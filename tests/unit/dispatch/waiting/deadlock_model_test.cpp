@@ -1,6 +1,7 @@
-// Every interleaving of threads that have a device each and wait inside a callable for another: of
-// a ring at least one is refused, so that none waits for ever, and without a ring nobody is.
-// Follows core::check_deadlock and refuse_deadlock step by step.
+// Every interleaving of threads that hold one device each and wait inside a callable for another
+// device: of a ring at least one is refused, so none waits forever; without a ring none is refused.
+// Follows deadlock_detector::check_wait_for_task, publish, refuse_ring and clear step by step;
+// check_wait_for_lease is the same for a device.
 
 #include <gtest/gtest.h>
 
@@ -13,72 +14,89 @@
 namespace flotilla::test {
 namespace {
 
-/// How the model differs from the code, so that the checker has something to find.
+/// How a model differs from the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  looks_first,    // says what it waits for when it has looked
-  follows_rings,  // takes it that a task for any device can always be pulled somewhere
+  looks_first,    // publishes what it waits for after it has looked
+  follows_rings,  // assumes that some device can always take a task for any device
 };
 
+/// A wait looks again whenever it helps. Here it looks once: later looks only see more.
 struct deadlock_model {
-  static constexpr int threads = 3;  // thread i has device i
+  static constexpr int threads = 3;  // thread i holds the lease of device i
   static constexpr int moves = threads;
   static constexpr signed char any = threads;
   static constexpr signed char nothing = -1;
-  enum places : signed char { say, look_at, waiting, refused, finished };
+  enum places : signed char { publish, look_held, look_target, clear, waiting, refused, finished };
   using targets = std::array<signed char, threads>;
 
-  targets target;
+  targets target;  // what each thread waits for
   flaw with;
   std::array<places, threads> at{};
-  std::array<signed char, threads> said{nothing, nothing, nothing};
+  std::array<signed char, threads> published{nothing, nothing, nothing};
   std::array<bool, threads> held{true, true, true};
-  // Of who looks: which devices can go on, which is looked at next, whether this round found one.
-  std::array<std::array<bool, threads>, threads> can{};
+  // Of a thread that looks: the devices that can go on, the next device, and whether this round has
+  // added one.
+  std::array<std::array<bool, threads>, threads> can_go_on{};
   std::array<signed char, threads> next{};
   std::array<bool, threads> added{};
 
-  deadlock_model(targets each_for, flaw which) : target{each_for}, with{which} {
+  deadlock_model(targets wanted, flaw broken) : target{wanted}, with{broken} {
     for (int i = 0; i < threads; ++i) {
       std::size_t const me = static_cast<std::size_t>(i);
-      at[me] = target[me] == nothing ? waiting : with == flaw::looks_first ? look_at : say;
+      at[me] = target[me] == nothing ? waiting : with == flaw::looks_first ? look_held : publish;
     }
   }
   auto operator<=>(deadlock_model const&) const = default;
 
-  [[nodiscard]] bool comes(std::array<bool, threads> const& of, signed char what) const {
+  [[nodiscard]] bool will_come(std::array<bool, threads> const& devices, signed char what) const {
     if (what == nothing) { return true; }
-    if (what != any) { return of[static_cast<std::size_t>(what)]; }
-    return with == flaw::follows_rings || of[0] || of[1] || of[2];
+    if (what != any) { return devices[static_cast<std::size_t>(what)]; }
+    return with == flaw::follows_rings || devices[0] || devices[1] || devices[2];
+  }
+  /// The next device; after the last one another round, or the decision.
+  [[nodiscard]] places next_look(std::size_t me) {
+    next[me] = static_cast<signed char>((next[me] + 1) % threads);
+    if (next[me] != 0 || std::exchange(added[me], false)) { return look_held; }
+    bool const may_wait = will_come(can_go_on[me], target[me]);
+    can_go_on[me] = {};
+    return !may_wait ? clear : with == flaw::looks_first ? publish : waiting;
   }
   bool step(int thread) {
     std::size_t const me = static_cast<std::size_t>(thread);
     places& pc = at[me];
     switch (pc) {
-      case say:
-        said[me] = target[me], pc = with == flaw::looks_first ? waiting : look_at;
+      case publish:
+        published[me] = target[me], pc = with == flaw::looks_first ? waiting : look_held;
         return true;
-      case look_at: {
+      case look_held: {
         std::size_t const device = static_cast<std::size_t>(next[me]);
-        if (device != me && !can[me][device] && (!held[device] || comes(can[me], said[device]))) {
-          can[me][device] = true;
-          added[me] = true;
+        if (device == me || can_go_on[me][device]) {
+          pc = next_look(me);
+        } else if (held[device]) {
+          pc = look_target;
+        } else {
+          can_go_on[me][device] = added[me] = true;
+          pc = next_look(me);
         }
-        next[me] = static_cast<signed char>((next[me] + 1) % threads);
-        if (next[me] != 0 || std::exchange(added[me], false)) { return true; }
-        bool const may = comes(can[me], target[me]);
-        can[me] = {};
-        if (!may) { said[me] = nothing; }
-        pc = !may ? refused : with == flaw::looks_first ? say : waiting;
         return true;
       }
-      case waiting: {  // until a device is free that brings what it waits for
+      case look_target: {
+        std::size_t const device = static_cast<std::size_t>(next[me]);
+        if (will_come(can_go_on[me], published[device])) {
+          can_go_on[me][device] = added[me] = true;
+        }
+        pc = next_look(me);
+        return true;
+      }
+      case clear: published[me] = nothing, pc = refused; return true;
+      case waiting: {  // until a device is free that brings what the thread waits for
         std::array<bool, threads> const free{!held[0], !held[1], !held[2]};
         bool const brought = target[me] == nothing ||
                              (target[me] == any ? free[0] || free[1] || free[2]
                                                 : free[static_cast<std::size_t>(target[me])]);
         if (!brought) { return false; }
-        said[me] = nothing, held[me] = false, pc = finished;
+        published[me] = nothing, held[me] = false, pc = finished;
         return true;
       }
       case refused:
@@ -89,7 +107,7 @@ struct deadlock_model {
     }
     return false;
   }
-  /// Found the plain way: nobody in a ring is ever brought anything.
+  /// Computed without threads: a thread of a ring waits for something that never happens.
   [[nodiscard]] bool is_ring() const {
     std::array<bool, threads> goes{};
     for (int rounds = 0; rounds < threads; ++rounds) {
@@ -102,11 +120,11 @@ struct deadlock_model {
     return !(goes[0] && goes[1] && goes[2]);
   }
   [[nodiscard]] std::string wrong() const {
-    bool const somebody = std::count(at.begin(), at.end(), refused) != 0;
-    return somebody && !is_ring() ? "refused without need" : "";
+    bool const any_refused = std::count(at.begin(), at.end(), refused) != 0;
+    return any_refused && !is_ring() ? "refused without need" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    return std::count(at.begin(), at.end(), waiting) != 0 ? "waits for ever" : "";
+    return std::count(at.begin(), at.end(), waiting) != 0 ? "waits forever" : "";
   }
 };
 
@@ -128,11 +146,11 @@ INSTANTIATE_TEST_SUITE_P(, DeadlockModel,
                                            targets{any, 0, nothing}, targets{0, any, nothing},
                                            targets{1, any, 1}, targets{any, any, nothing}));
 
-// The checker finds what it is there for.
+// The checker finds each flaw.
 TEST(DeadlockModelFlaws, AreFound) {
-  EXPECT_EQ(explore(deadlock_model{{1, 2, 0}, flaw::looks_first}).wrong, "waits for ever");
+  EXPECT_EQ(explore(deadlock_model{{1, 2, 0}, flaw::looks_first}).wrong, "waits forever");
   // regression: tasks for any device inside callables on all of them
-  EXPECT_EQ(explore(deadlock_model{{any, any, any}, flaw::follows_rings}).wrong, "waits for ever");
+  EXPECT_EQ(explore(deadlock_model{{any, any, any}, flaw::follows_rings}).wrong, "waits forever");
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
-// Who waits gets what it waits for although no worker ever comes: whatever a worker does, a waiter
-// does.
+// A waiting thread does whatever a worker does, so its wait ends even if there is no worker.
 
 #include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
 
 #include <atomic>
 #include <thread>
 
-#include "dispatch/core.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
+#include "support/inside.hpp"
 #include "support/thrown.hpp"
 
 namespace flotilla::test {
@@ -20,7 +20,7 @@ class Helping : public guest_test {
   static runtime_options options(int devices, std::size_t window = 16384) {
     return {.devices = "cpu:" + std::to_string(devices), .workers = 0, .window = window};
   }
-  /// Has a thread submit `count` callables that count, and end without waiting for them.
+  /// A thread submits `count` callables that count, and ends without waiting for them.
   static void submit_and_leave(runtime& rt, int count, std::atomic<int>& ran,
                                task_options const& with = {}) {
     std::thread{[&] {
@@ -31,7 +31,7 @@ class Helping : public guest_test {
   }
 };
 
-// regression: a window full of callables of a thread that has gone
+// regression: a window full of callables of a thread that has ended
 TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   runtime rt{options(1, 64)};
   std::atomic<int> ran{0};
@@ -41,7 +41,7 @@ TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression: the room for tasks of any device taken by callables of a thread that has gone
+// regression: callables that a thread left when it ended filled the window of tasks for any device
 TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   runtime rt{options(2)};
   std::atomic<int> ran{0};
@@ -51,7 +51,7 @@ TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression
+// regression: wait_idle and the destructor left callables of threads that had ended
 TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
   std::atomic<int> ran{0};
   {
@@ -64,7 +64,7 @@ TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
   EXPECT_EQ(ran, 20);
 }
 
-// requirement: a try does not run what others submitted
+// requirement: try_submit does not run callables of other threads
 TEST_F(Helping, OfATrySubmitRunsNoCallables) {
   runtime rt{options(1, 64)};
   std::atomic<int> ran{0};
@@ -89,9 +89,7 @@ TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
     mine = rt.submit(nest);
     try {
       mine.wait();
-    } catch (would_deadlock const&) {
-      ++refused;
-    }
+    } catch (would_deadlock const&) { ++refused; }
   };
   rt.submit(nest).wait();
   rt.wait_idle();
@@ -101,7 +99,7 @@ TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
   }
 }
 
-// regression: the same with a thread a device
+// regression: the same with one thread for each device
 TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   runtime rt{options(2)};
   std::atomic<int> inside{0}, refused{0};
@@ -112,9 +110,7 @@ TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
       ticket const theirs = rt.submit([](task_context&) {}, {.device = device_ordinal{other}});
       try {
         theirs.wait();
-      } catch (would_deadlock const&) {
-        ++refused;
-      }
+      } catch (would_deadlock const&) { ++refused; }
     };
   };
   std::thread second{[&] { rt.submit(crossed(0), {.device = device_ordinal{1}}).wait(); }};
@@ -124,42 +120,40 @@ TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   rt.wait_idle();
 }
 
-// regression: a context that cannot be made current any more neither runs tasks nor keeps anybody
-// waiting
+// regression: tasks of a device whose context can no longer be made current never ended
 TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
   std::vector<ticket> tickets;
   CUcontext left = nullptr;
   {
     runtime rt{options(1)};
-    device_buffer<int> const there{rt, device_ordinal{0}, 1 << 20};
+    device_buffer<int> there{rt, device_ordinal{0}, 1 << 20};
     std::vector<int> host(1 << 20);
     tickets.push_back(rt.submit(there.copy_from(host)));
-    for (int i = 0; i < 3; ++i) { tickets.push_back(rt.submit([](task_context&) {})); }
-    // Callables are run between pops of a guest's stack and of the scope: refuse as many as there
-    // may be.
-    dispatch::core& core = rt.core();
-    core.control(0, [&](dispatch::device_queue& queue) { left = queue.context.handle(); });
-    std::thread{
-        [&] {  // the thread's stack keeps what could not be popped, and goes with the thread
-          ::testing::internal::CaptureStderr();
-          inject("fail=cuCtxPopCurrent@1:CUDA_ERROR_INVALID_CONTEXT");
-          core.control(0, [](dispatch::device_queue&) {});
-          EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("retired"));
-          clear_injection();
-        }}
+    for (int i = 0; i < 3; ++i) {
+      tickets.push_back(rt.submit([](task_context&) {}));
+    }
+    // No callable runs in this operation: the refused pop is the one of its scope.
+    dispatch::runtime_state& state = inside(rt);
+    state.operations.run(
+        0, [&](dispatch::device_driver& device) { left = device.context().handle(); });
+    std::thread{[&] {  // the context that could not be popped stays on this thread's stack
+      ::testing::internal::CaptureStderr();
+      testing::fail_call("cuCtxPopCurrent", 1, driver_status::invalid_context);
+      state.operations.run(0, [](dispatch::device_driver&) {});
+      EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("retired"));
+      testing::clear_faults();
+    }}
         .join();
-    EXPECT_EQ(core.queue(0).gate.retired(), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(state.devices[0].gate().retired(), CUDA_ERROR_INVALID_CONTEXT);
     tickets.push_back(rt.submit([](task_context&) {}));
     for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error); }
     rt.wait_idle();
   }
-  for (ticket const& each : tickets) {
-    EXPECT_THROW(each.wait(), driver_error) << "as often as it is asked";
-  }
+  for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error) << "every time"; }
 }
 
 // regression: the destructor of a callable is user code like the callable
-TEST_F(Helping, MendsWhatTheDestructorOfACallableDoes) {
+TEST_F(Helping, RestoresTheStackAfterADestructor) {
   struct pops_at_the_end {
     driver::table const* api;
     explicit pops_at_the_end(driver::table const& of) : api{&of} {}
@@ -171,9 +165,9 @@ TEST_F(Helping, MendsWhatTheDestructorOfACallableDoes) {
     void operator()(task_context&) const {}
   };
   runtime rt{options(1)};
-  ticket const bad = rt.submit(pops_at_the_end{rt.core().api()});
+  ticket const bad = rt.submit(pops_at_the_end{*inside(rt).api()});
   EXPECT_THAT(thrown<error>([&] { bad.wait(); }), HasSubstr("popped"));
-  EXPECT_EQ(rt.core().queue(0).gate.retired(), CUDA_SUCCESS);
+  EXPECT_EQ(inside(rt).devices[0].gate().retired(), CUDA_SUCCESS);
   rt.submit([](task_context&) {}).wait();
 }
 

@@ -1,5 +1,5 @@
 // How threads wait: the rules, without threads.
-#include "dispatch/schedule.hpp"
+#include "dispatch/waiting/wait_policy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,97 +9,100 @@ namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
-using dispatch::lingers;
-using dispatch::nap;
-using dispatch::of_worker;
-using dispatch::resolved;
-using dispatch::schedules;
+using dispatch::polls_when_idle;
+using dispatch::resolve;
+using dispatch::sleep_time;
+using dispatch::wait_policies;
+using dispatch::worker_policy;
 
-schedule together(std::initializer_list<schedule> of, schedule automatic = schedule::spin) {
-  schedules made;
-  for (schedule const each : of) { made.add(each); }
+wait_policy together(std::initializer_list<wait_policy> of,
+                     wait_policy automatic = wait_policy::spin) {
+  wait_policies made;
+  for (wait_policy const each : of) { made.add(each); }
   return made.together(automatic);
 }
 
-// requirement: what is said is done
-TEST(Schedule, ThatIsNotAutomaticIsItself) {
-  for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking}) {
+// requirement: an explicit policy stays as it is
+TEST(WaitPolicy, ThatIsNotAutomaticIsItself) {
+  for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     for (device_kind const kind : {device_kind::gpu, device_kind::cpu}) {
-      EXPECT_EQ(resolved(how, kind, 1, 64), how);
-      EXPECT_EQ(resolved(how, kind, 64, 1), how);
+      EXPECT_EQ(resolve(how, kind, 1, 64), how);
+      EXPECT_EQ(resolve(how, kind, 64, 1), how);
     }
   }
 }
 
 // requirement: the driver's rule: more contexts than processors yield, as many spin
-TEST(Schedule, AutomaticYieldsWithMoreContextsThanProcessors) {
-  EXPECT_EQ(resolved(schedule::automatic, device_kind::gpu, 0, 8), schedule::spin);
-  EXPECT_EQ(resolved(schedule::automatic, device_kind::gpu, 8, 8), schedule::spin);
-  EXPECT_EQ(resolved(schedule::automatic, device_kind::gpu, 9, 8), schedule::yield);
+TEST(WaitPolicy, AutomaticYieldsWithMoreContextsThanProcessors) {
+  EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 0, 8), wait_policy::spin);
+  EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 8, 8), wait_policy::spin);
+  EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 9, 8), wait_policy::yield);
 }
 
-// requirement: a CPU device computes on the processors
-TEST(Schedule, AutomaticYieldsForCpuDevices) {
-  EXPECT_EQ(resolved(schedule::automatic, device_kind::cpu, 1, 64), schedule::yield);
+// requirement: threads that wait for a CPU device yield, because it computes on the processors
+TEST(WaitPolicy, AutomaticYieldsForCpuDevices) {
+  EXPECT_EQ(resolve(wait_policy::automatic, device_kind::cpu, 1, 64), wait_policy::yield);
 }
 
-// requirement: of several devices the one that asks to be seen soonest
-TEST(Schedule, OfSeveralDevicesIsThatOfTheMostWakeful) {
-  for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking}) {
+// requirement: of several devices the most eager policy counts
+TEST(WaitPolicy, OfSeveralDevicesIsTheMostEager) {
+  for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(together({how}), how);
     EXPECT_EQ(together({how, how}), how);
-    EXPECT_EQ(together({schedule::spin, how}), schedule::spin);
-    EXPECT_EQ(together({how, schedule::blocking}), how);
+    EXPECT_EQ(together({wait_policy::spin, how}), wait_policy::spin);
+    EXPECT_EQ(together({how, wait_policy::blocking}), how);
   }
-  EXPECT_EQ(together({schedule::blocking, schedule::yield, schedule::blocking}), schedule::yield);
+  EXPECT_EQ(together({wait_policy::blocking, wait_policy::yield, wait_policy::blocking}),
+            wait_policy::yield);
 }
 
-// requirement: automatic counts as what it comes to
-TEST(Schedule, OfSeveralDevicesTakesAutomaticForWhatItComesTo) {
-  for (schedule const comes_to : {schedule::spin, schedule::yield}) {
-    EXPECT_EQ(together({schedule::automatic}, comes_to), comes_to);
-    EXPECT_EQ(together({schedule::automatic, schedule::blocking}, comes_to), comes_to);
-    EXPECT_EQ(together({schedule::blocking}, comes_to), schedule::blocking);
-    EXPECT_EQ(together({}, comes_to), comes_to);
+// requirement: automatic counts as what it resolves to
+TEST(WaitPolicy, OfSeveralDevicesResolvesAutomatic) {
+  for (wait_policy const resolved : {wait_policy::spin, wait_policy::yield}) {
+    EXPECT_EQ(together({wait_policy::automatic}, resolved), resolved);
+    EXPECT_EQ(together({wait_policy::automatic, wait_policy::blocking}, resolved), resolved);
+    EXPECT_EQ(together({wait_policy::blocking}, resolved), wait_policy::blocking);
+    EXPECT_EQ(together({}, resolved), resolved);
   }
-  EXPECT_EQ(together({schedule::automatic, schedule::spin}, schedule::yield), schedule::spin);
+  EXPECT_EQ(together({wait_policy::automatic, wait_policy::spin}, wait_policy::yield),
+            wait_policy::spin);
 }
 
-// requirement: sets of devices add up
-TEST(Schedule, OfTwoGroupsIsThatOfAllTheirDevices) {
-  schedules one, other;
+// requirement: sets of policies can be united
+TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
+  wait_policies one, other;
   EXPECT_TRUE(one.empty());
-  one.add(schedule::blocking);
-  other.add(schedule::yield);
+  one.add(wait_policy::blocking);
+  other.add(wait_policy::yield);
   one.add(other);
   EXPECT_FALSE(one.empty());
-  EXPECT_EQ(one.together(schedule::spin), schedule::yield);
+  EXPECT_EQ(one.together(wait_policy::spin), wait_policy::yield);
 }
 
-// requirement: an idle worker spins where waiters spin, yields where they yield, and leaves where
-// they sleep
-TEST(Schedule, OfAWorkerIsTheDevicesButForSpinningBesideCpuDevices) {
-  for (schedule const how : {schedule::spin, schedule::yield, schedule::blocking}) {
-    EXPECT_EQ(of_worker(how, device_kind::gpu), how);
+// requirement: an idle worker polls as waiting threads do, but it does not spin for CPU devices,
+// and it ends if all devices block
+TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
+  for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
+    EXPECT_EQ(worker_policy(how, device_kind::gpu), how);
   }
-  EXPECT_EQ(of_worker(schedule::spin, device_kind::cpu), schedule::yield);
-  EXPECT_EQ(of_worker(schedule::yield, device_kind::cpu), schedule::yield);
-  EXPECT_EQ(of_worker(schedule::blocking, device_kind::cpu), schedule::blocking);
-  EXPECT_TRUE(lingers(schedule::spin));
-  EXPECT_TRUE(lingers(schedule::yield));
-  EXPECT_FALSE(lingers(schedule::blocking));
+  EXPECT_EQ(worker_policy(wait_policy::spin, device_kind::cpu), wait_policy::yield);
+  EXPECT_EQ(worker_policy(wait_policy::yield, device_kind::cpu), wait_policy::yield);
+  EXPECT_EQ(worker_policy(wait_policy::blocking, device_kind::cpu), wait_policy::blocking);
+  EXPECT_TRUE(polls_when_idle(wait_policy::spin));
+  EXPECT_TRUE(polls_when_idle(wait_policy::yield));
+  EXPECT_FALSE(polls_when_idle(wait_policy::blocking));
 }
 
-// requirement: short first, longer and longer, never longer than half a millisecond
-TEST(Schedule, NapsGrowToHalfAMillisecond) {
-  EXPECT_EQ(nap(1), 20us);
+// requirement: sleeps begin short, double, and never exceed half a millisecond
+TEST(WaitPolicy, SleepsGrowToHalfAMillisecond) {
+  EXPECT_EQ(sleep_time(1), 20us);
   for (unsigned round = 1; round < 100; ++round) {
-    EXPECT_GT(nap(round), 0us);
-    EXPECT_LE(nap(round), nap(round + 1));
-    EXPECT_LE(nap(round + 1), 2 * nap(round));
+    EXPECT_GT(sleep_time(round), 0us);
+    EXPECT_LE(sleep_time(round), sleep_time(round + 1));
+    EXPECT_LE(sleep_time(round + 1), 2 * sleep_time(round));
   }
-  EXPECT_EQ(nap(100), 500us);
-  EXPECT_EQ(nap(~0u), 500us);
+  EXPECT_EQ(sleep_time(100), 500us);
+  EXPECT_EQ(sleep_time(~0u), 500us);
 }
 
 }  // namespace

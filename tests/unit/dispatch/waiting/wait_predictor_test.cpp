@@ -1,87 +1,87 @@
-// Who launches a lone task: the thread that is going to wait for it, once that is its habit.
+// Which thread launches a lone task: after some repetitions, the thread that will wait for it.
 
-#include "dispatch/lone_habit.hpp"
+#include "dispatch/waiting/wait_predictor.hpp"
 
 #include <flotilla/flotilla.hpp>
 
 #include <cstdint>
 
-#include "support/crowd.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
 
-using dispatch::lone_habit;
+using dispatch::wait_predictor;
 
 /// Submits and waits, `times`. @return whether the last was expected to be waited for.
-bool submit_and_wait(lone_habit& habit, int times) {
+bool submit_and_wait(wait_predictor& predictor, int times) {
   bool expected = false;
   for (int i = 0; i < times; ++i) {
-    expected = habit.submitted(1, 7, static_cast<std::uint64_t>(i));
-    EXPECT_EQ(habit.waits(1, 7, static_cast<std::uint64_t>(i)), expected);
+    expected = predictor.on_submit(1, 7, static_cast<std::uint64_t>(i));
+    EXPECT_EQ(predictor.on_wait(1, 7, static_cast<std::uint64_t>(i)), expected);
   }
   return expected;
 }
 
-// requirement: it takes some in a row
-TEST(LoneHabit, IsFormedBySubmittingAndWaiting) {
-  lone_habit habit;
-  EXPECT_FALSE(submit_and_wait(habit, 3));
-  EXPECT_TRUE(submit_and_wait(habit, 20));
+// requirement: it expects a wait only after several in a row
+TEST(WaitPredictor, ExpectsAWaitAfterSomeInARow) {
+  wait_predictor predictor;
+  EXPECT_FALSE(submit_and_wait(predictor, 3));
+  EXPECT_TRUE(submit_and_wait(predictor, 20));
 }
 
-// requirement: several tasks before a wait, a wait for another task and another runtime end it
-TEST(LoneHabit, IsEndedByAnythingElse) {
+// requirement: several tasks before a wait, a wait for another task, and another runtime reset it
+TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
   auto const formed = [] {
-    lone_habit habit;
-    EXPECT_TRUE(submit_and_wait(habit, 20));
-    return habit;
+    wait_predictor predictor;
+    EXPECT_TRUE(submit_and_wait(predictor, 20));
+    return predictor;
   };
-  lone_habit several = formed();
-  EXPECT_TRUE(several.submitted(1, 7, 100));
-  EXPECT_FALSE(several.submitted(1, 8, 100));
-  EXPECT_FALSE(several.waits(1, 8, 100));
-  EXPECT_FALSE(several.submitted(1, 8, 101));
-  lone_habit other_task = formed();
-  EXPECT_TRUE(other_task.submitted(1, 7, 100));
-  EXPECT_FALSE(other_task.waits(1, 7, 99));
-  EXPECT_FALSE(other_task.submitted(1, 7, 101));
-  lone_habit other_runtime = formed();
-  EXPECT_FALSE(other_runtime.submitted(2, 7, 100));
+  wait_predictor several = formed();
+  EXPECT_TRUE(several.on_submit(1, 7, 100));
+  EXPECT_FALSE(several.on_submit(1, 8, 100));
+  EXPECT_FALSE(several.on_wait(1, 8, 100));
+  EXPECT_FALSE(several.on_submit(1, 8, 101));
+  wait_predictor other_task = formed();
+  EXPECT_TRUE(other_task.on_submit(1, 7, 100));
+  EXPECT_FALSE(other_task.on_wait(1, 7, 99));
+  EXPECT_FALSE(other_task.on_submit(1, 7, 101));
+  wait_predictor other_runtime = formed();
+  EXPECT_FALSE(other_runtime.on_submit(2, 7, 100));
 }
 
 class LoneTasks : public guest_test {
-  parallelism threads_{2};  // oneTBB's: else it may have no worker to grant
+  parallelism threads_{2};  // of oneTBB: otherwise it may have no worker
 };
 
-// requirement: then the thread that waits launches them, and not a worker that looks out for work
+// requirement: the thread that waits launches them, not a worker that polls for work
 TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};
   constexpr int times = 400;
-  // The processors of this machine may be taken at any time, from this thread too: then a worker helps.
+  // This thread may lose its processor at any time: then a worker helps.
   EXPECT_TRUE(eventually([&] {
     auto const drains = [&] {
       std::uint64_t all = 0;
-      for (worker_counters const& each : rt.workers()) { all += each.drains; }
+      for (worker_counters const& each : rt.worker_counters()) { all += each.drains; }
       return all;
     };
     std::uint64_t const before = drains();
-    for (int i = 0; i < times; ++i) { rt.submit(of.nothing.on({1}, {1})()).wait(); }
+    for (int i = 0; i < times; ++i) { rt.submit(of.nothing.with_shape({1}, {1})()).wait(); }
     return drains() - before < times / 2;
   }));
 }
 
-// requirement: a thread that gives up its habit strands nothing
+// requirement: a thread that stops waiting for its tasks strands none
 TEST_F(LoneTasks, ThatNobodyWaitsForAreLaunchedAllTheSame) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};
   for (int round = 0; round < 20; ++round) {
-    for (int i = 0; i < 20; ++i) { rt.submit(of.nothing.on({1}, {1})()).wait(); }
-    ticket const left = rt.submit(of.nothing.on({1}, {1})());
+    for (int i = 0; i < 20; ++i) { rt.submit(of.nothing.with_shape({1}, {1})()).wait(); }
+    ticket const left = rt.submit(of.nothing.with_shape({1}, {1})());
     EXPECT_TRUE(eventually([&] { return left.ready(); }));
   }
 }

@@ -1,8 +1,7 @@
-// The CPU driver in the guise of a GPU's: a libcuda.so.1 without the mark of our drop-in, which
-// hands every call to it. So what is done with GPU drivers, good and bad, is tested where there is
-// none.
+// The CPU driver as a GPU driver: a libcuda.so.1 that does not identify itself as our drop-in and
+// forwards every call to it. It tests how good and bad GPU drivers are handled without a GPU.
 //
-//   FLOTILLA_TEST_GUISE_INIT=status   cuInit answers that
+//   FLOTILLA_TEST_GUISE_INIT=status   cuInit returns it
 //   FLOTILLA_TEST_GUISE_HIDE=name     there is no such entry point
 
 #include <cuda.h>

@@ -1,0 +1,14 @@
+#pragma once
+// Times in figures.
+
+#include <chrono>
+
+namespace flotilla::bench {
+
+using clock = std::chrono::steady_clock;
+
+[[nodiscard]] inline double seconds_since(clock::time_point start) {
+  return std::chrono::duration<double>(clock::now() - start).count();
+}
+
+}  // namespace flotilla::bench

@@ -1,0 +1,82 @@
+#pragma once
+/// A range of a device's memory in bytes: the untyped part of device_buffer and device_span.
+
+#include <cstddef>
+#include <cstdint>
+
+#include <flotilla/detail/access.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/memory/memory_op.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+/// Threads: as an int.
+class FLOTILLA_EXPORT device_range {
+ public:
+  device_range() noexcept = default;
+  device_range(runtime_impl* owner, device_ordinal device, std::uintptr_t address,
+               std::size_t bytes) noexcept
+      : owner_{owner}, address_{address}, bytes_{bytes}, device_{device} {}
+
+  [[nodiscard]] runtime_impl* owner() const noexcept { return owner_; }
+  [[nodiscard]] device_ordinal device() const noexcept { return device_; }
+  [[nodiscard]] std::uintptr_t address() const noexcept { return address_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  /// The bytes from `offset` on. The caller has checked that they are inside the range.
+  [[nodiscard]] device_range part(std::size_t offset, std::size_t bytes) const noexcept {
+    return {owner_, device_, address_ + offset, bytes};
+  }
+
+  // All bytes of the range.
+  [[nodiscard]] memory_op copy_from_host(void const* host, bool pinned) const noexcept;
+  [[nodiscard]] memory_op copy_to_host(void* host, bool pinned) const noexcept;
+  /// @param to  As long as this range. @throws wrong_runtime
+  [[nodiscard]] memory_op copy_to(device_range const& to) const;
+  /// @param value  `size` bytes. The size of the range must be a multiple of `size`.
+  /// @throws invalid_argument  `value` does not repeat a pattern of at most
+  ///                           `memory_command::max_pattern_bytes` bytes.
+  [[nodiscard]] memory_op fill(void const* value, std::size_t size) const;
+
+ private:
+  runtime_impl* owner_ = nullptr;
+  std::uintptr_t address_ = 0;
+  std::size_t bytes_ = 0;
+  device_ordinal device_;
+};
+
+/// Lets templates of the library reach the range of a span or buffer.
+struct range_access {
+  template <class T>
+  [[nodiscard]] static device_range range(T const& of) noexcept {
+    return of.range();
+  }
+  template <class Span>
+  [[nodiscard]] static Span make(device_range const& range, std::size_t size) noexcept {
+    return Span{range, size};
+  }
+};
+
+/// Submits `what` and waits for it.
+FLOTILLA_EXPORT void run_memory_op(memory_op const& what);
+[[noreturn]] FLOTILLA_EXPORT void refuse_size(std::size_t have, std::size_t other);
+[[noreturn]] FLOTILLA_EXPORT void refuse_part(std::size_t size, std::size_t offset,
+                                              std::size_t count);
+
+/// The size of a part of a span of `size` objects: `count`, or all objects from `offset` on if
+/// `count` is std::dynamic_extent.
+/// @throws invalid_argument  The part is not inside the span.
+[[nodiscard]] inline std::size_t checked_part(std::size_t size, std::size_t offset,
+                                              std::size_t count) {
+  if (offset > size) { refuse_part(size, offset, count); }
+  if (count == static_cast<std::size_t>(-1)) { return size - offset; }
+  if (count > size - offset) { refuse_part(size, offset, count); }
+  return count;
+}
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

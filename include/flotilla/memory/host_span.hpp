@@ -1,0 +1,58 @@
+#pragma once
+/// A view of pinned host memory.
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include <flotilla/detail/device_range.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+template <class T>
+class host_buffer;
+
+/// Consecutive objects of a host_buffer. Copies from and to it need no staging. It converts to
+/// std::span, which does not know that the memory is pinned.
+///
+/// Lifetime: as a pointer into the buffer. Threads: as a pointer.
+template <class T>
+class host_span {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+
+  host_span() noexcept = default;
+  /// A view of mutable objects converts to a view of const objects.
+  template <class U>
+  requires(std::is_same_v<U const, T> && !std::is_same_v<U, T>) host_span(host_span<U> other)
+  noexcept : span_{other} {}
+
+  [[nodiscard]] T* data() const noexcept { return span_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return span_.size(); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return span_.size_bytes(); }
+  [[nodiscard]] bool empty() const noexcept { return span_.empty(); }
+  [[nodiscard]] T* begin() const noexcept { return data(); }
+  [[nodiscard]] T* end() const noexcept { return data() + size(); }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data()[i]; }
+  operator std::span<T>() const noexcept { return span_; }
+  operator std::span<T const>() const noexcept requires(!std::is_const_v<T>) { return span_; }
+
+  /// `count` objects from `offset` on; by default all that follow.
+  /// @throws invalid_argument  They do not lie in the span.
+  [[nodiscard]] host_span subspan(std::size_t offset,
+                                  std::size_t count = std::dynamic_extent) const {
+    return host_span{span_.subspan(offset, detail::checked_part(size(), offset, count))};
+  }
+
+ private:
+  template <class>
+  friend class host_buffer;
+  explicit host_span(std::span<T> span) noexcept : span_{span} {}
+
+  std::span<T> span_;
+};
+
+}  // namespace v0_1
+}  // namespace flotilla

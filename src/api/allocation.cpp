@@ -1,0 +1,35 @@
+#include <flotilla/detail/allocation.hpp>
+#include <flotilla/runtime.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+allocation::allocation(runtime& owner, places place, device_ordinal device, std::size_t bytes)
+    : place_(place) {
+  runtime_impl& impl = access::impl(owner);
+  dispatch::runtime_state& state = dispatch::runtime_state::of(impl);
+  unsigned const index = state.valid.checked(device);
+  std::uintptr_t address = 0;
+  if (bytes != 0) {
+    address = place == places::device ? state.memory.allocate(index, bytes)
+                                      : state.memory.allocate_host(bytes);
+  }
+  range_ = device_range{&impl, device, address, bytes};
+}
+
+allocation::~allocation() {
+  if (range_.address() == 0) { return; }
+  using kinds = dispatch::epoch_reclaimer::kinds;
+  bool const on_device = place_ == places::device;
+  dispatch::runtime_state::of(*range_.owner())
+      .memory.release(on_device ? kinds::device_memory : kinds::host_memory,
+                      on_device ? range_.device().value : 0, range_.address(), range_.bytes());
+}
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

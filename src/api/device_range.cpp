@@ -1,0 +1,105 @@
+#include <flotilla/detail/device_range.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/task/ticket.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+namespace {
+
+/// The shortest prefix of `value` that repeats to all of it.
+std::size_t period_of(std::byte const* value, std::size_t size) noexcept {
+  for (std::size_t period = 1; period < size; ++period) {
+    if (size % period == 0 && std::equal(value + period, value + size, value)) { return period; }
+  }
+  return size;
+}
+
+}  // namespace
+
+memory_op device_range::copy_from_host(void const* host, bool pinned) const noexcept {
+  return memory_op{{.owner = owner_,
+                    .kind = memory_op_kind::host_to_device,
+                    .pinned = pinned,
+                    .to = address_,
+                    .from = reinterpret_cast<std::uintptr_t>(host),
+                    .bytes = bytes_,
+                    .device = device_}};
+}
+
+memory_op device_range::copy_to_host(void* host, bool pinned) const noexcept {
+  return memory_op{{.owner = owner_,
+                    .kind = memory_op_kind::device_to_host,
+                    .pinned = pinned,
+                    .to = reinterpret_cast<std::uintptr_t>(host),
+                    .from = address_,
+                    .bytes = bytes_,
+                    .device = device_}};
+}
+
+memory_op device_range::copy_to(device_range const& to) const {
+  // A memory_command names one runtime, so only this function sees both sides.
+  if (to.owner_ != owner_) {
+    throw wrong_runtime("the source and the destination of a copy belong to different runtimes");
+  }
+  return memory_op{{.owner = owner_,
+                    .kind = memory_op_kind::device_to_device,
+                    .to = to.address_,
+                    .from = address_,
+                    .bytes = bytes_,
+                    .device = to.device_,
+                    .from_device = device_}};
+}
+
+memory_op device_range::fill(void const* value, std::size_t size) const {
+  auto const* const bytes = static_cast<std::byte const*>(value);
+  std::size_t const period = period_of(bytes, size);
+  if (period > memory_command::max_pattern_bytes) {
+    throw invalid_argument("a fill can repeat at most " +
+                           std::to_string(memory_command::max_pattern_bytes) +
+                           " bytes, but its value of " + std::to_string(size) + " bytes repeats " +
+                           std::to_string(period) + " bytes; copy from host memory instead");
+  }
+  memory_command command{.owner = owner_,
+                         .kind = memory_op_kind::fill,
+                         .pattern_bytes = static_cast<std::uint8_t>(period),
+                         .to = address_,
+                         .bytes = bytes_,
+                         .device = device_};
+  std::memcpy(command.pattern, bytes, period);
+  return memory_op{command};
+}
+
+void run_memory_op(memory_op const& what) {
+  memory_command const& command = access::command(what);
+  ticket made;
+  dispatch::runtime_state::of(*command.owner).tasks.submit(command, {}, true, &made);
+  made.wait();
+}
+
+void refuse_size(std::size_t have, std::size_t other) {
+  throw invalid_argument(
+      "a copy needs the same number of objects on both sides, but one side has " +
+      std::to_string(have) + " and the other " + std::to_string(other));
+}
+
+void refuse_part(std::size_t size, std::size_t offset, std::size_t count) {
+  throw invalid_argument(
+      "subspan: " +
+      (count == static_cast<std::size_t>(-1) ? "all objects" : std::to_string(count) + " objects") +
+      " from offset " + std::to_string(offset) + " on do not lie in a span of " +
+      std::to_string(size) + " objects");
+}
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

@@ -1,0 +1,78 @@
+#pragma once
+// The library's way to private members of public classes.
+
+#include <cstdint>
+#include <memory>
+
+#include <flotilla/context/context_driver.hpp>
+#include <flotilla/context/context_ref.hpp>
+#include <flotilla/detail/access.hpp>
+#include <flotilla/runtime.hpp>
+#include <flotilla/task/completion.hpp>
+#include <flotilla/task/recording.hpp>
+#include <flotilla/task/ticket.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+/// Each function gives access to one class and does nothing else.
+struct access {
+  static runtime_impl& impl(runtime const& runtime) noexcept { return *runtime.impl_; }
+  /// Takes ownership of `impl`, which `new` made.
+  static runtime make(runtime_impl& impl) noexcept { return runtime{impl}; }
+  static runtime_impl* impl(launch const& launch) noexcept { return launch.owner_; }
+  static std::uint32_t kernel_index(launch const& launch) noexcept { return launch.kernel_; }
+  static memory_command const& command(memory_op const& op) noexcept { return op.command_; }
+  static program make_program(runtime_impl& impl, std::uint32_t index) noexcept {
+    return {impl, index};
+  }
+  static runtime_impl* impl(ticket const& ticket) noexcept { return ticket.runtime_; }
+  static std::uint32_t& device(ticket const& ticket) noexcept { return ticket.device_; }
+  /// Sets `ticket` to name this task. Before, it must not name any task.
+  static void set(ticket& ticket, runtime_impl& runtime, std::uint32_t slot,
+                  std::uint64_t generation, std::uint32_t device) noexcept {
+    ticket.runtime_ = &runtime;
+    ticket.slot_ = slot;
+    ticket.generation_ = generation;
+    ticket.device_ = device;
+  }
+  /// A completion of `runtime`.
+  static completion make(runtime_impl* runtime, std::shared_ptr<completion_state> state) noexcept {
+    return completion{runtime, std::move(state)};
+  }
+  static std::shared_ptr<completion_state> const& state(completion const& completion) noexcept {
+    return completion.state_;
+  }
+  static runtime_impl* impl(completion const& completion) noexcept { return completion.runtime_; }
+  static context_driver make(std::shared_ptr<driver::table const> api) noexcept {
+    return context_driver{std::move(api)};
+  }
+  static context_ref make(std::shared_ptr<driver::table const> api, CUctx_st* handle) noexcept {
+    return context_ref{std::move(api), handle};
+  }
+  static std::shared_ptr<driver::table const> const& api(context_driver const& driver) noexcept {
+    return driver.api_;
+  }
+  static std::shared_ptr<driver::table const> const& api(context_ref const& context) noexcept {
+    return context.api_;
+  }
+  static bool is_recorded(task_id id) noexcept {
+    return (id.runtime & dependency_list::recording_bit) != 0;
+  }
+  static task_id id_of(recorded_task task) noexcept { return dependency_list::id_of(task); }
+  /// The number of the recording of a recorded task; `slot` is the task's index there.
+  static std::uint64_t recording_of(task_id id) noexcept {
+    return id.runtime & ~dependency_list::recording_bit;
+  }
+  static recorded_task make_recorded_task(std::uint64_t recording, std::uint32_t index) noexcept {
+    recorded_task task;
+    task.recording_ = recording;
+    task.index_ = index;
+    return task;
+  }
+};
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

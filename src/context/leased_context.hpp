@@ -1,0 +1,22 @@
+#pragma once
+// A context and the gate of its lease.
+
+#include <memory>
+#include <utility>
+
+#include "context/context_handle.hpp"
+#include "context/lease.hpp"
+
+namespace flotilla::context {
+
+/// The context of one device, and the gate that hands out its lease.
+struct leased_context {
+  /// As the constructor of context_handle.
+  leased_context(std::shared_ptr<driver::table const> api, device const& where, request asked)
+      : context(std::move(api), where, std::move(asked)), gate(context) {}
+
+  context_handle context;
+  lease_gate gate;
+};
+
+}  // namespace flotilla::context

@@ -1,0 +1,31 @@
+#pragma once
+// The part of a context that its streams and kernels use.
+
+#include <cuda.h>
+
+#include "cpu_driver/memory/device_heap.hpp"
+#include "cpu_driver/memory/print_fifo.hpp"
+#include "cpu_driver/properties/context_flags.hpp"
+#include "cpu_driver/properties/limits.hpp"
+
+namespace flotilla::cpu_driver {
+
+class device_thread;
+class memory_account;
+
+/// Belongs to a context, which outlives its streams. Threads: any.
+struct context_resources {
+  context_resources(CUcontext context, device_thread& its_thread, memory_account& its_memory,
+                    unsigned its_flags)
+      : handle(context), thread(its_thread), account(its_memory), flags(its_flags) {}
+
+  CUcontext const handle;
+  device_thread& thread;    // of the context's device
+  memory_account& account;  // of the context's device
+  context_flags flags;
+  class limits limits;
+  device_heap heap{limits};  // of malloc in kernels
+  print_fifo fifo{limits};   // of printf in kernels
+};
+
+}  // namespace flotilla::cpu_driver

@@ -1,0 +1,136 @@
+#include "dispatch/device/callable_runner.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/task/callable.hpp>
+
+#include "base/single_writer.hpp"
+#include "base/tbb_bridge.hpp"
+#include "context/context_stack_guard.hpp"
+#include "dispatch/task/callable_frame.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+constexpr std::size_t max_in_a_pass = 64;  // of each level
+}
+
+bool callable_runner::run(helper_filter filter,
+                          std::function<bool(priority_level)> const& more_urgent) {
+  if (queued_.empty()) { return false; }
+  parts_.device_waits.disable();
+  if (!parts_.device_waits.callables_may_run()) { return false; }
+  bool moved = false;
+  for (unsigned number = priority_levels; number-- > 0;) {
+    auto const level = static_cast<priority_level>(number);
+    priority_queues::queue& queue = queued_.at(level);
+    for (std::size_t left = std::min(queue.size(), max_in_a_pass); left > 0; --left) {
+      slot_address const task = queue.take_front();
+      slot const& one = parts_.shared.tasks.at(task);
+      bool const allowed = filter.helper == 0 || one.submitter == filter.helper ||
+                           one.demanded.load(std::memory_order_relaxed) != 0;
+      if (!allowed) {
+        queue.push_back(task);
+        continue;
+      }
+      resolution const before = parts_.before.resolve(task, false, waits_);
+      if (before.kind == resolution::kinds::failed) {
+        parts_.reporter.fail_dependent(task, before.cause);
+      }
+      if (before.kind != resolution::kinds::ready) { continue; }
+      if (!run_one(task)) { break; }
+      moved = true;
+      if (parts_.gate.wanted() || more_urgent(level)) { return moved; }
+    }
+  }
+  return moved;
+}
+
+lane* callable_runner::find_lane(priority_level level) {
+  lane_range const range = lane_layout::callable_lanes_of(level);
+  lane* best = &parts_.lanes[range.first];
+  for (unsigned i = 1; i < range.count; ++i) {
+    lane& other = parts_.lanes[range.first + i];
+    if (other.in_flight() < best->in_flight()) { best = &other; }
+  }
+  return best->has_room() ? best : nullptr;
+}
+
+bool callable_runner::run_one(slot_address task) {
+  priority_level const level = parts_.shared.tasks.at(task).level;
+  lane* const lane = find_lane(level);
+  if (lane == nullptr) {
+    queued_.at(level).push_front(task);
+    return false;
+  }
+  if (auto const answer = parts_.lanes.enqueue_waits(*lane, waits_); !answer.ok()) {
+    parts_.reporter.refuse(task, answer);
+    return true;
+  }
+  // The batch begins before the callable runs. Meanwhile the callable may drain other devices, but
+  // never this one.
+  lane::batch& batch = lane->begin();
+  std::string violation;
+  std::exception_ptr thrown = call(task, *lane, violation);
+  base::add(ran_);
+  if (thrown == nullptr && !violation.empty()) {
+    thrown = std::make_exception_ptr(
+        error(parts_.reporter.describe(task) + ": " + violation + "; this was undone"));
+  }
+  if (thrown == nullptr) {
+    parts_.committer.launched(task, *lane, batch);
+    return true;
+  }
+  // The task ends after its stream has passed everything that the callable enqueued before it
+  // threw, because that work may use memory that is freed after the task. Until then it counts as
+  // not launched.
+  failures_.emplace(task, make_failure(thrown));
+  batch.tasks[batch.count++] = task;
+  parts_.committer.finish(*lane);
+  return true;
+}
+
+std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
+                                         std::string& violation) {
+  slot& one = parts_.shared.tasks.at(task);
+  callable_frame const frame{parts_.shared.id, parts_.lanes.device()};
+  context::context_stack_guard guard{parts_.context};
+  struct invocation {
+    callable& function;
+    task_context context;
+    std::exception_ptr thrown;
+  } invoked{held_in<callable>(one),
+            task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
+  // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
+  // thread.
+  base::isolated(
+      [](void* argument) {
+        auto& call = *static_cast<invocation*>(argument);
+        try {
+          call.function(call.context);
+        } catch (...) { call.thrown = std::current_exception(); }
+      },
+      &invoked);
+  one.holds_callable = false;
+  std::destroy_at(&held_in<callable>(one));  // user code too, so before the stack is checked
+  violation = guard.restore();
+  CUstreamCaptureStatus capture{};
+  CUresult const answer = parts_.context.api().stream_is_capturing(lane.stream(), &capture);
+  if (answer == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+    CUgraph captured = nullptr;
+    parts_.context.api().stream_end_capture(lane.stream(), &captured);
+    if (captured != nullptr) { parts_.context.api().graph_destroy(captured); }
+    violation += (violation.empty() ? "" : "; ") + std::string{"it left its stream capturing"};
+  }
+  return std::move(invoked.thrown);
+}
+
+std::shared_ptr<failure const> callable_runner::take_failure(slot_address task) {
+  auto found = failures_.extract(task);
+  return found ? std::move(found.mapped()) : nullptr;
+}
+
+}  // namespace flotilla::dispatch

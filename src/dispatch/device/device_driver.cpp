@@ -1,0 +1,76 @@
+#include "dispatch/device/device_driver.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+/// In tests CPU devices get kernels that replace flotilla's own. GPUs need none.
+builtin_functions const* replacements(runtime_parts const& shared,
+                                      context::context_handle const& context,
+                                      builtin_functions& functions) {
+  if (context.where().kind != device_kind::cpu || shared.tuned.cpu_builtins == nullptr) {
+    return nullptr;
+  }
+  functions = shared.tuned.cpu_builtins(context);
+  return &functions;
+}
+
+}  // namespace
+
+device_driver::device_driver(parts const& with)
+    : parts_(with),
+      page_(with.shared.board.page_of(with.index)),
+      lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes),
+      reporter_(with.shared, with.own.context, with.index),
+      launcher_(
+          {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
+      batches_({with.own.context, with.shared.tasks, with.shared.kernels, with.shared.order, lanes_,
+                page_, launcher_}),
+      device_waits_({with.shared, with.own.context, lanes_, batches_, launcher_.functions(),
+                     static_cast<unsigned>(with.contexts.size())}),
+      before_(with.shared, with.index),
+      committer_(with.shared, lanes_, reporter_),
+      staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
+               committer_}),
+      copies_(
+          {with.shared, with.own.context, lanes_, reporter_, committer_, staged_, with.contexts}),
+      replays_({with.shared, with.own.context, page_, lanes_, launcher_, batches_, reporter_}),
+      callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
+                  reporter_, committer_}),
+      starter_({with.shared, lanes_, before_, batches_, device_waits_, copies_, replays_,
+                callables_, reporter_}),
+      intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
+      frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
+  try {
+    frees_.create();
+    builtin_functions functions;
+    launcher_.create(frees_.memory_stream(), replacements(with.shared, context(), functions));
+  } catch (...) {
+    destroy_resources();
+    throw;
+  }
+}
+
+void device_driver::destroy_resources() noexcept {
+  staged_.destroy();
+  parts_.shared.recordings.destroy_all_of(parts_.index);
+  launcher_.destroy();
+  batches_.destroy();
+  lanes_.destroy();
+  frees_.destroy();
+  page_.unregister();
+}
+
+device_counters device_driver::counters() const noexcept {
+  device_counters counters;
+  counters.tasks = parts_.shared.ends.ended(parts_.index);
+  counters.failed = parts_.shared.ends.failed(parts_.index);
+  counters.batches = batches_.launched();
+  counters.pushes = gate().pushes();
+  counters.migrations = gate().migrations();
+  counters.callables = callables_.ran();
+  counters.pulled = intake_.pulled();
+  return counters;
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,102 @@
+#include "dispatch/device/device_set.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include <flotilla/error/error.hpp>
+
+namespace flotilla::dispatch {
+
+device_set::lease_guard::~lease_guard() {
+  lease_.reset();
+  // Pairs with the fence in device_inbound::ring: either this thread sees the announcement, or the
+  // announcing thread sees the lease free.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (device_.inbound().needs_drain() || devices_.shared_.shared.is_pending()) {
+    devices_.shared_.bell.ring();
+  }
+}
+
+bool device_set::drain_if_free(device_driver& device, helper_filter filter,
+                               device_driver::stop_predicate const& stop) const {
+  std::optional<context::lease> lease = device.gate().try_take();
+  if (!lease) { return false; }
+  lease_guard guard{*this, device, std::move(*lease)};
+  return device.drain(guard.lease(), filter, stop);
+}
+
+bool device_set::collect_if_free(device_driver& device) const {
+  std::optional<context::lease> lease = device.gate().try_take();
+  if (!lease) { return false; }
+  lease_guard const guard{*this, device, std::move(*lease)};
+  return device.retire();
+}
+
+bool device_set::collect_all() const {
+  bool moved = false;
+  for (auto const& device : devices_) {
+    if (device->lanes().has_batches() && !device->gate().held()) {
+      moved = collect_if_free(*device) || moved;
+    }
+  }
+  return moved;
+}
+
+bool device_set::help(helper_filter filter, std::optional<unsigned> first,
+                      device_driver::stop_predicate const& stop) const {
+  bool moved = false;
+  unsigned const begin = first.value_or(filter.helper % size());
+  for (unsigned i = 0; i < size() && !stop(); ++i) {
+    device_driver& device = *devices_[(begin + i) % size()];
+    // A callable of this device waits on this thread: its own device cannot be drained.
+    if (device.gate().held_by_this_thread()) { continue; }
+    if (!device.inbound().needs_drain() && !shared_.shared.is_pending() &&
+        !device.lanes().has_batches()) {
+      continue;
+    }
+    moved = drain_if_free(device, filter, stop) || moved;
+  }
+  return moved;
+}
+
+void device_set::retire(epoch_reclaimer::item const& item) const noexcept {
+  shared_.reclaimer.retire(item);
+  if (shared_.tasks.any_open() || shared_.faults.is_poisoned()) { return; }
+  device_driver& device = *devices_[item.device];
+  std::optional<context::lease> lease = device.gate().try_take();
+  if (!lease) { return; }
+  lease_guard guard{*this, device, std::move(*lease)};
+  try {
+    context::current_scope const scope{guard.lease()};
+    device.free_unused(deferred_free::blocking::allowed);  // no task runs that this could wait for
+  } catch (error const&) {
+    // The context cannot be made current. Its memory goes when the context goes.
+  }
+}
+
+bool device_set::other_work_pending(device_driver const& device) const noexcept {
+  continuation_table const& table = shared_.continuations;
+  if (table.any_due() || (table.watching() && shared_.faults.is_poisoned())) { return true; }
+  return std::any_of(devices_.begin(), devices_.end(), [&](auto const& other) {
+    return other.get() != &device && ((other->inbound().needs_drain() && !other->gate().held()) ||
+                                      shared_.shared.is_pending());
+  });
+}
+
+bool device_set::work_pending() const noexcept {
+  return shared_.shared.is_pending() ||
+         std::any_of(devices_.begin(), devices_.end(),
+                     [](auto const& device) { return device->inbound().needs_drain(); });
+}
+
+bool device_set::any_batches() const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [](auto const& device) { return device->lanes().has_batches(); });
+}
+
+bool device_set::all_retired() const noexcept {
+  return std::all_of(devices_.begin(), devices_.end(),
+                     [](auto const& device) { return device->gate().retired() != CUDA_SUCCESS; });
+}
+
+}  // namespace flotilla::dispatch

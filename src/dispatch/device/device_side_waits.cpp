@@ -1,0 +1,99 @@
+#include "dispatch/device/device_side_waits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "dispatch/graph/updatable.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+constexpr std::uint32_t max_device_waits = 8;
+// A mark that is more than this many batches ahead in its lane may take long. Then the stream
+// waits, because a waiting stream takes no place on the device.
+constexpr std::uint64_t max_batches_ahead = 2;
+constexpr std::chrono::seconds max_callable_delay{1};
+// In a chain only one task at a time can go. If more tasks than this wait for room, their
+// predecessors run side by side too, and holding one task back would delay the tasks after it.
+constexpr std::size_t max_kept = 4;
+
+}  // namespace
+
+bool device_side_waits::supported_by_device() const {
+  device_settings const& settings = parts_.context.asked();
+  if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
+  // In a context that is not flotilla's alone, others may launch anything. A part of a GPU has few
+  // places.
+  context_source const source = settings.context.value_or(context_source::owned());
+  if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
+  CUdevice device = 0;
+  int ends_long_kernels = 1;  // a GPU with a display ends them after some seconds
+  driver::table const& api = parts_.context.api();
+  return api.device_get(&device, parts_.context.where().driver_ordinal) == CUDA_SUCCESS &&
+         api.device_get_attribute(&ends_long_kernels, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
+                                  device) == CUDA_SUCCESS &&
+         ends_long_kernels == 0;
+}
+
+void device_side_waits::begin_pass() {
+  if (!allowed_) { allowed_ = supported_by_device(); }
+  auto const& kernels = parts_.shared.kernels.kernels;
+  for (; *allowed_ && kernels_seen_ < kernels.size(); ++kernels_seen_) {
+    // A kernel that cannot be updated runs in clusters.
+    CUfunction const function = kernels[kernels_seen_].functions[parts_.lanes.device()];
+    allowed_ = is_updatable(parts_.context, function);
+  }
+  if (!any()) { return; }
+  auto const now = std::chrono::steady_clock::now();
+  passes_are_frequent_ =
+      now - std::exchange(last_pass_, now) < parts_.shared.tuned.device_wait_turnover / 5;
+}
+
+std::uint32_t device_side_waits::max_count() const noexcept {
+  auto const multiprocessors = static_cast<unsigned>(parts_.context.where().multiprocessors);
+  return std::min(max_device_waits,
+                  multiprocessors / parts_.shared.tuned.multiprocessors_per_device_wait);
+}
+
+void device_side_waits::disable() noexcept {
+  allowed_ = false;
+  if (!disabled_since_) { disabled_since_ = std::chrono::steady_clock::now(); }
+}
+
+bool device_side_waits::callables_may_run() const {
+  return !any() || (disabled_since_ &&
+                    std::chrono::steady_clock::now() - *disabled_since_ > max_callable_delay);
+}
+
+end_mark device_side_waits::near_wait(std::span<end_mark const> waits) const noexcept {
+  for (end_mark const mark : waits) {
+    if (mark.device() == parts_.lanes.device()) { continue; }
+    std::uint64_t const reached = parts_.shared.board.number(mark);
+    if (reached < mark.number() && reached + max_batches_ahead >= mark.number()) { return mark; }
+  }
+  return {};
+}
+
+end_mark device_side_waits::choose(std::span<end_mark const> waits,
+                                   kernel_profile const& profile) const {
+  // A kernel that nobody has measured cannot be measured in a batch that waits.
+  if (profile.kernel_ns() == 0 || !allowed_.value_or(false)) { return {}; }
+  end_mark const near = near_wait(waits);
+  bool const has_room =
+      near.valid() && count() < max_count() && context::live_contexts() == parts_.devices;
+  return has_room ? near : end_mark{};
+}
+
+bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
+                                    std::size_t waiting) const {
+  // Urgent tasks are not held back. If there are several marks, the stream would have to wait for
+  // the others in any case.
+  if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
+  if (count() < max_count() || waiting >= max_kept) { return false; }
+  auto const since_end = std::chrono::steady_clock::now() - last_end_;
+  return since_end < parts_.shared.tuned.device_wait_turnover && passes_are_frequent_ &&
+         parts_.batches.profile_of(task.kernel).kernel_ns() != 0 && near_wait(waits).valid();
+}
+
+}  // namespace flotilla::dispatch

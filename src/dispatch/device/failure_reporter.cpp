@@ -1,0 +1,43 @@
+#include "dispatch/device/failure_reporter.hpp"
+
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/task/callable.hpp>
+
+#include "dispatch/recording/replayed_part.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
+  note(why.status);
+  driver_status const status = driver::status_of(why.status);
+  if (is_sticky(status)) { return; }
+  abandon(task,
+          make_failure(std::make_exception_ptr(driver_error(status, why.call, describe(task)))));
+}
+
+void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {
+  std::string const text =
+      describe(task) +
+      " did not run because a task in `after` failed; first cause: " + cause->first_cause().text;
+  abandon(task,
+          make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause));
+}
+
+void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const> why) {
+  slot& one = shared_.tasks.at(task);
+  if (one.kind == task_kind::callable && one.holds_callable) {
+    one.holds_callable = false;
+    std::destroy_at(&held_in<callable>(one));
+  }
+  if (one.kind == task_kind::recorded) {
+    // Keep this replay's changes for the next one.
+    replayed_part& replay = held_in<replayed_part>(one);
+    shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
+  }
+  shared_.ends.end(task, std::move(why));
+}
+
+}  // namespace flotilla::dispatch

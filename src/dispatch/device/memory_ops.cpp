@@ -1,0 +1,133 @@
+#include "dispatch/device/memory_ops.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace flotilla::dispatch {
+
+namespace {
+
+/// The word of a fill's pattern that begins at `offset`.
+template <class Word>
+Word word_of(detail::memory_command const& what, std::size_t offset) noexcept {
+  Word word;
+  std::memcpy(&word, what.pattern + offset, sizeof word);
+  return word;
+}
+
+struct memset_call {
+  driver::call_outcome outcome;
+  std::size_t bytes;  // that it writes
+};
+
+/// Writes as much of the pattern as one call can, from `offset` on. The driver refuses a word at
+/// an address that is not a multiple of the size of the word. A pattern can begin at
+/// such an address if its size is not a multiple of 4.
+memset_call memset_at(detail::memory_command const& what, std::size_t offset,
+                      driver::table const& api, CUstream stream) {
+  std::uintptr_t const to = what.to + offset;
+  std::size_t const left = what.pattern_bytes - offset;
+  if (left >= 4 && to % 4 == 0) {
+    return {
+        {api.memset_d32_async(to, word_of<unsigned>(what, offset), 1, stream), "cuMemsetD32Async"},
+        4};
+  }
+  if (left >= 2 && to % 2 == 0) {
+    return {{api.memset_d16_async(to, word_of<unsigned short>(what, offset), 1, stream),
+             "cuMemsetD16Async"},
+            2};
+  }
+  unsigned char const byte = std::to_integer<unsigned char>(what.pattern[offset]);
+  return {{api.memset_d8_async(to, byte, 1, stream), "cuMemsetD8Async"}, 1};
+}
+
+}  // namespace
+
+bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
+  detail::memory_command const& what =
+      held_in<detail::memory_command>(parts_.shared.tasks.at(task));
+  bool const is_download = what.kind == memory_op_kind::device_to_host;
+  lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
+  if (!lane.has_room()) { return false; }
+  parts_.staged.write_number();
+  if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
+    parts_.reporter.refuse(task, answer);
+    return true;
+  }
+  bool const has_host_side = is_download || what.kind == memory_op_kind::host_to_device;
+  if (has_host_side && !what.pinned && what.bytes != 0) {
+    parts_.staged.add(task, what, waits);
+    return true;
+  }
+  if (what.bytes != 0) {
+    if (auto const answer = enqueue(what, lane.stream()); !answer.ok()) {
+      parts_.reporter.refuse(task, answer);
+      return true;
+    }
+  }
+  parts_.committer.launched(task, lane, lane.begin());
+  return true;
+}
+
+driver::call_outcome memory_ops::enqueue(detail::memory_command const& what,
+                                         CUstream stream) const {
+  driver::table const& api = parts_.context.api();
+  switch (what.kind) {
+    case memory_op_kind::host_to_device:
+      return {api.memcpy_htod_async(what.to, reinterpret_cast<void const*>(what.from), what.bytes,
+                                    stream),
+              "cuMemcpyHtoDAsync"};
+    case memory_op_kind::device_to_host:
+      return {
+          api.memcpy_dtoh_async(reinterpret_cast<void*>(what.to), what.from, what.bytes, stream),
+          "cuMemcpyDtoHAsync"};
+    case memory_op_kind::device_to_device:
+      if (what.device == what.from_device) {
+        return {api.memcpy_dtod_async(what.to, what.from, what.bytes, stream), "cuMemcpyDtoDAsync"};
+      }
+      return {api.memcpy_peer_async(what.to, parts_.context.handle(), what.from,
+                                    parts_.contexts[what.from_device.value]->handle(), what.bytes,
+                                    stream),
+              "cuMemcpyPeerAsync"};
+    case memory_op_kind::fill: return fill(what, stream);
+  }
+  return {CUDA_ERROR_INVALID_VALUE, "cuMemcpyAsync"};
+}
+
+driver::call_outcome memory_ops::fill(detail::memory_command const& what, CUstream stream) const {
+  driver::table const& api = parts_.context.api();
+  unsigned char const byte = std::to_integer<unsigned char>(what.pattern[0]);
+  switch (what.pattern_bytes) {
+    case 1: return {api.memset_d8_async(what.to, byte, what.bytes, stream), "cuMemsetD8Async"};
+    case 2:
+      return {
+          api.memset_d16_async(what.to, word_of<unsigned short>(what, 0), what.bytes / 2, stream),
+          "cuMemsetD16Async"};
+    case 4:
+      return {api.memset_d32_async(what.to, word_of<unsigned>(what, 0), what.bytes / 4, stream),
+              "cuMemsetD32Async"};
+    default: return fill_by_doubling(what, stream);
+  }
+}
+
+driver::call_outcome memory_ops::fill_by_doubling(detail::memory_command const& what,
+                                                  CUstream stream) const {
+  driver::table const& api = parts_.context.api();
+  // The first copy of the pattern, without host memory that would have to live until the device reads it.
+  std::size_t written = 0;
+  while (written < what.pattern_bytes) {
+    memset_call const call = memset_at(what, written, api, stream);
+    if (!call.outcome.ok()) { return call.outcome; }
+    written += call.bytes;
+  }
+  // Each copy doubles what is filled.
+  while (written < what.bytes) {
+    std::size_t const bytes = std::min(written, what.bytes - written);
+    CUresult const status = api.memcpy_dtod_async(what.to + written, what.to, bytes, stream);
+    if (status != CUDA_SUCCESS) { return {status, "cuMemcpyDtoDAsync"}; }
+    written += bytes;
+  }
+  return {};
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,154 @@
+// A pass: one bounded round of work for a device, by the holder of its lease.
+#include <chrono>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+#include "base/pause.hpp"
+#include "dispatch/device/device_driver.hpp"
+#include "dispatch/device/device_set.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// After the first time, stop if another device or a continuation has work. Otherwise go on until
+// the second, because handing a device to another thread costs about 40 us of cache misses.
+constexpr microseconds max_drain_beside_others{100};
+constexpr microseconds max_drain{1000};
+constexpr microseconds max_hop_wait{10};
+constexpr int polls_between_checks = 8;
+constexpr int max_late_intakes = 8;
+
+}  // namespace
+
+bool device_driver::drain(context::lease& lease, helper_filter filter, stop_predicate const& stop) {
+  // Ended tasks are collected without the context, so a thread that only looks for an end does not
+  // push it.
+  if (!parts_.inbound.needs_drain() && !parts_.shared.shared.is_pending() &&
+      parts_.shared.reclaimer.empty()) {
+    return retire();
+  }
+  bool moved = false;
+  try {
+    context::current_scope const scope{lease};
+    auto const begun = clock::now();
+    while (true) {
+      bool const passed = pass(filter, stop);
+      moved = moved || passed;
+      if (!passed && !expect_next_hop(lease, stop)) { break; }
+      auto const elapsed = clock::now() - begun;
+      if (lease.wanted() || (stop && stop()) || elapsed > max_drain) { break; }
+      bool const others_wait = !staged_.empty() || parts_.devices.other_work_pending(*this);
+      if (elapsed > max_drain_beside_others && others_wait) { break; }
+    }
+  } catch (driver_error const& why) {
+    // The context cannot be made current, so the tasks that wait here can never run.
+    reporter_.note(static_cast<CUresult>(why.status()));
+    if (!parts_.shared.faults.is_poisoned()) {
+      moved = fail_all(make_failure(std::current_exception()));
+    }
+  }
+  return moved;
+}
+
+bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
+  if (!device_waits_.any() || parts_.shared.single_threaded) { return false; }
+  bool const has_kept = starter_.has_kept();
+  if (parts_.inbound.has_backlog() && !has_kept) {
+    return false;
+  }  // only a pass moves a backlog on
+  auto const until = clock::now() + max_hop_wait;
+  while (clock::now() < until) {
+    for (int i = 0; i < polls_between_checks; ++i) {
+      if (parts_.inbound.is_announced()) { return true; }
+      base::pause();
+    }
+    if (has_kept && lanes_.any_done()) { return true; }
+    if (lease.wanted() || (stop && stop()) || parts_.devices.other_work_pending(*this)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
+  parts_.inbound.begin_pass();
+  bool const had_kept = starter_.has_kept();
+  starter_.forget_kept();
+  device_waits_.begin_pass();
+  if (parts_.shared.faults.is_poisoned()) {
+    parts_.inbound.set_backlog(false);
+    return false;
+  }
+  bool moved = retire();
+  batches_.sample_kernel_time();
+  // Held-back tasks go before requeued ones; otherwise the next hops of other chains would always
+  // go first.
+  if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
+  moved = intake_.take_requeued() || moved;
+  moved = intake_.take_inboxes() || moved;
+  moved = intake_.pull_shared() || moved;
+  // A thread that submits a few tasks does so faster than one launch takes. So look for more tasks
+  // before the launch, and one launch carries them all.
+  for (int i = 0; i < max_late_intakes && batches_.open_lanes() != 0; ++i) {
+    if (!intake_.take_inboxes()) { break; }
+  }
+  starter_.flush_all();
+  moved = callables_.run(filter, [this](priority_level level) {
+    return intake_.has_more_urgent(level);
+  }) || moved;
+  moved = staged_.progress(stop) || moved;
+  frees_.run_in_pass();
+  parts_.inbound.set_backlog(has_work_left());
+  lanes_.publish_busy();
+  return moved;
+}
+
+bool device_driver::has_work_left() const noexcept {
+  return !starter_.waiting().empty() || !callables_.empty() || callables_.has_failures() ||
+         !staged_.empty() || intake_.has_left_some();
+}
+
+bool device_driver::retire() {
+  slot_returns returns;
+  return lanes_.retire([&](lane const& lane, lane::batch const& batch, clock::duration took) {
+    end_batch(lane, batch, took, returns);
+  });
+}
+
+void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock::duration took,
+                              slot_returns& returns) {
+  std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+  std::uint32_t shared_tasks = 0;
+  if (!callables_.has_failures()) {
+    shared_tasks = parts_.shared.ends.end_batch(parts_.index, lane_layout::level_of(lane.index()),
+                                                tasks, returns);
+  } else {
+    for (slot_address const task : tasks) {
+      shared_tasks += parts_.shared.tasks.is_shared(task) ? 1 : 0;
+      parts_.shared.ends.end(task, callables_.take_failure(task));
+    }
+  }
+  if (batch.waits_on_device) { device_waits_.note_ended(clock::now()); }
+  if (batch.carrier != nullptr) { launcher_.give_back(*batch.carrier); }
+  if (shared_tasks != 0) { parts_.shared.shared.share(parts_.index).adapt(took); }
+}
+
+bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
+  parts_.inbound.begin_pass();
+  retire();  // tasks in streams go on, although the context is current nowhere
+  staged_.fail_all(why);
+  std::vector<slot_address> tasks;
+  starter_.move_waiting_to(tasks);
+  callables_.move_to(tasks);
+  intake_.take_everything(tasks, parts_.devices.all_retired());
+  for (slot_address const task : tasks) { reporter_.abandon(task, why); }
+  parts_.inbound.set_backlog(!staged_.empty());  // copies with pieces in flight end later
+  return !tasks.empty();
+}
+
+}  // namespace flotilla::dispatch

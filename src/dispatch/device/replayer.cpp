@@ -1,0 +1,89 @@
+#include "dispatch/device/replayer.hpp"
+
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/recording/replayed_part.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+std::shared_ptr<recorded_part> replayer::build(planned_part const& plan,
+                                               std::span<recorded_action const> actions,
+                                               CUstream idle_stream) {
+  auto part = std::make_shared<recorded_part>(
+      parts_.context,
+      recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.lanes[0].counter(),
+                                parts_.launcher.functions(), parts_.launcher.slabs(), parts_.page});
+  // Upload it now, so that the first replay need not. If the device has no room, a launch will say
+  // so.
+  parts_.reporter.note(part->upload(idle_stream));
+  return part;
+}
+
+unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits) const {
+  if (!parts_.lanes.has_room(level)) { return lane_layout::no_lane; }
+  // Order costs nothing in the lane of a predecessor. An open batch there needs room too.
+  lane_range const range = lane_layout::launch_lanes_of(level);
+  unsigned found = lane_layout::no_lane;
+  for (end_mark const mark : waits) {
+    bool const here = mark.device() == parts_.lanes.device() && range.contains(mark.lane());
+    if (here && parts_.lanes[mark.lane()].has_room(1 + batcher::max_batches_of_flush)) {
+      found = mark.lane();
+    }
+  }
+  if (found != lane_layout::no_lane) { return found; }
+  return parts_.lanes.find_lane({.level = level,
+                                 .lanes = parts_.lanes.launch_lanes(),
+                                 .excluded = parts_.batches.open_lanes(),
+                                 .after = parts_.batches.filling(level)});
+}
+
+bool replayer::start(slot_address task, std::span<end_mark const> waits) {
+  slot& one = parts_.shared.tasks.at(task);
+  unsigned const number = find_lane(one.level, waits);
+  if (number == lane_layout::no_lane) { return false; }
+  lane& lane = parts_.lanes[number];
+  if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
+    parts_.reporter.refuse(task, answer);
+    return true;
+  }
+  replayed_part& replay = held_in<replayed_part>(one);
+  auto const part = parts_.shared.recordings.get(replay.part);
+  if (auto const refused = part->rewrite(replay.changes); !refused.why.ok()) {
+    refuse(task, *part, refused);
+    return true;
+  }
+  lane::batch& batch = lane.begin();
+  if (CUresult const answer = part->enqueue(lane, batch.number); answer != CUDA_SUCCESS) {
+    lane.cancel();
+    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // and its changes are deferred
+    return true;
+  }
+  if (replay.changes != change_lists::none) {
+    part->lists.give_back(std::exchange(replay.changes, change_lists::none));
+  }
+  batch.tasks[batch.count++] = task;
+  lane.commit();
+  parts_.lanes.add(lane, batch);
+  parts_.shared.order.mark_launched(
+      {&task, 1}, end_mark::of(parts_.lanes.device(), lane.index(), batch.number));
+  return true;
+}
+
+void replayer::refuse(slot_address task, recorded_part const& part,
+                      recorded_part::refusal const& refused) {
+  parts_.reporter.note(refused.why.status);
+  driver_status const status = driver::status_of(refused.why.status);
+  if (is_sticky(status)) { return; }  // every open task has ended with the fault
+  std::exception_ptr error = refused.error;
+  if (error == nullptr) {
+    error = std::make_exception_ptr(driver_error(
+        status, refused.why.call,
+        part.describe_kernel(refused.kernel) + " in " + parts_.reporter.describe(task)));
+  }
+  parts_.reporter.abandon(task, make_failure(std::move(error)));
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,43 @@
+#pragma once
+// Builds the parts of recordings on a device, and starts their replays.
+
+#include <memory>
+#include <span>
+
+#include "dispatch/batching/batcher.hpp"
+#include "dispatch/device/failure_reporter.hpp"
+#include "dispatch/graph/batch_launcher.hpp"
+#include "dispatch/recording/recording_plan.hpp"
+
+namespace flotilla::dispatch {
+
+/// Only the holder of the device's lease, with the context current.
+class replayer {
+ public:
+  struct parts {
+    runtime_parts const& shared;
+    context::context_handle const& context;
+    completion_page const& page;
+    lane_set& lanes;
+    batch_launcher& launcher;
+    batcher const& batches;
+    failure_reporter& reporter;
+  };
+  explicit replayer(parts const& with) : parts_(with) {}
+
+  /// Builds a graph of recorded tasks. @throws driver_error
+  /// @param idle_stream  A stream that holds nothing else: the call waits for it.
+  [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
+                                                     std::span<recorded_action const> actions,
+                                                     CUstream idle_stream);
+  /// Puts the replay into a stream that waits for `waits`. @return false: there is no room now.
+  [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
+
+ private:
+  [[nodiscard]] unsigned find_lane(priority_level level, std::span<end_mark const> waits) const;
+  void refuse(slot_address task, recorded_part const& part, recorded_part::refusal const& refused);
+
+  parts const parts_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,106 @@
+#include "dispatch/fault/fault_monitor.hpp"
+
+#include <algorithm>
+#include <map>
+#include <new>
+
+#include <flotilla/error/error.hpp>
+
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+constexpr std::size_t max_suspects = 8;  // named for each device
+
+/// The suspects on one device.
+struct suspect_list {
+  std::size_t count = 0;
+  std::string text;
+};
+
+}  // namespace
+
+fault_monitor::fault_monitor(task_table const& tasks, completion_board const& board,
+                             task_text const& text)
+    : tasks_(tasks),
+      board_(board),
+      text_(text),
+      without_memory_(make_failure(std::make_exception_ptr(
+          poisoned(driver_status::unknown,
+                   "the CUDA driver of this process is unusable, and there was no memory to say "
+                   "why")))) {}
+
+void fault_monitor::note(CUresult answer, unsigned device) noexcept {
+  if (answer == CUDA_ERROR_DEINITIALIZED || is_sticky(driver::status_of(answer))) {
+    poison(answer, device);
+  }
+}
+
+void fault_monitor::poll_health() noexcept {
+  // acquire: pairs with the release at the end
+  if (polling_.exchange(true, std::memory_order_acquire)) { return; }
+  for (unsigned device = 0; device < devices_.size(); ++device) {
+    lane_set::health const health = devices_[device].lanes->query_streams();
+    if (health.final) { poison(health.status, device); }
+  }
+  polling_.store(false, std::memory_order_release);  // pairs with the exchange
+}
+
+void fault_monitor::poison(CUresult answer, unsigned device) noexcept {
+  if (poisoning_.exchange(true, std::memory_order_acq_rel)) { return; }  // another thread was first
+  try {
+    std::string const text = answer == CUDA_ERROR_DEINITIALIZED
+                                 ? "the CUDA driver has shut down while tasks were open"
+                                 : report(answer, device);
+    failure_ = make_failure(std::make_exception_ptr(poisoned(driver::status_of(answer), text)));
+  } catch (std::bad_alloc const&) { failure_ = without_memory_; }
+  poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
+  // Spin kernels would wait forever, and then no context could be destroyed.
+  board_.stop_all();
+}
+
+std::string fault_monitor::report(CUresult answer, unsigned device) const {
+  // After a fault every context of the process gives the same answer, so the device where it was
+  // seen says nothing. The tasks that were running do: in each lane those of the first batch that
+  // did not complete.
+  auto const for_each_running = [this](auto&& visit) {
+    tasks_.for_each_open([&](slot_address task) {
+      end_mark const end{tasks_.at(task).end.load(std::memory_order_acquire)};
+      if (end.valid() && !board_.reached(end)) { visit(task, end); }
+      return true;
+    });
+  };
+  auto const lane_of = [](end_mark end) { return end.word >> 48; };  // of one device
+  std::map<std::uint64_t, std::uint64_t> first;  // by lane: the lowest number not reached
+  for_each_running([&](slot_address, end_mark end) {
+    auto const [entry, is_new] = first.try_emplace(lane_of(end), end.number());
+    if (!is_new) { entry->second = std::min(entry->second, end.number()); }
+  });
+  std::map<unsigned, suspect_list> suspects;  // by device
+  for_each_running([&](slot_address task, end_mark end) {
+    if (first[lane_of(end)] != end.number()) { return; }
+    suspect_list& list = suspects[end.device()];
+    if (++list.count > max_suspects) { return; }
+    list.text += (list.text.empty() ? "" : "; ") +
+                 text_.describe(task, devices_[end.device()].context->subject());
+  });
+
+  driver_status const status = driver::status_of(answer);
+  std::string text = to_string(status) + " (" + std::to_string(static_cast<int>(answer)) + "): ";
+  text += is_sticky(status) ? "a kernel faulted, and the CUDA driver of this process is unusable. "
+                            : "the device's streams answer every query with this error. ";
+  if (suspects.empty()) {
+    text += "Seen on " + devices_[device].context->subject() + "; no launch was open. ";
+  }
+  for (auto const& [number, list] : suspects) {
+    flotilla::device const& info = devices_[number].context->where();
+    text += "Suspects on device " + std::to_string(number) + " (" + info.name + ", " + info.uuid +
+            ", " + info.pci_id + "): " + list.text +
+            (list.count > max_suspects ? "; and more" : "") + ". ";
+  }
+  return text + "To go on, start another process.";
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,19 @@
+#include "dispatch/fault/usage_guard.hpp"
+
+#include <exception>
+
+#include <flotilla/error/error.hpp>
+
+namespace flotilla::dispatch {
+
+void usage_guard::refuse() const {
+  if (is_forked()) {
+    throw used_after_fork(
+        "a flotilla runtime was used in a child of fork(), where CUDA does not work: create the "
+        "runtime after fork(), or start another program");
+  }
+  if (faults_.is_poisoned()) { std::rethrow_exception(faults_.failure_of_all()->error); }
+  throw runtime_closed("the runtime is closed: nothing was queued");
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,47 @@
+#pragma once
+// Refuses calls on a runtime that cannot be used any more.
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/fork_guard.hpp"
+#include "dispatch/fault/fault_monitor.hpp"
+
+namespace flotilla::dispatch {
+
+/// Threads: any.
+class usage_guard {
+ public:
+  explicit usage_guard(fault_monitor const& faults) noexcept : faults_(faults) {}
+
+  /// From now on new tasks are refused.
+  void close() noexcept {
+    closed_.store(true, std::memory_order_release);  // pairs with the acquire in check_usable
+  }
+
+  /// Whether this is a child of fork(), where nothing of the runtime may be touched.
+  [[nodiscard]] bool is_forked() const noexcept {
+    return fork_generation_ != base::fork_generation();
+  }
+  /// @throws used_after_fork
+  void check_process() const {
+    if (is_forked()) { refuse(); }
+  }
+  /// Call it before anything is queued. Cost: three loads.
+  /// @throws used_after_fork, runtime_closed, poisoned
+  void check_usable() const {
+    if (is_forked() || faults_.is_poisoned() || closed_.load(std::memory_order_acquire)) {
+      refuse();
+    }
+  }
+
+ private:
+  // Out of line, so that the hot path of `submit` keeps its registers.
+  [[noreturn]] void refuse() const;
+
+  fault_monitor const& faults_;
+  std::uint32_t const fork_generation_ = base::fork_generation();
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace flotilla::dispatch

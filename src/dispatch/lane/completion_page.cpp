@@ -1,0 +1,21 @@
+#include "dispatch/lane/completion_page.hpp"
+
+namespace flotilla::dispatch {
+
+completion_page::completion_page(context::context_handle const& context, unsigned lanes,
+                                 std::uint64_t first_number)
+    : lanes_(lanes),
+      memory_(context, (lanes + 1) * stride * sizeof(std::uint64_t)),
+      numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())) {
+  for (unsigned lane = 0; lane < lanes; ++lane) { numbers_[lane * stride] = first_number; }
+}
+
+void completion_page::raise(unsigned lane, std::uint64_t number) noexcept {
+  std::atomic_ref<std::uint64_t> const counter{numbers_[lane * stride]};
+  std::uint64_t seen = counter.load(std::memory_order_relaxed);
+  // release: pairs with the acquire in number
+  while (seen < number && !counter.compare_exchange_weak(seen, number, std::memory_order_release)) {
+  }
+}
+
+}  // namespace flotilla::dispatch

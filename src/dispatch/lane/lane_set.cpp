@@ -1,0 +1,120 @@
+#include "dispatch/lane/lane_set.hpp"
+
+#include <algorithm>
+
+#include <flotilla/error/driver_status.hpp>
+
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+lane_set::lane_set(context::context_handle const& context, completion_page& page,
+                   completion_board const& board, unsigned device, unsigned launch_lanes)
+    : context_(context),
+      board_(board),
+      device_(device),
+      launch_lanes_(launch_lanes),
+      is_gpu_(context.where().kind == device_kind::gpu),
+      blocking_events_(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC) {
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
+    lanes_.push_back(std::make_unique<lane>(context, page, i));
+  }
+  try {
+    // The urgent lanes open when they are first used: few programs have tasks of all levels.
+    for (unsigned i = 0; i < lane_layout::first_urgent; ++i) {
+      driver::check(lanes_[i]->open(priority_of(0)), "cuStreamCreateWithPriority",
+                    context.subject());
+    }
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+void lane_set::destroy() noexcept {
+  blocking_events_.destroy();
+  for (auto const& lane : lanes_) { lane->destroy(); }
+}
+
+driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark const> marks,
+                                             end_mark except) {
+  priority_level const level = lane_layout::level_of(lane.index());
+  if (CUresult const answer = lane.open(priority_of(level)); answer != CUDA_SUCCESS) {
+    return {answer, "cuStreamCreateWithPriority"};
+  }
+  if (level != 0 && is_gpu_ && lane_layout::takes_launches(lane.index())) {
+    has_urgent_launches_ = true;
+  }
+  for (end_mark const mark : marks) {
+    bool const same_lane = mark.device() == device_ && mark.lane() == lane.index();
+    if (same_lane || mark.word == except.word || board_.reached(mark)) { continue; }
+    if (CUresult const answer = board_.enqueue_wait(lane.stream(), mark); answer != CUDA_SUCCESS) {
+      return {answer, "cuStreamWaitValue64"};
+    }
+  }
+  return {};
+}
+
+unsigned lane_set::find_lane(choice const& wanted) const noexcept {
+  lane_range const range = lane_layout::launch_lanes_of(wanted.level);
+  unsigned const lanes = std::min({range.count, wanted.lanes, launch_lanes_});
+  // With fewer lanes than wanted, one batch in each is too little to keep the device busy until the
+  // next pass.
+  unsigned const enough = lanes < wanted.lanes ? std::max(2u, wanted.batches) : wanted.batches;
+  // Streams share hardware connections, eight in a process. A stream that waits blocks its
+  // connection for all others on it, whatever their priorities. So after a GPU has had urgent
+  // launches, a batch of level 0 never queues after another one.
+  std::size_t const max = wanted.level == 0 && has_urgent_launches_ ? 1 : enough;
+  // Of equally busy lanes, take the next one in turn. For an urgent level take the same lane again,
+  // because the others may have no stream yet.
+  unsigned const first = wanted.after - range.first + (wanted.level == 0 ? 1 : 0);
+  unsigned best = lane_layout::no_lane;
+  for (unsigned i = 0; i < lanes; ++i) {
+    unsigned const candidate = range.first + (first + i) % lanes;
+    std::size_t const in_flight = lanes_[candidate]->in_flight();
+    if (in_flight >= max || (wanted.excluded >> candidate & 1) != 0) { continue; }
+    if (best == lane_layout::no_lane || in_flight < lanes_[best]->in_flight()) { best = candidate; }
+    if (in_flight == 0) { break; }
+  }
+  return best;
+}
+
+void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
+  launches_ += batch.count;
+  if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ += batch.count; }
+  if (batch.long_running) { ++long_running_batches_; }
+  if (batch.waits_on_device) { ++waiting_batches_; }
+  set_busy(lane);
+}
+
+bool lane_set::any_done() {
+  for (std::uint64_t left = busy_; left != 0; left &= left - 1) {
+    if (lanes_[static_cast<unsigned>(std::countr_zero(left))]->done() != nullptr) { return true; }
+  }
+  return false;
+}
+
+CUresult lane_set::sleep_until_done(unsigned lane) {
+  return blocking_events_.with([&](CUevent event) {
+    CUresult const recorded = context_.api().event_record(event, lanes_[lane]->stream());
+    return recorded != CUDA_SUCCESS ? recorded : context_.api().event_synchronize(event);
+  });
+}
+
+lane_set::health lane_set::query_streams() noexcept {
+  constexpr int max_errors = 8;
+  for (auto const& lane : lanes_) { lane->query(); }
+  // One stream answers for all, because a fault concerns the whole context. It must not be a stream
+  // of callables, because a query would break a capture.
+  CUresult const answer = context_.api().stream_query(lanes_[lane_layout::upload_lane]->stream());
+  if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY) {
+    consecutive_errors_.store(0, std::memory_order_relaxed);
+    return {};
+  }
+  // A stream that answers every query with an error will never be done: its context is gone, or
+  // worse.
+  int const errors = consecutive_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return {answer, is_sticky(driver::status_of(answer)) || errors >= max_errors};
+}
+
+}  // namespace flotilla::dispatch

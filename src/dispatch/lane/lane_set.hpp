@@ -1,0 +1,148 @@
+#pragma once
+// The lanes of one device: their streams, and what is in flight on them.
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/cache_line.hpp"
+#include "context/context_handle.hpp"
+#include "dispatch/lane/completion_board.hpp"
+#include "dispatch/lane/event_pool.hpp"
+#include "dispatch/lane/lane.hpp"
+#include "dispatch/lane/lane_layout.hpp"
+#include "driver/call_outcome.hpp"
+
+namespace flotilla::dispatch {
+
+/// Threads: the holder of the device's lease, unless a section says any thread.
+class alignas(base::cache_line) lane_set {
+ public:
+  // Tasks in launches in flight that are not urgent. Urgent ones are limited by their few lanes.
+  static constexpr std::size_t max_launches_in_flight = 4096;
+
+  /// Opens the lanes of level 0. With the context current. @throws driver_error
+  /// @param launch_lanes  How many lanes launches use, a count.
+  lane_set(context::context_handle const& context, completion_page& page,
+           completion_board const& board, unsigned device, unsigned launch_lanes);
+  void destroy() noexcept;
+
+  [[nodiscard]] lane& operator[](unsigned index) noexcept { return *lanes_[index]; }
+  [[nodiscard]] lane const& operator[](unsigned index) const noexcept { return *lanes_[index]; }
+  [[nodiscard]] unsigned launch_lanes() const noexcept { return launch_lanes_; }
+  [[nodiscard]] unsigned device() const noexcept { return device_; }
+
+  // ---- before a launch ----
+
+  /// Opens the lane if it is closed. Makes its stream wait for every mark that is not reached,
+  /// except `except` and marks of this lane.
+  [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, std::span<end_mark const> marks,
+                                                   end_mark except = {});
+  /// Whether more launches of that level may begin.
+  [[nodiscard]] bool has_room(priority_level level) const noexcept {
+    return level != 0 || launches_ - urgent_launches_ < max_launches_in_flight;
+  }
+  /// The launch lane with the fewest batches in flight, or no_lane.
+  struct choice {
+    priority_level level = 0;
+    unsigned lanes = lane_layout::launch_lanes;  // how many lanes to spread over
+    unsigned batches = 4;                        // a lane with as many in flight has no room
+    std::uint64_t excluded = 0;                  // a set of lanes
+    unsigned after = 0;  // among equally busy lanes, the next one after this lane
+  };
+  [[nodiscard]] unsigned find_lane(choice const& wanted) const noexcept;
+
+  // ---- after a launch ----
+
+  /// Counts a committed batch of a launch lane.
+  void add(lane const& lane, lane::batch const& batch) noexcept;
+  /// The lane's stream holds work, so `retire` must look at it.
+  void set_busy(lane const& lane) noexcept { busy_ |= std::uint64_t{1} << lane.index(); }
+  /// Removes every batch that is done, after calling `end(lane, batch, took)`, where `took` is the
+  /// time since the batch began or since the one before it ended. @return whether there were any.
+  template <class End>
+  bool retire(End&& end);
+
+  [[nodiscard]] bool any_busy() const noexcept { return busy_ != 0; }
+  [[nodiscard]] bool any_done();
+  /// Tasks in launches in flight, a count.
+  [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
+  [[nodiscard]] bool any_long_running() const noexcept { return long_running_batches_ != 0; }
+  [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
+    return waiting_batches_;
+  }
+  [[nodiscard]] std::uint64_t busy_launch_lanes() const noexcept {
+    return busy_ & lane_layout::launch_lane_set;
+  }
+
+  // ---- any thread ----
+
+  /// Whether batches were in flight after the last `retire` or `publish_busy`.
+  [[nodiscard]] bool has_batches() const noexcept {
+    // acquire: pairs with the release in publish_busy
+    return has_batches_.load(std::memory_order_acquire);
+  }
+  void publish_busy() noexcept { has_batches_.store(busy_ != 0, std::memory_order_release); }
+  /// Blocks until everything in the lane's stream so far is done. Not for lanes of callables: the
+  /// event would break a capture.
+  [[nodiscard]] CUresult sleep_until_done(unsigned lane);
+  /// Asks the streams for errors: a kernel that faulted never writes its number. The status is
+  /// final if it is sticky, or was the same kind of error several times in a row.
+  struct health {
+    CUresult status = CUDA_SUCCESS;
+    bool final = false;
+  };
+  [[nodiscard]] health query_streams() noexcept;
+
+ private:
+  context::context_handle const& context_;
+  completion_board const& board_;
+  unsigned const device_;
+  unsigned const launch_lanes_;
+  bool const is_gpu_;
+  std::vector<std::unique_ptr<lane>> lanes_;
+  event_pool blocking_events_;
+
+  // The holder of the lease.
+  std::uint64_t busy_ = 0;                // set of lanes with something in flight
+  std::size_t launches_ = 0;              // tasks in launches in flight
+  std::size_t urgent_launches_ = 0;       // those above level 0
+  std::size_t long_running_batches_ = 0;  // in flight
+  std::uint32_t waiting_batches_ = 0;     // in flight that wait on the device for another one
+  bool has_urgent_launches_ = false;      // this GPU has had some
+
+  std::atomic<bool> has_batches_{false};    // the holder of the lease
+  std::atomic<int> consecutive_errors_{0};  // query_streams: one thread at a time
+};
+
+template <class End>
+bool lane_set::retire(End&& end) {
+  bool moved = false;
+  for (std::uint64_t left = busy_; left != 0; left &= left - 1) {
+    lane& lane = *lanes_[static_cast<unsigned>(std::countr_zero(left))];
+    while (lane::batch* const done = lane.done()) {
+      auto const now = std::chrono::steady_clock::now();
+      auto const took = now - std::max(done->begun, lane.last_end());
+      lane.set_last_end(now);
+      end(lane, *done, took);
+      if (lane_layout::takes_launches(lane.index())) {
+        launches_ -= done->count;
+        if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ -= done->count; }
+        if (done->long_running) { --long_running_batches_; }
+        if (done->waits_on_device) { --waiting_batches_; }
+      }
+      lane.drop();
+      moved = true;
+    }
+    if (lane.in_flight() == 0) { busy_ &= ~(std::uint64_t{1} << lane.index()); }
+  }
+  publish_busy();
+  return moved;
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,155 @@
+#include "dispatch/ordering/dependencies.hpp"
+
+namespace flotilla::dispatch {
+
+task_state dependencies::look(task_key key) const {
+  using states = task_state::states;
+  slot const& task = tasks_.at(key.slot);
+  auto const is_current = [&] {
+    generation_word const word{task.generation.load(std::memory_order_acquire)};
+    return static_cast<std::uint32_t>(word.generation()) == key.generation;
+  };
+  if (is_current()) {
+    end_mark const end{task.end.load(std::memory_order_acquire)};
+    // The mark is this task's only if the task was still there after the mark was read.
+    if (is_current()) {
+      if (!end.valid()) { return {states::open}; }
+      return {board_.reached(end) ? states::ended : states::launched, end};
+    }
+  }
+  if (auto why = failures_.get(key.slot, key.generation)) {
+    return {states::failed, {}, std::move(why)};
+  }
+  return {states::ended};
+}
+
+slot_address dependencies::propagate_demand(slot_address task) const noexcept {
+  // These words may be out of date. Then a helper may run a callable that no thread waits for,
+  // which does no harm.
+  for (int steps = 0; steps < 1024; ++steps) {
+    slot& one = tasks_.at(task);
+    if (one.demanded.load(std::memory_order_relaxed) == 0) {
+      one.demanded.store(1, std::memory_order_relaxed);
+    }
+    std::uint32_t const ahead = one.parked_on.load(std::memory_order_relaxed);
+    if (ahead == 0) { break; }
+    task = ahead - 1;
+  }
+  return task;
+}
+
+void dependencies::release_share(slot_address task) noexcept {
+  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).release(tasks_.at(task).level); }
+}
+
+void dependencies::acquire_share(slot_address task) noexcept {
+  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).acquire(tasks_.at(task).level); }
+}
+
+bool dependencies::park(slot_address task, task_key ahead) {
+  release_share(
+      task);  // before the push: once the task is in the list, another thread may release it
+  slot& waiting = tasks_.at(task);
+  slot& predecessor = tasks_.at(ahead.slot);
+  std::uint64_t word = predecessor.successors.load(std::memory_order_acquire);
+  while (successor_word::generation(word) == ahead.generation &&
+         successor_word::head(word) != successor_word::closed) {
+    waiting.next_parked.store(successor_word::head(word), std::memory_order_relaxed);
+    waiting.parked_on.store(ahead.slot + 1, std::memory_order_relaxed);
+    if (waiting.demanded.load(std::memory_order_relaxed) != 0) {
+      predecessor.demanded.store(1, std::memory_order_relaxed);
+    }
+    // release: pairs with the acquire in take_successors, which reads next_parked
+    if (predecessor.successors.compare_exchange_weak(
+            word, successor_word::of(ahead.generation, task), std::memory_order_acq_rel)) {
+      // The launching thread looks at the list after it has stored the mark, and does not close the
+      // list. The thread that takes the list requeues all of it, this task included.
+      std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in mark_launched
+      if (look(ahead).state != task_state::states::open) {
+        release_successors(ahead.slot, ahead.generation);
+      }
+      return true;
+    }
+  }
+  waiting.parked_on.store(0, std::memory_order_relaxed);
+  acquire_share(task);
+  return false;
+}
+
+template <class Visit>
+void dependencies::take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave,
+                                   Visit&& visit) {
+  std::atomic<std::uint64_t>& successors = tasks_.at(task).successors;
+  auto const lower_half = static_cast<std::uint32_t>(generation);
+  std::uint64_t word = successors.load(std::memory_order_acquire);
+  do {
+    // A slot that was taken again has the list of another generation.
+    if (successor_word::generation(word) != lower_half ||
+        successor_word::head(word) == successor_word::closed) {
+      return;
+    }
+  } while (!successors.compare_exchange_weak(word, successor_word::of(lower_half, leave),
+                                             std::memory_order_acq_rel));
+  std::uint32_t next = successor_word::head(word);
+  while (successor_word::is_task(next)) {
+    slot_address const parked = next;
+    slot& one = tasks_.at(parked);
+    next = one.next_parked.load(std::memory_order_relaxed);
+    one.parked_on.store(0, std::memory_order_relaxed);
+    acquire_share(parked);
+    visit(parked);
+  }
+}
+
+void dependencies::release_successors(slot_address task, std::uint64_t generation) noexcept {
+  take_successors(task, generation, successor_word::closed, [this](slot_address parked) {
+    // Requeue at the device that parked it: that device has the task, and no other may start it.
+    inbounds_[device_of(parked)]->requeue(parked);
+  });
+}
+
+void dependencies::resume_batched(slot_address task, unsigned device,
+                                  std::vector<slot_address>& runnable) {
+  slot const& one = tasks_.at(task);
+  std::uint64_t const word =
+      one.successors.load(std::memory_order_acquire);  // pairs with the release in park
+  // No other thread takes the list before the task is launched; others only push in front of its
+  // head.
+  bool any_here = false;
+  for (std::uint32_t next = successor_word::head(word);
+       successor_word::is_task(next) && !any_here;) {
+    any_here = device_of(next) == device;
+    next = tasks_.at(next).next_parked.load(std::memory_order_relaxed);
+  }
+  if (!any_here) { return; }
+  std::uint64_t const generation =
+      generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+  // The list stays open. Tasks of other devices park again and are released when the task is
+  // launched, because until then they could only park again.
+  take_successors(task, generation, successor_word::none, [&](slot_address parked) {
+    if (device_of(parked) == device) {
+      runnable.push_back(parked);
+    } else if (!park(parked, {task, static_cast<std::uint32_t>(generation)})) {
+      inbounds_[device_of(parked)]->requeue(parked);  // the task has ended: the driver is poisoned
+    }
+  });
+}
+
+void dependencies::mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept {
+  for (slot_address const task : tasks) {
+    slot& one = tasks_.at(task);
+    one.batched.store(0, std::memory_order_relaxed);
+    // release: pairs with the acquire in look and in every other reader of `end`
+    one.end.store(end.word, std::memory_order_release);
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in park
+  for (slot_address const task : tasks) {
+    slot const& one = tasks_.at(task);
+    std::uint64_t const word = one.successors.load(std::memory_order_relaxed);
+    if (successor_word::head(word) == successor_word::none) { continue; }
+    release_successors(
+        task, generation_word{one.generation.load(std::memory_order_relaxed)}.generation());
+  }
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,74 @@
+#include "dispatch/ordering/task_end.hpp"
+
+#include "base/single_writer.hpp"
+#include "context/lease.hpp"
+
+namespace flotilla::dispatch {
+
+void task_end::notify_watchers(slot_address task, std::uint64_t generation,
+                               std::exception_ptr const& why) {
+  parts_.continuations.task_ended({task, generation}, why);
+  parts_.bell.ring_for_continuations();
+}
+
+void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
+  slot& one = parts_.tasks.at(task);
+  std::uint64_t const generation =
+      generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+  bool const bad = why != nullptr;
+  if (std::uint32_t const device = one.device.load(std::memory_order_relaxed); device != 0) {
+    base::add(counts_[device - 1].ended);
+    if (bad) { base::add(counts_[device - 1].failed); }
+    if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one.level); }
+  }
+  // The failure first: a thread that sees the generation moved looks for it.
+  if (bad) { parts_.failures.put(task, generation, why); }
+  // Parked tasks must find the task ended when they look again, so the generation moves before they
+  // are released. It moves in one step with the question whether a ticket is left.
+  generation_word const before{
+      one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
+  if (bad && before.detached()) {
+    // The ticket is gone, so it cannot ask for the failure, but tasks submitted so far may still
+    // depend on the task.
+    parts_.reclaimer.retire(
+        {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
+  }
+  if (before.watched()) { notify_watchers(task, generation, bad ? why->error : nullptr); }
+  if (bad && one.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why->error); }
+  if (!before.detached()) {
+    parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
+  }
+  parts_.order.release_successors(task, generation);
+  parts_.tasks.pool(task).give_back(task);
+}
+
+std::uint32_t task_end::end_batch(unsigned device, priority_level level,
+                                  std::span<slot_address const> tasks, slot_returns& returns) {
+  constexpr std::size_t prefetched = 8;  // tasks: their tickets were on other cores
+  std::uint32_t shared = 0;
+  std::int64_t left = 0;  // tickets
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (i + prefetched < tasks.size()) {
+      __builtin_prefetch(&parts_.tasks.at(tasks[i + prefetched]), 1);
+    }
+    slot_address const task = tasks[i];
+    shared += parts_.tasks.is_shared(task) ? 1 : 0;
+    slot& one = parts_.tasks.at(task);
+    std::uint64_t const generation =
+        generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+    generation_word const before{
+        one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
+    if (!before.detached()) { ++left; }
+    if (before.watched()) { notify_watchers(task, generation, nullptr); }
+    parts_.order.release_successors(task, generation);
+    returns.add(parts_.tasks.pool(task), task);
+  }
+  if (left != 0) {
+    parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()), left);
+  }
+  base::add(counts_[device].ended, tasks.size());
+  if (shared != 0) { parts_.shared.share(device).release(level, shared); }
+  return shared;
+}
+
+}  // namespace flotilla::dispatch

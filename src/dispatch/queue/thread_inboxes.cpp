@@ -1,0 +1,51 @@
+#include "dispatch/queue/thread_inboxes.hpp"
+
+#include <algorithm>
+
+namespace flotilla::dispatch {
+
+thread_inboxes& thread_inboxes::mine() {
+  static thread_local thread_inboxes inboxes;
+  return inboxes;
+}
+
+inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size_t places,
+                            inbox_registry& registry, std::size_t capacity, priority_level level) {
+  thread_inboxes& self = mine();
+  // A thread uses few runtimes, most often the one that it used last: search from the end.
+  auto entry =
+      std::find_if(self.runtimes_.rbegin(), self.runtimes_.rend(),
+                   [runtime](runtime_inboxes const& each) { return each.runtime == runtime; });
+  if (entry == self.runtimes_.rend()) {
+    last_ = {};
+    self.forget_ended_runtimes();
+    self.runtimes_.push_back({runtime, {}});
+    entry = self.runtimes_.rbegin();
+  }
+  if (wanted >= entry->by_place.size()) { entry->by_place.resize(places); }
+  // Set it before `open`, which may throw: the vector may just have moved.
+  last_ = {runtime, entry->by_place.size(), entry->by_place.data()};
+  std::shared_ptr<inbox>& box = entry->by_place[wanted];
+  if (box == nullptr) { box = registry.open(capacity, level); }
+  return *box;
+}
+
+void thread_inboxes::forget_ended_runtimes() {
+  // A runtime that has ended holds none of its inboxes any more, so ours is the only reference.
+  std::erase_if(runtimes_, [](runtime_inboxes const& each) {
+    return std::all_of(
+        each.by_place.begin(), each.by_place.end(),
+        [](std::shared_ptr<inbox> const& box) { return box == nullptr || box.use_count() == 1; });
+  });
+}
+
+thread_inboxes::~thread_inboxes() {
+  last_ = {};
+  for (runtime_inboxes& each : runtimes_) {
+    for (std::shared_ptr<inbox> const& box : each.by_place) {
+      if (box != nullptr) { box->orphan(); }
+    }
+  }
+}
+
+}  // namespace flotilla::dispatch

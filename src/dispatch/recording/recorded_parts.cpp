@@ -1,0 +1,38 @@
+#include "dispatch/recording/recorded_parts.hpp"
+
+#include <utility>
+
+namespace flotilla::dispatch {
+
+std::uint32_t recorded_parts::add(std::shared_ptr<recorded_part> part) {
+  std::lock_guard const lock{mutex_};
+  if (free_.empty()) {
+    parts_.push_back(std::move(part));
+    return static_cast<std::uint32_t>(parts_.size() - 1);
+  }
+  std::uint32_t const index = free_.back();
+  free_.pop_back();
+  parts_[index] = std::move(part);
+  return index;
+}
+
+std::shared_ptr<recorded_part> recorded_parts::get(std::uint32_t index) const {
+  std::lock_guard const lock{mutex_};
+  return index < parts_.size() ? parts_[index] : nullptr;
+}
+
+std::shared_ptr<recorded_part> recorded_parts::take(std::uint32_t index) {
+  std::lock_guard const lock{mutex_};
+  std::shared_ptr<recorded_part> taken = std::move(parts_[index]);
+  free_.push_back(index);
+  return taken;
+}
+
+void recorded_parts::destroy_all_of(unsigned device) noexcept {
+  std::lock_guard const lock{mutex_};
+  for (auto const& part : parts_) {
+    if (part != nullptr && part->device() == device) { part->destroy(); }
+  }
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,29 @@
+#pragma once
+// All parts of a runtime's recordings, by index.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dispatch/recording/recorded_part.hpp"
+
+namespace flotilla::dispatch {
+
+/// Slots name parts by their index here. Threads: any.
+class recorded_parts {
+ public:
+  [[nodiscard]] std::uint32_t add(std::shared_ptr<recorded_part> part);
+  /// The part, or null if it is gone.
+  [[nodiscard]] std::shared_ptr<recorded_part> get(std::uint32_t index) const;
+  [[nodiscard]] std::shared_ptr<recorded_part> take(std::uint32_t index);
+  /// Destroys the parts of a device. Call it before the device's context ends.
+  void destroy_all_of(unsigned device) noexcept;
+
+ private:
+  std::mutex mutable mutex_;
+  std::vector<std::shared_ptr<recorded_part>> parts_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,109 @@
+#include "dispatch/runtime/continuations.hpp"
+
+#include <thread>
+#include <utility>
+
+#include "dispatch/waiting/waits.hpp"
+
+namespace flotilla::dispatch {
+
+void continuations::watch(task_id id, std::shared_ptr<completion_state> const& state) const {
+  auto const& [shared, devices, policies, query, runner] = waiter_.with();
+  continuation_table::key const task{id.slot, id.generation};
+  table_->watch(task, state);
+  std::atomic<std::uint64_t>& generation = shared.tasks.at(id.slot).generation;
+  std::uint64_t word = generation.load(std::memory_order_acquire);
+  while (true) {
+    generation_word const now{word};
+    if (now.generation() != id.generation) {  // the task ended before the bit was set
+      shared.ends.notify_watchers(task.slot, task.generation, query.error_of(id));
+      break;
+    }
+    // acq_rel: pairs with the exchange in task_end, which then finds the entry
+    if (now.watched() || generation.compare_exchange_weak(word, word | generation_word::watched_bit,
+                                                          std::memory_order_acq_rel)) {
+      break;
+    }
+  }
+  shared.bell.ring_for_continuations();
+}
+
+std::shared_ptr<completion_state> continuations::after(
+    task_id id, std::unique_ptr<detail::continuation> callable) const {
+  usage_.check_process();
+  auto const state = std::make_shared<completion_state>(table_);
+  state->callable = std::move(callable);
+  // As soon as the task is watched, the ticket and even the runtime may end; but the runtime does
+  // not while `use` lives.
+  std::shared_ptr<continuation_table> const table = table_;
+  continuation_table::use const use{*table};
+  if (use.over()) {
+    state->error = waiter_.with().query.error_of(id);
+    continuation_table::run(state);
+  } else {
+    watch(id, state);
+  }
+  return state;
+}
+
+std::shared_ptr<completion_state> continuations::after_all(std::span<task_id const> tasks) const {
+  usage_.check_process();
+  auto const state = std::make_shared<completion_state>(table_);
+  state->left = tasks.size();
+  continuation_table::use const use{*table_};
+  for (task_id const id : tasks) {
+    if (use.over()) {
+      table_->arrived(state, waiter_.with().query.error_of(id));
+    } else {
+      watch(id, state);
+    }
+  }
+  return state;
+}
+
+std::shared_ptr<completion_state> continuations::after(
+    std::shared_ptr<completion_state> const& state, continuations const* runtime,
+    std::unique_ptr<detail::continuation> callable) {
+  std::shared_ptr<continuation_table> const table = state->table;
+  auto const dependent = std::make_shared<completion_state>(table);
+  dependent->callable = std::move(callable);
+  if (table == nullptr) {  // `state` waits for nothing
+    continuation_table::run(dependent);
+    return dependent;
+  }
+  continuation_table::use const use{*table};
+  if (!use.over()) { runtime->usage_.check_process(); }
+  state->asked.store(true, std::memory_order_relaxed);
+  if (table->depend(state, dependent)) { return dependent; }
+  if (use.over()) {
+    dependent->error = state->error;
+    continuation_table::run(dependent);
+  } else {
+    table->arrived(dependent, state->error);
+    runtime->waiter_.with().shared.bell.ring_for_continuations();
+  }
+  return dependent;
+}
+
+void continuations::end() const noexcept {
+  auto const& [shared, devices, policies, query, runner] = waiter_.with();
+  for (unsigned round = 1;; ++round) {
+    // A running continuation may have submitted a task just before the runtime closed. So
+    // everything is at rest only if no continuation ran before the wait and none has begun since.
+    std::uint64_t const uses = table_->uses();
+    bool const at_rest = table_->users() == 0;
+    idle_wait wait{waiter_, shared.reclaimer.close_epoch()};
+    waiter_.until(wait);
+    bool ran = false;
+    while (runner.run()) { ran = true; }
+    if (ran) {
+      round = 0;
+      continue;
+    }
+    if (at_rest && table_->uses() == uses && table_->end()) { return; }
+    // A continuation runs on another thread: user code, which may take any time.
+    std::this_thread::sleep_for(sleep_time(round));
+  }
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,91 @@
+#include "dispatch/runtime/memory.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/task/callable_frame.hpp"
+#include "dispatch/waiting/waits.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+bool memory::wait_for_given_up_memory() const {
+  if (shared_.reclaimer.empty() || callable_frame::innermost(shared_.id) != nullptr) {
+    return false;
+  }
+  idle_wait wait{waiter_, shared_.reclaimer.close_epoch()};
+  waiter_.until(wait);
+  return true;
+}
+
+std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
+  CUdeviceptr address = 0;
+  CUresult answer = CUDA_SUCCESS;
+  auto const attempt = [&](device_driver& driver) {
+    driver::table const& api = driver.context().api();
+    driver.free_unused(deferred_free::blocking::avoided);
+    // The stream holds nothing else, so the wait is for the allocation alone.
+    answer = api.mem_alloc_async(&address, bytes, driver.memory_stream());
+    if (answer == CUDA_SUCCESS) { answer = api.stream_synchronize(driver.memory_stream()); }
+  };
+  operations_.run(device, attempt);
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
+    operations_.run(device, attempt);
+  }
+  shared_.faults.note(answer, device);
+  driver::check(answer, "cuMemAllocAsync", [&] {
+    return std::to_string(bytes) + " bytes, " + devices_[device].context().subject();
+  });
+  return static_cast<std::uintptr_t>(address);
+}
+
+std::uintptr_t memory::allocate_host(std::size_t bytes) const {
+  void* address = nullptr;
+  CUresult answer = CUDA_SUCCESS;
+  auto const attempt = [&](deferred_free::blocking blocking) {
+    operations_.run(0, [&](device_driver& driver) {
+      driver.free_unused(blocking);
+      answer = driver.context().api().mem_host_alloc(
+          &address, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    });
+  };
+  attempt(deferred_free::blocking::avoided);
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
+    attempt(deferred_free::blocking::allowed);
+  }
+  shared_.faults.note(answer, 0);
+  driver::check(answer, "cuMemHostAlloc",
+                [&] { return std::to_string(bytes) + " bytes of pinned host memory"; });
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+void memory::release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_t address,
+                     std::size_t bytes) const noexcept {
+  if (usage_.is_forked()) { return; }
+  devices_.retire({.kind = kind, .device = device, .address = address, .bytes = bytes});
+}
+
+void memory::flush_printf() const {
+  usage_.check_process();
+  if (callable_frame::innermost(shared_.id) != nullptr) {
+    throw would_deadlock(
+        "flush_printf inside a callable would wait for everything that its device does, the "
+        "callable's own stream included");
+  }
+  for (unsigned i = 0; i < devices_.size(); ++i) {
+    if (shared_.faults.is_poisoned()) {
+      std::rethrow_exception(shared_.faults.failure_of_all()->error);
+    }
+    operations_.run(i, [&](device_driver& driver) {
+      CUresult const answer = driver.context().api().ctx_synchronize();
+      shared_.faults.note(answer, i);
+      driver::check(answer, "cuCtxSynchronize", driver.context().subject());
+    });
+  }
+  std::fflush(stdout);  // the driver may have put the text into the C library's buffer
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,57 @@
+#include "dispatch/runtime/options.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+namespace flotilla::dispatch {
+
+namespace {
+constexpr std::size_t default_window = 16384;
+}
+
+runtime_options checked_options(runtime_options options) {
+  auto const [min, max] = std::pair{context::min_window, context::max_window};
+  if (options.window && (*options.window < min || *options.window > max)) {
+    throw invalid_argument("runtime_options::window must be between " + std::to_string(min) +
+                           " and " + std::to_string(max) + " tasks, but is " +
+                           std::to_string(*options.window));
+  }
+  if (options.workers < runtime_options::automatic) {
+    throw invalid_argument(
+        "runtime_options::workers must be a count or runtime_options::automatic, but is " +
+        std::to_string(options.workers));
+  }
+  return options;
+}
+
+int worker_count(int wanted, std::size_t devices) {
+  if (wanted != runtime_options::automatic) { return wanted; }
+  int const cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(static_cast<int>(devices), 1, std::max(1, cores - 1));
+}
+
+settings with_environment(runtime_options const& options) {
+  settings code = options.settings;
+  if (!code.all.window) { code.all.window = options.window; }
+  return code.over(settings::from_environment());
+}
+
+std::vector<std::size_t> windows_of(std::vector<context::request> const& requests) {
+  std::vector<std::size_t> windows;
+  for (context::request const& request : requests) {
+    windows.push_back(request.settings.window.value_or(default_window));
+  }
+  return windows;
+}
+
+std::size_t shared_window_of(std::vector<context::request> const& requests) {
+  std::size_t sum = 0;
+  for (std::size_t const window : windows_of(requests)) { sum += window; }
+  return std::min(sum, context::max_window);
+}
+
+}  // namespace flotilla::dispatch

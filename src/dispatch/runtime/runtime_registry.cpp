@@ -1,0 +1,71 @@
+#include "dispatch/runtime/runtime_registry.hpp"
+
+#include <atomic>
+
+#include "dispatch/runtime/runtime_state.hpp"
+
+namespace flotilla::dispatch::runtime_registry {
+
+namespace {
+
+/// Never freed, because readers hold no lock. An entry is reused after its runtime is gone.
+struct entry {
+  std::atomic<std::uint64_t> number{0};  // 0: free
+  std::atomic<runtime_state*> runtime{nullptr};
+  entry* next = nullptr;
+};
+
+std::atomic<entry*> first{nullptr};
+
+constexpr std::uint64_t taken = ~std::uint64_t{0};  // a runtime is being added
+
+entry& free_entry() {
+  for (entry* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    std::uint64_t expected = 0;
+    if (each->number.compare_exchange_strong(expected, taken, std::memory_order_relaxed)) {
+      return *each;
+    }
+  }
+  auto* const made = new entry;
+  made->number.store(taken, std::memory_order_relaxed);
+  made->next = first.load(std::memory_order_relaxed);
+  // release: pairs with the acquire loads of `first`
+  while (!first.compare_exchange_weak(made->next, made, std::memory_order_release,
+                                      std::memory_order_relaxed)) {}
+  return *made;
+}
+
+entry* find_entry(std::uint64_t number) noexcept {
+  entry* each = first.load(std::memory_order_acquire);
+  while (each != nullptr && each->number.load(std::memory_order_acquire) != number) {
+    each = each->next;
+  }
+  return each;
+}
+
+}  // namespace
+
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void add(runtime_state& runtime) {
+  entry& own = free_entry();
+  own.runtime.store(&runtime, std::memory_order_relaxed);
+  own.number.store(runtime.number, std::memory_order_release);  // pairs with the load in find_entry
+}
+
+void remove(runtime_state& runtime) noexcept {
+  if (entry* const own = find_entry(runtime.number)) {
+    own->number.store(0, std::memory_order_release);
+  }
+}
+
+runtime_state* find(std::uint64_t number) noexcept {
+  if (number == 0) { return nullptr; }  // it would find a free entry
+  entry const* const found = find_entry(number);
+  return found == nullptr ? nullptr : found->runtime.load(std::memory_order_relaxed);
+}
+
+}  // namespace flotilla::dispatch::runtime_registry

@@ -1,0 +1,280 @@
+#include "dispatch/runtime/runtime_state.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/task/callable.hpp>
+
+#include "dispatch/runtime/options.hpp"
+#include "dispatch/runtime/runtime_registry.hpp"
+#include "dispatch/task/callable_frame.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+std::deque<context::leased_context> make_contexts(context::choice const& chosen,
+                                                  std::vector<context::request> const& requests) {
+  std::deque<context::leased_context> contexts;
+  for (device const& info : chosen.devices) {
+    contexts.emplace_back(chosen.api, info, requests[info.ordinal.value]);
+  }
+  return contexts;
+}
+
+}  // namespace
+
+runtime_state::runtime_state(runtime_options options, tuning const& tuned)
+    : detail::runtime_impl{runtime_registry::next_number()},
+      options_(checked_options(std::move(options))),
+      tuned_(tuned),
+      chosen_(context::choose(options_.devices)),
+      requests_(context::plan(chosen_, with_environment(options_), options_.best_effort)),
+      contexts_(make_contexts(chosen_, requests_)),
+      tasks_(windows_of(requests_), shared_window_of(requests_)),
+      shared_queue_(tasks_.devices(), bell_),
+      board_(*chosen_.api),
+      order_(tasks_, board_, failures_, shared_queue_),
+      table_(std::make_shared<continuation_table>()),
+      posted_(options_.on_error, tasks_, table_, bell_),
+      ends_({tasks_, failures_, reclaimer_, order_, *table_, posted_, shared_queue_, tickets_,
+             bell_}),
+      text_(tasks_, kernels_, recordings_),
+      faults_(tasks_, board_, text_),
+      shared_{number,      worker_count(options_.workers, tasks_.devices()) == 0,
+              tuned_,      tasks_,
+              reclaimer_,  failures_,
+              bell_,       shared_queue_,
+              board_,      kernels_,
+              recordings_, order_,
+              *table_,     posted_,
+              ends_,       text_,
+              faults_},
+      usage(faults_),
+      devices(shared_),
+      policies(devices, chosen_.api->kind),
+      query(shared_),
+      runner(shared_, query),
+      waits({shared_, devices, policies, query, runner}),
+      deadlocks(shared_, devices, tasks_.devices()),
+      operations(shared_, devices, usage, deadlocks),
+      valid(*this, kernels_, tasks_.devices()),
+      places(number, tasks_, shared_queue_),
+      slots(waits, usage, places),
+      tasks(
+          {shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get()}),
+      programs({shared_, kernels_, *chosen_.api, devices, usage, operations}),
+      memory(waits, operations, usage),
+      continuations(waits, usage, table_),
+      ticket_count_(tasks_, failures_, reclaimer_, tickets_),
+      workers({shared_, devices, policies, runner}, bell_,
+              worker_count(options_.workers, tasks_.devices()), options_.linger) {
+  for (auto const& context : contexts_) { handles_.push_back(&context.context); }
+  try {
+    for (unsigned i = 0; i < tasks_.devices(); ++i) { add_device(i); }
+    places.add_shared();
+    runtime_registry::add(*this);
+  } catch (...) {
+    for (unsigned i = 0; i < devices.size(); ++i) {
+      context::lease lease = devices[i].gate().take();
+      context::current_scope const scope{lease};
+      devices[i].destroy_resources();
+    }
+    throw;
+  }
+}
+
+void runtime_state::add_device(unsigned index) {
+  context::leased_context& own = contexts_[index];
+  device_inbound& inbound = inbounds_.emplace_back(tasks_, own.gate, bell_);
+  order_.add(inbound);
+  places.add(inbound);
+  context::lease lease = own.gate.take();
+  context::current_scope const scope{lease};
+  board_.add(own.context, lane_layout::all_lanes, tuned_.first_completion_number);
+  unsigned const lanes =
+      std::min(requests_[index].settings.lanes.value_or(lane_layout::launch_lanes),
+               lane_layout::launch_lanes);
+  try {
+    devices.add(std::make_unique<device_driver>(
+        device_driver::parts{shared_, own, inbound, devices, handles_, index, lanes}));
+  } catch (...) {
+    board_.page_of(index).unregister();
+    throw;
+  }
+  faults_.add(devices[index].lanes(), own.context);
+  policies.add(*own.context.effective().schedule);
+}
+
+runtime_state::~runtime_state() { runtime_registry::remove(*this); }
+
+void runtime_state::end(runtime_state& runtime) noexcept {
+  // In a child of fork() the runtime belongs to the parent: nothing of it may be touched, and its
+  // threads do not exist.
+  if (runtime.usage.is_forked()) { return; }
+  runtime.usage.close();
+  runtime.shut_down();
+  if (runtime.ticket_count_.close()) { delete &runtime; }
+}
+
+void runtime_state::drop_ticket(runtime_state& runtime, slot_address slot,
+                                std::uint64_t generation) noexcept {
+  if (runtime.usage.is_forked()) { return; }
+  if (runtime.ticket_count_.drop(slot, generation)) { delete &runtime; }
+}
+
+void runtime_state::destroy_callables() noexcept {
+  tasks_.for_each_open([this](slot_address task) {
+    slot& one = tasks_.at(task);
+    if (one.kind == task_kind::callable && std::exchange(one.holds_callable, false)) {
+      std::destroy_at(&held_in<callable>(one));
+    }
+    return true;
+  });
+}
+
+void runtime_state::shut_down() noexcept {
+  continuations.end();
+  workers.stop();
+  bool const is_poisoned = faults_.is_poisoned();
+  // On a poisoned driver some tasks never run, but their callables must be destroyed all the same.
+  if (is_poisoned) { destroy_callables(); }
+  // No task is left that could use memory that was given up, or the programs.
+  for (unsigned i = 0; i < devices.size(); ++i) {
+    context::lease lease = devices[i].gate().take();
+    try {
+      context::current_scope const scope{lease};
+      devices[i].free_unused(deferred_free::blocking::allowed);
+      devices[i].destroy_resources();
+    } catch (error const& why) {
+      if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
+    }
+    // Under the lease, so that no other thread has ended a task and not counted it yet.
+    if (is_poisoned) { ticket_count_.count_open(i); }
+  }
+  if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
+  // After the graphs that hold their functions. A library belongs to no context, so this also works
+  // if no context can be made current.
+  programs.unload_all();
+  // The first device's context last: pinned memory belongs to it, and on a poisoned driver a kernel
+  // of another device may use that memory until its own context has ended.
+  for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
+    context->context.destroy();
+  }
+}
+
+bool runtime_state::is_inside_callable() const noexcept {
+  return callable_frame::innermost(number) != nullptr;
+}
+
+bool runtime_state::ready(task_id const& id) {
+  usage.check_process();
+  if (query.has_ended(id)) { return true; }
+  if (!shared_.single_threaded || is_inside_callable()) { return false; }
+  pump();
+  return query.has_ended(id);
+}
+
+bool runtime_state::wait(task_id const& id, std::optional<wait_policy> policy,
+                         waiter::deadline until) {
+  usage.check_process();
+  {
+    ticket_wait wait{waits, deadlocks, id, policy};
+    if (!waits.until(wait, until)) { return false; }
+  }
+  if (auto const why = query.failure_of(id)) { std::rethrow_exception(why->error); }
+  return true;
+}
+
+std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
+                                                   waiter::deadline until) {
+  usage.check_process();
+  any_wait wait{waits, ids};
+  if (!wait.done() && is_inside_callable()) {
+    throw would_deadlock(
+        "a callable cannot wait for the first of several tasks, because these may be waiting for "
+        "the callable; submit the rest with `after` or use `then`");
+  }
+  if (!waits.until(wait, until)) { return std::nullopt; }
+  return wait.first();
+}
+
+bool runtime_state::wait(completion_state const& state, waiter::deadline until) {
+  usage.check_process();
+  completion_wait wait{waits, state};
+  if (!wait.done() && (is_inside_callable() || runner.inside())) {
+    throw would_deadlock(
+        "neither a callable nor a continuation can wait for a completion, because the completion "
+        "may be waiting for it; use `then` or co_await there");
+  }
+  return waits.until(wait, until);
+}
+
+void runtime_state::wait_idle() {
+  usage.check_process();
+  if (is_inside_callable()) {
+    throw would_deadlock(
+        "wait_idle inside a callable would wait for the callable itself, which has not ended");
+  }
+  idle_wait wait{waits, reclaimer_.close_epoch()};
+  waits.until(wait);
+  while (runner.run()) {}
+}
+
+bool runtime_state::pump() {
+  usage.check_process();
+  for (unsigned i = 0; i < devices.size(); ++i) {
+    if (!devices[i].gate().held_by_this_thread()) {
+      devices.drain_if_free(devices[i], helper_filter{});
+    }
+  }
+  bool has_continuations = false;
+  if (!is_inside_callable() && !runner.inside()) {
+    // Continuations of a faulted task run only after the fault is noticed, so look for faults. The
+    // time is thread-local because it is only a rate limit.
+    thread_local std::chrono::steady_clock::time_point next_poll{};
+    if (auto const now = std::chrono::steady_clock::now();
+        runner.needs_health_polls() && now > next_poll) {
+      faults_.poll_health();
+      next_poll = now + std::chrono::milliseconds{5};
+    }
+    runner.run();
+    has_continuations = runner.any_open();
+  }
+  return has_continuations || (tasks_.any_open() && !faults_.is_poisoned());
+}
+
+void runtime_state::pump_if_single_threaded() {
+  usage.check_process();
+  if (shared_.single_threaded && !is_inside_callable()) { pump(); }
+}
+
+device_settings runtime_state::effective_settings(unsigned device) const {
+  device_settings settings = contexts_[device].context.effective();
+  settings.window = tasks_.pool_at(device).window();
+  settings.lanes = devices[device].lanes().launch_lanes();
+  return settings;
+}
+
+settings_report runtime_state::report_settings(unsigned device) const {
+  return context::report(chosen_.devices[device], requests_[device].settings,
+                         effective_settings(device), contexts_[device].context.refused());
+}
+
+device_counters runtime_state::counters(unsigned device) const {
+  // Tasks that ended after the last worker left have not been counted yet. Collect them; otherwise
+  // a thread that polls the counters could wait forever.
+  device_driver& driver = devices[device];
+  if (driver.lanes().has_batches() && !driver.inbound().needs_drain() && !driver.gate().held()) {
+    devices.collect_if_free(driver);
+  }
+  return driver.counters();
+}
+
+recorder::config runtime_state::recording_parts() const noexcept {
+  return {shared_, devices, usage, valid, slots, tasks, operations};
+}
+
+}  // namespace flotilla::dispatch

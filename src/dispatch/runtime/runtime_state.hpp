@@ -1,0 +1,132 @@
+#pragma once
+// The inside of a runtime: its parts, in the order in which they are built.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <flotilla/runtime.hpp>
+#include <flotilla/settings/settings_report.hpp>
+
+#include "base/sharded_count.hpp"
+#include "context/description.hpp"
+#include "context/leased_context.hpp"
+#include "context/plan.hpp"
+#include "dispatch/runtime/continuations.hpp"
+#include "dispatch/runtime/memory.hpp"
+#include "dispatch/runtime/program_loader.hpp"
+#include "dispatch/runtime/ticket_count.hpp"
+#include "dispatch/runtime/worker_pool.hpp"
+#include "dispatch/submission/recorder.hpp"
+#include "dispatch/submission/submitter.hpp"
+#include "dispatch/waiting/waits.hpp"
+
+namespace flotilla::dispatch {
+
+/// Each part takes what it needs from those above it. Lives until the runtime and its last ticket
+/// are gone.
+class runtime_state final : public detail::runtime_impl {
+ public:
+  /// @throws as runtime::runtime. Then nothing is left behind.
+  explicit runtime_state(runtime_options options, tuning const& tuned = {});
+  runtime_state(runtime_state const&) = delete;
+  runtime_state& operator=(runtime_state const&) = delete;
+  /// Closes the runtime, waits until everything has ended, frees what it has, and deletes it once
+  /// no ticket is left.
+  static void end(runtime_state& runtime) noexcept;
+  /// Call it when a ticket is dropped. Deletes the runtime after the last one.
+  static void drop_ticket(runtime_state& runtime, slot_address slot,
+                          std::uint64_t generation) noexcept;
+  [[nodiscard]] static runtime_state& of(detail::runtime_impl& impl) noexcept {
+    return static_cast<runtime_state&>(impl);
+  }
+
+  // ---- waiting; threads: any ----
+
+  /// Whether the task has ended. Pumps once in single-threaded mode.
+  [[nodiscard]] bool ready(task_id const& id);
+  /// Waits for the task, and throws its error. @return false: the deadline has passed.
+  bool wait(task_id const& id, std::optional<wait_policy> policy, waiter::deadline until);
+  /// @return the index of a task that has ended; empty: the deadline has passed.
+  [[nodiscard]] std::optional<std::size_t> wait_any(std::span<task_id const> ids,
+                                                    waiter::deadline until);
+  /// @return false: the deadline has passed.
+  bool wait(completion_state const& state, waiter::deadline until);
+  void wait_idle();
+  /// One pass over every device whose lease is free. @return whether anything is open.
+  bool pump();
+  /// In single-threaded mode, pumps unless inside a callable.
+  void pump_if_single_threaded();
+
+  // ---- questions; threads: any ----
+
+  [[nodiscard]] std::span<device const> infos() const noexcept { return chosen_.devices; }
+  [[nodiscard]] std::string const& driver_text() const noexcept { return chosen_.text; }
+  [[nodiscard]] std::shared_ptr<driver::table const> const& api() const noexcept {
+    return chosen_.api;
+  }
+  [[nodiscard]] device_settings effective_settings(unsigned device) const;
+  [[nodiscard]] settings_report report_settings(unsigned device) const;
+  [[nodiscard]] device_counters counters(unsigned device) const;
+  [[nodiscard]] recorder::config recording_parts() const noexcept;
+
+ private:
+  runtime_options options_;
+  tuning const tuned_;
+  context::choice chosen_;
+  std::vector<context::request> requests_;
+  doorbell bell_;
+  std::deque<context::leased_context> contexts_;
+  std::vector<context::context_handle const*> handles_;  // of contexts_
+  task_table tasks_;
+  epoch_reclaimer reclaimer_;
+  failure_table failures_;
+  shared_queue shared_queue_;
+  completion_board board_;
+  kernel_table kernels_;
+  recorded_parts recordings_;
+  dependencies order_;
+  std::shared_ptr<continuation_table> const table_;  // completions may outlive the runtime
+  base::sharded_count tickets_;
+  posted_errors posted_;
+  task_end ends_;
+  task_text text_;
+  fault_monitor faults_;
+  runtime_parts const shared_;
+  std::deque<device_inbound> inbounds_;
+
+ public:
+  usage_guard usage;
+  device_set devices;
+  policy_table policies;
+  task_query query;
+  continuation_runner runner;
+  waiter waits;
+  deadlock_detector deadlocks;
+  control operations;
+  validation valid;
+  place_table places;
+  slot_taker slots;
+  submitter tasks;
+  program_loader programs;
+  dispatch::memory memory;
+  dispatch::continuations continuations;
+
+ private:
+  ~runtime_state();
+  void add_device(unsigned index);
+  void shut_down() noexcept;
+  void destroy_callables() noexcept;
+  [[nodiscard]] bool is_inside_callable() const noexcept;
+
+  ticket_count ticket_count_;
+
+ public:
+  worker_pool workers;  // last: its threads use everything above
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,58 @@
+#pragma once
+// The places that tasks can be submitted to.
+
+#include <cstdint>
+#include <vector>
+
+#include "dispatch/queue/device_inbound.hpp"
+#include "dispatch/queue/shared_queue.hpp"
+#include "dispatch/queue/thread_inboxes.hpp"
+#include "dispatch/task/task_table.hpp"
+
+namespace flotilla::dispatch {
+
+/// One device, or all devices, of which any may take the task. Looked up once for each submit.
+struct place {
+  unsigned index;  // the device; task_table::shared_place() for any
+  slot_pool& slots;
+  inbox_registry& inboxes;
+  device_inbound* inbound;  // null for any device
+  shared_queue* shared;     // null for a device
+
+  /// In the form that slots use: 1 + the device; 0: any.
+  [[nodiscard]] std::uint32_t device() const noexcept { return inbound == nullptr ? 0 : index + 1; }
+  /// Announces a task that was pushed into an inbox to this place.
+  void announce() const noexcept { inbound != nullptr ? inbound->announce() : shared->announce(); }
+};
+
+/// Filled while the runtime starts. Threads: any.
+class place_table {
+ public:
+  place_table(std::uint64_t runtime, task_table const& tasks, shared_queue& shared)
+      : runtime_(runtime), tasks_(tasks), shared_(shared) {}
+  /// The next device; after the last one, call `add_shared`.
+  void add(device_inbound& inbound) {
+    unsigned const index = size();
+    places_.push_back({index, tasks_.pool_at(index), inbound.inboxes(), &inbound, nullptr});
+  }
+  void add_shared() {
+    unsigned const index = tasks_.shared_place();
+    places_.push_back({index, tasks_.pool_at(index), shared_.inboxes(), nullptr, &shared_});
+  }
+
+  [[nodiscard]] place const& operator[](unsigned index) const noexcept { return places_[index]; }
+  [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(places_.size()); }
+  [[nodiscard]] place const& shared() const noexcept { return places_.back(); }
+  /// The calling thread's inbox to the place.
+  [[nodiscard]] inbox& inbox_to(place const& to, priority_level level) const {
+    return thread_inboxes::get(runtime_, to.index, size(), to.inboxes, to.slots.window(), level);
+  }
+
+ private:
+  std::uint64_t const runtime_;  // its number
+  task_table const& tasks_;
+  shared_queue& shared_;
+  std::vector<place> places_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,132 @@
+#pragma once
+// Writes a task into its slot, before any other thread sees the slot. Inline, because this is half
+// of the cost of a submit.
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <flotilla/detail/memory_command.hpp>
+#include <flotilla/kernel/launch.hpp>
+#include <flotilla/runtime.hpp>
+#include <flotilla/task/callable.hpp>
+
+#include "base/access.hpp"
+#include "context/lease.hpp"
+#include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/task/slot_pool.hpp"
+
+namespace flotilla::dispatch {
+
+inline void encode(slot& task, slot_side& side, launch const& what) {
+  task.kind = task_kind::launch;
+  task.kernel = detail::access::kernel_index(what);
+  task.shared_bytes = what.dynamic_shared_bytes();
+  extent const grid = what.grid();
+  task.grid[0] = grid.x;
+  task.grid[1] = grid.y;
+  task.grid[2] = grid.z;
+  extent const block = what.block();
+  task.block[0] = static_cast<std::uint16_t>(block.x);
+  task.block[1] = static_cast<std::uint16_t>(block.y);
+  task.block[2] = static_cast<std::uint16_t>(block.z);
+  std::size_t const bytes = what.argument_bytes();
+  task.argument_bytes = static_cast<std::uint16_t>(bytes);
+  if (bytes == 0) { return; }
+  task.large = bytes > slot::inline_bytes;
+  std::byte* to = task.bytes;
+  if (task.large) {
+    // The slot keeps the memory: a slot that once needed it does not allocate again.
+    if (side.arguments == nullptr) {
+      side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
+    }
+    to = side.arguments.get();
+  }
+  std::memcpy(to, what.arguments(), bytes);
+}
+
+inline void encode(slot& task, slot_side&, detail::memory_command const& what) noexcept {
+  static_assert(sizeof(detail::memory_command) <= slot::inline_bytes);
+  task.kind = task_kind::memory_op;
+  ::new (static_cast<void*>(task.bytes)) detail::memory_command(what);
+}
+
+inline void encode(slot& task, slot_side&, replayed_part const& what) noexcept {
+  static_assert(sizeof(replayed_part) <= slot::inline_bytes);
+  task.kind = task_kind::recorded;
+  ::new (static_cast<void*>(task.bytes)) replayed_part(what);
+}
+
+/// Moves from `what`.
+inline void encode(slot& task, slot_side&, callable& what) noexcept {
+  static_assert(sizeof(callable) <= slot::inline_bytes);
+  task.kind = task_kind::callable;
+  ::new (static_cast<void*>(task.bytes)) callable(std::move(what));
+  task.holds_callable = true;
+}
+
+inline void encode_dependencies(slot& task, slot_side& side, dependency_list const& after) {
+  std::size_t const count = after.size();
+  task.dependencies = static_cast<std::uint16_t>(count);
+  if (count > slot::inline_dependencies) { side.more_dependencies.clear(); }
+  for (std::size_t i = 0; i < count; ++i) {
+    task_id const ahead = after[i];
+    if (i < slot::inline_dependencies) {
+      task.after_slot[i] = ahead.slot;
+      task.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
+    } else {
+      side.more_dependencies.push_back({ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
+    }
+  }
+}
+
+/// Writes the task into the slot, except the words that `open_slot` writes. If it throws, `what` is
+/// unchanged and the slot must be given back.
+/// @param what   A launch, a memory_command, a replayed_part, or a callable, which is moved from.
+/// @param epoch  The current epoch of the epoch reclaimer.
+template <class What>
+inline void encode(slot& task, slot_side& side, What& what, task_options const& options,
+                   priority_level level, std::uint64_t epoch) {
+  task.batch = options.batch;
+  task.level = level;
+  task.large = false;
+  task.holds_callable = false;
+  task.submitter = static_cast<std::uint32_t>(context::this_thread_token());
+  task.demanded.store(0, std::memory_order_relaxed);
+  task.parked_on.store(0, std::memory_order_relaxed);
+  task.batched.store(0, std::memory_order_relaxed);
+  task.epoch.store(epoch, std::memory_order_relaxed);
+  task.labelled = !options.label.empty();
+  if (task.labelled) { side.set_label(options.label); }
+  encode_dependencies(task, side, options.after);
+  encode(task, side, what);
+}
+
+/// Makes the slot an open task of that device.
+/// @param device  1 + the device; 0: any.
+/// @param ticket  Receives the task's ticket. Null: the task is posted, as if its ticket had been dropped.
+/// @return the task's generation.
+inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
+                               detail::runtime_impl& runtime, ticket* ticket) noexcept {
+  task.device.store(device, std::memory_order_relaxed);
+  std::uint64_t const generation =
+      generation_word{task.generation.load(std::memory_order_relaxed)}.generation() + 1;
+  task.end.store(0, std::memory_order_relaxed);
+  task.successors.store(successor_word::of(generation, successor_word::none),
+                        std::memory_order_relaxed);
+  // release: pairs with the acquire of a thread that reads the generation; it sees this task's
+  // words, not those of the task before
+  std::uint64_t const word = generation_word::of(generation);
+  if (ticket == nullptr) {
+    task.posted.store(true, std::memory_order_relaxed);
+    task.generation.store(word | generation_word::detached_bit, std::memory_order_release);
+    return generation;
+  }
+  task.posted.store(false, std::memory_order_relaxed);
+  task.generation.store(word, std::memory_order_release);
+  detail::access::set(*ticket, runtime, address, generation, device);
+  return generation;
+}
+
+}  // namespace flotilla::dispatch

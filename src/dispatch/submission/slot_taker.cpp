@@ -1,0 +1,191 @@
+#include "dispatch/submission/slot_taker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <flotilla/error/error.hpp>
+
+#include "base/pause.hpp"
+#include "dispatch/task/callable_frame.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+// `try_submit` must return quickly, so it runs nobody's callables.
+constexpr helper_filter no_callables{0xffff'ffff};
+
+std::optional<unsigned> device_of(place const& place) noexcept {
+  return place.inbound == nullptr ? std::nullopt : std::optional{place.index};
+}
+}  // namespace
+
+/// A wait for a free slot of one window.
+class slot_taker::window_wait {
+ public:
+  window_wait(slot_taker const& taker, place const& from, inbox& inbox)
+      : taker_(taker),
+        pool_(from.slots),
+        inbox_(inbox),
+        first_device_(device_of(from)),
+        policy_(policies().resolved(policies().of_task(from.device()))),
+        // A full window empties slowly, so sleep for about the time that a good part of it takes.
+        // Polling would take processor time from the thread that drains the window.
+        sleep_(std::chrono::nanoseconds{4} * pool_.window()),
+        seen_(pool_.returns()) {}
+
+  [[nodiscard]] bool done() noexcept {
+    if (slot_ != no_slot) { return true; }
+    if (!has_returns()) { return false; }
+    seen_ = pool_.returns();
+    slot_ = pool_.take(inbox_.slots());
+    return slot_ != no_slot;
+  }
+  bool help(backoff& state) {
+    taker_.usage_.check_usable();
+    bool const moved = taker_.waiter_.with().devices.help(state.filter(), first_device_,
+                                                          [this] { return has_returns(); });
+    // Polls one word until a slot comes back. It does not poll the blocks, because draining threads
+    // write to them.
+    for (int i = 0; i < 8 && policy_ != wait_policy::blocking && !has_returns(); ++i) {
+      for (int k = 0; k < 16; ++k) { base::pause(); }
+    }
+    return moved;
+  }
+  [[nodiscard]] static bool runs_continuations() noexcept { return false; }
+  void idle(backoff& state, waiter::deadline) {
+    slot_ = pool_.take_any();  // also from blocks that other threads hold
+    if (slot_ != no_slot) { return; }
+    bool const is_large = sleep_ > std::chrono::microseconds{20};
+    if (is_large && policy_ != wait_policy::blocking) {
+      std::this_thread::sleep_for(sleep_);
+    } else {
+      policies().idle(policy_, state.next_round());
+    }
+  }
+  [[nodiscard]] slot_address slot() const noexcept { return slot_; }
+
+ private:
+  [[nodiscard]] policy_table const& policies() const noexcept {
+    return taker_.waiter_.with().policies;
+  }
+  [[nodiscard]] bool has_returns() const noexcept { return pool_.returns() != seen_; }
+
+  slot_taker const& taker_;
+  slot_pool& pool_;
+  inbox& inbox_;
+  std::optional<unsigned> const first_device_;
+  wait_policy const policy_;
+  std::chrono::nanoseconds const sleep_;
+  std::uint32_t seen_;  // the value of slot_pool::returns
+  slot_address slot_ = no_slot;
+};
+
+/// A wait for a free slot in each of several windows.
+class slot_taker::all_windows_wait {
+ public:
+  all_windows_wait(slot_taker const& taker, std::span<unsigned const> devices, priority_level level,
+                   std::span<slot_address> slots) noexcept
+      : taker_(taker), devices_(devices), level_(level), slots_(slots) {
+    std::fill(slots_.begin(), slots_.end(), no_slot);
+  }
+
+  [[nodiscard]] bool done() {
+    if (complete_) { return true; }
+    try {
+      complete_ = take_each();
+    } catch (...) {
+      taker_.give_back(slots_);
+      throw;
+    }
+    // Never wait while holding slots: another thread may hold the missing ones and need these.
+    if (!complete_) {
+      taker_.give_back(slots_);
+      std::fill(slots_.begin(), slots_.end(), no_slot);
+      // Read it after the return: slots that this thread gave back are no reason to try again.
+      seen_ = scarce().slots.returns();
+    }
+    return complete_;
+  }
+  bool help(backoff& state) const {
+    taker_.usage_.check_usable();
+    if (taker_.inside_callable()) { taker_.refuse_full(scarce()); }
+    return taker_.waiter_.with().devices.help(state.filter(), scarce_,
+                                              [this] { return scarce().slots.returns() != seen_; });
+  }
+  [[nodiscard]] static bool runs_continuations() noexcept { return false; }
+  void idle(backoff& state, waiter::deadline) const {
+    policy_table const& policies = taker_.waiter_.with().policies;
+    policies.idle(policies.resolved(policies.of_task(scarce().device())), state.next_round());
+  }
+
+ private:
+  [[nodiscard]] bool take_each() {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      scarce_ = devices_[i];
+      slots_[i] = take(scarce());
+      if (slots_[i] == no_slot) { return false; }
+    }
+    return true;
+  }
+  [[nodiscard]] slot_address take(place const& from) const {
+    slot_address const slot = from.slots.take(taker_.places_.inbox_to(from, level_).slots());
+    return slot != no_slot ? slot : from.slots.take_any();
+  }
+  [[nodiscard]] place const& scarce() const noexcept { return taker_.places_[scarce_]; }
+
+  slot_taker const& taker_;
+  std::span<unsigned const> const devices_;
+  priority_level const level_;
+  std::span<slot_address> const slots_;
+  unsigned scarce_ = 0;     // the device whose window is full
+  std::uint32_t seen_ = 0;  // its slot_pool::returns
+  bool complete_ = false;
+};
+
+bool slot_taker::inside_callable() const noexcept {
+  return callable_frame::innermost(waiter_.with().shared.id) != nullptr;
+}
+
+void slot_taker::refuse_full(place const& full) const {
+  throw window_full((full.inbound == nullptr
+                         ? std::string{"the window of tasks for any device"}
+                         : "the window of device " + std::to_string(full.index)) +
+                    " is full: " + std::to_string(full.slots.window()) +
+                    " tasks have not ended, and a callable must not wait for them");
+}
+
+slot_address slot_taker::take_from_full(place const& from, inbox& inbox, bool may_wait) const {
+  slot_pool& pool = from.slots;
+  if (slot_address const slot = pool.take_any(); slot != no_slot) { return slot; }
+  bool const is_inside = inside_callable();
+  if (!may_wait) {
+    // Ended tasks hold their slots until they are collected, so collect first.
+    if (!is_inside) {
+      std::uint32_t const seen = pool.returns();
+      static_cast<void>(waiter_.with().devices.help(no_callables, device_of(from),
+                                                    [&] { return pool.returns() != seen; }));
+    }
+    return pool.take_any();
+  }
+  if (is_inside) { refuse_full(from); }
+  window_wait wait{*this, from, inbox};
+  waiter_.until(wait);
+  return wait.slot();
+}
+
+void slot_taker::take_all(std::span<unsigned const> devices, priority_level level,
+                          std::span<slot_address> slots) const {
+  all_windows_wait wait{*this, devices, level, slots};
+  waiter_.until(wait);
+}
+
+void slot_taker::give_back(std::span<slot_address const> slots) const noexcept {
+  for (slot_address const slot : slots) {
+    if (slot != no_slot) { places_[slot >> 16].slots.give_back(slot); }
+  }
+}
+
+}  // namespace flotilla::dispatch

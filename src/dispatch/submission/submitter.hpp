@@ -1,0 +1,73 @@
+#pragma once
+// Puts a described task into a slot and the slot into a queue.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <flotilla/device/device.hpp>
+#include <flotilla/runtime.hpp>
+#include <flotilla/task/placement.hpp>
+#include <flotilla/task/ticket.hpp>
+
+#include "dispatch/fault/usage_guard.hpp"
+#include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/submission/slot_taker.hpp"
+#include "dispatch/submission/validation.hpp"
+
+namespace flotilla::dispatch {
+
+/// Threads: any.
+class submitter {
+ public:
+  struct config {
+    runtime_parts const& shared;
+    detail::runtime_impl& owner;
+    usage_guard const& usage;
+    validation const& valid;
+    place_table const& places;
+    slot_taker const& slots;
+    std::span<device const> infos;
+    flotilla::placement* placement;  // null: any device
+  };
+  explicit submitter(config const& with) noexcept;
+
+  /// @param what      A launch const, a memory_command const, or a callable, which is moved from.
+  /// @param may_wait  Whether to wait if the window is full.
+  /// @param ticket    Receives the ticket; null: the task is posted. An out-parameter rather than a result: returning through
+  ///                  memory caused a store-forwarding stall (docs/results/h200-submit.txt).
+  /// @return false only if it may not wait and the window is full.
+  /// @throws as runtime::submit
+  template <class What>
+  bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
+
+  // ---- for tasks that are submitted together: slots are taken, filled, opened, and published ----
+
+  void fill(slot_address slot, replayed_part const& what, task_options const& options) const;
+  /// The task's id once the slot is open.
+  [[nodiscard]] task_id id_when_open(slot_address slot) const noexcept;
+  /// Opens the slot. An open slot must be published.
+  void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;
+  void publish(slot_address slot, unsigned device) const;
+
+ private:
+  /// @param required  The device that the task itself requires.
+  [[nodiscard]] place const& choose(task_options const& options,
+                                    std::optional<device_ordinal> required) const;
+
+  // These lie side by side, because every submit reads all of them.
+  detail::runtime_impl& owner_;
+  usage_guard const& usage_;
+  validation const& valid_;
+  place_table const& places_;
+  slot_taker const& slots_;
+  epoch_reclaimer const& reclaimer_;
+  task_table const& tasks_;
+  posted_errors& posted_;
+  placement* const placement_;
+  std::span<device const> const infos_;
+  bool const predicts_waits_;  // false in single-threaded mode
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,43 @@
+#pragma once
+// The callables that run on the calling thread.
+
+#include <cstdint>
+
+namespace flotilla::dispatch {
+
+/// A running callable. Waits look for one on their thread, because some waits inside a callable
+/// would never end.
+class callable_frame {
+ public:
+  /// Puts a frame on the calling thread's list until the end of the block.
+  callable_frame(std::uint64_t runtime, unsigned device) noexcept
+      : runtime_(runtime), device_(device), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~callable_frame() { innermost_ = outer_; }
+  callable_frame(callable_frame const&) = delete;
+  callable_frame& operator=(callable_frame const&) = delete;
+
+  /// The innermost callable of `runtime` on the calling thread, or null. Cost: a thread-local load
+  /// if the thread runs no callable.
+  [[nodiscard]] static callable_frame const* innermost(std::uint64_t runtime) noexcept {
+    return of_runtime(innermost_, runtime);
+  }
+  /// The callable of the same runtime that this one runs inside of, or null.
+  [[nodiscard]] callable_frame const* next() const noexcept { return of_runtime(outer_, runtime_); }
+  [[nodiscard]] unsigned device() const noexcept { return device_; }
+
+ private:
+  static callable_frame const* of_runtime(callable_frame const* frame,
+                                          std::uint64_t runtime) noexcept {
+    while (frame != nullptr && frame->runtime_ != runtime) { frame = frame->outer_; }
+    return frame;
+  }
+  static inline thread_local constinit callable_frame const* innermost_ = nullptr;
+
+  std::uint64_t const runtime_;
+  unsigned const device_;
+  callable_frame const* const outer_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,30 @@
+#pragma once
+// What few tasks need, kept outside the slots.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "dispatch/task/task_state.hpp"
+
+namespace flotilla::dispatch {
+
+/// One for each slot; it is recycled with the slot and keeps its memory.
+struct slot_side {
+  std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated when first needed
+  std::vector<task_key> more_dependencies;  // beyond slot::inline_dependencies
+  std::array<char, 48> label{};             // zero-terminated; a longer label is cut
+
+  void set_label(std::string_view text) noexcept {
+    std::size_t const bytes = std::min(text.size(), label.size() - 1);
+    std::memcpy(label.data(), text.data(), bytes);
+    label[bytes] = '\0';
+  }
+};
+
+}  // namespace flotilla::dispatch

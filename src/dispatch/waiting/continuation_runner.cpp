@@ -1,0 +1,24 @@
+#include "dispatch/waiting/continuation_runner.hpp"
+
+namespace flotilla::dispatch {
+
+bool continuation_runner::run() const {
+  continuation_table& table = shared_.continuations;
+  if (table.watching() && shared_.faults.is_poisoned()) {
+    table.end_all([this](continuation_table::key const& task) {
+      task_id id;
+      id.slot = task.slot;
+      id.generation = task.generation;
+      return query_.error_of(id);
+    });
+  }
+  if (shared_.posted.awaits_poison() && shared_.faults.is_poisoned()) {
+    shared_.posted.report_poison(shared_.faults.failure_of_all()->error);
+  }
+  bool const ran = table.run_due();
+  // Some are left, and this thread may do something else next.
+  if (table.any_due()) { shared_.bell.ring_for_continuations(); }
+  return ran;
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,74 @@
+#include "dispatch/waiting/deadlock_detector.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/task/callable_frame.hpp"
+
+namespace flotilla::dispatch {
+
+void deadlock_detector::publish(target what) noexcept {
+  for (auto const* frame = callable_frame::innermost(shared_.id); frame != nullptr;
+       frame = frame->next()) {
+    wait_targets_[frame->device()].what.store(what, std::memory_order_seq_cst);
+  }
+}
+
+void deadlock_detector::check_wait_for_task(task_id id) {
+  target const what = task_target(id);
+  if (is_resolved(what)) { return clear(); }
+  publish(what);
+  refuse_ring(what);
+}
+
+void deadlock_detector::check_wait_for_lease(unsigned device) {
+  publish(lease_target(device));
+  refuse_ring(lease_target(device));
+}
+
+bool deadlock_detector::is_resolved(target what) const {
+  if (!is_task(what)) { return what == nothing; }
+  task_state const state =
+      shared_.order.look({static_cast<slot_address>(what), static_cast<std::uint32_t>(what >> 32)});
+  return state.state != task_state::states::open;
+}
+
+void deadlock_detector::refuse_ring(target mine) {
+  // The set of devices that can go on. A device belongs to it if its lease is free, or if another
+  // thread holds the lease and does not wait, or waits for something that a device of the set will
+  // bring. The loop below runs until the set stops growing.
+  std::vector<bool> can_go_on(devices_.size(), false);
+  auto const will_come = [&](target what) -> bool {
+    if (is_resolved(what)) { return true; }
+    if (!is_task(what)) { return can_go_on[what - 1]; }
+    slot_address const root = shared_.order.propagate_demand(static_cast<slot_address>(what));
+    std::uint32_t const device = shared_.tasks.at(root).device.load(std::memory_order_relaxed);
+    if (device != 0) { return can_go_on[device - 1]; }
+    return std::find(can_go_on.begin(), can_go_on.end(), true) != can_go_on.end();  // any device
+  };
+  for (bool added = true; added;) {
+    added = false;
+    for (unsigned i = 0; i < devices_.size(); ++i) {
+      context::lease_gate const& gate = devices_[i].gate();
+      if (can_go_on[i] || gate.held_by_this_thread()) { continue; }
+      if (!gate.held() || will_come(wait_targets_[i].what.load(std::memory_order_seq_cst))) {
+        can_go_on[i] = true;
+        added = true;
+      }
+    }
+  }
+  if (will_come(mine)) { return; }
+  clear();
+  unsigned const device = callable_frame::innermost(shared_.id)->device();
+  std::string const what =
+      is_task(mine) ? "a task" : "the lease of device " + std::to_string(mine - 1);
+  throw would_deadlock("a callable on device " + std::to_string(device) +
+                       " would wait forever for " + what +
+                       ", which has to wait for the callable; submit the rest with `after` "
+                       "or use `then` instead of waiting");
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,20 @@
+#include "dispatch/waiting/waiter.hpp"
+
+#include "dispatch/lane/lane_layout.hpp"
+
+namespace flotilla::dispatch {
+
+bool waiter::sleep_until_ended(task_id id) const {
+  // In single-threaded mode no other thread moves on the pending work.
+  if (parts_.shared.single_threaded && parts_.devices.work_pending()) { return false; }
+  end_mark const end{parts_.shared.tasks.at(id.slot).end.load(std::memory_order_acquire)};
+  if (!end.valid() || lane_layout::takes_callables(end.lane())) { return false; }
+  if (parts_.query.has_ended(id)) { return true; }
+  device_driver& device = parts_.devices[end.device()];
+  parts_.shared.faults.note(device.lanes().sleep_until_done(end.lane()), end.device());
+  // It has not ended if the driver refused to wait, or to write the number. Then the caller must
+  // not sleep here again at once, because that would be spinning.
+  return parts_.query.has_ended(id);
+}
+
+}  // namespace flotilla::dispatch

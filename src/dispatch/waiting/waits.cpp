@@ -1,0 +1,132 @@
+#include "dispatch/waiting/waits.hpp"
+
+#include <algorithm>
+
+#include "base/pause.hpp"
+#include "dispatch/task/callable_frame.hpp"
+#include "dispatch/waiting/wait_predictor.hpp"
+
+namespace flotilla::dispatch {
+
+ticket_wait::ticket_wait(waiter const& waiter, deadlock_detector& deadlocks, task_id id,
+                         std::optional<wait_policy> policy)
+    : waiter_(waiter),
+      deadlocks_(deadlocks),
+      id_(id),
+      policy_(policy),
+      inside_callable_(callable_frame::innermost(waiter.with().shared.id) != nullptr) {
+  let_worker_launch();
+}
+
+void ticket_wait::let_worker_launch() {
+  constexpr int max_polls = 64;
+  runtime_parts const& shared = waiter_.with().shared;
+  if (wait_predictor::of_this_thread().on_wait(shared.id, id_.slot, id_.generation)) { return; }
+  for (int i = 0; i < max_polls; ++i) {
+    bool const worker_polls = shared.bell.polling_workers.load(std::memory_order_relaxed) != 0;
+    if (!worker_polls || waiter_.with().query.was_launched(id_) || done()) { return; }
+    base::pause();
+  }
+}
+
+bool ticket_wait::runs_continuations() const noexcept {
+  return waiter_.with().shared.single_threaded && !inside_callable_;
+}
+
+bool ticket_wait::help(backoff& state) {
+  auto const& [shared, devices, policies, query, continuations] = waiter_.with();
+  if (inside_callable_) { deadlocks_.check_wait_for_task(id_); }
+  if (query.was_launched(id_) && !shared.single_threaded) { return false; }
+  if (state.should_propagate()) {
+    slot_address const root = shared.order.propagate_demand(id_.slot);
+    std::uint32_t const device = shared.tasks.at(root).device.load(std::memory_order_relaxed);
+    first_device_ = device == 0 ? std::nullopt : std::optional{device - 1};
+  }
+  return devices.help(state.filter(), first_device_, [this] { return done(); });
+}
+
+void ticket_wait::idle(backoff& state, waiter::deadline until) {
+  policy_table const& policies = waiter_.with().policies;
+  slot const& task = waiter_.with().shared.tasks.at(id_.slot);
+  std::uint32_t const device = task.device.load(std::memory_order_relaxed);
+  wait_policy const policy = policies.resolved(policy_.value_or(policies.of_task(device)));
+  if (policy == wait_policy::blocking && !until && waiter_.sleep_until_ended(id_)) { return; }
+  policies.idle(policy, state.next_round(), until);
+}
+
+bool any_wait::done() noexcept {
+  auto const found = std::find_if(ids_.begin(), ids_.end(), [this](task_id const& id) {
+    return waiter_.with().query.has_ended(id);
+  });
+  first_ = static_cast<std::size_t>(found - ids_.begin());
+  return found != ids_.end();
+}
+
+bool any_wait::help(backoff& state) {
+  auto const& [shared, devices, policies, query, continuations] = waiter_.with();
+  bool any_open = false;
+  bool const propagate = state.should_propagate();
+  for (task_id const id : ids_) {
+    if (query.was_launched(id)) { continue; }
+    any_open = true;
+    if (propagate) { shared.order.propagate_demand(id.slot); }
+  }
+  if (!any_open && !shared.single_threaded) { return false; }
+  return devices.help(state.filter(), std::nullopt, [this] { return done(); });
+}
+
+void any_wait::idle(backoff& state, waiter::deadline until) const {
+  policy_table const& policies = waiter_.with().policies;
+  wait_policies all;
+  for (task_id const id : ids_) {
+    slot const& task = waiter_.with().shared.tasks.at(id.slot);
+    all.add(policies.of_task(task.device.load(std::memory_order_relaxed)));
+  }
+  policies.idle(all.together(policies.resolved(wait_policy::automatic)), state.next_round(), until);
+}
+
+bool completion_wait::help(backoff& state) const {
+  return waiter_.with().devices.help(state.filter(), std::nullopt, [this] { return done(); });
+}
+
+void completion_wait::idle(backoff& state, waiter::deadline until) const {
+  policy_table const& policies = waiter_.with().policies;
+  policies.idle(policies.of_busy_devices(policies.resolved(wait_policy::automatic)),
+                state.next_round(), until);
+}
+
+bool idle_wait::done() noexcept {
+  runtime_parts const& shared = waiter_.with().shared;
+  if (shared.faults.is_poisoned()) { return true; }
+  // All slots are read once, and again only after the task that was found open has ended.
+  if (!open_ || !shared.tasks.is_open_since(*open_, epoch_)) {
+    open_ = shared.tasks.find_open_since(epoch_);
+  }
+  return !open_;
+}
+
+bool idle_wait::help(backoff&) const {
+  // This wait needs every task to end, so it runs everybody's callables.
+  return waiter_.with().devices.help(helper_filter{}, std::nullopt, [] { return false; });
+}
+
+bool idle_wait::sleep() const {
+  auto const& [shared, devices, policies, query, continuations] = waiter_.with();
+  if (devices.work_pending() || continuations.any_open()) { return false; }
+  generation_word const word{shared.tasks.at(*open_).generation.load(std::memory_order_acquire)};
+  task_id id;
+  id.slot = *open_;
+  id.generation = word.generation();
+  // A task whose number is reached stays open until the holder of the lease retires it. Then there
+  // is nothing to sleep on.
+  return !query.has_ended(id) && waiter_.sleep_until_ended(id);
+}
+
+void idle_wait::idle(backoff& state, waiter::deadline until) const {
+  policy_table const& policies = waiter_.with().policies;
+  wait_policy const policy = policies.of_busy_devices(policies.resolved(wait_policy::automatic));
+  if (policy == wait_policy::blocking && sleep()) { return state.reset(); }
+  policies.idle(policy, state.next_round(), until);
+}
+
+}  // namespace flotilla::dispatch

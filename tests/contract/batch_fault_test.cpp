@@ -1,0 +1,187 @@
+// Launches that go out together and fail: a refusal fails its own task, and nothing is lost or
+// repeated.
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "contract/batch_fixture.hpp"
+#include "support/child.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class BatchFaults : public batch_test {};
+
+// requirement: a node that could not be rewritten still holds an earlier task, which must not run
+// again; only the ticket of the refused task has the error
+TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options()};
+  program const loaded = rt.load(test_image());
+  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
+  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
+  for (unsigned nth = 1; nth < tasks; nth += 7) {
+    rt.submit(counters.fill(0)).wait();
+    testing::fail_call("cuGraphExecKernelNodeSetParams", nth,
+                       driver_status::launch_out_of_resources);
+    std::vector<bool> const failed = run(rt, count, counters);
+    testing::clear_faults();
+    EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 1) << "rewrite " << nth;
+    std::vector<std::uint32_t> const ran = read(rt, counters);
+    for (unsigned i = 0; i < tasks; ++i) {
+      ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i << ", rewrite " << nth;
+    }
+  }
+}
+
+// requirement: if a template cannot be launched, its tasks are launched one by one
+TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options()};
+  program const loaded = rt.load(test_image());
+  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
+  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
+  for (char const* const entry : {"cuGraphLaunch", "cuGraphExecBatchMemOpNodeSetParams"}) {
+    for (unsigned nth = 1; nth < 8; ++nth) {
+      rt.submit(counters.fill(0)).wait();
+      testing::fail_call(entry, nth, driver_status::launch_out_of_resources);
+      std::vector<bool> const failed = run(rt, count, counters);
+      testing::clear_faults();
+      EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 0) << entry << " " << nth;
+      EXPECT_EQ(read(rt, counters), std::vector<std::uint32_t>(tasks, 1)) << entry << " " << nth;
+    }
+  }
+}
+
+// requirement: if the single launch fails as well, that task has the error
+TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options()};
+  program const loaded = rt.load(test_image());
+  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
+  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
+  rt.submit(counters.fill(0)).wait();
+  grow_batches(rt, count, counters);
+  rt.submit(counters.fill(0)).wait();
+  testing::fail_call("cuGraphLaunch", 2, driver_status::launch_out_of_resources);
+  testing::fail_call("cuLaunchKernel", 3, driver_status::launch_out_of_resources);
+  std::vector<bool> const failed = run(rt, count, counters);
+  testing::clear_faults();
+  EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 1);
+  std::vector<std::uint32_t> const ran = read(rt, counters);
+  for (unsigned i = 0; i < tasks; ++i) { ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i; }
+}
+
+/// Waits for a chain of steps `value = value * 3 + index`: every step before a failed one must have
+/// run, and none after it.
+/// @param value  The value before the chain; receives the expected one. @return whether a step
+///               failed.
+bool one_step_failed(std::vector<ticket> const& chain, std::uint32_t& value) {
+  bool broken = false;
+  for (unsigned i = 0; i < chain.size(); ++i) {
+    try {
+      chain[i].wait();
+      EXPECT_FALSE(broken) << "task " << i << " ran after a failed one";
+      value = value * 3 + i;
+    } catch (dependency_failed const&) {
+      EXPECT_TRUE(broken) << "task " << i;
+    } catch (driver_error const&) {
+      EXPECT_FALSE(broken) << "task " << i;
+      broken = true;
+    }
+  }
+  return broken;
+}
+
+// regression: the launch of a chain's first template failed, then one of its tasks failed alone,
+// and the next template ran that task's successors
+TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  constexpr unsigned links = 45;  // two templates
+  runtime rt{{.devices = "cpu:1", .workers = 0}};
+  test_program const program{rt};
+  device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
+  auto const submit_chain = [&] {
+    std::vector<ticket> chain;
+    for (unsigned i = 0; i < links; ++i) {
+      task_options how;
+      if (!chain.empty()) { how.after.add(chain.back()); }
+      chain.push_back(rt.submit(program.step.with_shape({1}, {1})(value, 3u, i), how));
+    }
+    return chain;
+  };
+  for (int i = 0; i < 5; ++i) { submit_chain().back().wait(); }  // until batches have grown
+  for (unsigned const nth : {1u, 16u, 31u, 32u, 33u, 45u}) {
+    rt.submit(value.fill(1)).wait();
+    std::uint32_t expected = 1;
+    testing::fail_call("cuGraphLaunch", 1, driver_status::launch_out_of_resources);
+    testing::fail_call("cuLaunchKernel", nth, driver_status::launch_out_of_resources);
+    std::vector<ticket> const chain = submit_chain();
+    bool const failed = one_step_failed(chain, expected);
+    testing::clear_faults();
+    // The first template holds at least 16 links. Link number `nth` is launched by itself.
+    if (nth <= 16) { EXPECT_TRUE(failed) << "launch " << nth; }
+    EXPECT_EQ(read(rt, value), std::vector<std::uint32_t>{expected}) << "launch " << nth;
+  }
+}
+
+// requirement: tasks of the same batch do not run after a refused predecessor
+TEST_F(BatchFaults, SuccessorOfARefusedTaskDoesNotRun) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  runtime rt{options()};
+  test_program const program{rt};
+  device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
+  for (unsigned nth = 1; nth < 60; nth += 3) {
+    rt.submit(value.fill(1)).wait();
+    std::uint32_t expected = 1;
+    std::vector<ticket> chain;
+    testing::fail_call("cuGraphExecKernelNodeSetParams", nth,
+                       driver_status::launch_out_of_resources);
+    for (unsigned i = 0; i < 60; ++i) {
+      task_options how;
+      if (!chain.empty()) { how.after.add(chain.back()); }
+      chain.push_back(rt.submit(program.step.with_shape({1}, {1})(value, 3u, i), how));
+    }
+    bool const broken = one_step_failed(chain, expected);
+    testing::clear_faults();
+    EXPECT_TRUE(broken) << "rewrite " << nth;
+    EXPECT_EQ(read(rt, value)[0], expected) << "rewrite " << nth;
+  }
+}
+
+// requirement: a fault while batches are open also ends the successors of their launches, and no
+// thread waits forever for a launch that will not come
+TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options()};
+    test_program const program{rt};
+    host_buffer<std::uint32_t> words{rt, 2};
+    device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    for (int i = 0; i < 50; ++i) {  // until its length is known: then its launches are batched
+      for (int k = 0; k < 10; ++k) { static_cast<void>(rt.submit(nothing)); }
+      rt.wait_idle();
+    }
+    // In one pass: two launches alone on their lanes, an open batch after each, a launch that
+    // faults, and one after both batches.
+    testing::fail_call("cuGraphLaunch", 3, driver_status::illegal_address);
+    launch const hold = program.hold.with_shape({1}, {1})(words.data());
+    ticket const first = rt.submit(hold);
+    ticket const second = rt.submit(hold);
+    ticket const after_first = rt.submit(nothing, {.after = {first}});
+    ticket const after_second = rt.submit(nothing, {.after = {second}});
+    ticket const faulty = rt.submit(program.write.with_shape({1}, {1})(value, 1u));
+    ticket const last = rt.submit(nothing, {.after = {after_first, after_second}});
+    EXPECT_THROW(last.wait(), poisoned);
+    EXPECT_THROW(faulty.wait(), poisoned);
+    testing::clear_faults();
+    std::atomic_ref{words[1]} = 1u;
+  });
+}
+
+}  // namespace
+}  // namespace flotilla::test

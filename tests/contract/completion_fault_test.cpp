@@ -1,0 +1,78 @@
+// A fault runs open continuations, with the error.
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+#include <flotilla/flotilla.hpp>
+
+#include "contract/continuation.hpp"
+#include "support/child.hpp"
+#include "support/devices.hpp"
+#include "support/eventually.hpp"
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class CompletionFault : public guest_test, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(workers, CompletionFault, ::testing::Values(0, 1, 2, 8));
+
+/// Attaches continuations to a task that faults and to its successors.
+void fault_with_open_continuations(int workers, bool destroy_at_once) {
+  std::atomic<int> ran{0}, poisoned_ones{0};
+  auto const count = [&](std::exception_ptr why) {
+    ++ran;
+    try {
+      if (why != nullptr) { std::rethrow_exception(why); }
+    } catch (poisoned const&) { ++poisoned_ones; } catch (error const&) {
+    }
+  };
+  int attached = 0;
+  {
+    runtime rt{{.devices = device_spec(1), .workers = workers}};
+    test_program const kernels{rt};
+    ticket const before = rt.submit(kernels.nothing.with_shape({1}, {1})());
+    before.wait();
+    std::string of_before;
+    completion const good_end =
+        before.then([&](std::exception_ptr why) { of_before = message_of(why); });
+    ticket const trap = rt.submit(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})());
+    completion const end = trap.then(count);
+    ++attached;
+    for (int i = 0; i < 100; ++i) {
+      try {
+        ticket const behind = rt.submit(kernels.nothing.with_shape({1}, {1})(), {.after = {trap}});
+        behind.then(count);
+        ++attached;
+      } catch (poisoned const&) { break; }
+    }
+    if (!destroy_at_once) {
+      end.wait();
+      EXPECT_TRUE(pumping(rt, [&] { return ran == attached; })) << ran << " of " << attached;
+      EXPECT_FALSE(rt.pump());
+      trap.then(count).wait();  // the runtime is already poisoned
+      ++attached;
+      good_end.wait();
+      EXPECT_EQ(of_before, "none");
+    }
+  }
+  EXPECT_EQ(ran, attached);
+  EXPECT_EQ(poisoned_ones, attached);
+}
+
+// requirement: a fault runs each open continuation once, with the error
+TEST_P(CompletionFault, FaultRunsEveryOpenContinuation) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), false); });
+}
+
+// requirement: also if nobody has noticed the fault before the runtime ends
+TEST_P(CompletionFault, DestructorOfAPoisonedRuntimeRunsOpenContinuations) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), true); });
+}
+
+}  // namespace
+}  // namespace flotilla::test

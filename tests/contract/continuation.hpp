@@ -1,0 +1,24 @@
+#pragma once
+// What the tests of continuations share.
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace flotilla::test {
+
+struct my_error : std::runtime_error {
+  my_error() : std::runtime_error{"mine"} {}
+};
+
+/// The message of the error that a continuation received, or "none".
+[[nodiscard]] inline std::string message_of(std::exception_ptr const& why) {
+  if (why == nullptr) { return "none"; }
+  try {
+    std::rethrow_exception(why);
+  } catch (std::exception const& known) { return known.what(); } catch (...) {
+    return "?";
+  }
+}
+
+}  // namespace flotilla::test

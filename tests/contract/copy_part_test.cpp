@@ -1,0 +1,154 @@
+// Copies of parts of buffers: exactly those objects are copied, whatever kind of memory is on the
+// other side.
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "support/contract_test.hpp"
+#include "support/scale.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using values = std::vector<std::uint32_t>;
+
+class CopyPart : public contract_test {
+ protected:
+  // More than one staging block, and small enough to look at one by one.
+  static constexpr std::size_t whole = sanitized ? 300'000 : 900'007;
+  struct part {
+    std::size_t offset, count;
+  };
+  static constexpr part parts[] = {{0, 1},           {whole - 1, 1}, {7, 5},
+                                   {13, whole - 40}, {0, whole},     {whole, 0}};
+
+  /// `whole` different numbers.
+  static values numbers(std::uint32_t from) {
+    values made(whole);
+    std::iota(made.begin(), made.end(), from);
+    return made;
+  }
+  /// The background `under` with `source`'s objects of the part, the one at `from` first.
+  static values with_part(values under, part const& at, values const& source, std::size_t from) {
+    std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), at.count,
+                under.begin() + static_cast<std::ptrdiff_t>(at.offset));
+    return under;
+  }
+  /// Everything that `buffer` holds after the task.
+  values read(device_buffer<std::uint32_t> const& buffer, ticket const& after) {
+    values back(buffer.size());
+    rt().submit(buffer.copy_to(back), {.after = {after}}).wait();
+    return back;
+  }
+};
+FLOTILLA_CONTRACT(CopyPart);
+
+// requirement: the neighbours of a part stay as they were, in the buffer and in host memory
+TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
+  values const old = numbers(1), fresh = numbers(2'000'000'000);
+  for (part const& at : parts) {
+    device_buffer<std::uint32_t> there{rt(), last(), old};
+    std::size_t const from = (whole - at.count) / 2;
+    ticket const up = rt().submit(
+        there.subspan(at.offset, at.count).copy_from(std::span{fresh}.subspan(from, at.count)));
+    values const expected = with_part(old, at, fresh, from);
+    EXPECT_TRUE(read(there, up) == expected) << at.offset << ", " << at.count;
+    values down = fresh;
+    rt().submit(std::as_const(there)
+                    .subspan(at.offset, at.count)
+                    .copy_to(std::span{down}.subspan(from, at.count)))
+        .wait();
+    EXPECT_TRUE(down == fresh) << "the part came back unchanged, and nothing else was written";
+    std::fill(down.begin(), down.end(), 5u);
+    rt().submit(there.subspan(at.offset, at.count).copy_to(std::span{down}.subspan(from, at.count)))
+        .wait();
+    EXPECT_TRUE(down == with_part(values(whole, 5u), {from, at.count}, fresh, from));
+  }
+}
+
+// requirement: the same for pinned memory, as a part and as a whole
+TEST_P(CopyPart, PartIsCopiedFromAndToPinnedMemory) {
+  values const old = numbers(1), fresh = numbers(2'000'000'000);
+  host_buffer<std::uint32_t> source{rt(), whole}, target{rt(), whole};
+  std::copy(fresh.begin(), fresh.end(), source.begin());
+  for (part const& at : parts) {
+    device_buffer<std::uint32_t> there{rt(), last(), old};
+    std::size_t const from = (whole - at.count) / 2;
+    ticket const up = rt().submit(there.subspan(at.offset, at.count)
+                                      .copy_from(std::as_const(source).subspan(from, at.count)));
+    EXPECT_TRUE(read(there, up) == with_part(old, at, fresh, from))
+        << at.offset << ", " << at.count;
+    std::fill(target.begin(), target.end(), 5u);
+    rt().submit(there.subspan(at.offset, at.count).copy_to(target.subspan(from, at.count))).wait();
+    EXPECT_TRUE(values(target.begin(), target.end()) ==
+                with_part(values(whole, 5u), {from, at.count}, fresh, from));
+  }
+  device_buffer<std::uint32_t> larger{rt(), last(), whole + 2};
+  ticket const set = rt().submit(larger.fill(9u));
+  ticket const up = rt().submit(larger.subspan(1, whole).copy_from(source), {.after = {set}});
+  ticket const down = rt().submit(larger.subspan(1, whole).copy_to(target), {.after = {up}});
+  values const all = read(larger, down);
+  EXPECT_EQ(all.front(), 9u);
+  EXPECT_EQ(all.back(), 9u);
+  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), all.begin() + 1));
+  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), target.begin()));
+}
+
+// requirement: between devices, within a device, and within one buffer
+TEST_P(CopyPart, PartIsCopiedBetweenDevices) {
+  values const old = numbers(1), fresh = numbers(2'000'000'000);
+  part const at{13, 5000};
+  constexpr std::size_t from = 100'000;
+  for (device_ordinal const device : ordinals()) {
+    device_buffer<std::uint32_t> const source{rt(), first(), fresh};
+    device_buffer<std::uint32_t> pulled{rt(), device, old}, pushed{rt(), device, old};
+    ticket const pull =
+        rt().submit(pulled.subspan(at.offset, at.count).copy_from(source.subspan(from, at.count)));
+    ticket const push =
+        rt().submit(source.subspan(from, at.count).copy_to(pushed.subspan(at.offset, at.count)));
+    values const expected = with_part(old, at, fresh, from);
+    EXPECT_TRUE(read(pulled, pull) == expected) << "from device 0 to " << device.value;
+    EXPECT_TRUE(read(pushed, push) == expected) << "from device 0 to " << device.value;
+    ticket const within = rt().submit(
+        pulled.subspan(whole - 3, 3).copy_from(std::as_const(pulled).subspan(at.offset, 3)));
+    EXPECT_TRUE(read(pulled, within) == with_part(expected, {whole - 3, 3}, fresh, from));
+  }
+}
+
+// requirement: a buffer and a part of another one copy to each other
+TEST_P(CopyPart, WholeBufferAndPartCopyToEachOther) {
+  device_buffer<std::uint32_t> small{rt(), last(), values{1, 2, 3}};
+  device_buffer<std::uint32_t> large{rt(), first(), values{9, 9, 9, 9, 9}};
+  ticket const up = rt().submit(small.copy_to(large.subspan(1, 3)));
+  EXPECT_EQ(read(large, up), (values{9, 1, 2, 3, 9}));
+  ticket const down = rt().submit(small.copy_from(large.subspan(2)));
+  EXPECT_EQ(read(small, down), (values{2, 3, 9}));
+  ticket const again = rt().submit(large.subspan(0, 3).copy_from(small));
+  EXPECT_EQ(read(large, again), (values{2, 3, 9, 3, 9}));
+}
+
+// requirement: both sides must have one size, and the message has both
+TEST_P(CopyPart, SizesThatDisagreeAreRefused) {
+  device_buffer<std::uint32_t> device{rt(), last(), 20}, other{rt(), first(), 20};
+  host_buffer<std::uint32_t> pinned{rt(), 20};
+  values pageable(20);
+  device_span<std::uint32_t> const ten = device.subspan(3, 10);
+  auto const both = AllOf(HasSubstr("10"), HasSubstr("11"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)ten.copy_from(std::span<std::uint32_t const>{pageable}.first(11)); }),
+              both);
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { (void)ten.copy_to(std::span<std::uint32_t>{pageable}.first(11)); }),
+              both);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_from(pinned.subspan(2, 11)); }), both);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_to(pinned.subspan(2, 11)); }), both);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_from(other.subspan(2, 11)); }), both);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)ten.copy_to(other.subspan(2, 11)); }), both);
+  EXPECT_THROW((void)ten.copy_from(device), invalid_argument);
+  EXPECT_THROW((void)device.copy_to(ten), invalid_argument);
+  EXPECT_THROW((void)ten.copy_to(device.subspan(3, 9)), invalid_argument);
+}
+
+}  // namespace
+}  // namespace flotilla::test

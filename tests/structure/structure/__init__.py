@@ -1,0 +1,1 @@
+"""The checks of tests/structure: arrows, sizes, classes, citations."""

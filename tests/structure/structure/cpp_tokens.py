@@ -1,0 +1,58 @@
+"""Splits C++ source into tokens, without comments and with empty literals."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Token:
+    text: str
+    line: int
+
+
+TOKEN = re.compile(
+    r"""
+    (?P<directive>^[ \t]*\#(?:\\\n|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|[^\\\n]|\\.)*)
+  | (?P<comment>//(?:\\\n|[^\n])*|/\*(?:[^*]|\*(?!/))*\*/)
+  | (?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]*)\((?:.|\n)*?\)(?P=mark)")
+  | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
+  | (?P<char>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
+  | (?P<name>[A-Za-z_]\w*)
+  | (?P<number>\.?\d(?:[eEpP][+-]|'?\w|\.)*)
+  | (?P<mark2>::|->|&&|\|\||\.\.\.)
+  | (?P<other>\S)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+CONDITION = re.compile(
+    r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(\S*)"
+)
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Keeps the first branch of each #if (the second of `#if 0`), so that braces match."""
+    tokens: list[Token] = []
+    branches: list[bool] = []  # for each open #if: is the current branch kept?
+    taken: list[bool] = []  # for each open #if: was a branch kept already?
+    line, position = 1, 0
+    for match in TOKEN.finditer(text):
+        line += text.count("\n", position, match.start())
+        position = match.start()
+        kind = match.lastgroup
+        if kind == "directive":
+            condition = CONDITION.match(match.group())
+            word = condition.group(1) if condition else ""
+            if word.startswith("if"):
+                keep = not (word == "if" and condition.group(2) == "0")
+                branches.append(keep)
+                taken.append(keep)
+            elif word == "endif" and branches:
+                branches.pop()
+                taken.pop()
+            elif word and branches:
+                branches[-1] = not taken[-1]
+                taken[-1] = True
+        elif kind != "comment" and all(branches):
+            literal = {"raw": '""', "string": '""', "char": "''"}.get(kind)
+            tokens.append(Token(literal or match.group(), line))
+    return tokens

@@ -1,0 +1,66 @@
+"""Reads structure.toml and answers the question: which file belongs where?"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+
+@dataclass(frozen=True)
+class Place:
+    """The layer of a file and, if the layer has rooms, its room. An unknown room has no floor."""
+
+    layer: str
+    room: str | None = None
+    floor: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.layer}/{self.room}" if self.room else self.layer
+
+    def __str__(self) -> str:
+        return f"{self.name} (floor {self.floor})" if self.floor else self.name
+
+
+class Rules:
+    def __init__(self, data: dict):
+        self.data = data
+        self.layers = {layer["name"]: layer for layer in data.get("layer", [])}
+        self.floors: dict[str, dict[str, int]] = {}
+        for rooms in data.get("rooms", []):
+            self.floors[rooms["layer"]] = {
+                room: floor
+                for floor, names in enumerate(rooms["floors"], start=1)
+                for room in names
+            }
+
+    @classmethod
+    def read(cls, path: Path) -> "Rules":
+        with path.open("rb") as file:
+            return cls(tomllib.load(file))
+
+    def place_of(self, path: PurePosixPath) -> Place | None:
+        """The place of a file, by its path relative to the top of the repository."""
+        for layer in self.layers.values():
+            top = PurePosixPath(layer["path"])
+            if not path.is_relative_to(top):
+                continue
+            floors = self.floors.get(layer["name"])
+            if floors is None:
+                return Place(layer["name"])
+            room = path.relative_to(top).parts[0] if path.parent != top else None
+            return Place(layer["name"], room, floors.get(room))
+        return None
+
+    def why_not(self, source: Place, target: Place) -> str | None:
+        """Why a file of `source` may not include a file of `target`; None if it may."""
+        if source.layer != target.layer:
+            if target.layer in self.layers[source.layer]["may_include"]:
+                return None
+            return f"layer {source.layer} may not include layer {target.layer}"
+        if source.room == target.room or source.floor is None or target.floor is None:
+            return None  # one room, or a file outside of the rooms, which is reported by itself
+        if target.floor > source.floor:
+            return f"{source} may not include the higher {target}"
+        if target.floor == source.floor:
+            return f"{source} and {target} may not know each other"
+        return None

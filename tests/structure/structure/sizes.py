@@ -1,0 +1,44 @@
+"""Sizes: no file is longer than the limit, except the generated lists that structure.toml names."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from structure.rules import Rules
+from structure.tree import files_under, read_text
+
+
+@dataclass(frozen=True)
+class Size:
+    path: PurePosixPath
+    lines: int
+
+
+def count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
+def find_sizes(root: Path, rules: Rules) -> list[Size]:
+    sizes = []
+    for path in files_under(root, rules.data["sizes"]["folders"]):
+        text = read_text(root / path)
+        if text is not None:
+            sizes.append(Size(path, count_lines(text)))
+    return sizes
+
+
+def check_sizes(root: Path, rules: Rules) -> list[str]:
+    limit = rules.data["limits"]["file_lines"]
+    exceptions = {e["path"]: e["reason"] for e in rules.data["sizes"].get("exception", [])}
+    lines = {str(size.path): size.lines for size in find_sizes(root, rules)}
+    problems = [
+        f"{path}: {count} lines, but at most {limit} are allowed"
+        for path, count in lines.items()
+        if count > limit and path not in exceptions
+    ]
+    # An exception that nothing needs would hide the next long file of that name.
+    problems += [
+        f"{path}: structure.toml excepts it from the limit of {limit} lines, but it is not longer"
+        for path in exceptions
+        if lines.get(path, 0) <= limit
+    ]
+    return problems

@@ -1,0 +1,33 @@
+"""Finds and reads the files of the repository."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+
+def files_under(
+    root: Path, folders: list[str], suffixes: list[str] | None = None, skip: list[str] = ()
+) -> Iterator[PurePosixPath]:
+    """Paths relative to `root`, sorted, without Python's caches and the folders in `skip`."""
+    skipped = {PurePosixPath(folder) for folder in skip}
+
+    def walk(folder: PurePosixPath) -> Iterator[PurePosixPath]:
+        for entry in sorted((root / folder).iterdir()):
+            path = folder / entry.name
+            if path in skipped or entry.name == "__pycache__":
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                yield from walk(path)
+            elif entry.is_file() and (suffixes is None or entry.suffix in suffixes):
+                yield path
+
+    for folder in folders:
+        if (root / folder).is_dir():
+            yield from walk(PurePosixPath(folder))
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file; None if it is binary."""
+    data = path.read_bytes()
+    if b"\0" in data:
+        return None
+    return data.decode("utf-8", errors="replace")

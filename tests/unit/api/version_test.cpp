@@ -1,0 +1,29 @@
+// The version of the library: it equals that of the headers if both come from one build.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <flotilla/version.hpp>
+
+namespace flotilla {
+namespace {
+
+// requirement
+TEST(Version, OfTheLibraryEqualsTheMacros) {
+  version_info const linked = version();
+  EXPECT_EQ(linked.major, FLOTILLA_VERSION_MAJOR);
+  EXPECT_EQ(linked.minor, FLOTILLA_VERSION_MINOR);
+  EXPECT_EQ(linked.patch, FLOTILLA_VERSION_PATCH);
+  EXPECT_EQ(linked.text, FLOTILLA_VERSION);
+}
+
+// requirement
+TEST(Version, TextConsistsOfTheNumbers) {
+  version_info const linked = version();
+  EXPECT_EQ(linked.text, std::to_string(linked.major) + "." + std::to_string(linked.minor) + "." +
+                             std::to_string(linked.patch));
+}
+
+}  // namespace
+}  // namespace flotilla

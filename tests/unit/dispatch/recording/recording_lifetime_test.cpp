@@ -1,0 +1,41 @@
+// The graphs of a recording live until its last replay has ended, and not longer.
+
+#include <flotilla/flotilla.hpp>
+
+#include <cstdint>
+
+#include "support/contract_test.hpp"
+#include "support/inside.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class RecordingLifetime : public contract_test {};
+FLOTILLA_CONTRACT(RecordingLifetime);
+
+// requirement
+TEST_P(RecordingLifetime, GraphsAreFreedAfterTheLastReplay) {
+  host_buffer<std::uint32_t> value{rt(), 1};
+  value[0] = 1;
+  held_word held{rt()};
+  ticket done;
+  {
+    recording steps{rt()};
+    static_cast<void>(
+        steps.add(program().step.with_shape({1}, {1})(value.data(), 3u, 1u), {.device = last()}));
+    ticket const head = rt().submit(held.launch_of(program()), {.device = last()});
+    done = steps.replay({.after = {head}});
+  }
+  rt().pump();
+  EXPECT_NE(inside(rt()).recording_parts().shared.recordings.get(0), nullptr)
+      << "a graph was freed before its replay ended";
+  held.release();
+  done.wait();
+  EXPECT_EQ(value[0], 4u);
+  EXPECT_TRUE(pumping(rt(), [&] {
+    return inside(rt()).recording_parts().shared.recordings.get(0) == nullptr;
+  })) << "the graph was not freed after its last replay";
+}
+
+}  // namespace
+}  // namespace flotilla::test
