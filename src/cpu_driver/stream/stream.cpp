@@ -32,11 +32,16 @@ stream::stream(CUstream self, stream_group& group, stream_kind kind, int priorit
 context_resources& stream::resources() const noexcept { return group_.resources(); }
 
 void stream::push(operation* added) noexcept {
+  std::uint64_t const before = append(added);
+  if (before % check_interval == 0) { hold_back(before); }
+}
+
+std::uint64_t stream::append(operation* added) noexcept {
   added->where = this;
   // relaxed: a count; the inbox of the device thread orders the operations
   std::uint64_t const before = submitted_.fetch_add(1, std::memory_order_relaxed);
   resources().thread.push(added);
-  if (before % check_interval == 0) { hold_back(before); }
+  return before;
 }
 
 void stream::hold_back(std::uint64_t submitted) noexcept {
@@ -65,7 +70,7 @@ void stream::synchronize(spin_times times) {
 
 void stream::retire() noexcept {
   closing_.what.emplace<close_stream>();
-  push(&closing_);
+  append(&closing_);  // not push(): the device thread may have destroyed the stream when it returns
 }
 
 void stream_list::append(stream& added) noexcept {

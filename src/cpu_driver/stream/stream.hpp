@@ -62,6 +62,9 @@ class stream {
   static constexpr int greatest_priority = -5;
 
  private:
+  /// Returns how many operations were submitted before. Uses nothing of the stream after the
+  /// device thread can see the operation.
+  std::uint64_t append(operation* added) noexcept;
   void hold_back(std::uint64_t submitted) noexcept;
 
   friend class device_thread;

@@ -63,6 +63,22 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
   });
 }
 
+// regression: cuStreamDestroy read a stream that the device thread had already destroyed, and whose
+// place another thread was filling with a new one
+TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
+  CUcontext const shared_by_all = current();
+  on_threads(4, [&](int) {
+    ASSERT_OK(cu::cuCtxPushCurrent_v2(shared_by_all));
+    for (int i = 0; i < 500; ++i) {
+      CUstream made = nullptr;
+      ASSERT_OK(cu::cuStreamCreate(&made, CU_STREAM_NON_BLOCKING));
+      EXPECT_OK(cu::cuStreamQuery(made));
+      EXPECT_OK(cu::cuStreamDestroy_v2(made));
+    }
+    EXPECT_OK(cu::cuCtxPopCurrent_v2(nullptr));
+  });
+}
+
 // Error guess: calls with handles that another thread destroys meanwhile return, and do not crash.
 TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {
