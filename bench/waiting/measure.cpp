@@ -20,6 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int idle_intervals = 3;
+
 /// Seconds of processor time that all threads of this process have used.
 double processor_seconds() {
   rusage use{};
@@ -85,17 +87,23 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   result.p99_us = samples_us[samples_us.size() * 99 / 100];
   result.share_50us = share_while(durations.waiting, [&] { spin(50'000); });
   result.share_5ms = share_while(durations.waiting, [&] { spin(5'000'000); });
-  settle(durations);
-  // The idle process is what is measured, so this thread sleeps.
-  result.share_idle =
-      share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
+  // The least of several: on a busy machine a thread may still end its last work after settle(). A
+  // thread that wakes up periodically appears in each of them.
+  result.share_idle = 1;
+  for (int i = 0; i < idle_intervals; ++i) {
+    settle(durations);
+    // The idle process is what is measured, so this thread sleeps.
+    double const share =
+        share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
+    result.share_idle = std::min(result.share_idle, share);
+  }
   return result;
 }
 
 }  // namespace
 
 durations durations::quick() {
-  return {.lone = 50, .max_lone = 200ms, .waiting = 20ms, .settling = 200ms, .idle = 500ms};
+  return {.lone = 50, .max_lone = 200ms, .waiting = 20ms, .settling = 200ms, .idle = 170ms};
 }
 
 row measure_flotilla(wait_policy policy, durations const& durations) {

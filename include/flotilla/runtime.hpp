@@ -99,7 +99,14 @@ struct runtime_options {
 /// Contexts  every call leaves the caller's context stack as it found it. The runtime resets no
 ///           device, and sets no `global_control` and no environment variable.
 /// fork      in a child of fork() every function throws used_after_fork, and the destructor does
-///           nothing.
+///           nothing. The child cannot construct a runtime if its parent had one, or had asked for
+///           devices: the constructor throws used_after_fork. A callable or continuation that forks
+///           must not return in the child: that ends the child with a message and SIGABRT.
+/// exit      any thread may call std::exit, also in a callable or continuation. A static runtime is
+///           then destroyed as usual, but not if the caller is inside one of its callables or
+///           continuations: its tasks are abandoned, and a message says so. Threads that wait for
+///           tasks when the CUDA driver shuts down do not return before the process has ended,
+///           unless that takes more than 2 s.
 class FLOTILLA_EXPORT runtime {
  public:
   /// @throws no_device, unknown_device, unknown_setting, invalid_argument
@@ -108,9 +115,9 @@ class FLOTILLA_EXPORT runtime {
   runtime(runtime const&) = delete;
   runtime& operator=(runtime const&) = delete;
   /// Closes the runtime, waits until every task has ended and every continuation has run, and frees
-  /// everything. It must not be called inside a task or continuation, and waits for tickets in
-  /// other threads must have returned. Tickets may live on. It never throws, and never hangs on a
-  /// poisoned driver.
+  /// everything. Inside a callable or continuation of this runtime it can only print a message and
+  /// abandon the open tasks. Waits for tickets in other threads must have returned. Tickets may
+  /// live on. It never throws, and never hangs on a poisoned driver.
   ~runtime();
 
   /// The devices, by ordinal.

@@ -5,6 +5,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
+#include "base/process_end.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
@@ -69,7 +70,10 @@ bool wait_for_end(completion const& end,
     return false;
   }
   state.asked.store(true, std::memory_order_relaxed);
-  if (state.error != nullptr) { std::rethrow_exception(state.error); }
+  if (state.error != nullptr) {
+    base::yield_to_process_end();
+    std::rethrow_exception(state.error);
+  }
   return true;
 }
 

@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace flotilla::base {
 
 constinit std::atomic<std::uint32_t> detail::forks{0};
@@ -14,5 +17,14 @@ void count_fork() noexcept { detail::forks.fetch_add(1, std::memory_order_relaxe
 [[maybe_unused]] int const registered = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
 }  // namespace
+
+void detail::end_child(char const* what) noexcept {
+  std::fprintf(
+      stderr,
+      "flotilla: %s has returned in a child of fork(). The child has none of the runtime's "
+      "threads and cannot go on: call exec or _exit before it returns\n",
+      what);
+  std::abort();
+}
 
 }  // namespace flotilla::base

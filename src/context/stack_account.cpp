@@ -5,6 +5,7 @@
 
 #include <flotilla/context/context_ref.hpp>
 
+#include "base/per_thread.hpp"
 #include "context/lease.hpp"
 #include "context/registry.hpp"
 #include "driver/check.hpp"
@@ -13,12 +14,13 @@ namespace flotilla::context {
 
 namespace {
 
-// For each open scope of this thread, the number of pushes above it that are not a scope's; the
-// innermost scope is last. The first entry counts pushes outside any scope.
-std::vector<unsigned>& account() {
-  static thread_local std::vector<unsigned> made{0};
-  return made;
-}
+/// For each open scope of a thread, the number of pushes above it that are not a scope's; the
+/// innermost scope is last. The first entry counts pushes outside any scope.
+struct thread_account {
+  std::vector<unsigned> pushes{0};
+};
+
+std::vector<unsigned>& account() { return base::per_thread<thread_account>::get().pushes; }
 
 }  // namespace
 

@@ -2,12 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
 #include <flotilla/error/driver_status.hpp>
 #include <flotilla/error/error.hpp>
 
+#include "base/fork_guard.hpp"
+#include "base/process_end.hpp"
 #include "cpu_driver/api/control.hpp"
 #include "cpu_driver/api/resolver.hpp"
 #include "driver/check.hpp"
@@ -130,16 +133,36 @@ opened open_cpu_driver() {
   return made;
 }
 
+/// A driver, and the process that initialised it.
+class opened_once {
+ public:
+  explicit opened_once(opened (*open)()) : driver_(open()) { base::watch_process_end(); }
+
+  [[nodiscard]] opened const& in_this_process() const {
+    if (driver_.api != nullptr && generation_ != base::fork_generation()) {
+      throw used_after_fork(
+          "this process is a child of fork(), and its parent has initialised the CUDA driver, "
+          "which does not work in such a child: fork before the first runtime, or start another "
+          "program");
+    }
+    return driver_;
+  }
+
+ private:
+  opened const driver_;
+  std::uint32_t const generation_ = base::fork_generation();
+};
+
 }  // namespace
 
 opened const& gpu_driver() {
-  static opened const made = open_gpu_driver();
-  return made;
+  static opened_once const made{&open_gpu_driver};
+  return made.in_this_process();
 }
 
 opened const& cpu_driver() {
-  static opened const made = open_cpu_driver();
-  return made;
+  static opened_once const made{&open_cpu_driver};
+  return made.in_this_process();
 }
 
 cpu_driver::flotilla_cpu_driver_control const& cpu_control() {

@@ -24,11 +24,13 @@ struct opened {
 /// names. The text distinguishes a missing file, the toolkit's stub, flotilla's own drop-in (whose
 /// devices are no GPUs), a driver that is too old, and a driver without devices.
 /// Blocks for cuInit in the first call. Threads: any.
+/// @throws used_after_fork  This is a child of the process that initialised the driver.
 [[nodiscard]] opened const& gpu_driver();
 
 /// The driver of CPU devices. If the libcuda of this process is flotilla's drop-in, it is that one,
 /// so that driver calls of the application and of flotilla use the same driver. Otherwise it is the
 /// built-in copy.
+/// @throws used_after_fork, driver_error
 [[nodiscard]] opened const& cpu_driver();
 
 /// Functions of the driver that `cpu_driver()` returns, for tests.

@@ -1,6 +1,10 @@
 // In a child of fork(), a runtime refuses every call, and its destructor does nothing visible.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -122,6 +126,39 @@ TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
   held = {};
   successor = {};
   word.reset();
+}
+
+// regression: the constructor made contexts that no device thread served, and the destructor hung
+TEST_F(Fork, ChildCannotMakeARuntimeIfItsParentHadOne) {
+  FLOTILLA_NEED_DEVICES(1);
+  { runtime const before{{.devices = device_spec(1)}}; }
+  EXPECT_EQ(forked([] {
+              try {
+                runtime const mine{{.devices = device_spec(1)}};
+                return 1;
+              } catch (used_after_fork const& error) {
+                return std::string{error.what()}.find("fork before") == std::string::npos ? 2 : 0;
+              }
+            }),
+            0);
+}
+
+// regression: the child continued as a worker without devices, and hung
+TEST_F(Fork, ACallableThatReturnsInAChildEndsTheChild) {
+  FLOTILLA_NEED_DEVICES(1);
+  for (int const workers : {0, 1}) {
+    runtime rt{{.devices = device_spec(1), .workers = workers}};
+    int child_status = 0;
+    auto const fork_and_return = [&] {
+      pid_t const child = ::fork();
+      if (child != 0) { ASSERT_EQ(::waitpid(child, &child_status, 0), child); }
+    };
+    rt.submit([&](task_context&) { fork_and_return(); }).wait();
+    EXPECT_EQ(WIFSIGNALED(child_status) ? WTERMSIG(child_status) : 0, SIGABRT);
+    child_status = 0;
+    rt.submit([](task_context&) {}).then([&](std::exception_ptr) { fork_and_return(); }).wait();
+    EXPECT_EQ(WIFSIGNALED(child_status) ? WTERMSIG(child_status) : 0, SIGABRT);
+  }
 }
 
 // requirement: the error's message says that fork() is the reason

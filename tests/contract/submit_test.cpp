@@ -153,6 +153,30 @@ TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   EXPECT_EQ(ran, 1);
 }
 
+/// Submits in its destructor, which runs after that of the thread's inboxes, which are made later.
+struct late_submitter {
+  runtime* rt = nullptr;
+  std::atomic<int>* ran = nullptr;
+  ~late_submitter() {
+    if (rt == nullptr) { return; }
+    rt->submit([counter = ran](task_context&) { ++*counter; }).wait();
+    (void)rt->submit([counter = ran](task_context&) { ++*counter; });
+  }
+};
+
+// regression: the thread's inboxes were used after their destruction
+TEST_P(Submit, ADestructorOfAThreadLocalObjectMaySubmit) {
+  std::atomic<int> ran{0};
+  std::thread{[&] {
+    static thread_local late_submitter late;
+    late.rt = &rt();
+    late.ran = &ran;
+    rt().submit([&](task_context&) { ++ran; }).wait();
+  }}.join();
+  rt().wait_idle();
+  EXPECT_EQ(ran, 3);
+}
+
 // requirement: a callable is destroyed, with what it owns, after it has run
 TEST_P(Submit, CallableIsDestroyedOnce) {
   auto const owned = std::make_shared<int>(1);

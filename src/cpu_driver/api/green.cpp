@@ -103,6 +103,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
     *made = found.streams().create(
         stream_kind::non_blocking,
         std::clamp(priority, stream::greatest_priority, stream::least_priority));
+    // Another thread destroys the green context.
+    if (*made == nullptr) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }
     // Refused, but the caller's variable is overwritten with a handle that is no longer valid. An
     // H200 overwrites it too.

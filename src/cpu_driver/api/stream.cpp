@@ -21,7 +21,8 @@ CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int pr
         flags == CU_STREAM_NON_BLOCKING ? stream_kind::non_blocking : stream_kind::blocking;
     *made = here.streams().create(
         kind, std::clamp(priority, stream::greatest_priority, stream::least_priority));
-    return CUDA_SUCCESS;
+    // Another thread destroys the context.
+    return *made != nullptr ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
   });
 }
 

@@ -1,43 +1,33 @@
 #include "cpu_driver/context/context_stack.hpp"
 
-#include <memory>
-#include <utility>
 #include <vector>
+
+#include "base/per_thread.hpp"
 
 namespace flotilla::cpu_driver::context_stack {
 namespace {
 
 using handles = std::vector<CUcontext>;
-
-// A plain pointer, because destructors of static objects run after those of thread-local objects:
-// they find an empty stack and not a destroyed one.
-thread_local handles* mine = nullptr;
-
-struct owner {
-  ~owner() { delete std::exchange(mine, nullptr); }
-};
-
-handles& stack() {
-  if (mine == nullptr) {
-    mine = new handles;
-    thread_local owner const guard;
-    static_cast<void>(guard);
-  }
-  return *mine;
-}
+using mine = base::per_thread<handles>;
 
 }  // namespace
 
-CUcontext top() noexcept { return mine == nullptr || mine->empty() ? nullptr : mine->back(); }
+CUcontext top() noexcept {
+  handles const* const found = mine::find();
+  return found == nullptr || found->empty() ? nullptr : found->back();
+}
 
-void push(CUcontext added) { stack().push_back(added); }
+void push(CUcontext added) { mine::get().push_back(added); }
 
 CUcontext pop() noexcept {
   CUcontext const taken = top();
-  if (taken != nullptr) { mine->pop_back(); }
+  if (taken != nullptr) { mine::get().pop_back(); }
   return taken;
 }
 
-std::size_t depth() noexcept { return mine == nullptr ? 0 : mine->size(); }
+std::size_t depth() noexcept {
+  handles const* const found = mine::find();
+  return found == nullptr ? 0 : found->size();
+}
 
 }  // namespace flotilla::cpu_driver::context_stack

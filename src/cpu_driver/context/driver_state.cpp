@@ -1,5 +1,7 @@
 #include "cpu_driver/context/driver_state.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,8 @@ driver_state& driver_state::get() noexcept {
 }
 
 CUresult driver_state::initialise() {
+  // Before the lock, which another thread of the parent may have held during the fork.
+  if (is_inherited_) { return CUDA_ERROR_NOT_INITIALIZED; }
   std::lock_guard const lock(mutex_);
   CUresult const now = ready();
   if (now != CUDA_ERROR_NOT_INITIALIZED) { return now; }
@@ -36,6 +40,12 @@ CUresult driver_state::initialise() {
   // Registered now, so it runs before the destructors of everything that existed before the driver,
   // oneTBB included.
   static stop_at_exit const registered;
+  // As with a GPU's driver, a child of fork() cannot use a driver that its parent has initialised:
+  // the child has no device threads.
+  ::pthread_atfork(nullptr, nullptr, [] {
+    get().is_inherited_ = true;
+    get().phase_.store(CUDA_ERROR_NOT_INITIALIZED, std::memory_order_release);
+  });
   phase_.store(CUDA_SUCCESS, std::memory_order_release);
   return CUDA_SUCCESS;
 }
@@ -83,6 +93,7 @@ void driver_state::set_capacities() noexcept {
 }
 
 void driver_state::end() noexcept {
+  if (is_inherited_) { return; }
   phase_.store(CUDA_ERROR_DEINITIALIZED, std::memory_order_release);
   for (auto const& each : devices_) {
     if (device* const found = each.load(std::memory_order_acquire)) { found->thread().stop(); }

@@ -49,7 +49,8 @@ class driver_state {
   void end() noexcept;
 
   std::atomic<CUresult> phase_{CUDA_ERROR_NOT_INITIALIZED};
-  std::mutex mutex_;  // held while devices are added or injections change
+  bool is_inherited_ = false;  // set by fork() in a child, before the child has a second thread
+  std::mutex mutex_;           // held while devices are added or injections change
   std::atomic<int> count_{0};
   std::array<std::atomic<device*>, max_devices> devices_{};  // devices are only added
   std::size_t default_capacity_ = 0;  // bytes of a device; set by initialise()

@@ -25,10 +25,14 @@ struct busy_streams {
 }  // namespace
 
 CUstream stream_group::create(stream_kind kind, int priority) {
-  auto const made = stream::table().open(*this, kind, priority);
+  stream::ref made;
   std::vector<std::shared_ptr<event_record>> awaited;
   {
+    // The stream is made under the lock: tear_down() then ends it and waits for its end, or the
+    // stream is not made.
     std::lock_guard const lock(mutex_);
+    if (ended_) { return nullptr; }
+    made = stream::table().open(*this, kind, priority);
     streams_.insert(made->self());
     std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
     awaited = awaited_;
@@ -115,6 +119,10 @@ bool stream_group::legacy_idle() {
 }
 
 std::vector<CUstream> stream_group::tear_down(spin_times times) {
+  {
+    std::lock_guard const lock(mutex_);
+    ended_ = true;
+  }
   // Each stream ends after its own work, so waiting for the ends waits for the work too.
   std::vector<CUstream> left = open_handles();
   for (CUstream const each : left) { static_cast<void>(destroy(each)); }

@@ -37,7 +37,7 @@ class stream_group {
   [[nodiscard]] legacy_stream_order& order() noexcept { return order_; }  // the device thread's
   [[nodiscard]] latch& open_streams() noexcept { return open_streams_; }  // counts them
 
-  /// Throws std::bad_alloc.
+  /// Null after tear_down() has begun. Throws std::bad_alloc.
   [[nodiscard]] CUstream create(stream_kind kind, int priority);
   /// False if the group has no such stream (any more).
   [[nodiscard]] bool destroy(CUstream handle);
@@ -68,6 +68,7 @@ class stream_group {
   stream legacy_;
 
   std::mutex mutable mutex_;
+  bool ended_ = false;                                  // guarded by mutex_
   std::unordered_set<CUstream> streams_;                // guarded by mutex_
   std::vector<std::shared_ptr<event_record>> awaited_;  // by new streams; guarded by mutex_
 };

@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
+#include "base/fork_guard.hpp"
 #include "base/single_writer.hpp"
 #include "base/tbb_bridge.hpp"
 #include "context/context_stack_guard.hpp"
@@ -104,6 +105,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
     std::exception_ptr thrown;
   } invoked{held_in<callable>(one),
             task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
+  std::uint32_t const process = base::fork_generation();
   // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
   // thread.
   base::isolated(
@@ -114,6 +116,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
         } catch (...) { call.thrown = std::current_exception(); }
       },
       &invoked);
+  base::end_returning_child(process, "a callable");
   one.holds_callable = false;
   std::destroy_at(&held_in<callable>(one));  // user code too, so before the stack is checked
   violation = guard.restore();

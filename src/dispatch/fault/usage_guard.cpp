@@ -4,6 +4,8 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/process_end.hpp"
+
 namespace flotilla::dispatch {
 
 void usage_guard::refuse() const {
@@ -12,7 +14,10 @@ void usage_guard::refuse() const {
         "a flotilla runtime was used in a child of fork(), where CUDA does not work: create the "
         "runtime after fork(), or start another program");
   }
-  if (faults_.is_poisoned()) { std::rethrow_exception(faults_.failure_of_all()->error); }
+  if (faults_.is_poisoned()) {
+    base::yield_to_process_end();
+    std::rethrow_exception(faults_.failure_of_all()->error);
+  }
   throw runtime_closed("the runtime is closed: nothing was queued");
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/fork_guard.hpp"
 #include "base/tbb_bridge.hpp"
 #include "dispatch/task/failure.hpp"
 
@@ -134,6 +135,7 @@ bool continuation_table::run_due() {
 void continuation_table::run(state_ptr const& state) {
   frame const mine{state->table.get(), innermost};
   innermost = &mine;
+  std::uint32_t const process = base::fork_generation();
   // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
   // thread.
   base::isolated(
@@ -152,6 +154,7 @@ void continuation_table::run(state_ptr const& state) {
         due.error = std::move(thrown);
       },
       state.get());
+  base::end_returning_child(process, "a continuation");
   innermost = mine.outer;
   if (state->table == nullptr) {
     // release: pairs with the acquire of every reader

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
-namespace flotilla::dispatch {
+#include "base/per_thread.hpp"
 
-thread_inboxes& thread_inboxes::mine() {
-  static thread_local thread_inboxes inboxes;
-  return inboxes;
-}
+namespace flotilla::dispatch {
 
 inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size_t places,
                             inbox_registry& registry, std::size_t capacity, priority_level level) {
-  thread_inboxes& self = mine();
+  thread_inboxes& self = base::per_thread<thread_inboxes>::get();
   // A thread uses few runtimes, most often the one that it used last: search from the end.
   auto entry =
       std::find_if(self.runtimes_.rbegin(), self.runtimes_.rend(),

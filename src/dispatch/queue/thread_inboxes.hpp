@@ -13,6 +13,10 @@ namespace flotilla::dispatch {
 /// first submission to that place, and orphaned when the thread ends.
 class thread_inboxes {
  public:
+  thread_inboxes() = default;  // base::per_thread constructs it
+  ~thread_inboxes();
+  thread_inboxes(thread_inboxes&&) = delete;
+
   /// @param runtime  The runtime's number, which is never used again.
   /// @param place    A device, or one past the last device for tasks that any device may take.
   /// Cost: some loads if the inbox exists and the thread's last call was for the same runtime.
@@ -38,9 +42,6 @@ class thread_inboxes {
     std::size_t places;
     std::shared_ptr<inbox> const* boxes;
   };
-  thread_inboxes() = default;
-  ~thread_inboxes();
-  static thread_inboxes& mine();
   [[nodiscard]] static inbox& find(std::uint64_t runtime, std::size_t wanted, std::size_t places,
                                    inbox_registry& registry, std::size_t capacity,
                                    priority_level level);

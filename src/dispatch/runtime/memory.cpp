@@ -6,6 +6,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "base/process_end.hpp"
 #include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/waits.hpp"
 #include "driver/check.hpp"
@@ -77,6 +78,7 @@ void memory::flush_printf() const {
   }
   for (unsigned i = 0; i < devices_.size(); ++i) {
     if (shared_.faults.is_poisoned()) {
+      base::yield_to_process_end();
       std::rethrow_exception(shared_.faults.failure_of_all()->error);
     }
     operations_.run(i, [&](device_driver& driver) {

@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
+#include "base/process_end.hpp"
 #include "dispatch/runtime/options.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/task/callable_frame.hpp"
@@ -115,6 +116,15 @@ void runtime_state::end(runtime_state& runtime) noexcept {
   // threads do not exist.
   if (runtime.usage.is_forked()) { return; }
   runtime.usage.close();
+  // This happens if user code calls std::exit, which destroys a static runtime. The end would wait
+  // for that user code, which waits for the end.
+  if (runtime.is_inside_callable() || runtime.runner.inside()) {
+    std::fprintf(stderr,
+                 "flotilla: a runtime was destroyed inside one of its own callables or "
+                 "continuations (std::exit destroys static objects): its open tasks are abandoned "
+                 "and its memory is not freed\n");
+    return;
+  }
   runtime.shut_down();
   if (runtime.ticket_count_.close()) { delete &runtime; }
 }
@@ -184,7 +194,10 @@ bool runtime_state::wait(task_id const& id, std::optional<wait_policy> policy,
     ticket_wait wait{waits, deadlocks, id, policy};
     if (!waits.until(wait, until)) { return false; }
   }
-  if (auto const why = query.failure_of(id)) { std::rethrow_exception(why->error); }
+  if (auto const why = query.failure_of(id)) {
+    base::yield_to_process_end();
+    std::rethrow_exception(why->error);
+  }
   return true;
 }
 

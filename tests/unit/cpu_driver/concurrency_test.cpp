@@ -79,6 +79,32 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   });
 }
 
+// regression: a stream that one thread created while another destroyed the context outlived the
+// context, and wrote to memory that the context had freed
+TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
+  for (int round = 0; round < 200; ++round) {
+    CUcontext const ended = floating();
+    std::atomic<int> started{0};
+    std::thread creator([&] {
+      ASSERT_OK(cu::cuCtxPushCurrent_v2(ended));
+      CUdeviceptr word = 0;
+      EXPECT_OK(cu::cuMemAlloc_v2(&word, 4));
+      started = 1;
+      CUstream made = nullptr;
+      while (cu::cuStreamCreate(&made, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+        // The stream's end, which the destruction of the context brings, makes the write fail.
+        static_cast<void>(cu::cuStreamWriteValue32(made, word, 1, 0));
+      }
+      EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                    cu::cuStreamCreate(&made, CU_STREAM_NON_BLOCKING));
+      EXPECT_OK(cu::cuCtxPopCurrent_v2(nullptr));
+    });
+    while (started == 0) { std::this_thread::yield(); }
+    EXPECT_OK(cu::cuCtxDestroy_v2(ended));
+    creator.join();
+  }
+}
+
 // Error guess: calls with handles that another thread destroys meanwhile return, and do not crash.
 TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {

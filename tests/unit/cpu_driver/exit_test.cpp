@@ -1,6 +1,9 @@
 // The end of the process. Each case runs in a new process.
 #include "driver_test.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace flotilla::cpu_driver {
@@ -53,6 +56,27 @@ TEST_F(ExitTest, PendingWorkDoesNotDelayTheExitAndLateCallsReturn) {
 // Error guess: if the device's thread ends the process, it must not wait for itself.
 TEST_F(ExitTest, AHostFunctionMayEndTheProcess) {
   EXPECT_EXIT(end_from_a_host_function(), ::testing::ExitedWithCode(43), "");
+}
+
+[[noreturn]] void fork_after_initialisation() {
+  if (cu::cuInit(0)) { std::_Exit(2); }
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    CUcontext made = nullptr;
+    bool const refused = cu::cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                         cu::cuCtxCreate_v2(&made, 0, 0) == CUDA_ERROR_NOT_INITIALIZED;
+    std::exit(refused ? 45 : 1);  // with the parent's handlers, which must not wait for its threads
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+}
+
+// regression: contexts made in a child of fork() had no device thread, and the child's exit waited
+// for the parent's
+TEST_F(ExitTest, AChildOfForkCannotUseAnInheritedDriver) {
+  EXPECT_EXIT(fork_after_initialisation(), ::testing::ExitedWithCode(45), "");
 }
 
 TEST_F(ExitTest, BeforeInitialisationEverythingButNamesIsRefused) {

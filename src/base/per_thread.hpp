@@ -1,0 +1,48 @@
+#pragma once
+// An object for each thread that destructors of thread-local objects can still use.
+
+#include <cxxabi.h>
+
+#include <memory>
+#include <new>
+
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
+
+namespace flotilla::base {
+
+/// One `T` for each thread, constructed at its first use and destroyed when the thread ends.
+///
+/// The destructors of thread-local objects run in the reverse order of construction, so an
+/// application's destructor can run after ours and then call us. A `thread_local` object would
+/// already be destroyed. Here that call constructs another `T`, which is destroyed too.
+template <class T>
+class per_thread {
+ public:
+  /// Cost: a load and a branch after the first call. Throws std::bad_alloc, and whatever the
+  /// constructor of `T` throws.
+  [[nodiscard]] static T& get() {
+    if (object_ == nullptr) [[unlikely]] { construct(); }
+    return *object_;
+  }
+  /// The thread's object, null before the first call of `get`.
+  [[nodiscard]] static T* find() noexcept { return object_; }
+
+ private:
+  static void construct() {
+    auto made = std::make_unique<T>();
+    // The compiler makes the same call for a thread_local object. It also keeps this library
+    // loaded until the thread has ended.
+    if (abi::__cxa_thread_atexit(&destroy, made.get(), &__dso_handle) != 0) {
+      throw std::bad_alloc();
+    }
+    object_ = made.release();
+  }
+  static void destroy(void* object) noexcept {
+    object_ = nullptr;
+    delete static_cast<T*>(object);
+  }
+
+  static inline thread_local constinit T* object_ = nullptr;
+};
+
+}  // namespace flotilla::base

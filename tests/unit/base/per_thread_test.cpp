@@ -1,0 +1,61 @@
+// base::per_thread: an object for each thread that late destructors can use.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/per_thread.hpp"
+
+namespace flotilla::base {
+namespace {
+
+std::atomic<int> alive{0};
+
+struct counted {
+  counted() { ++alive; }
+  ~counted() { --alive; }
+  counted(counted&&) = delete;
+  int value = 0;
+};
+using mine = per_thread<counted>;
+
+// requirement: each thread has its own object, which ends with the thread
+TEST(PerThread, EachThreadHasItsOwn) {
+  int const before = alive;
+  std::thread([&] {
+    EXPECT_EQ(mine::find(), nullptr);
+    mine::get().value = 1;
+    EXPECT_EQ(mine::get().value, 1);
+    EXPECT_EQ(mine::find(), &mine::get());
+    std::thread([] { EXPECT_EQ(mine::get().value, 0); }).join();
+    EXPECT_EQ(alive, before + 1);
+  }).join();
+  EXPECT_EQ(alive, before);
+}
+
+/// Its destructor runs after that of the thread's `counted`, which is constructed later.
+struct late_user {
+  int* seen = nullptr;
+  ~late_user() {
+    if (seen == nullptr) { return; }
+    EXPECT_EQ(mine::find(), nullptr);
+    *seen = ++mine::get().value;
+  }
+};
+
+// requirement: a thread-local object of the application may use it in its destructor, whatever was
+// constructed first
+TEST(PerThread, LateDestructorsGetANewObject) {
+  int const before = alive;
+  int seen = 0;
+  std::thread([&] {
+    static thread_local late_user user;
+    user.seen = &seen;
+    mine::get().value = 7;
+  }).join();
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(alive, before);
+}
+
+}  // namespace
+}  // namespace flotilla::base
