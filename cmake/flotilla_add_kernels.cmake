@@ -1,33 +1,37 @@
 # flotilla_add_kernels(TARGET file.cu… [NAME name] [DEFINITIONS NAME[=value]…]
 #                      [INCLUDE_DIRECTORIES dir…])
 #
-# Compiles the kernels in the files for GPUs and for CPU devices, and embeds both into TARGET (a
-# library or a program of yours) as one image:
+# Compiles the kernels in the files for GPUs and for CPU devices, and embeds both results into TARGET
+# as one image. TARGET is a library or a program:
 #
 #   #include "<name>.hpp"                  // declares: extern const flotilla::image <name>;
 #
-# The build writes that header, and adds its folder to the include path of TARGET and of targets
-# that link TARGET. `name` is TARGET_kernels by default; a target with several images gives each its
-# own. The files of one call are compiled together, as one translation unit, so names of helpers in
-# them must differ. Each file needs `extern "C" __global__ void kernel(...)`.
-# <flotilla/kernel_language.hpp>, which is included before the first line, describes the language.
+# The build writes this header, and adds its folder to the include path of TARGET and of targets that
+# link to TARGET. The default of `name` is TARGET_kernels. If a target has several images, give each
+# of them a different name. The files of one call are compiled together, as one translation unit, so
+# helper functions in different files need different names. Kernels must be declared as
+# `extern "C" __global__ void kernel(...)`. The build includes <flotilla/kernel_language.hpp> before
+# the first line of each file. That header describes the kernel language.
 #
-# Variables, all optional:
-#   FLOTILLA_GPU_KERNELS         OFF: no nvcc is needed, and the image has no code for GPUs
-#   FLOTILLA_NVCC                nvcc; else as flotilla_cuda.cmake finds it: FLOTILLA_CUDA, CUDACXX,
-#                                the path, /usr/local/cuda, NVIDIA's wheels
-#   FLOTILLA_CUDA_ARCHITECTURES  default 80;90;100. PTX is added for the last: later GPUs can run it
-#   FLOTILLA_NVCC_FLAGS, FLOTILLA_CPU_KERNEL_FLAGS   more flags of either compiler
-#   FLOTILLA_SANITIZE            sanitizers of the build, which code for CPU devices uses, too
+# Optional variables:
+#   FLOTILLA_GPU_KERNELS         If OFF, the image has no code for GPUs, and nvcc is not needed.
+#   FLOTILLA_NVCC                The path of nvcc. If it is not set, flotilla_cuda.cmake searches in
+#                                FLOTILLA_CUDA, CUDACXX, PATH, /usr/local/cuda and NVIDIA's wheels.
+#   FLOTILLA_CUDA_ARCHITECTURES  Default 80;90;100. The image also has PTX for the last one, which
+#                                later GPUs can run.
+#   FLOTILLA_NVCC_FLAGS          More flags for nvcc.
+#   FLOTILLA_CPU_KERNEL_FLAGS    More flags for the C++ compiler that compiles for CPU devices.
+#   FLOTILLA_SANITIZE            Sanitizers of the build. Code for CPU devices uses them too.
 #
-# Call it in TARGET's own folder.
+# Call flotilla_add_kernels in the folder in which TARGET is defined.
 include_guard(GLOBAL)
 cmake_policy(PUSH)
-# A user's project may have requested older policies; CMP0116 is about depfiles.
+# A user's project may have requested older policies. CMP0116 changes how depfiles work.
 cmake_policy(VERSION 3.20...3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake")
 
-# The folder of flotilla/*.hpp: next to this one in the source tree, some levels up when installed.
+# Returns the folder that contains flotilla/*.hpp. In the source tree this folder is beside the folder
+# of this file; in an install tree it is some levels higher.
 function(_flotilla_kernels_include result)
   set(dir "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
   while(NOT EXISTS "${dir}/include/flotilla/kernel_language/image_abi.hpp")
@@ -96,7 +100,7 @@ function(flotilla_add_kernels target)
   target_compile_features(${target} PRIVATE cxx_std_20)
 endfunction()
 
-# work/cpu.so: a shared object that the CPU driver loads. It links nothing of flotilla.
+# Builds work/cpu.so, a shared object that the CPU driver loads. It does not link to flotilla.
 function(_flotilla_cpu_image work common sources)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
   separate_arguments(user_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
@@ -104,11 +108,11 @@ function(_flotilla_cpu_image work common sources)
       -O3 -fno-lto -fno-exceptions -fno-rtti
       -fno-math-errno        # a GPU has no errno
       -fno-strict-aliasing   # kernels access memory through vector types
-      # In a kernel these act on the device.
+      # In a kernel these functions act on the device, so the compiler must not replace them.
       -fno-builtin-printf -fno-builtin-malloc -fno-builtin-free)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A unique symbol would be shared between copies of the image. A kernel's operator new may
-    # return null.
+    # -fno-gnu-unique: copies of the image must not share symbols.
+    # -fcheck-new: operator new of a kernel may return null.
     list(APPEND flags -fno-gnu-unique -fcheck-new)
   endif()
   if(FLOTILLA_SANITIZE)
@@ -117,7 +121,7 @@ function(_flotilla_cpu_image work common sources)
   endif()
   list(APPEND flags ${FLOTILLA_CPU_KERNEL_FLAGS})
 
-  # Not -E -MD, because the compilation below writes the same dependencies.
+  # The preprocessor call needs no -MD, because the compilation below writes the same dependencies.
   add_custom_command(
     OUTPUT "${work}/cpu.so"
     DEPFILE "${work}/cpu.d"
@@ -135,10 +139,10 @@ function(_flotilla_cpu_image work common sources)
     VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# work/gpu.fatbin: code for each architecture, and PTX.
+# Builds work/gpu.fatbin, which contains code for each architecture, and PTX.
 function(_flotilla_gpu_image work common sources)
   if(NOT FLOTILLA_NVCC)
-    flotilla_find_cuda()  # if there is none, stops with a list of what it tried
+    flotilla_find_cuda()  # if there is no toolkit, it stops with a list of the places it tried
   endif()
   set(nvcc "${FLOTILLA_NVCC}")
 
@@ -166,7 +170,7 @@ function(_flotilla_gpu_image work common sources)
     VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# The bytes in the target, and the header that declares them.
+# Adds the bytes of the image to the target, and writes the header that declares the image.
 function(_flotilla_embed work target name parts)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
   file(CONFIGURE OUTPUT "${work}/include/${name}.hpp" @ONLY CONTENT [[

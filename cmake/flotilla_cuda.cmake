@@ -1,21 +1,23 @@
-# Finds the CUDA toolkit, 13.0 or later: nvcc for GPU kernels, and the driver's headers.
-# Never enable_language(CUDA), which would look for a GPU runtime that nothing here needs.
+# Finds the CUDA toolkit, 13.0 or later. flotilla uses its nvcc for GPU kernels, and the headers of
+# the driver API. The build does not use enable_language(CUDA), because that searches for the CUDA
+# runtime library, which flotilla does not need.
 #
 # flotilla_find_cuda() sets, for every directory of the build:
-#   FLOTILLA_NVCC              the compiler; empty when FLOTILLA_GPU_KERNELS is OFF
+#   FLOTILLA_NVCC              the path of nvcc; empty if FLOTILLA_GPU_KERNELS is OFF
 #   FLOTILLA_CUDA_INCLUDE_DIR  the folder of cuda.h and cudaTypedefs.h
 #
-# It uses FLOTILLA_CUDA (a folder, or `wheels`) if that is set; else the first suitable toolkit of
-# CUDACXX in the environment, nvcc on the path, /usr/local/cuda; else NVIDIA's wheels from PyPI.
+# If FLOTILLA_CUDA is set (to a folder, or to `wheels`), the function uses that toolkit. Otherwise it
+# uses the first suitable toolkit of these: the environment variable CUDACXX, nvcc on the path,
+# /usr/local/cuda, NVIDIA's wheels from PyPI.
 #
-# As a script it downloads the toolkit, so that configuring later needs no network:
+# Run this file as a script to download the toolkit, so that a later configuration needs no network:
 #   cmake -D FLOTILLA_CUDA=wheels -P cmake/flotilla_cuda.cmake
 include_guard(GLOBAL)
 
 set(FLOTILLA_CUDA_WHEELS_LIST "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt")
 if(NOT FLOTILLA_CUDA_WHEELS_DIR)
   set(FLOTILLA_CUDA_WHEELS_DIR "${CMAKE_BINARY_DIR}/cuda-wheels")
-  # In flotilla's own tree all presets share one copy.
+  # In flotilla's own source tree all presets share one copy of the wheels.
   if(CMAKE_SCRIPT_MODE_FILE OR (PROJECT_IS_TOP_LEVEL AND PROJECT_NAME STREQUAL "flotilla"))
     cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH own_tree)
     set(FLOTILLA_CUDA_WHEELS_DIR "${own_tree}/build/cuda-wheels")
@@ -27,7 +29,8 @@ function(flotilla_find_cuda)
   if(NOT DEFINED FLOTILLA_GPU_KERNELS)
     set(FLOTILLA_GPU_KERNELS ON)
   endif()
-  # Once in a configure run; again if an earlier caller did not need nvcc and this one does.
+  # Search only once in a configure run, but search again if an earlier caller did not need nvcc and
+  # this caller does.
   get_property(found GLOBAL PROPERTY flotilla_cuda_found)
   if(found AND (FLOTILLA_NVCC OR NOT FLOTILLA_GPU_KERNELS))
     return()
@@ -81,15 +84,15 @@ function(flotilla_find_cuda)
   set_property(GLOBAL PROPERTY flotilla_cuda_found ON)
 endfunction()
 
-# The toolkit's folder of a compiler. The compiler may be a link, a bare name, or a script that
-# calls the real one, so it is asked where the toolkit is.
+# Returns the toolkit folder of a compiler. The compiler may be a link, a name without a path, or a
+# script that calls the real compiler. So the function runs the compiler to find its toolkit.
 function(_flotilla_cuda_root_of nvcc result)
   execute_process(COMMAND "${nvcc}" --dryrun -x cu -c /dev/null
                   RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(status EQUAL 0 AND said MATCHES "TOP=([^\n]+)")
     file(REAL_PATH "${CMAKE_MATCH_1}" root)
   else()
-    set(root "${nvcc}")  # no toolkit: the check's error names this path
+    set(root "${nvcc}")  # no toolkit was found; the error of the later check names this path
   endif()
   set(${result} "${root}" PARENT_SCOPE)
 endfunction()
@@ -104,7 +107,7 @@ function(_flotilla_cuda_include_dir root result)
   endforeach()
 endfunction()
 
-# "13.0" of `#define CUDA_VERSION 13000`.
+# Returns for example "13.0" if cuda.h has `#define CUDA_VERSION 13000`.
 function(_flotilla_cuda_version include_dir result)
   file(STRINGS "${include_dir}/cuda.h" line REGEX "^#define CUDA_VERSION [0-9]+" LIMIT_COUNT 1)
   string(REGEX REPLACE "^#define CUDA_VERSION ([0-9]+).*" "\\1" number "${line}")
@@ -113,7 +116,8 @@ function(_flotilla_cuda_version include_dir result)
   set(${result} "${major}.${minor}" PARENT_SCOPE)
 endfunction()
 
-# Sets `root_out` if the toolkit in `candidate` is suitable, else appends the reason to `tried_out`.
+# If the toolkit in `candidate` is suitable, sets `root_out`. Otherwise appends the reason to
+# `tried_out`.
 function(_flotilla_cuda_check candidate origin root_out tried_out)
   _flotilla_cuda_include_dir("${candidate}" include_dir)
   if(NOT IS_DIRECTORY "${candidate}")
@@ -139,7 +143,7 @@ function(_flotilla_cuda_check candidate origin root_out tried_out)
   endif()
 endfunction()
 
-# Installs the wheels with pip into a separate folder: no Python environment changes.
+# Installs the wheels with pip into a separate folder, so that no Python environment changes.
 function(_flotilla_cuda_wheels root_out tried_out)
   set(dir "${FLOTILLA_CUDA_WHEELS_DIR}")
   set(stamp "${dir}/complete.txt")
@@ -150,7 +154,7 @@ function(_flotilla_cuda_wheels root_out tried_out)
   endif()
   if(NOT have STREQUAL wanted)
     set(pip "")
-    foreach(python python3 /usr/bin/python3)  # the one on the path may have no pip
+    foreach(python python3 /usr/bin/python3)  # python3 on the path may have no pip
       execute_process(COMMAND ${python} -m pip --version
                       RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
       if(status EQUAL 0)
@@ -171,12 +175,12 @@ function(_flotilla_cuda_wheels root_out tried_out)
       RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT status EQUAL 0)
       string(REPLACE ";" "," output "${output}")
-      string(REGEX MATCHALL "(ERROR|Could not)[^\n]*" reasons "${output}")  # leaves out the retries
+      string(REGEX MATCHALL "(ERROR|Could not)[^\n]*" reasons "${output}")  # without the messages about retries
       list(JOIN reasons "\n    " reasons)
       set(${tried_out} ${${tried_out}} "NVIDIA's wheels with pip:\n    ${reasons}" PARENT_SCOPE)
       return()
     endif()
-    file(WRITE "${stamp}" "${wanted}")  # last, so that an incomplete folder is never used
+    file(WRITE "${stamp}" "${wanted}")  # written last, so that an incomplete folder is never used
   endif()
   _flotilla_cuda_check("${dir}/nvidia/cu13" "NVIDIA's wheels" ${root_out} ${tried_out})
   set(${root_out} "${${root_out}}" PARENT_SCOPE)

@@ -1,12 +1,12 @@
-# Install tree: headers, both libraries, their CMake package and pkg-config file, the tool, the
+# Installs the headers, both libraries, their CMake package and pkg-config file, the tool and the
 # drop-in.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
 set(headers FILE_SET HEADERS FILE_SET native FILE_SET kernel_language)
 install(TARGETS flotilla EXPORT flotilla-targets ${headers})
-# Separate, because only a program that links the static library needs to find oneTBB and
-# Boost.Context.
+# The static library has its own export set, because only a program that links to it needs to find
+# oneTBB and Boost.Context.
 install(TARGETS flotilla_static EXPORT flotilla-static-targets ${headers})
 foreach(set flotilla-targets flotilla-static-targets)
   install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}")
@@ -30,7 +30,7 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
         DESTINATION "${package_dir}")
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}")
 
-# The file finds its prefix from its own path, so that an install tree can be moved.
+# The pkg-config file computes the prefix from its own path, so an install tree can be moved.
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/flotilla.pc.in" "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" @ONLY)

@@ -1,12 +1,12 @@
-# Compiler options of every target of this project. None is exported to users.
+# Compiler options for every target of this project. They are not exported to users.
 
-# flotilla_target(TARGET): warnings (errors on request), C++20, hidden symbols.
+# flotilla_target(TARGET): sets C++20, warnings (as errors if FLOTILLA_WERROR) and hidden symbols.
 function(flotilla_target target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
                          $<$<BOOL:${FLOTILLA_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Warns of overlaps in std::string's operator+ that are impossible (GCC bug 105651).
+    # -Wrestrict warns of impossible overlaps in std::string's operator+ (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
   target_compile_definitions(${target} PRIVATE FLOTILLA_BUILD_TYPE="$<CONFIG>")
@@ -18,13 +18,13 @@ endfunction()
 # Sanitizers apply to the whole build, because a program and its libraries must use the same ones.
 if(FLOTILLA_SANITIZE)
   list(JOIN FLOTILLA_SANITIZE "," sanitizers)
-  # Undefined behaviour must fail a test, not only print.
+  # Undefined behaviour must make a test fail, and not only print a message.
   add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${sanitizers})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND "thread" IN_LIST FLOTILLA_SANITIZE)
-    # g++ warns of every std::atomic_thread_fence, which TSan does not model. Our fences order flags
-    # that decide which thread looks for work again (docs/dispatch/queue.md). Data is passed by
-    # acquire and release, which TSan models.
+    # TSan does not model std::atomic_thread_fence, and g++ warns of each one. flotilla uses fences only
+    # for flags that decide which thread checks for work again (docs/dispatch/queue.md). Data moves
+    # between threads with acquire and release, which TSan models.
     add_compile_options(-Wno-tsan)
   endif()
 endif()

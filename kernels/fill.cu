@@ -1,4 +1,4 @@
-/// data[i] = value for i in [0, count). Works with any grid: a grid-stride loop.
+/// Sets data[i] = value for all i < count. Works with any grid, because it uses a grid-stride loop.
 extern "C" __global__ void fill(unsigned* data, unsigned value, unsigned long long count) {
   unsigned long long const step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
   for (unsigned long long i =

@@ -1,13 +1,13 @@
-/// c = alpha a b + beta c. The matrices are dense and row-major: a is m x k, b is k x n, c is
-/// m x n.
+/// Computes c = alpha a b + beta c. The matrices are dense and row-major. a has m x k elements, b
+/// has k x n elements, and c has m x n elements.
 ///
 /// Launch blocks of exactly 16 x 16 threads in a grid of (n / 64, m / 64) blocks, rounded up. A
-/// block computes 64 x 64 elements of c, a thread 4 x 4 of these. Both compilers keep the 4 x 4
-/// sums in registers.
+/// block computes 64 x 64 elements of c, and each of its threads computes 4 x 4 of these elements.
+/// Both nvcc and the host compiler keep the 4 x 4 sums in registers.
 namespace sgemm_tile {
-constexpr int side = 64;     // of the tile of c that a block computes
+constexpr int side = 64;     // rows and columns of the tile of c that a block computes
 constexpr int depth = 16;    // columns of a, and rows of b, in shared memory at a time
-constexpr int threads = 16;  // of a block, in x and in y
+constexpr int threads = 16;  // threads of a block in x and in y
 constexpr int block = threads * threads;
 constexpr int per_thread = side / threads;
 }  // namespace sgemm_tile
@@ -15,7 +15,7 @@ constexpr int per_thread = side / threads;
 extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
     sgemm(int m, int n, int k, float alpha, float const* a, float const* b, float beta, float* c) {
   using namespace sgemm_tile;
-  // Transposed. The odd row length avoids bank conflicts in shared memory.
+  // The part of a is transposed. Its odd row length avoids bank conflicts in shared memory.
   __shared__ float a_part[depth][side + 1];
   __shared__ float b_part[depth][side];
   int const x = static_cast<int>(threadIdx.x);
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
 
   float sums[per_thread][per_thread] = {};
   for (int start = 0; start < k; start += depth) {
-    // Adjacent threads read adjacent elements. Elements outside of the matrices count as zero.
+    // Adjacent threads read adjacent elements. Elements outside the matrices count as zero.
     for (int i = y * threads + x; i < depth * side; i += threads * threads) {
       int const a_row = first_row + i / depth, a_column = start + i % depth;
       a_part[i % depth][i / depth] =
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
         }
       }
     }
-    __syncthreads();  // before the next parts overwrite these parts
+    __syncthreads();  // all threads must have read the parts before the next iteration writes them
   }
 
   for (int i = 0; i < per_thread; ++i) {

@@ -1,7 +1,7 @@
-/// SHA-256 (FIPS 180-4) of each block of a buffer.
+/// Computes the SHA-256 digest (FIPS 180-4) of each block of a buffer.
 ///
-/// One thread computes one digest: the algorithm is serial within a message, so only different
-/// messages run in parallel. A launch digests one block or many.
+/// One thread computes one digest, because the algorithm is serial within a message. Threads of one
+/// launch compute the digests of different blocks in parallel.
 namespace sha256 {
 
 __constant__ unsigned round_constants[64] = {
@@ -23,7 +23,8 @@ __device__ __forceinline__ unsigned rotate_right(unsigned x, int bits) {
 }
 __device__ __forceinline__ unsigned swap_bytes(unsigned x) { return __byte_perm(x, 0, 0x0123); }
 
-/// Reads the 16 words of a chunk. A GPU cannot read a word at an unaligned address.
+/// Reads the 16 words of a chunk. An unaligned chunk is read byte by byte, because a GPU cannot
+/// read a word at an unaligned address.
 __device__ __forceinline__ void read_chunk(unsigned (&words)[16], unsigned char const* from) {
   if (reinterpret_cast<unsigned long long>(from) % sizeof(unsigned) == 0) {
     for (int i = 0; i < 16; ++i) {
@@ -38,8 +39,8 @@ __device__ __forceinline__ void read_chunk(unsigned (&words)[16], unsigned char 
   }
 }
 
-/// One round. The eight variables rotate from round to round: the caller rotates the arguments, so
-/// that no value is moved.
+/// Computes one round. SHA-256 rotates the eight variables after each round. The caller passes
+/// rotated arguments instead, so that no value has to move.
 __device__ __forceinline__ void round(unsigned a, unsigned b, unsigned c, unsigned& d, unsigned e,
                                       unsigned f, unsigned g, unsigned& h,
                                       unsigned word_and_constant) {
@@ -49,7 +50,7 @@ __device__ __forceinline__ void round(unsigned a, unsigned b, unsigned c, unsign
   h += (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + ((a & b) | (c & (a | b)));
 }
 
-/// Computes the word for round i + 16 in place: `w` is a ring buffer.
+/// Computes the word for round i + 16 and stores it over the word of round i. `w` is a ring buffer.
 __device__ __forceinline__ unsigned next_word(unsigned (&w)[16], int i) {
   unsigned const early = w[(i + 1) & 15], late = w[(i + 14) & 15];
   w[i] += (rotate_right(early, 7) ^ rotate_right(early, 18) ^ early >> 3) + w[(i + 9) & 15] +
@@ -60,7 +61,7 @@ __device__ __forceinline__ unsigned next_word(unsigned (&w)[16], int i) {
 __device__ __forceinline__ void add_chunk(unsigned (&state)[8], unsigned (&w)[16]) {
   unsigned a = state[0], b = state[1], c = state[2], d = state[3];
   unsigned e = state[4], f = state[5], g = state[6], h = state[7];
-  // Eight rounds are written out, because not every compiler unrolls this far.
+  // Eight rounds are written out, because some compilers do not unroll a loop of eight rounds.
 #define FLOTILLA_SHA256_EIGHT(first, word)                                         \
   round(a, b, c, d, e, f, g, h, word(first + 0) + round_constants[t + first + 0]); \
   round(h, a, b, c, d, e, f, g, word(first + 1) + round_constants[t + first + 1]); \
@@ -97,7 +98,8 @@ __device__ inline void digest(unsigned char const* message, unsigned long long b
     add_chunk(state, w);
   }
 
-  // Padding: the remaining bytes, a one bit, zeros, and the length in bits in the last 64 bits.
+  // The last chunks contain the remaining bytes, a one bit, zero bits, and the message length in
+  // bits as a 64-bit number.
   int const rest = static_cast<int>(bytes - at);
   int const chunks = rest < chunk_bytes - 8 ? 1 : 2;
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -126,10 +128,10 @@ __device__ inline void digest(unsigned char const* message, unsigned long long b
 
 }  // namespace sha256
 
-/// The i-th 32 bytes of `digests` are the SHA-256 of the i-th block of `data`. Blocks have
-/// `block_bytes` bytes; the last one ends with `data`, which has `bytes` bytes. `data` may be
-/// unaligned; on a GPU, blocks that are aligned to 4 bytes are read faster. One thread per block:
-/// launch at least `blocks` threads.
+/// Writes the SHA-256 digest of the i-th block of `data` to digests + 32 * i. `data` has `bytes`
+/// bytes. Each block has `block_bytes` bytes, but the last block may be shorter. `data` may be
+/// unaligned, but a GPU reads blocks faster if they are aligned to 4 bytes. One thread digests one
+/// block: launch at least `blocks` threads.
 extern "C" __global__ void sha256_blocks(unsigned char const* data, unsigned long long bytes,
                                          unsigned long long block_bytes, unsigned long long blocks,
                                          unsigned char* digests) {

@@ -1,6 +1,6 @@
-/// Adds data[0] ... data[count - 1] to *total, which the caller has set to zero. Works with any
-/// grid and with blocks of whole warps, up to 1024 threads. The order of the additions, and with it
-/// the last bits of the result, may differ from run to run.
+/// Adds the sum of data[0] ... data[count - 1] to *total. The caller must set *total to zero
+/// before. Works with any grid. The number of threads in a block must be a multiple of the warp
+/// size. The order of the additions varies, so the rounding error may differ from run to run.
 extern "C" __global__ void __launch_bounds__(1024)
     sum(float const* data, unsigned long long count, float* total) {
   float mine = 0.0f;
@@ -11,7 +11,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     mine += data[i];
   }
 
-  // Each warp adds up its values by shuffles, then the first warp adds up the sums of the warps.
+  // Each warp adds up its values with shuffles. Then the first warp adds up the sums of all warps.
   unsigned const all_lanes = 0xffffffffu;
   for (int distance = warpSize / 2; distance > 0; distance /= 2) {
     mine += __shfl_down_sync(all_lanes, mine, distance);

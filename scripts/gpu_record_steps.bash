@@ -1,8 +1,9 @@
-# The steps of gpu_record: each runs one program and appends its results to the record. Sourced by
-# gpu_record, which defines the variables: bin, out, work, devices, on_gpus, short, limit,
+# The steps of gpu_record. Each step runs one program and appends its results to the record. gpu_record
+# sources this file, and defines these variables: bin, out, work, devices, on_gpus, short, limit,
 # program_limit, begin, and the counts.
 
-# begin_section NAME: the time that a program may take is in $seconds; fails if there is none left.
+# begin_section NAME: begins a section of the record, and sets $seconds to the time limit of the
+# program. Fails if no time is left.
 begin_section() {
   say "" "== $1"
   echo "gpu_record: $1" >&2
@@ -14,15 +15,15 @@ begin_section() {
     return 1
   fi
 }
-time_over="the time for everything ($limit s) is over"
+time_over="the time limit of the whole run ($limit s) is over"
 
-# Whether the program was stopped because the time for everything is over, which is no failure of
-# its own.
+# cut_off STATUS: succeeds if the time limit of the whole run stopped the program. That is not a
+# failure of the program.
 cut_off() { (($1 == 124 || $1 == 137)) && ((seconds < program_limit)); }
 
-# missing NAME: a missing program is a failure, because a record must not pass without it. On CPU
-# devices test_contexts_runtime may be missing: it is built only with nvcc, and would skip all its
-# tests.
+# missing NAME: records that a program is missing. That is a failure, because the record must not say
+# "passed" without this program. Exception: test_contexts_runtime may be missing on CPU devices,
+# because it is built only with nvcc and would skip all its tests there.
 missing() {
   if [[ $1 == test_contexts_runtime ]] && ! $on_gpus; then
     say "skipped: $1 is missing"
@@ -33,7 +34,8 @@ missing() {
   fi
 }
 
-# guarded COMMAND...: runs it with its time limit, its output going to the fifo; status in $status.
+# guarded COMMAND...: runs the command with its time limit. The output goes to the fifo, and the exit
+# status to $status.
 guarded() {
   timeout --kill-after=10 "$seconds" "$@" >"$work/fifo" 2>&1 </dev/null &
   child=$!
@@ -49,10 +51,10 @@ describe_status() {
   esac
 }
 
-# parse_tests: turns GoogleTest's output into one line per test, at once. Prints the output of
-# failed tests. In bash, because awk may buffer its input, and a record must show what ran before a
-# cut-off. Writes to counts: passed, failed, skipped, not run, total, and the name of a test that
-# did not end.
+# parse_tests: reads GoogleTest's output and writes one line for each test as soon as the test ends.
+# Also writes the output of failed tests. This function does not use awk, because awk may buffer its
+# input, and the record of a run that is cut off must show which tests ran. Writes to the file counts:
+# passed, failed, skipped, not run, total, and the name of a test that did not end.
 parse_tests() {
   local ok=0 bad=0 left_out=0 total=0 running= output=() line name time
   local ended='^\[ *(OK|SKIPPED|FAILED) *\] (.*) \(([0-9]+) ms\)$'
@@ -79,7 +81,7 @@ parse_tests() {
 }
 result() { printf '%-8s %8s ms  %s\n' "$@" >>"$out"; }
 
-# tests NAME PROGRAM FILTER SHORT_FILTER
+# tests NAME PROGRAM FILTER SHORT_FILTER: runs the tests of a program that match the filter.
 tests() {
   local name=$1 program=$2 filter=$3
   if $short; then filter=$4; fi
@@ -117,7 +119,7 @@ tests() {
   say "result: $ok passed, $bad failed, $left_out skipped, $rest not run, $(($(date +%s) - start)) s"
 }
 
-# one NAME RESULT DETAIL: the result of a program that is one test.
+# one NAME RESULT DETAIL: records the result of a program that counts as one test.
 one() {
   case $2 in
     passed) passed=$((passed + 1)) && say "passed   $1" ;;
@@ -126,8 +128,9 @@ one() {
   esac
 }
 
-# sample PROGRAM PATTERN [ARGUMENT...]: passes if it ends with 0 and its output matches. 77 means
-# skipped; so does a message that it needs a GPU, on CPU devices.
+# sample PROGRAM PATTERN [ARGUMENT...]: runs a sample. It passes if its exit status is 0 and its output
+# matches the pattern. It counts as skipped if its exit status is 77, or, on CPU devices, if its output
+# says that it needs a GPU.
 sample() {
   local program=$1 pattern=$2 reader status
   shift 2
@@ -153,8 +156,8 @@ sample() {
   fi
 }
 
-# The driver's answers about contexts, compared with a stored transcript: a GPU's on GPUs, else the
-# CPU driver's.
+# conformance: compares the driver's answers about contexts with a stored transcript. On GPUs it is
+# the transcript of a GPU, on CPU devices the transcript of the CPU driver.
 conformance() {
   begin_section conformance || return 0
   local program=$bin/flotilla_conformance image expected libraries=$LD_LIBRARY_PATH reader status common
@@ -177,8 +180,7 @@ conformance() {
   reader=$!
   guarded env LD_LIBRARY_PATH="$libraries" "${environment[@]:1}" "$program" "$image"
   wait "$reader"
-  # Sections that crashed, or that needed a second GPU, when the stored transcript was made, have no
-  # answers there.
+  # The stored transcript has no answers of sections that crashed or that needed a second GPU.
   awk -f "$common" "$expected" "$expected" | grep -vE '^\(ended by signal|needs two devices$' >"$work/stored" || true
   awk -f "$common" "$expected" "$work/transcript" >"$work/now" || true
   diff "$work/stored" "$work/now" | grep '^[<>] ' | grep -vE '^> (# |\(ended by signal|.*needs two devices$)' |

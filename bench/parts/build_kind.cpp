@@ -18,7 +18,7 @@ constexpr bool optimised = true;
 constexpr bool optimised = false;
 #endif
 
-// The compiler's macros show sanitizers that were enabled by flags instead of FLOTILLA_SANITIZE.
+// Detects sanitizers that were enabled by compiler flags instead of FLOTILLA_SANITIZE.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool instrumented = true;
 #elif defined(__has_feature)
@@ -41,9 +41,9 @@ std::string build_type() { return FLOTILLA_BUILD_TYPE; }
 std::optional<std::string> why_not_measured() {
   if (instrumented || !sanitizers.empty()) {
     return "built with sanitizers (" +
-           std::string{sanitizers.empty() ? "by its flags" : sanitizers} + ")";
+           std::string{sanitizers.empty() ? "enabled by compiler flags" : sanitizers} + ")";
   }
-  if (assertions) { return "built with assertions (no NDEBUG)"; }
+  if (assertions) { return "built with assertions (NDEBUG is not defined)"; }
   if (!optimised) { return "built without optimisation"; }
   return std::nullopt;
 }

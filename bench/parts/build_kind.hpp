@@ -1,16 +1,17 @@
 #pragma once
-// The build of flotilla, and whether its times are meaningful.
+// Describes the build of flotilla and tells whether its measurements are meaningful.
 
 #include <optional>
 #include <string>
 
 namespace flotilla::bench {
 
-/// CMake's name of the configuration, such as "Release". It is the library's as well: both are
-/// built in one tree.
+/// CMake's build type of this program, for example "Release". The library has the same build type,
+/// because both are built in one build tree.
 [[nodiscard]] std::string build_type();
 
-/// Why times of this build may not be reported, or nothing if they may.
+/// Returns the reason why measurements of this build must not be reported. Returns std::nullopt if
+/// they may be reported.
 [[nodiscard]] std::optional<std::string> why_not_measured();
 
 }  // namespace flotilla::bench

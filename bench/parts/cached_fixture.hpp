@@ -1,7 +1,7 @@
 #pragma once
-// The setup of a figure: contexts, runtimes, threads. Contexts take 0.1 s each to create, so the
-// last fixture is kept and used again while the same one is asked for. Only one exists at a time,
-// because even an idle runtime would disturb measurements.
+// A fixture is the setup of a figure: contexts, runtimes and threads. Creating a context takes
+// 0.1 s, so the last fixture is cached and reused if the next figure needs the same fixture. Only
+// one fixture exists at a time, because even an idle runtime would disturb measurements.
 
 #include <memory>
 #include <utility>
@@ -16,20 +16,21 @@ class cached_fixture {
   virtual ~cached_fixture() = default;
 };
 
-/// The slot that holds the cached fixture, or null.
+/// The pointer to the cached fixture; null if there is none.
 [[nodiscard]] std::unique_ptr<cached_fixture>& fixture_cache();
 
-/// Destroys the cached fixture. Call it before main() ends: a driver may be unloaded before static
-/// objects are destroyed.
+/// Destroys the cached fixture. Must be called before main() ends, because the driver may be
+/// unloaded before static objects are destroyed.
 void drop_fixture();
 
-/// The cached fixture if it is a `Fixture` with these options, else a new one. A `Fixture` has a
-/// comparable type `options`, a constructor that takes it, and a member `created_with`.
+/// Returns the cached fixture if it is a `Fixture` with these options, else creates a new one.
+/// `Fixture` must have a type `options` with operator==, a constructor that takes `options`, and a
+/// member `created_with` that holds them.
 template <class Fixture>
 [[nodiscard]] Fixture& get_fixture(typename Fixture::options const& options) {
   auto* const cached = dynamic_cast<Fixture*>(fixture_cache().get());
   if (cached != nullptr && cached->created_with == options) { return *cached; }
-  drop_fixture();  // before the new one is created
+  drop_fixture();  // first, because only one fixture may exist at a time
   auto created = std::make_unique<Fixture>(options);
   Fixture& result = *created;
   fixture_cache() = std::move(created);

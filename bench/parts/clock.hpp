@@ -1,5 +1,5 @@
 #pragma once
-// Times in figures.
+// The clock for all measurements.
 
 #include <chrono>
 

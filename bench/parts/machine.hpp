@@ -1,5 +1,6 @@
 #pragma once
-// The devices that figures are measured on: FLOTILLA_DEVICES of the environment, else `auto`.
+// The devices that are measured. The environment variable FLOTILLA_DEVICES chooses the devices. Its
+// default is `auto`.
 
 #include <string>
 
@@ -7,14 +8,14 @@
 
 namespace flotilla::bench {
 
-/// All devices, chosen once per process. @throws no_device, unknown_device
+/// All devices. They are chosen on the first call. @throws no_device, unknown_device
 [[nodiscard]] context::choice const& machine();
 
-/// The first `count` devices, as runtime_options::devices takes them.
+/// The first `count` devices, in the format of runtime_options::devices.
 [[nodiscard]] std::string first_devices(int count);
 
-/// The number of workers of a figure that names none, as a runtime chooses it: one per device, at
-/// most one less than there are cores, at least one.
+/// The default number of workers, the same as in a runtime: one per device, but at most the number
+/// of cores minus one, and at least one.
 [[nodiscard]] int workers_for(int devices);
 
 }  // namespace flotilla::bench

@@ -13,10 +13,11 @@ namespace {
 
 using driver::check;
 
-constexpr char const* subject = "the control of a bench";
+constexpr char const* subject = "a control of the benchmark";
 
-/// A producer with several devices changes the device after so many launches: often enough to keep
-/// all devices busy, and rarely enough that changing costs little compared with launching.
+/// A producer with several devices changes to the next device after this many launches. With a
+/// larger number, the other devices would be idle. With a smaller number, the changes of the
+/// context would be a large part of the cost.
 constexpr std::int64_t launches_per_visit = 32;
 
 }  // namespace
@@ -30,7 +31,7 @@ plain_driver::plain_driver(options const& wanted)
         api_, machine().devices[static_cast<std::size_t>(i)], asked));
   }
   create_targets();
-  for (int i = 0; i < wanted.producers; ++i) {  // the first launches load and allocate
+  for (int i = 0; i < wanted.producers; ++i) {  // warm-up: first launches load and allocate
     launch_all(i, launches_per_visit);
     synchronize_all(i);
   }
@@ -67,7 +68,7 @@ void plain_driver::create_targets() {
 
 plain_driver::~plain_driver() {
   if (library_ != nullptr) { api_->library_unload(library_); }
-  contexts_.clear();  // also destroys their streams and events
+  contexts_.clear();  // also destroys the streams and events of the contexts
 }
 
 void plain_driver::push(launch_target const& target) const {

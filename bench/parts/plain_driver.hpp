@@ -1,6 +1,6 @@
 #pragma once
-// A control: the driver without flotilla, through the same function table. Each producer launches
-// the empty kernel into its own streams, and pushes the context while it does.
+// A control: the driver without flotilla, called through the same function table. Each producer
+// pushes the context of a device and launches the empty kernel into a stream of its own.
 
 #include <cuda.h>
 
@@ -35,8 +35,9 @@ class plain_driver final : public cached_fixture {
     CUstream stream = nullptr;
     CUevent event = nullptr;
   };
-  /// The targets of `producer`. With at least as many producers as devices it has one target,
-  /// spread evenly over the devices; else several, so that every device is used.
+  /// The targets of `producer`. If there are at least as many producers as devices, each producer
+  /// has one target, and the targets are spread evenly over the devices. Otherwise a producer has
+  /// several targets, so that every device is used.
   [[nodiscard]] std::vector<launch_target> const& targets(int producer) const {
     return targets_[static_cast<std::size_t>(producer)];
   }
@@ -44,16 +45,16 @@ class plain_driver final : public cached_fixture {
   void push(launch_target const& target) const;
   void pop() const;
 
-  // These need the target's context to be current.
+  // For the functions below, the target's context must be current.
   void launch(launch_target const& target) const;
-  /// Launches a kernel that keeps `blocks` of `threads` threads busy for so long each.
+  /// Launches a kernel with `blocks` blocks of `threads` threads. Each thread is busy for
+  /// `nanoseconds`.
   void spin(launch_target const& target, unsigned blocks, unsigned threads,
             unsigned long long nanoseconds) const;
   void record(launch_target const& target) const;
   void synchronize(launch_target const& target) const;
 
-  /// Launches `tasks` kernels on the producer's targets, as a loop written by hand would. Does not
-  /// wait.
+  /// Launches `tasks` empty kernels on the producer's targets in a simple loop. Does not wait.
   void launch_all(int producer, std::int64_t tasks) const;
   /// Waits until all targets of the producer are idle.
   void synchronize_all(int producer) const;

@@ -1,10 +1,11 @@
-# For scripts that run a bench briefly and check its output.
+# Helpers for scripts that run a benchmark program briefly and check its output.
 #
 #   run_bench(<program> [argument…])    sets `said` (stdout), `complained` (stderr), and `report`
-#                                       (the file ${OUT})
+#                                       (the contents of the file ${OUT})
+#   fail(<why>)                         ends the script with an error that shows the output
 #
-# With EXPECTED=refusal the program must refuse to run, and the calling script ends. `fail(<why>)`
-# fails and shows the output.
+# If EXPECTED is `refusal`, run_bench() checks that the program refuses to run. The calling script
+# then ends.
 cmake_minimum_required(VERSION 3.25)
 
 function(fail why)
@@ -15,12 +16,12 @@ macro(run_bench)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
   if(EXPECTED STREQUAL "refusal")
     if(NOT exit_code EQUAL 2 OR NOT complained MATCHES "refuses to report" OR NOT said STREQUAL "")
-      fail("a build that must not be measured must say so, report nothing, and exit with 2")
+      fail("in this build the program must refuse to measure, print no report and exit with code 2")
     endif()
     return()
   endif()
   if(NOT exit_code EQUAL 0)
-    fail("it failed")
+    fail("the exit code must be 0")
   endif()
   file(READ "${OUT}" report)
 endmacro()

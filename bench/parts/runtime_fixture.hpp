@@ -1,5 +1,5 @@
 #pragma once
-// flotilla in a figure: a runtime, an empty kernel, and threads that submit.
+// The fixture for figures of flotilla: a runtime, an empty kernel, and threads that submit tasks.
 
 #include <cstdint>
 #include <string>
@@ -18,16 +18,17 @@ class runtime_fixture final : public cached_fixture {
     int workers = 1;
     int producers = 1;
     flotilla::wait_policy schedule = flotilla::wait_policy::automatic;
-    std::string device_spec{};  // empty: the first `devices` of the machine
+    std::string device_spec{};  // empty: the first `devices` devices of the machine
     bool operator==(options const&) const = default;
   };
   explicit runtime_fixture(options const& wanted);
 
-  /// The device of a producer's i-th task, in turn. Producers begin at different devices.
+  /// The device for a producer's i-th task. A producer uses the devices in turn, and each producer
+  /// begins at a different device.
   [[nodiscard]] device_ordinal device_of(int producer, std::int64_t i) const noexcept {
     return device_ordinal{static_cast<unsigned>((producer + i) % created_with.devices)};
   }
-  /// The sum over all devices.
+  /// The counters, summed over all devices.
   [[nodiscard]] device_counters counters() const;
 
   options const created_with;

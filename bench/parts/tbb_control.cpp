@@ -15,7 +15,7 @@ struct tbb_control::impl {
   explicit impl(options const& wanted)
       : groups(static_cast<std::size_t>(wanted.producers)), arena{wanted.workers, 0} {}
 
-  std::deque<oneapi::tbb::task_group> groups;  // cannot be moved
+  std::deque<oneapi::tbb::task_group> groups;  // a deque, because a task_group cannot be moved
   oneapi::tbb::task_arena arena;
   alignas(base::cache_line) std::atomic<std::int64_t> enqueued{0};  // written by producers
   alignas(base::cache_line) std::atomic<std::int64_t> ran{0};       // written by bodies
@@ -24,7 +24,7 @@ struct tbb_control::impl {
 tbb_control::tbb_control(options const& wanted)
     : created_with{wanted}, impl_{std::make_unique<impl>(wanted)}, producers{wanted.producers} {
   impl_->arena.initialize();
-  producers.run([this](int producer) {  // starts oneTBB's threads
+  producers.run([this](int producer) {  // warm-up: starts oneTBB's threads
     run_in_group(producer, 64);
     wait_for_group(producer);
     enqueue(64);
@@ -50,7 +50,8 @@ void tbb_control::enqueue(std::int64_t tasks) {
   impl_->enqueued.fetch_add(tasks, std::memory_order_relaxed);
   std::atomic<std::int64_t>& ran = impl_->ran;
   for (std::int64_t i = 0; i < tasks; ++i) {
-    // release: pairs with the acquire in wait_for_enqueued, after which `ran` may be destroyed
+    // release: pairs with the acquire in wait_for_enqueued(). After that call, `ran` may be
+    // destroyed.
     impl_->arena.enqueue([&ran] { ran.fetch_add(1, std::memory_order_release); });
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A control: oneTBB without flotilla. Only tbb_control.cpp calls oneTBB.
+// A control: oneTBB without flotilla. In the benchmarks, only tbb_control.cpp calls oneTBB.
 
 #include <cstdint>
 #include <memory>
@@ -13,20 +13,22 @@ class tbb_control final : public cached_fixture {
  public:
   struct options {
     int producers = 1;
-    int workers = 1;  // of the arena
+    int workers = 1;  // number of workers in the arena
     bool operator==(options const&) const = default;
   };
   explicit tbb_control(options const& wanted);
   ~tbb_control() override;
 
-  /// Starts `tasks` empty bodies in the producer's task_group. Call it on the producer's thread.
+  /// Starts `tasks` empty bodies in the producer's task_group. Must be called on the producer's
+  /// thread.
   void run_in_group(int producer, std::int64_t tasks);
-  /// Waits for the producer's bodies, and helps to run them.
+  /// Waits for the bodies in the producer's task_group. The calling thread helps to run them.
   void wait_for_group(int producer);
 
-  /// Enqueues `tasks` bodies, which only count themselves, into the arena. Any thread may call it.
+  /// Enqueues `tasks` bodies into the arena. Each body only increments a counter. Thread-safe.
   void enqueue(std::int64_t tasks);
-  /// Waits for all enqueued bodies. It cannot help, because the arena has no slot for the caller.
+  /// Waits for all enqueued bodies. The calling thread cannot help, because the arena has no slot
+  /// for it.
   void wait_for_enqueued() const;
 
   options const created_with;

@@ -1,6 +1,7 @@
 #pragma once
-// Threads that begin a piece of work together and finish it together. They live as long as their
-// fixture, so that flotilla, oneTBB and the driver create their per-thread state once.
+// Threads that start a function at the same time and wait for each other at the end. The threads
+// live as long as their fixture, so that flotilla, oneTBB and the driver create their per-thread
+// state only once.
 
 #include <barrier>
 #include <exception>
@@ -12,7 +13,7 @@ namespace flotilla::bench {
 
 class thread_team {
  public:
-  /// @param members  A count, at least 1, which includes the thread that calls `run`.
+  /// @param members  The number of threads, including the thread that calls `run`; at least 1.
   explicit thread_team(int members);
   ~thread_team();
   thread_team(thread_team const&) = delete;
@@ -20,18 +21,20 @@ class thread_team {
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(failures_.size()); }
 
-  /// Calls `body(i)` for every i in [0, size()) at the same time, each on its own thread; the
-  /// caller is 0. Returns when all have returned. Rethrows the exception of one of them.
+  /// Calls `body(i)` concurrently for every i in [0, size()), each on its own thread. The calling
+  /// thread runs `body(0)`. Returns when all calls have returned. If calls threw exceptions,
+  /// rethrows one of them.
   void run(std::function<void(int)> const& body);
 
  private:
   void serve(int member) noexcept;
   void call(int member) noexcept;
 
-  std::vector<std::exception_ptr> failures_;  // each written by its member
+  std::vector<std::exception_ptr> failures_;  // element i is written by member i
   std::barrier<> start_;
   std::barrier<> finish_;
-  std::function<void(int)> const* body_ = nullptr;  // written before start_; null ends the threads
+  // Written before the threads pass `start_`. Null ends the threads.
+  std::function<void(int)> const* body_ = nullptr;
   std::vector<std::thread> threads_;
 };
 

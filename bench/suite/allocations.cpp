@@ -1,6 +1,6 @@
 // Question: how many allocations does a task make in the steady state?
 //
-// This program replaces operator new, also for the libraries that it loads.
+// The operators new and delete below also replace those of the loaded libraries.
 
 #include <atomic>
 #include <cstdlib>
@@ -16,7 +16,7 @@ std::atomic<bool> counting{false};
 std::atomic<std::int64_t> counted{0};
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  // relaxed: only a count; it is read after the counted work has been waited for
+  // relaxed: only a count, which is read after the counted work has ended
   if (counting.load(std::memory_order_relaxed)) { counted.fetch_add(1, std::memory_order_relaxed); }
   std::size_t const at_least_one = bytes == 0 ? 1 : bytes;
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) { return std::malloc(at_least_one); }
@@ -65,7 +65,7 @@ void add_allocations(bench_suite& suite) {
           }
           fixture.rt.wait_idle();
         };
-        flood();  // not counted: queues grow to the size that they need
+        flood();  // warm-up: queues grow to their final size
         count_allocations();
         flood();
         return static_cast<double>(counted_allocations()) / static_cast<double>(tasks);

@@ -5,7 +5,7 @@
 
 namespace flotilla::bench {
 
-/// Starts counting from 0, for the whole process.
+/// Starts to count the calls of all threads, from 0.
 void count_allocations() noexcept;
 /// Stops counting. @return the number of calls.
 [[nodiscard]] std::int64_t counted_allocations() noexcept;

@@ -1,6 +1,6 @@
-// Question: if one of four devices is three times slower and any device may take a task, do all
-//           devices end at about the same time?
-// Control:  the device that ends first.
+// Question: one of four devices is three times slower, and any device may take a task. Do all
+//           devices finish at about the same time?
+// Control:  the device that finishes first.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned devices = 4;
 constexpr unsigned long long kernel_ns = 200'000;
 
-/// The clock that kernels of CPU devices read, in ns.
+/// Reads the same clock as kernels on CPU devices, in ns.
 unsigned long long now_ns() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -30,7 +30,7 @@ unsigned long long now_ns() {
          static_cast<unsigned long long>(time.tv_nsec);
 }
 
-/// Slows device 1 down until it is destroyed.
+/// While this object exists, kernels on device 1 take three times as long.
 struct slow_device {
   slow_device() { testing::slow_kernels(testing::cpu_device{1}, 3); }
   ~slow_device() { testing::clear_faults(); }
@@ -38,7 +38,7 @@ struct slow_device {
   slow_device& operator=(slow_device const&) = delete;
 };
 
-/// The end of each device's last task, in ns since the first submit, sorted.
+/// Returns the time when each device finished its last task, in ns since the first submit, sorted.
 std::array<double, devices> end_times(std::int64_t tasks) {
   slow_device const slow;
   auto& fixture = get_fixture<runtime_fixture>({.devices = devices,
@@ -71,12 +71,13 @@ std::array<double, devices> end_times(std::int64_t tasks) {
 }  // namespace
 
 void add_balance(bench_suite& suite) {
-  // Three fast devices and a third of one.
+  // The four devices together are as fast as 10/3 normal devices: three normal devices, and one
+  // with a third of the speed.
   auto const tasks = std::max<std::int64_t>(
       64, static_cast<std::int64_t>(suite.amount().kernel_seconds * 2e9 / kernel_ns * 10 / 3));
-  // Both figures come from the same passes.
+  // Both figures use the same passes.
   struct first_ends {
-    std::vector<double> passes{};  // all passes, also the one that does not count
+    std::vector<double> passes{};  // all passes, including the warm-up pass
     std::size_t next = 0;
   };
   auto const first = std::make_shared<first_ends>();
@@ -84,14 +85,14 @@ void add_balance(bench_suite& suite) {
       .who = "flotilla, last", .what = "balance", .devices = devices, .backlog = tasks};
   suite.measure("flotilla, last of four devices", tags, [=](figure& result) {
     std::array<double, devices> const each = end_times(tasks);
-    result.note = each.front() > 0 ? "" : "a device had no task";
+    result.note = each.front() > 0 ? "" : "at least one device ran no task";
     first->passes.push_back(std::max(each.front(), 1.0));
     return each.back();
   });
   tags.who = "flotilla, first";
   suite.measure("flotilla, first of four devices", tags, [=](figure&) {
     if (first->next == first->passes.size()) {
-      throw not_available{"the last device was not measured"};
+      throw not_available{"the figure of the last device was not measured"};
     }
     return first->passes[first->next++];
   });

@@ -14,7 +14,7 @@ namespace flotilla::bench {
 
 namespace {
 
-/// Prints the name of the figure that is measured. Each figure stores the results of its own passes.
+/// Prints the name of the current figure. The results are not needed here: each figure stores them.
 class progress final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(Context const&) override { return true; }
@@ -30,7 +30,7 @@ class progress final : public benchmark::BenchmarkReporter {
 
 amounts amounts::of(bool gpus, bool quick) {
   amounts amount;
-  if (!gpus) {  // a CPU device has one thread for its kernels
+  if (!gpus) {  // smaller amounts, because a CPU device runs all kernels on one thread
     amount.flood = 32768;
     amount.kernel_seconds = 0.03;
     amount.copy_bytes = std::size_t{256} << 20;
@@ -76,8 +76,8 @@ void bench_suite::run_pass(std::size_t index, double& ns) noexcept {
   figure& result = figures_[index];
   try {
     if (result.passes.empty()) {
-      // A pass that does not count: first uses allocate and load, and flotilla learns how long
-      // kernels take.
+      // A warm-up pass that is not counted: first uses allocate and load, and flotilla learns the
+      // running times of kernels.
       passes_[index](result);
       result.samples.clear();
     }
@@ -88,7 +88,7 @@ void bench_suite::run_pass(std::size_t index, double& ns) noexcept {
   } catch (std::exception const& why) {
     result.why_not = std::string{"failed: "} + why.what();
     result.failed = true;
-    drop_fixture();  // its state is unknown
+    drop_fixture();  // the state of the fixture is unknown after a failure
   }
 }
 
@@ -101,12 +101,12 @@ void bench_suite::run() {
         [this, i](benchmark::State& state) {
           figure& result = figures_[i];
           if (result.why_not.empty() && seconds() > options_.seconds && result.passes.empty()) {
-            result.why_not = "not measured: the time was over";
+            result.why_not = "not measured: the time limit (--seconds) was reached";
           }
           bool const late = seconds() > options_.seconds;
           for (auto _ : state) {
             double ns = 0;
-            // When the time is over, the figure keeps the passes that it has.
+            // After the time limit, the figure keeps the passes that were already measured.
             if (result.why_not.empty() && !late) { run_pass(i, ns); }
             state.SetIterationTime(ns * 1e-9);
           }

@@ -1,6 +1,11 @@
 #pragma once
-// The suite: figures, which Google Benchmark runs, and rows, which compare them. Each other source
-// file of this folder answers one question: it adds figures and rows.
+// The benchmark suite. It consists of figures and rows: Google Benchmark measures the figures, and
+// each row compares figures. Most other source files in this folder answer one question each. They
+// add figures and rows to the suite.
+//
+// Terms: a figure is one measured cost. A pass is one measurement of a figure. A control is the
+// figure that a row compares with. A flood is many tasks that are submitted without waiting. A lone
+// task is one that is submitted and waited for while no other task is open.
 
 #include <chrono>
 #include <cstdint>
@@ -14,38 +19,40 @@
 
 namespace flotilla::bench {
 
-/// The sizes of measurements: full, or as small as possible to show that they work.
+/// The sizes of the measurements.
 struct amounts {
-  int passes = 5;              // of each figure, after one that does not count
-  std::int64_t flood = 65536;  // tasks: four windows, and a multiple of every number of producers
-  std::int64_t raw = 32768;    // launches of a control that takes microseconds each
-  std::int64_t lone = 1000;    // tasks per pass, one after another
+  int passes = 5;              // passes of each figure, after one warm-up pass
+  std::int64_t flood = 65536;  // tasks in a flood: four windows; a multiple of all thread counts
+  std::int64_t raw = 32768;    // tasks or launches in a pass if each takes microseconds
+  std::int64_t lone = 1000;    // lone tasks per pass
   std::int64_t chain = 100'000;
   std::size_t copy_bytes = std::size_t{1} << 30;
-  double kernel_seconds = 0.1;  // running time of kernels in a pass
-  /// @param quick  As small as possible.
+  double kernel_seconds = 0.1;  // total running time of the kernels in a pass
+  /// @param quick  Use the smallest amounts, which only show that the measurements work.
   [[nodiscard]] static amounts of(bool gpus, bool quick);
 };
 
-/// Runs one pass. @return its cost per task, in the figure's unit. May add to the figure's samples.
+/// Runs one pass. May add samples to the figure.
+/// @return the cost per task, in the unit of the figure.
 /// @throws not_available
 using pass = std::function<double(figure&)>;
 
 class bench_suite {
  public:
   struct options {
-    std::vector<std::string> only{};  // ids of rows; empty: all rows, and the figures for plots
+    std::vector<std::string> only{};  // ids of rows; empty: all rows and all figures
     bool quick = false;
-    double seconds = 110;  // after that long no figure is begun
+    double seconds = 110;  // time limit: no pass starts later
   };
   explicit bench_suite(options const& wanted);
 
-  /// Adds a figure. They are measured in order; those with the same fixture should be adjacent.
-  /// @param unit  Unit of the result of `once`.
+  /// Adds a figure. The figures are measured in the order in which they were added. Figures with
+  /// the same fixture should be adjacent, so that the fixture is created once.
+  /// @param unit  The unit of the result of `once`.
   void measure(std::string name, figure_tags const& tags, pass once, std::string unit = "ns");
   void compare(row row);
 
-  /// Measures the figures that the rows need, and prints their names to stderr.
+  /// Measures the figures that the selected rows need, and prints their names to stderr.
   void run();
 
   [[nodiscard]] std::vector<row_result> results() const;
@@ -69,7 +76,7 @@ class bench_suite {
   std::vector<row> rows_;
 };
 
-// Defined by the other files of this folder.
+// Defined in the other files of this folder. Each function adds figures and rows.
 void add_floods(bench_suite& suite);
 void add_submits(bench_suite& suite);
 void add_lone_tasks(bench_suite& suite);
@@ -91,7 +98,7 @@ void add_wait_policies(bench_suite& suite);
 /// @throws not_available  There are fewer than `wanted` devices.
 void need_devices(int wanted);
 
-/// Nanoseconds per task, for so many tasks since `start`.
+/// Returns the time since `start` divided by `tasks`, in ns.
 [[nodiscard]] inline double ns_each(clock::time_point start, std::int64_t tasks) {
   return seconds_since(start) * 1e9 / static_cast<double>(tasks);
 }

@@ -1,5 +1,6 @@
-// Question: what does a task cost in a long chain of empty tasks, each after the one before?
-// Control:  as many launches into one stream, which keeps the same order.
+// Question: what does a task cost in a long chain of empty tasks, each of which depends on the
+//           previous task?
+// Control:  the same number of launches into one stream, which runs them in the same order.
 
 #include "bench_suite.hpp"
 #include "plain_driver.hpp"

@@ -1,4 +1,4 @@
-# Runs the suite as briefly as possible on CPU devices and checks its output.
+# Runs the suite on CPU devices with the shortest possible measurements and checks the output.
 #
 #   FLOTILLA_DEVICES=cpu:2 cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal
 #                                -D OUT=<file> -P check_suite.cmake
@@ -12,7 +12,7 @@ foreach(key flotilla devices driver cpu flags command)
   endif()
 endforeach()
 
-# Every row has a figure, a control and a ratio, or says that it needs four devices.
+# Every row must have a cost, a control and a ratio, or a note that the row needs four devices.
 set(seen "")
 string(JSON count LENGTH "${report}" rows)
 math(EXPR last "${count} - 1")
@@ -29,14 +29,14 @@ foreach(i RANGE ${last})
   endif()
   if(id MATCHES "_4gpu$")
     if(NOT ns STREQUAL "" OR NOT met STREQUAL "" OR NOT note MATCHES "^not here: needs 4 devices, there are 2$")
-      fail("${id} on two devices: '${ns}', '${met}', '${note}'")
+      fail("${id} needs four devices, but the report has ns '${ns}', met '${met}', note '${note}'")
     endif()
   elseif(id STREQUAL "allocations")
     if(NOT met STREQUAL "ON" AND NOT met STREQUAL "OFF" AND NOT met STREQUAL "true" AND NOT met STREQUAL "false")
-      fail("allocations are not judged: '${met}'")
+      fail("allocations must be judged, but met is '${met}'")
     endif()
   elseif(NOT ns GREATER 0 OR NOT control_ns GREATER 0 OR NOT ratio GREATER 0)
-    fail("${id}: ns '${ns}', control_ns '${control_ns}', ratio '${ratio}', ${note}")
+    fail("${id} must have positive figures, but ns is '${ns}', control_ns '${control_ns}', ratio '${ratio}': ${note}")
   endif()
 endforeach()
 foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu submit lone_spin eight
@@ -51,19 +51,19 @@ foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu su
            lone_spin_0w lone_yield lone_yield_0w lone_blocking lone_blocking_0w lone_tbb
            call_1p call_4p call_1p_4gpu call_4p_4gpu)
   if(NOT id IN_LIST seen)
-    fail("no row ${id}")
+    fail("the report has no row ${id}")
   endif()
 endforeach()
 
-# An unknown row is refused by name before anything is measured.
+# If a row is unknown, the program must print an error that names it and must measure nothing.
 execute_process(COMMAND ${PROGRAM} --quick --only abacus
   RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(exit_code EQUAL 0 OR NOT complained MATCHES "abacus" OR NOT said STREQUAL "")
-  fail("--only abacus")
+  fail("the unknown row 'abacus' in --only must be an error before anything is measured")
 endif()
-# A report file that cannot be written is refused in the same way.
+# If the report file cannot be written, the program must print an error and measure nothing.
 execute_process(COMMAND ${PROGRAM} --quick --only submit --json /nowhere/at/all.json
   RESULT_VARIABLE exit_code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
 if(exit_code EQUAL 0 OR NOT complained MATCHES "/nowhere/at/all.json" OR NOT said STREQUAL "")
-  fail("--json /nowhere/at/all.json")
+  fail("a report file that cannot be written must be an error before anything is measured")
 endif()

@@ -1,5 +1,5 @@
 // Question: what does an empty task cost on a CPU device?
-// Control:  an empty body through oneTBB's task_arena::enqueue, with as many workers.
+// Control:  an empty body through oneTBB's task_arena::enqueue, with the same number of workers.
 
 #include "bench_suite.hpp"
 #include "runtime_fixture.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// One measurement: what was measured, the cost in each pass, and the times of single tasks.
+// A figure: its conditions, the cost in each pass, and the times of single tasks.
 
 #include <cstdint>
 #include <stdexcept>
@@ -8,36 +8,37 @@
 
 namespace flotilla::bench {
 
-/// The conditions of a figure. Plots use them as axes and lines.
+/// The conditions of a figure. scripts/plot_bench uses them for the axes and lines of plots.
 struct figure_tags {
-  std::string who;   // "flotilla", "raw launches", ...: a line of a plot
-  std::string what;  // "flood", "lone", ...: figures of one kind can be compared
+  std::string who;   // "flotilla", "raw launches", ...; one line in a plot
+  std::string what;  // "flood", "lone", ...; only figures with equal `what` can be compared
   int producers = 1;
   int devices = 1;
-  std::int64_t backlog = 0;  // tasks that are submitted before a wait
-  double length_us = 0;      // of the kernel; 0: empty
+  std::int64_t backlog = 0;  // number of tasks that are submitted before a wait
+  double length_us = 0;      // running time of the kernel; 0: empty kernel
 };
 
 struct figure {
   std::string name;
   figure_tags tags;
-  std::string unit = "ns";        // of passes
+  std::string unit = "ns";        // unit of `passes`
   std::vector<double> passes{};   // cost per task in each pass
-  std::vector<double> samples{};  // ns; times of single tasks of all passes, if they were timed
+  std::vector<double> samples{};  // times of single tasks in all passes, in ns; may be empty
   std::string note{};
-  std::string why_not{};  // why there are no passes
-  bool failed = false;    // the measurement failed, so the program must fail
+  std::string why_not{};  // reason why the figure was not measured, or empty
+  bool failed = false;    // the measurement threw an error; the program must exit with 1
 
   [[nodiscard]] bool measured() const noexcept { return why_not.empty() && !passes.empty(); }
   /// The median of the passes.
   [[nodiscard]] double median() const;
-  /// The range of the passes divided by their median; 0 if the median is 0.
+  /// The difference between the slowest and the fastest pass, divided by the median; 0 if the
+  /// median is 0.
   [[nodiscard]] double spread() const;
-  /// A quantile of the samples, of which there must be some; `part` in [0, 1].
+  /// The quantile `part` (in [0, 1]) of the samples. `samples` must not be empty.
   [[nodiscard]] double quantile(double part) const;
 };
 
-/// Thrown by a pass that this machine cannot make.
+/// Thrown by a pass that cannot run on this machine.
 struct not_available : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

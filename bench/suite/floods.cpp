@@ -1,7 +1,7 @@
-// Question: what does an empty task cost, from submit until all have run: by number of producers,
-//           by number of devices, by backlog, and with one thread for everything?
-// Control:  as many launches by 1 to 16 threads, each into its own stream; one graph of 64 chains
-//           that is relaunched unchanged, which is the device's limit; empty bodies through oneTBB.
+// Question: what does an empty task cost in a flood? Measured for several numbers of producers,
+//           devices and open tasks, and for one thread that submits and pumps.
+// Controls: launches by 1 to 16 threads, each into its own stream; empty bodies through oneTBB; and
+//           the limit of the device: a graph of 64 chains that is relaunched unchanged.
 
 #include <algorithm>
 
@@ -89,7 +89,8 @@ void add_tbb(bench_suite& suite, int producers) {
       });
 }
 
-/// A graph of 64 chains of 64 nodes: its launch takes far less time than its execution.
+/// Measures the limit of the device with a graph of 64 chains of 64 nodes. The execution of this
+/// graph takes far longer than its launch, so launches do not slow the device down.
 void add_limit(bench_suite& suite) {
   constexpr int nodes = 4096;
   std::int64_t const batches = std::max<std::int64_t>(1, suite.amount().flood / nodes);
@@ -116,7 +117,7 @@ void add_pump(bench_suite& suite, int devices) {
         for (std::int64_t i = 0; i < tasks; ++i) {
           static_cast<void>(
               fixture.rt.submit(fixture.null_launch, {.device = fixture.device_of(0, i)}));
-          if (i % 64 == 0) { fixture.rt.pump(); }  // as in a program's main loop
+          if (i % 64 == 0) { fixture.rt.pump(); }  // like the main loop of an application
         }
         fixture.rt.wait_idle();
         return ns_each(start, tasks);

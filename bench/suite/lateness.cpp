@@ -1,12 +1,13 @@
-// Question: in a flood of 100 us kernels, how long after a kernel's end does its ticket become
+// Question: in a flood of 100 us kernels, how long after the end of a kernel does its ticket become
 //           ready?
-// Control:  the allowed time: twice the kernel's length, at least 50 us.
+// Control:  the allowed time, which is twice the running time of the kernel.
 //
-// The first thousand tasks of a pass do not count, because flotilla learns from them how long the
-// kernel takes.
+// The first thousand tasks of a pass are not counted, because flotilla still learns the running
+// time of the kernel.
 //
-// Each kernel writes the time of its end. The offset between the clocks of GPU and host is measured
-// in each pass, with lone kernels whose end the host knows within a few microseconds.
+// Each kernel writes the time of its end. The GPU and the host have different clocks, so each pass
+// measures the difference of the clocks. It uses lone kernels, because the host knows the end of a
+// lone kernel within a few microseconds.
 
 #include <atomic>
 #include <limits>
@@ -23,7 +24,7 @@ namespace {
 constexpr unsigned long long kernel_ns = 100'000;
 constexpr double allowed_ns = 2 * kernel_ns;
 constexpr std::size_t learning_tasks = 1000;
-/// One of so many tasks is watched, because polling all would take too long.
+/// Only every 16th ticket is polled, because polling all tickets would take too long.
 constexpr std::size_t watch_interval = 16;
 
 using stamp_kernel = kernel<unsigned long long, unsigned long long*, unsigned*>;
@@ -32,7 +33,7 @@ double host_ns(clock::time_point time) {
   return std::chrono::duration<double, std::nano>(time.time_since_epoch()).count();
 }
 
-/// How far the device's clock is ahead of the host's, in ns.
+/// Returns how far the clock of the device is ahead of the clock of the host, in ns.
 double clock_offset(runtime& rt, stamp_kernel::configured const& stamp, unsigned long long* when,
                     unsigned* where) {
   double shortest = std::numeric_limits<double>::infinity();
@@ -49,14 +50,14 @@ double clock_offset(runtime& rt, stamp_kernel::configured const& stamp, unsigned
   return offset;
 }
 
-/// Polls the tickets. @return when each became ready, in ns of the host's clock.
+/// Polls the tickets. @return the time when each ticket became ready, in ns of the host's clock.
 std::vector<double> watch(std::vector<ticket> const& tickets,
                           std::atomic<std::size_t> const& submitted,
                           std::atomic<bool> const& failed) {
   std::vector<double> seen(tickets.size(), 0);
-  std::size_t first = 0;  // all tickets before are ready
+  std::size_t first = 0;  // all tickets before this index are ready
   while (first < tickets.size() && !failed) {
-    // acquire: pairs with the producer's release, so that the tickets have been stored
+    // acquire: pairs with the release in one_pass(), which stores the tickets before
     std::size_t const end = submitted.load(std::memory_order_acquire);
     for (std::size_t i = first; i < end; ++i) {
       if (seen[i] == 0 && tickets[i].ready()) { seen[i] = host_ns(clock::now()); }
@@ -78,7 +79,7 @@ double one_pass(figure& result, std::size_t tasks) {
 
   std::vector<ticket> watched(tasks / watch_interval);
   std::atomic<std::size_t> submitted{0};
-  std::atomic<bool> failed{false};  // the watching thread must not wait for further tickets
+  std::atomic<bool> failed{false};  // set if one of the two threads fails; the other then stops
   std::vector<double> seen;
   auto const submit_all = [&] {
     for (std::size_t i = 0; i < tasks; ++i) {
@@ -107,7 +108,7 @@ double one_pass(figure& result, std::size_t tasks) {
   for (std::size_t i = tasks > 2 * learning_tasks ? learning_tasks / watch_interval : 0;
        i < watched.size(); ++i) {
     double const end = static_cast<double>(when[i * watch_interval + watch_interval - 1]) - offset;
-    // Not below 0: the offset has an error of about a microsecond.
+    // The clock offset has an error of about a microsecond, so the difference may be negative.
     result.samples.push_back(std::max(0.0, seen[i] - end));
   }
   return ns;

@@ -1,7 +1,8 @@
-// Question: what does a task cost in a flood of kernels of one block that take some microseconds;
-//           and of kernels that fill the device for a millisecond?
-// Control:  graphs of 32 nodes without flotilla, rewritten for each batch, in several shapes,
-//           each of which is good at some length; launches into one stream.
+// Question: what does a task cost in a flood of one-block kernels that take 1 to 100 us? And in a
+//           flood of kernels that fill the device for 1 ms?
+// Controls: for the short kernels, graphs of 32 nodes without flotilla. They are rewritten for each
+//           batch and have several shapes, because no shape is the best at all running times. For
+//           the kernels of 1 ms, launches into one stream.
 
 #include <algorithm>
 #include <cmath>
@@ -33,13 +34,14 @@ std::string at_length(std::string const& who, int length_us) {
   return who + ", " + std::to_string(length_us) + " us";
 }
 
-/// A GPU runs many of these kernels at once, a CPU device only one.
+/// The number of tasks in a pass. A GPU runs many of these kernels at the same time, a CPU device
+/// only one.
 std::int64_t tasks_of(bench_suite const& suite, int length_us) {
   double const at_once = suite.on_gpus() ? 16 : 1;
   auto const fit =
       static_cast<std::int64_t>(suite.amount().kernel_seconds * 1e6 / length_us * at_once);
   std::int64_t const tasks = std::min(fit, suite.amount().flood);
-  // Whole batches for each stream, in every shape.
+  // A multiple of 32 batches, so that each stream gets the same number of batches in every shape.
   return std::max<std::int64_t>(1, tasks / (chain_nodes * 32)) * chain_nodes * 32;
 }
 
@@ -86,8 +88,8 @@ void add_chains(bench_suite& suite, chains const& shape, int length_us, unsigned
                 });
 }
 
-/// Enough blocks to fill the device: two of 1024 threads on each multiprocessor of a GPU. One
-/// thread fills a CPU device.
+/// Adds the figures of kernels that fill the device. A GPU needs two blocks of 1024 threads on each
+/// multiprocessor. A CPU device needs one thread.
 void add_full(bench_suite& suite) {
   constexpr unsigned long long millisecond_ns = 1'000'000;
   unsigned const blocks =
@@ -129,7 +131,7 @@ void add_full(bench_suite& suite) {
 void add_lengths(bench_suite& suite) {
   unsigned const threads = suite.on_gpus() ? 32 : 1;
   for (int const length : lengths_us) { add_flotilla(suite, length, threads); }
-  for (chains const& shape : shapes) {  // each has its own fixture
+  for (chains const& shape : shapes) {  // the outer loop, because each shape needs a new fixture
     for (int const length : lengths_us) { add_chains(suite, shape, length, threads); }
   }
   for (int const length : lengths_us) {

@@ -1,6 +1,7 @@
-// Question: how long does one task, or do eight at once, take from submit until the submitting
-//           thread sees the end; and while a large copy to pageable memory runs?
-// Control:  as many launches and cuStreamSynchronize, in a context that spins; without the copy.
+// Question: how long does a lone task take, from submit until the submitting thread sees its end?
+//           Also measured for eight tasks at once, and while a large copy to pageable memory runs.
+// Controls: the same number of launches and one cuStreamSynchronize, in a context that spins. For
+//           the task during the copy, the lone task without the copy.
 
 #include <array>
 #include <optional>
@@ -25,10 +26,10 @@ void run_lone_task(runtime_fixture& fixture) {
 double time_beside_copy(figure& result, std::size_t bytes, std::size_t max_tasks) {
   auto& fixture = get_fixture<runtime_fixture>(spinning);
   device_buffer<std::byte> from{fixture.rt, device_ordinal{0}, bytes};
-  std::vector<std::byte> to(bytes);  // initialized, so that its pages exist before the copy
+  std::vector<std::byte> to(bytes);  // zero-initialized, so that its pages exist before the copy
   std::size_t const before = result.samples.size();
   result.samples.reserve(before + max_tasks);
-  // Try again if this thread got no processor until the copy had ended.
+  // Repeat if the operating system did not run this thread before the copy had ended.
   for (int tries = 0; tries < 10 && result.samples.size() == before; ++tries) {
     ticket const copy = fixture.rt.submit(from.copy_to(std::span<std::byte>{to}));
     while (!copy.ready() && result.samples.size() < before + max_tasks) {
@@ -37,7 +38,7 @@ double time_beside_copy(figure& result, std::size_t bytes, std::size_t max_tasks
     copy.wait();
   }
   if (result.samples.size() == before) {
-    throw not_available{"the copy ended before a task could be submitted"};
+    throw not_available{"the copy ended before a task was submitted, in 10 attempts"};
   }
   return median_since(result, before);
 }

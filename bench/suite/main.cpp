@@ -1,4 +1,4 @@
-// flotilla_bench, which `flotilla bench` runs. docs/performance.md lists its rows.
+// The program flotilla_bench, which `flotilla bench` runs. docs/performance.md lists its rows.
 
 #include <algorithm>
 #include <exception>
@@ -17,8 +17,8 @@ namespace {
 
 using namespace flotilla;
 
-/// Rows that are compared over time come first, so that the same fixtures precede them in each
-/// version.
+/// New rows go to the end. So each older row runs after the same fixtures in every version, and its
+/// figures can be compared between versions.
 void add_all(bench::bench_suite& suite) {
   bench::add_floods(suite);
   bench::add_submits(suite);
@@ -39,7 +39,7 @@ void add_all(bench::bench_suite& suite) {
   bench::add_callables(suite);
 }
 
-/// @throws CLI::ValidationError  An id is unknown; the message names it.
+/// @throws CLI::ValidationError  An id is unknown. The message names the id.
 void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> const& known) {
   for (std::string const& each : wanted) {
     if (std::find(known.begin(), known.end(), each) == known.end()) {
@@ -49,7 +49,7 @@ void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> 
 }
 
 int run(bench::bench_suite& all, std::string const& json, std::string const& command) {
-  if (!json.empty()) {  // fail now rather than after two minutes
+  if (!json.empty()) {  // fail before the measurements, which take two minutes
     if (!std::ofstream{json, std::ios::app}) {
       throw std::runtime_error{"cannot write the report to " + json};
     }
@@ -74,19 +74,21 @@ int run(bench::bench_suite& all, std::string const& json, std::string const& com
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures the cost of dispatching, with flotilla and with controls",
-               "flotilla bench"};
+  CLI::App app{
+      "Measures the cost of dispatching tasks with flotilla, and compares it with controls",
+      "flotilla bench"};
   bench::bench_suite::options wanted;
   std::string json;
   bool list = false;
   app.add_option("--json", json, "also write the report to this file");
-  app.add_option("--only", wanted.only, "ids of rows, separated by commas")->delimiter(',');
-  app.add_option("--seconds", wanted.seconds, "begin no measurement after this many seconds")
+  app.add_option("--only", wanted.only, "measure only these rows: ids, separated by commas")
+      ->delimiter(',');
+  app.add_option("--seconds", wanted.seconds, "start no measurement after this many seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_flag("--quick", wanted.quick,
-               "as short as possible: shows that it works, measures nothing");
-  app.add_flag("--list", list, "only print the ids of the rows");
+               "only check that the rows work; the figures are meaningless");
+  app.add_flag("--list", list, "print the ids of all rows and measure nothing");
   CLI11_PARSE(app, argc, argv);
 
   std::string command = "flotilla bench";

@@ -1,8 +1,8 @@
-// Question: what does it cost when the context moves from thread to thread during a flood?
-// Control:  the same flood and loop, with one thread that drains.
+// Question: what does a migration of the context between threads cost during a flood?
+// Control:  the same flood and the same loop, but only one thread drains.
 //
-// oneTBB decides which worker drains. To make the context move, this file has its own threads,
-// which pump in turn.
+// Normally oneTBB decides which worker drains. To force migrations, this runtime has no workers,
+// and two threads pump in turn.
 
 #include <atomic>
 #include <thread>
@@ -19,11 +19,12 @@ double flood(figure& result, std::int64_t tasks, int pumpers) {
   auto& fixture = get_fixture<runtime_fixture>({.workers = 0, .producers = 1 + pumpers});
   alignas(base::cache_line) std::atomic<int> turn{1};
   alignas(base::cache_line) std::atomic<bool> submitted{false};
-  std::atomic<bool> failed{false};  // a thread threw, so the others must not wait for it
+  std::atomic<bool> failed{false};  // set if a thread fails; the other threads then stop
   std::uint64_t const before = fixture.counters().migrations;
   auto const start = clock::now();
   auto const submit_all = [&] {
-    // try_submit, because a submit into a full window would help, and so move the context itself.
+    // Use try_submit: if the window is full, submit would drain the device on this thread, which
+    // would be another migration.
     for (std::int64_t i = 0; i < tasks && !failed;) {
       if (fixture.rt.try_submit(fixture.null_launch, {.device = device_ordinal{0}})) {
         ++i;
@@ -35,7 +36,7 @@ double flood(figure& result, std::int64_t tasks, int pumpers) {
   };
   auto const drain_in_turn = [&](int member) {
     for (bool more = true; more && !failed;) {
-      // acquire: pairs with the release below, so that one thread pumps at a time
+      // acquire: pairs with the release below
       if (turn.load(std::memory_order_acquire) != member) {
         std::this_thread::yield();
         continue;

@@ -1,5 +1,5 @@
-// Question: what does a hop cost in a chain whose tasks alternate between two devices?
-// Control:  launch, record an event, make the other device's stream wait for it.
+// Question: what does a task cost in a chain of tasks that alternate between two devices?
+// Control:  a launch, an event record, and a wait for this event in the stream of the other device.
 
 #include <cuda.h>
 
@@ -22,10 +22,10 @@ double hop_raw(std::int64_t hops) {
     plain_driver::launch_target const& there = targets[static_cast<std::size_t>((i + 1) % 2)];
     plain.push(here);
     plain.launch(here);
-    // One event per device is enough: a wait refers to the latest record before it.
+    // One event per device is enough, because a wait refers to the latest record at that time.
     plain.record(here);
     driver::check(plain.api().stream_wait_event(there.stream, here.event, 0), "cuStreamWaitEvent",
-                  "the control of a bench");
+                  "a control of the benchmark");
     plain.pop();
   }
   plain.synchronize_all(0);

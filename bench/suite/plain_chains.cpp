@@ -11,7 +11,7 @@ namespace {
 
 using driver::check;
 
-constexpr char const* subject = "the control of a bench";
+constexpr char const* subject = "a control of the benchmark";
 
 CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, unsigned threads, void** arguments) {
   CUDA_KERNEL_NODE_PARAMS params{};
@@ -87,7 +87,7 @@ plain_chains::~plain_chains() {
     }
   }
   if (library_ != nullptr) { api_->library_unload(library_); }
-  context_.reset();  // also destroys its streams
+  context_.reset();  // also destroys the streams of the context
 }
 
 template <class Rewrite>

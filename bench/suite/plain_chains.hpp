@@ -1,6 +1,7 @@
 #pragma once
-// A control: graphs without flotilla. Each graph has parallel chains of kernel nodes, each stream
-// has several graphs, and they are relaunched unchanged or rewritten for each batch.
+// A control: CUDA graphs without flotilla. Each graph has parallel chains of kernel nodes. Each
+// stream has several graphs. The graphs are relaunched unchanged or are rewritten before each
+// launch.
 
 #include <cuda.h>
 
@@ -16,19 +17,20 @@ namespace flotilla::bench {
 class plain_chains final : public cached_fixture {
  public:
   struct options {
-    int nodes = 32;  // per graph
+    int nodes = 32;  // nodes per graph
     int width = 1;   // chains per graph
     int streams = 8;
-    int graphs = 4;       // per stream, so that one can be rewritten while another runs
-    bool stores = false;  // each kernel writes a word; else kernels are empty
+    int graphs = 4;       // graphs per stream: one graph can be rewritten while another one runs
+    bool stores = false;  // true: each kernel writes a word; false: the kernels are empty
     bool operator==(options const&) const = default;
   };
   explicit plain_chains(options const& wanted);
   ~plain_chains() override;
 
-  /// Launches `batches` graphs unchanged, on the streams in turn, and waits for all.
+  /// Launches `batches` graphs unchanged, on the streams in turn, and waits until all have ended.
   void relaunch(std::int64_t batches);
-  /// The same, but rewrites every node before, to spin for so long.
+  /// Like relaunch(), but before each launch rewrites every node to a kernel of `threads` threads
+  /// that spins for `nanoseconds`.
   void rewrite(std::int64_t batches, unsigned threads, unsigned long long nanoseconds);
 
   options const created_with;
@@ -55,7 +57,7 @@ class plain_chains final : public cached_fixture {
   CUfunction null_ = nullptr;
   CUfunction spin_ = nullptr;
   CUfunction store_ = nullptr;
-  CUdeviceptr words_ = 0;  // one per node
+  CUdeviceptr words_ = 0;  // device memory with one word per node
   std::vector<chain_stream> lanes_;
 };
 

@@ -8,7 +8,7 @@ namespace flotilla::bench {
 
 namespace {
 
-/// A cost with three digits and its unit.
+/// Formats a cost with three digits and its unit.
 std::string amount(std::optional<double> value, std::string const& unit) {
   if (!value) { return "-"; }
   char text[48];
@@ -59,7 +59,9 @@ void print_table(std::ostream& out, std::vector<row_result> const& rows) {
     out << '\n';
     all_judged = all_judged && each.judged;
   }
-  if (!all_judged) { out << "met -: the row has no target, or its target applies to GPUs only\n"; }
+  if (!all_judged) {
+    out << "\"-\" in the column \"met\": the row has no target, or its target is only for GPUs\n";
+  }
 }
 
 }  // namespace flotilla::bench

@@ -1,6 +1,6 @@
-// Question: what does a node of a recording cost in a replay, unchanged and with all arguments
-//           changed?
-// Control:  a graph of the same nodes in the same chains, relaunched unchanged without flotilla.
+// Question: what does a task cost in a replay of a recording? Measured with unchanged arguments and
+//           with all arguments changed.
+// Control:  a graph with the same kernels in 64 chains, relaunched unchanged without flotilla.
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int nodes = 1000;
 
-/// A recording of kernels that each store a word of their own.
+/// A recording of independent kernels. Each kernel writes its own word.
 class recorded_stores final : public cached_fixture {
  public:
   struct options {
@@ -32,7 +32,8 @@ class recorded_stores final : public cached_fixture {
     steps_.replay().wait();
   }
 
-  /// Replays `replays` times; if `changed`, sets all arguments before each.
+  /// Replays the recording `replays` times. If `changed` is true, sets all arguments before each
+  /// replay.
   void run(std::int64_t replays, bool changed) {
     ticket last;
     for (std::int64_t k = 0; k < replays; ++k) {
@@ -91,8 +92,8 @@ void add_replay(bench_suite& suite) {
   suite.measure(
       allocations, {.who = "flotilla", .what = "allocations", .backlog = nodes},
       [](figure&) {
-        // One replay at a time, without workers: the number of change lists and of calls to
-        // workers, which allocate, depends on how many replays are open.
+        // One replay at a time and no workers. Otherwise the number of allocations would vary: each
+        // open replay may need another change list, and each call to a worker allocates.
         auto& recorded = get_fixture<recorded_stores>({.workers = 0});
         for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
         count_allocations();

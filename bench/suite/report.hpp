@@ -1,5 +1,5 @@
 #pragma once
-// The output of a run: a table for people, and JSON for programs.
+// The output of a run: a table and a JSON file.
 
 #include <iosfwd>
 #include <string>
@@ -15,10 +15,10 @@ class bench_suite;
 void print_table(std::ostream& out, std::vector<row_result> const& rows);
 
 /// @param command  The command line of this run.
-/// @throws std::runtime_error  The file cannot be written; the message names it.
+/// @throws std::runtime_error  The file cannot be written. The message names the file.
 void write_json(std::string const& file, bench_suite const& suite, std::string const& command);
 
-/// The machine and the build, as (key, value).
+/// Describes the machine and the build as pairs of key and value.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> run_context();
 
 }  // namespace flotilla::bench

@@ -11,7 +11,7 @@ figure const& find(std::vector<figure> const& figures, std::string const& name) 
   auto const found = std::find_if(figures.begin(), figures.end(),
                                   [&](figure const& each) { return each.name == name; });
   if (found == figures.end()) {
-    throw std::logic_error{"a row names a figure that does not exist: " + name};
+    throw std::logic_error{"a row refers to the figure '" + name + "', which does not exist"};
   }
   return *found;
 }
@@ -25,13 +25,14 @@ double value_of(figure const& figure, statistic of) {
   return figure.median();
 }
 
-/// The lowest of the controls, or null if one was not measured; then the note says why.
+/// Returns the control with the lowest value. If any control was not measured, returns null and
+/// writes the reason to `result.note`.
 figure const* best_control(row const& row, std::vector<figure> const& figures, row_result& result) {
   figure const* best = nullptr;
   for (std::string const& name : row.controls) {
     figure const& each = find(figures, name);
     if (!each.measured()) {
-      // The lowest of the others would be a different control.
+      // This control might have had the lowest value, so do not use the other controls.
       result.note = "control " + name + ": " + each.why_not;
       return nullptr;
     }
@@ -76,7 +77,8 @@ row_result evaluate(row const& row, std::vector<figure> const& figures, bool on_
     result.ratio = *result.value / *result.control_value;
   }
   if (row.max_ratio && row.max_value) {
-    // The looser one is unknown without the control.
+    // The target is the larger of two costs: max_value, and max_ratio times the cost of the
+    // control. If the control was not measured, the target is unknown.
     result.target_is_ratio = false;
     result.target.reset();
     if (result.control_value) {

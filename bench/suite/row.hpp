@@ -1,5 +1,5 @@
 #pragma once
-// A row of the table: a figure of flotilla, its control, and the target of their ratio.
+// A row of the table compares a figure of flotilla with a control and judges it by a target.
 
 #include <optional>
 #include <string>
@@ -11,27 +11,28 @@ namespace flotilla::bench {
 
 enum class statistic { median, p50, p99 };
 
-/// What to compare.
+/// The definition of a row.
 struct row {
   std::string id;
-  std::string subject;                  // the name of a figure
-  statistic of = statistic::median;     // of the subject and of its control
-  std::string control;                  // in words
-  std::vector<std::string> controls{};  // names of figures; the lowest one is the control
-  std::optional<double> constant_ns{};  // the control, if it is not a figure
-  std::optional<double> max_ratio{};    // target: subject by control
-  std::optional<double> max_value{};    // target: subject. With max_ratio, the looser one counts
-  bool for_gpus = true;                 // on CPU devices the target is not judged
+  std::string subject;                  // name of the figure that is judged
+  statistic of = statistic::median;     // which value of the figures is compared
+  std::string control;                  // description of the control for the table
+  std::vector<std::string> controls{};  // names of figures; the one with the lowest value is used
+  std::optional<double> constant_ns{};  // fixed value of the control; `controls` is then ignored
+  std::optional<double> max_ratio{};    // target: maximum of subject / control
+  /// Target: maximum of the subject. If max_ratio is set too, the less strict target counts.
+  std::optional<double> max_value{};
+  bool for_gpus = true;  // the target is not judged on CPU devices
 };
 
-/// The result. Empty values are unknown, and `note` says why.
+/// The result of a row. A value that is not known is empty.
 struct row_result {
   std::string id, control, unit, note;
   statistic of = statistic::median;
   std::optional<double> value, control_value, ratio, target;
   bool target_is_ratio = true;
   std::optional<bool> met;
-  bool judged = true;  // false: there is no target, or it does not apply to these devices
+  bool judged = true;  // false: the row has no target, or the target is not for these devices
   std::optional<double> spread, p50, p99, p999;
 };
 

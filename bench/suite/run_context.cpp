@@ -1,4 +1,4 @@
-// The machine and the build, which every figure depends on.
+// Describes the machine and the build for the report.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,7 @@
-// Question: what does a task cost if one thread does everything, on one device and on two: submit,
-//           pump, see the end? And what does a pump cost that finds nothing to do?
-// Control:  one thread that launches on as many devices; a push and a pop of each context.
+// Question: what does a task cost if one thread submits, pumps and sees the end? Measured on one
+//           and on two devices. And what does a pump cost if there are no tasks?
+// Controls: one thread that launches on the same number of devices; for the pump, a push and a pop
+//           of each context.
 
 #include <benchmark/benchmark.h>
 
@@ -46,7 +47,7 @@ void measure_idle_pump(bench_suite& suite, int devices) {
 }  // namespace
 
 void add_single_thread(bench_suite& suite) {
-  for (int const devices : {1, 2}) {  // on four: the row pump_4gpu
+  for (int const devices : {1, 2}) {  // floods.cpp has the row for four devices: pump_4gpu
     suite.compare({.id = "pump_" + std::to_string(devices) + "gpu",
                    .subject = on_devices("flotilla, one thread that pumps", devices),
                    .control = "raw launches by one thread",

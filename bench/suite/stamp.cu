@@ -1,7 +1,8 @@
-/// The ordinal of this device. Every context has its own copy, which the host sets.
+/// The ordinal of the device. Every context has its own copy of this variable. The host sets it.
 __device__ unsigned here = 0;
 
-/// Keeps one thread busy for `nanoseconds`, then writes the time of the end and the device.
+/// Keeps one thread busy for `nanoseconds`, then writes the current time and the ordinal of the
+/// device.
 extern "C" __global__ void stamp(unsigned long long nanoseconds, unsigned long long* when,
                                  unsigned* where) {
   unsigned long long const start = flotilla_globaltimer();

@@ -1,8 +1,9 @@
-// Question: what does a submit cost the submitting thread if several threads submit at once, to a
-//           named device or to any?
-// Control:  cuLaunchKernel by as many threads, each into its own stream. For one thread and four
-//           also an empty body handed to oneTBB. All in bursts, as in submits.cpp; the mean of all
-//           threads.
+// Question: what does a submit cost the submitting thread if several threads submit at the same
+//           time? Measured with tasks for a named device and with tasks for any device.
+// Controls: cuLaunchKernel by the same number of threads, each into its own stream. For one thread
+//           and for four threads, also empty bodies through oneTBB.
+//
+// All are measured in bursts, as in submits.cpp. The result is the mean over all threads.
 
 #include <algorithm>
 #include <numeric>
@@ -23,13 +24,13 @@ std::string named(std::string const& who, int producers) {
   return who + ", " + std::to_string(producers) + " threads";
 }
 
-// With one thread these are the figures of submits.cpp.
+// For one thread, submits.cpp measures this figure.
 std::string subject_of(int producers) {
   return producers == 1 ? "flotilla, submit alone" : named("flotilla, submit", producers);
 }
 
-/// The mean time per task in bursts: each thread times `submit(producer)`, which submits a burst.
-/// `drain`, which runs the bursts, is not timed.
+/// Returns the mean time per task in ns. Each thread times its calls of `submit(producer)`, which
+/// submits one burst. The calls of `drain`, which runs the submitted tasks, are not timed.
 template <class Submit, class Drain>
 double time_bursts(thread_team& producers, std::int64_t bursts, Submit const& submit,
                    Drain const& drain) {

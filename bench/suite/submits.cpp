@@ -1,7 +1,9 @@
 // Question: what does a submit cost the submitting thread?
-// Control:  cuLaunchKernel. Both in bursts that fit flotilla's window and the driver's queue. The
-//           runtime has no workers, so no thread drains during a burst. The driver cannot be held
-//           back like that; it begins at once.
+// Control:  cuLaunchKernel.
+//
+// Both are measured in bursts that fit into flotilla's window and into the queue of the driver. The
+// runtime has no workers, so no thread drains during a burst. The driver, however, starts to run
+// the kernels during the burst.
 
 #include <algorithm>
 
@@ -15,7 +17,8 @@ namespace {
 
 constexpr std::int64_t burst = 512;
 
-/// The mean time of a submit in bursts; `drain`, which runs the burst, is not timed.
+/// Returns the mean time of `submit` in ns. The calls of `drain`, which runs the submitted tasks,
+/// are not timed.
 template <class Submit, class Drain>
 double time_bursts(std::int64_t bursts, Submit const& submit, Drain const& drain) {
   double seconds = 0;

@@ -1,8 +1,8 @@
-// Question: how long does one task take from submit until the submitting thread sees the end, by
-//           the wait policy of the device, with a worker and without?
-// Control:  a launch and cuStreamSynchronize, in a context with the same policy. For the policy
-//           spin also one empty body through oneTBB: a task_group, whose body the caller runs
-//           itself, and enqueue, whose body another thread runs.
+// Question: how long does a lone task take, from submit until the submitting thread sees its end?
+//           Measured for each wait policy, with one worker and without workers.
+// Controls: a launch and cuStreamSynchronize, in a context with the same policy. For the policy
+//           `spin`, also one empty body through oneTBB: through task_group, where the calling
+//           thread can run the body itself, and through enqueue, where another thread runs it.
 
 #include <flotilla/settings/settings.hpp>
 
@@ -91,7 +91,7 @@ void compare_with_driver(bench_suite& suite, std::string const& id, std::string 
 }  // namespace
 
 void add_wait_policies(bench_suite& suite) {
-  // With the policy spin, these figures exist already: the row lone_spin has them.
+  // For the policy `spin`, lone_tasks.cpp measures these figures.
   compare_with_driver(suite, "lone_spin_0w", "flotilla, lone task, no workers", wait_policy::spin,
                       "raw launch and synchronize");
   for (wait_policy const policy : {wait_policy::yield, wait_policy::blocking}) {

@@ -1,6 +1,6 @@
-// Question: how much processor time does a waiting thread use, and how late does it see the end, by
-//           the device's wait policy?
-// Control:  launches and cuStreamSynchronize in a context with the same flag.
+// Question: how much processor time does a waiting thread use, and how late does the thread see the
+//           end of a task? Measured for each wait policy.
+// Control:  launches and cuStreamSynchronize in a context with the same scheduling flag.
 
 #include <exception>
 #include <fstream>
@@ -16,12 +16,12 @@
 int main(int argc, char** argv) {
   using namespace flotilla;
   CLI::App app{
-      "Measures the cost of waiting, by the wait policy of the first device of FLOTILLA_DEVICES",
+      "Measures the cost of waiting for each wait policy, on the first device of FLOTILLA_DEVICES",
       "bench_waiting"};
   std::string json;
   bool quick = false;
   app.add_option("--json", json, "also write the report to this file");
-  app.add_flag("--quick", quick, "as short as possible: shows that it works, measures nothing");
+  app.add_flag("--quick", quick, "only check that the program works; the figures are meaningless");
   CLI11_PARSE(app, argc, argv);
 
   if (auto const why = bench::why_not_measured()) {
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // fail now rather than at the end
+    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // fail before the measurements
       throw std::runtime_error{"cannot write the report to " + json};
     }
     bench::durations const durations = quick ? bench::durations::quick() : bench::durations{};

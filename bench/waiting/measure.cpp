@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int idle_intervals = 3;
 
-/// Seconds of processor time that all threads of this process have used.
+/// Returns the processor time that all threads of this process have used, in seconds.
 double processor_seconds() {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
@@ -32,7 +32,8 @@ double processor_seconds() {
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/// The share of a processor that this process uses while `action` is repeated for `duration`.
+/// Repeats `action` for `duration`. Returns the processor time that the process uses meanwhile,
+/// divided by the elapsed time.
 template <class Action>
 double share_while(std::chrono::milliseconds duration, Action const& action) {
   double const before = processor_seconds();
@@ -41,8 +42,9 @@ double share_while(std::chrono::milliseconds duration, Action const& action) {
   return (processor_seconds() - before) / seconds_since(start);
 }
 
-/// How often the other threads of this process have run on a processor, plus the time that they
-/// waited for one. It changes whenever one of them runs or is ready to run.
+/// Returns a number that changes whenever another thread of this process runs or is ready to run.
+/// It is the number of times that these threads were scheduled, plus the time that they have waited
+/// for a processor.
 unsigned long long activity_of_others() {
   unsigned long long all = 0;
   for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
@@ -54,10 +56,13 @@ unsigned long long activity_of_others() {
   return all;
 }
 
-/// Waits until the process is idle: for `settling`, no other thread ran or was ready to run. A
-/// fixed time would not do: on a busy machine oneTBB's threads take longer for the same number of
-/// attempts to find work, and these attempts would count as the cost of idling. Threads that wake
-/// periodically never settle, so they are measured.
+/// Waits until no other thread of the process has run or was ready to run for the time `settling`,
+/// but at most for `max_settling`.
+///
+/// A fixed waiting time would not be enough: oneTBB's threads make a fixed number of attempts to
+/// find work before they sleep, and the attempts take longer on a busy machine. Attempts after the
+/// waiting time would count as the cost of idling. If a thread wakes up periodically, the function
+/// returns after `max_settling`, and the periodic work is measured.
 void settle(durations const& durations) {
   auto const begin = clock::now();
   for (unsigned long long before = activity_of_others();;) {
@@ -68,11 +73,12 @@ void settle(durations const& durations) {
   }
 }
 
-/// @param task  Runs the empty kernel and waits for it.
-/// @param spin  Runs a kernel of that many nanoseconds and waits for it.
+/// Measures one row.
+/// @param task  Runs the empty kernel and waits for its end.
+/// @param spin  Runs a kernel that takes the given number of nanoseconds and waits for its end.
 template <class Task, class Spin>
 row measure(row result, durations const& durations, Task const& task, Spin const& spin) {
-  for (int i = 0; i < 10; ++i) { task(); }  // first uses load and allocate
+  for (int i = 0; i < 10; ++i) { task(); }  // warm-up: first uses load and allocate
   spin(1000);
   std::vector<double> samples_us;
   samples_us.reserve(static_cast<std::size_t>(durations.lone));
@@ -87,12 +93,12 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   result.p99_us = samples_us[samples_us.size() * 99 / 100];
   result.share_50us = share_while(durations.waiting, [&] { spin(50'000); });
   result.share_5ms = share_while(durations.waiting, [&] { spin(5'000'000); });
-  // The least of several: on a busy machine a thread may still end its last work after settle(). A
-  // thread that wakes up periodically appears in each of them.
+  // Take the least of several intervals: on a busy machine a thread may still finish earlier work
+  // after settle(). A thread that wakes up periodically appears in every interval.
   result.share_idle = 1;
   for (int i = 0; i < idle_intervals; ++i) {
     settle(durations);
-    // The idle process is what is measured, so this thread sleeps.
+    // Measure the idle process: this thread sleeps.
     double const share =
         share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
     result.share_idle = std::min(result.share_idle, share);
@@ -110,7 +116,7 @@ row measure_flotilla(wait_policy policy, durations const& durations) {
   auto& fixture = get_fixture<runtime_fixture>({.workers = 1, .schedule = policy});
   if (fixture.rt.effective_settings(device_ordinal{0}).schedule != policy) {
     throw std::runtime_error{"the device's wait policy is not " + to_string(policy) +
-                             ": unset FLOTILLA_SETTINGS and FLOTILLA_CONFIG, which set another"};
+                             ": unset FLOTILLA_SETTINGS and FLOTILLA_CONFIG, which override it"};
   }
   auto const spinning = fixture.kernels.kernel<unsigned long long>("spin").with_shape({1}, {1});
   return measure(

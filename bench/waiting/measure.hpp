@@ -1,5 +1,5 @@
 #pragma once
-// Measurements of one wait policy.
+// Measures the cost of waiting with one wait policy.
 
 #include <chrono>
 #include <string>
@@ -9,33 +9,37 @@
 
 namespace flotilla::bench {
 
-/// The extent of each measurement.
+/// The number of tasks and the durations of the measurements.
 struct durations {
-  int lone = 2000;                           // tasks, one after another
-  std::chrono::milliseconds max_lone{1000};  // for all of these tasks
-  std::chrono::milliseconds waiting{1000};
-  /// Enough for workers to leave and for oneTBB's threads to sleep. Repeated until they do.
+  int lone = 2000;                           // maximum number of lone tasks
+  std::chrono::milliseconds max_lone{1000};  // time limit for all lone tasks
+  std::chrono::milliseconds waiting{1000};   // duration of each measurement of a waiting thread
+  /// The process counts as idle if no other thread has run for this time. After this time, workers
+  /// have usually left, and oneTBB's threads usually sleep.
   std::chrono::milliseconds settling{200};
-  std::chrono::milliseconds max_settling{5'000};
-  std::chrono::milliseconds idle{1000};
-  /// As short as possible.
+  std::chrono::milliseconds max_settling{5'000};  // time limit of the wait for an idle process
+  std::chrono::milliseconds idle{1000};           // duration of the measurement of an idle process
+  /// The shortest possible measurements, which only show that the program works.
   [[nodiscard]] static durations quick();
 };
 
-/// Times in microseconds. A share is the processor time of the whole process; 1 is one processor.
+/// The results for one wait policy. A share is the processor time of the process divided by the
+/// elapsed time: 1 means that one processor is busy.
 struct row {
   flotilla::wait_policy schedule;
-  std::string who;    // "flotilla", or "driver": the control
-  double p50_us = 0;  // of a lone empty task, from submit until the submitter sees the end
+  std::string who;  // "flotilla", or "driver" for the control
+  /// Quantiles of the time of a lone empty task, from submit until the submitting thread sees the
+  /// end.
+  double p50_us = 0;
   double p99_us = 0;
-  double share_50us = 0;  // while a thread waits for kernels of 50 us, one after another
-  double share_5ms = 0;   // the same with kernels of 5 ms
-  double share_idle = 0;  // without tasks, after the linger
+  double share_50us = 0;  // share while a thread waits for kernels of 50 us, one after another
+  double share_5ms = 0;   // share while a thread waits for kernels of 5 ms
+  double share_idle = 0;  // share while there are no tasks, after the workers have left
 };
 
-/// Measures `ticket::wait` on the machine's first device, with that policy.
+/// Measures `ticket::wait` on the first device with the wait policy `policy`.
 [[nodiscard]] row measure_flotilla(wait_policy policy, durations const& durations);
-/// Measures launches and cuStreamSynchronize in a context with the same flag.
+/// Measures launches and cuStreamSynchronize in a context with the same scheduling flag.
 [[nodiscard]] row measure_driver(wait_policy policy, durations const& durations);
 
 }  // namespace flotilla::bench

@@ -16,8 +16,8 @@ namespace flotilla::bench {
 namespace {
 
 constexpr char const* not_comparable =
-    "CPU devices compute on the processors: shares while kernels run include the kernels' own "
-    "work, and latencies are not those of a GPU";
+    "CPU devices run kernels on the processors, so the shares include the work of the kernels, "
+    "and the latencies are not those of a GPU";
 
 }  // namespace
 
@@ -85,7 +85,7 @@ void write_rows(std::string const& file, report const& report) {
                      {"command", report.command},
                      {"note", report.on_gpus ? "" : not_comparable}};
   std::ofstream out{file};
-  // Device names and driver messages may not be valid UTF-8: invalid bytes are replaced.
+  // Replace invalid bytes: device names and driver messages may not be valid UTF-8.
   out << json{{"context", context}, {"rows", rows}, {"targets", targets}}.dump(
              1, ' ', false, json::error_handler_t::replace)
       << '\n';

@@ -13,21 +13,21 @@ struct report {
   std::vector<row> rows;
   bool on_gpus = false;
   std::string device;
-  std::string driver;  // which driver, and why not the other
+  std::string driver;  // the chosen driver and the reason for the choice
   std::string command;
 };
 
-/// A share and its maximum.
+/// A measured share and its allowed maximum.
 struct target {
   std::string what;
   double share;
   double max_share;
-  bool judged;  // false: on CPU devices a share includes the kernels' own work
+  bool judged;  // false on CPU devices if the share includes the work of kernels
 };
 [[nodiscard]] std::vector<target> targets_of(report const& report);
 
 void print_rows(std::ostream& out, report const& report);
-/// @throws std::runtime_error  The file cannot be written.
+/// Writes the report as JSON. @throws std::runtime_error  The file cannot be written.
 void write_rows(std::string const& file, report const& report);
 
 }  // namespace flotilla::bench

@@ -1,10 +1,10 @@
-# Writes WORK/NAME.cpp: the bytes of a target's kernels, and the flotilla::image that describes
-# them.
+# Writes WORK/NAME.cpp, which contains the bytes of a target's kernels and the flotilla::image that
+# describes these bytes.
 #
 #   cmake -D NAME=<variable> -D TARGET=<target> -D PARTS=<cpu;gpu> -D WORK=<folder> -P embed.cmake
 #
-# The sizes are written as numbers, because the difference of two symbols is no constant for a
-# compiler, and the image must be initialised before any constructor runs.
+# The file contains the sizes as numbers. The difference of two symbols is not a constant expression,
+# but the image must be initialised before any constructor runs.
 cmake_minimum_required(VERSION 3.20)
 
 set(file_cpu cpu.so)

@@ -1,20 +1,20 @@
-# Writes the source of a CPU image: the kernels, and a table of its kernels and variables.
+# Writes the source of a CPU image: the kernels, and a table of the kernels and variables.
 #
 #   cmake -D SOURCES=<file with one path per line> -D PREPROCESSED=<file> -D OUTPUT=<file>
 #         -P scan_kernels.cmake
 #
-# PREPROCESSED is the kernels' source after the host's preprocessor. FLOTILLA_KERNEL_SCAN is defined
-# for it, so CUDA's keywords are not replaced. It has no comments, conditions or macros. Line
-# markers tell the origin of each line, and whether that is a system header, which is skipped.
+# PREPROCESSED is the output of the host's preprocessor for the kernel sources. It has no comments,
+# conditions or macros. The preprocessor ran with FLOTILLA_KERNEL_SCAN, so CUDA's keywords are not
+# replaced. Line markers tell the origin of each line. The script skips lines of system headers.
 #
-# It finds kernels (name, launch bounds) and variables; the compiler deduces their types from the
-# names. Code that CPU devices cannot run is refused with file and line.
+# The script finds kernels (name, launch bounds) and variables. The compiler later deduces their types
+# from the names. If the code contains a feature that CPU devices do not have, the script reports an
+# error with file and line.
 cmake_minimum_required(VERSION 3.20)
 
-# Regular expressions, and the message for each. `|` separates the two.
+# Entries of the form `regular expression|error message`.
 set(refused "")
-# refuse(<what is found> <its name> <regular expression>): a feature of CUDA that CPU devices do not
-# have.
+# refuse(<feature> <name> <regular expression>): adds a feature of CUDA that CPU devices do not have.
 macro(refuse what name expression)
   list(APPEND refused "${expression}|${what} (${name}): not available on CPU devices")
 endmacro()
@@ -39,13 +39,13 @@ list(APPEND refused
   "extern +__shared__|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED"
   "__shared__ +extern|extern __shared__ is not for host compilers: write FLOTILLA_DYNAMIC_SHARED")
 
-# These four characters have a meaning in CMake's lists and regular expressions. They are replaced
-# by characters that no source contains.
+# Characters that no source contains. The first four replace `;`, `[`, `]` and `\`, which have a
+# meaning in CMake's lists and regular expressions.
 string(ASCII 1 SEMICOLON)
 string(ASCII 2 OPEN)
 string(ASCII 3 CLOSE)
 string(ASCII 4 BACKSLASH)
-string(ASCII 5 MARK)  # MARK file-number:line MARK begins each line
+string(ASCII 5 MARK)  # each line begins with: MARK file-number:line MARK
 
 file(READ "${PREPROCESSED}" text)
 string(REPLACE ";" "${SEMICOLON}" text "${text}")
@@ -56,10 +56,10 @@ string(REGEX REPLACE "(^|\n)# ([0-9]+ \")" "\n;\\2" chunks "${text}")
 
 set(errors "")
 set(files "")
-set(source "")  # the text to search, without literals
+set(source "")  # the text that is searched, without literals
 
 foreach(chunk IN LISTS chunks)
-  # <line> "<file>" <flags>, then the text; flag 3 means a system header
+  # A chunk is: <line> "<file>" <flags>, then the text. Flag 3 means a system header.
   if(NOT chunk MATCHES "^([0-9]+) \"([^\"\n]*)\"([^\n]*)\n(.*)$")
     continue()
   endif()
@@ -78,8 +78,8 @@ foreach(chunk IN LISTS chunks)
   string(REPLACE "\n" ";" lines "${body}")
   foreach(content IN LISTS lines)
     if(content MATCHES "[^ \t]")
-      # Character literals first, because one may be a quotation mark. `extern "C"` is the only
-      # literal that matters.
+      # Remove character literals first, because a character literal may contain a quotation mark.
+      # Then remove all string literals except the one in `extern "C"`.
       string(REGEX REPLACE "'(${BACKSLASH}'|${BACKSLASH}[^']+|[^'${BACKSLASH}])'" "0" content
              "${content}")
       string(REGEX REPLACE "extern[ \t]+\"C(\\+\\+)?\"" "extern_C" content "${content}")
@@ -98,14 +98,14 @@ foreach(chunk IN LISTS chunks)
   endforeach()
 endforeach()
 
-# The source as statements: text up to the `{`, `}` or `;` that ends it.
+# Divides the source into statements. A statement ends with `{`, `}` or `;`.
 string(REGEX REPLACE "([{}${SEMICOLON}])" "\\1;" statements "${source}")
 
-set(scopes "")        # of each open brace: `C` extern "C", `N<name>` a namespace, `B` anything else
+set(scopes "")        # for each open brace: `C` (extern "C"), `N<name>` (namespace) or `B` (other)
 set(kernels "")       # lines of the table
 set(globals "")
 set(seen_kernels "")
-set(parens "[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)]")  # up to three deep
+set(parens "[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)]")  # parentheses, nested up to three deep
 
 foreach(statement IN LISTS statements)
   string(REGEX MATCH "[{}${SEMICOLON}]$" delimiter "${statement}")
@@ -124,7 +124,7 @@ foreach(statement IN LISTS statements)
     continue()
   endif()
 
-  # Kernels and variables are only at the level of the file, of namespaces and of extern "C" blocks.
+  # Kernels and variables are only at file level, in namespaces and in extern "C" blocks.
   set(outside TRUE)
   set(extern_c FALSE)
   set(unnamed FALSE)
@@ -177,8 +177,9 @@ foreach(statement IN LISTS statements)
     elseif(plain MATCHES "(__device__|__constant__)" AND qualification STREQUAL "" AND NOT unnamed
            AND NOT plain MATCHES "(^| )(static|constexpr|using|typedef) "
            AND (NOT plain MATCHES "(^| )const " OR plain MATCHES "[*]"))
-      # A variable, up to its initialiser. Variables that are static, const or in a namespace cannot
-      # be found by name on a GPU either. Functions have parentheses.
+      # Keep the declaration of a variable without its initialiser. Static and const variables and
+      # variables in a namespace do not count, because a GPU cannot find them by name either. A
+      # declaration with parentheses is a function.
       string(REGEX REPLACE "=.*$" "" declaration "${plain}")
       string(REGEX REPLACE "(__align__|__attribute__|alignas) ?${parens}" "" declaration
              "${declaration}")
@@ -186,7 +187,7 @@ foreach(statement IN LISTS statements)
       string(REGEX REPLACE "${OPEN}[^${CLOSE}]*${CLOSE}" " " declaration "${declaration}")
       if(NOT declaration MATCHES "[()]" AND NOT declaration MATCHES "(^| )extern "
          AND NOT declaration MATCHES "(struct|class|union|enum) [A-Za-z0-9_]* ?$")
-        # `int a, b`: the last word of each part, outside template arguments
+        # For `int a, b`, the name is the last word of each part, outside template arguments.
         string(REGEX REPLACE "<[^<>]*>" "" declaration "${declaration}")
         string(REPLACE "," ";" declarators "${declaration}")
         foreach(declarator IN LISTS declarators)
@@ -209,7 +210,7 @@ if(NOT errors AND NOT kernels)
   string(PREPEND errors "${files}: error: ")
 endif()
 if(errors)
-  message(NOTICE "${errors}")  # in the form of compiler errors, so that editors find the lines
+  message(NOTICE "${errors}")  # like compiler errors, so that editors find the lines
   message(FATAL_ERROR "flotilla_add_kernels: these kernels cannot be compiled for CPU devices. "
           "Put code for GPUs only between #ifdef __CUDACC__ and #endif.")
 endif()

@@ -1,6 +1,7 @@
 #pragma once
-/// All of flotilla, except <flotilla/native.hpp>, which needs cuda.h,
-/// <flotilla/task/coroutine.hpp>, and <flotilla/testing/fault_injection.hpp>, which is for tests.
+/// Includes the public headers for host code, with three exceptions: <flotilla/native.hpp> (it
+/// needs cuda.h), <flotilla/task/coroutine.hpp>, and <flotilla/testing/fault_injection.hpp> (it is
+/// for tests).
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/context_ref.hpp>

@@ -1,41 +1,42 @@
 #pragma once
-/// The kernel language: one `.cu` source for GPUs and for CPU devices.
+/// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
-/// `flotilla_add_kernels()` includes this header before every kernel source, so a source needs no
-/// `#include` of its own. nvcc already knows the language. From this header it gets only three
-/// helpers, because CUDA's own forms of them do not compile with a host compiler:
+/// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
+/// have to include it. nvcc gets only three helpers from this header, because CUDA's own forms of
+/// these helpers do not compile with a host compiler:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
-///   flotilla_globaltimer()                 // nanoseconds, of a clock that all blocks share
-///   flotilla_multiprocessor()              // which multiprocessor runs this block, from 0
+///   flotilla_globaltimer()                 // nanoseconds of a clock that all blocks share
+///   flotilla_multiprocessor()              // number of this block's multiprocessor, from 0
 ///
-/// A host compiler (g++ 12, clang 16 or later) gets the language itself:
+/// A host compiler (g++ 12, clang 16 or later) gets the whole language:
 ///
 ///   qualifiers   __global__ __device__ __host__ __constant__ __shared__ __forceinline__
 ///                __launch_bounds__ __align__ __grid_constant__ __restrict__
 ///   indices      threadIdx blockIdx blockDim gridDim warpSize; dim3, the vector types with make_*
 ///   barriers     __syncthreads, _count, _and, _or; __syncwarp
 ///   warps        __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, __match_*_sync,
-///                __reduce_*_sync; __activemask returns the calling lane only, because lanes do
-///                not run in lockstep here
-///   atomics      every overload that CUDA has for sm_80 on integers, float and double, with _block
-///                and _system
+///                __reduce_*_sync; __activemask, which returns only the calling lane because lanes
+///                do not run in lockstep here
+///   atomics      all overloads that CUDA has for sm_80 on integers, float and double, and the
+///                variants with _block and _system
 ///   runtime      __trap, assert, printf, malloc and free, new and delete, __nanosleep,
 ///                __threadfence*, clock64
 ///   arithmetic   the math library, bit and conversion intrinsics
 ///
-/// Differences from a GPU: the threads of a block take turns. A thread yields at barriers, warp
-/// operations, __nanosleep, fences and failed atomicCAS. A thread that spins on plain memory until
-/// another thread of its block has run spins forever. Shared memory is not cleared: it contains
-/// whatever an earlier block left there.
+/// CPU devices differ from GPUs: the threads of a block take turns. A thread yields to other
+/// threads of its block only at barriers, warp operations, fences, __nanosleep, a failed atomicCAS,
+/// and an atomicExch that changes nothing. A thread must not poll plain memory without one of these
+/// operations: the other threads of its block would never run, and the kernel would hang. Shared
+/// memory is not cleared: a block can see the values of an earlier block.
 ///
-/// Anything else that CUDA has (textures, surfaces, cooperative groups, __managed__, launches in
-/// kernels, inline PTX, warp matrices, ...) is refused when the source is compiled, by name, file
-/// and line. Code that is meant for GPUs alone goes between `#ifdef __CUDACC__` and `#endif`.
+/// Other features of CUDA (textures, surfaces, cooperative groups, __managed__, launches in
+/// kernels, inline PTX, warp matrices, ...) do not compile. The error names the feature, the file
+/// and the line. Put code that is only for GPUs between `#ifdef __CUDACC__` and `#endif`.
 
 #if defined(FLOTILLA_KERNEL_SCAN)
-// flotilla_add_kernels() searches the preprocessed source for kernels, so nothing may be replaced
-// here.
+// flotilla_add_kernels() searches the preprocessed source for qualifiers such as __global__, so the
+// macros that replace them must not be defined here.
 #elif defined(__CUDACC__)
 #include <flotilla/kernel_language/for_nvcc.hpp>
 #else

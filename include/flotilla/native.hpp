@@ -1,6 +1,5 @@
 #pragma once
-/// Handles and statuses in the types of the driver's header. The only public header that needs
-/// cuda.h.
+/// Converts handles and statuses to the types of cuda.h. No other public header needs cuda.h.
 
 #include <cuda.h>
 
@@ -12,7 +11,8 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace native {
 
-/// These functions return the same value in the type of cuda.h, without ownership. Threads: any.
+/// These functions convert a value to the corresponding type of cuda.h, or back. They do not
+/// transfer ownership. Threads: any.
 [[nodiscard]] inline CUstream stream(task_context const& context) noexcept {
   return context.stream();
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The runtime: one floating context for each device, and the threads that drive them.
+/// The runtime: it has one floating context for each device, and threads that drive the devices.
 
 #include <chrono>
 #include <cstddef>
@@ -40,188 +40,200 @@ inline namespace v0_1 {
 
 /// How a task runs.
 struct task_options {
-  /// Where it runs. Empty: on the device of its arguments, else as `runtime_options::placement`
-  /// says.
+  /// The device of the task. If empty, the task runs on the device of its arguments. If no argument
+  /// is on a device, `runtime_options::placement` chooses.
   std::optional<device_ordinal> device{};
-  /// For messages; copied.
+  /// Used in error messages. The runtime copies the text.
   std::string_view label{};
-  /// Predecessors: tasks of this runtime, on any device. The device keeps the order: launches and
-  /// copies begin after these tasks have ended. A callable itself may run earlier, but its stream
-  /// waits for them.
+  /// The predecessors: tasks of this runtime, on any device. Launches and copies begin after these
+  /// tasks have ended. A callable may run earlier, but its stream waits for these tasks.
   dependency_list after{};
-  /// False: the task is launched by itself and never shares a batch with others.
+  /// If false, the task is launched alone and shares no batch with other tasks.
   bool batch = true;
-  /// The priority of a CUDA stream (cuStreamCreateWithPriority): a lower number is more urgent, and
-  /// 0, the default, is the least urgent. A number outside of the device's range is clipped to it
-  /// (H200: 0 to -5). Tasks that wait on a device begin in this order, copies and callables too,
-  /// and blocks of urgent kernels begin before blocks of less urgent ones. A running block is never
-  /// stopped. The window does not know priorities. Tasks in `after` keep their own priority.
+  /// A stream priority as in cuStreamCreateWithPriority. A lower number is more urgent. 0 is the
+  /// default and the least urgent. The runtime clamps the number to the range of the device (H200:
+  /// -5 to 0). A device starts its waiting tasks, including copies and callables, in the order of
+  /// their priority. The GPU starts blocks of urgent kernels before blocks of less urgent kernels,
+  /// but never interrupts a running block. Tasks of all priorities share one window. Tasks in
+  /// `after` keep their own priority.
   int priority = 0;
 };
 
 struct runtime_options {
   static constexpr int automatic = -1;
 
-  /// The devices; only these get a context. "auto": the GPUs, or CPU devices if there is no GPU.
-  /// "cuda", "cuda:0,2", "cpu", "cpu:4" (four of them), or a UUID or PCI id as `flotilla devices`
-  /// prints them. Several are separated by commas. "/green:16*8" after any but "auto" makes eight
-  /// green contexts of 16 multiprocessors each, and every one is a device. Empty: the environment's
-  /// FLOTILLA_DEVICES, else "auto".
+  /// The devices of the runtime. Only these devices get a context. The text is a list, separated by
+  /// commas, of "auto", "cuda", "cuda:0,2", "cpu", "cpu:4", or a UUID or PCI id as printed by
+  /// `flotilla devices`. "auto" means all GPUs, or CPU devices if there is no GPU. "cpu:4" means
+  /// four CPU devices. Any item except "auto" may end with a division such as "/green:16*8": each
+  /// device becomes eight devices, and each of these is a green context of 16 multiprocessors.
+  /// If empty, the environment variable FLOTILLA_DEVICES is used, or "auto" if it is not set.
   std::string devices{};
-  /// The largest number of oneTBB threads that drive devices at once. 0 is single-threaded mode:
-  /// tasks progress only inside `pump()` and waits. Automatic: the number of devices, but at most
-  /// cores - 1 and at least 1.
+  /// The maximum number of oneTBB threads that drive devices at the same time. With 0, the runtime
+  /// is in single-threaded mode: tasks make progress only inside `pump()` and waits. `automatic`
+  /// means the number of devices, but at most cores - 1 and at least 1.
   int workers = automatic;
-  /// The largest number of open tasks of one device, between 64 and 65000. Empty: as the settings
-  /// say, else 16384.
+  /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
+  /// "window" applies, or 16384 if it is not set.
   std::optional<std::size_t> window{};
-  /// How long a worker looks for more work before it leaves. It spins or yields, as the devices'
-  /// wait policies say. If all of them are `blocking`, it leaves at once.
+  /// The time for which an idle worker polls for more work before it ends. The wait policies of the
+  /// devices decide whether the worker spins or yields. If all policies are `blocking`, an idle
+  /// worker ends at once.
   std::chrono::microseconds linger{50};
-  /// Settings that override those of the environment (see settings.hpp).
+  /// Settings of the devices. They override the settings of the environment (see settings.hpp).
   flotilla::settings settings{};
-  /// False: if the driver refuses a setting, the runtime is not made. True: the refused setting
-  /// keeps the driver's default and is reported. A refused context source is always an error.
+  /// If false, the constructor of the runtime throws when the driver refuses a setting. If true,
+  /// the driver's default remains, and the settings report shows the refusal. A context source that
+  /// the driver refuses is always an error.
   bool best_effort = false;
-  /// Chooses the device of tasks that name none. Null: any_device.
+  /// Chooses the device for tasks that name no device. Null means any_device.
   std::shared_ptr<flotilla::placement> placement{};
-  /// Gets the error of each posted task that failed, as `ticket::wait` would throw it; on a
-  /// poisoned runtime one error for all that were open. It runs as a continuation does (see
-  /// ticket::then), possibly on several threads at once. Empty: the errors are printed on stderr.
+  /// Called with the error of each posted task that failed. The error is the one that
+  /// `ticket::wait` would throw. If the driver is poisoned, one call reports the error for all open
+  /// posted tasks. The function runs as a continuation (see ticket::then), possibly on several
+  /// threads at the same time. If empty, the errors are printed on stderr.
   std::function<void(std::exception_ptr)> on_error{};
 };
 
-/// Runs tasks on its devices. Make one early and keep it: on a GPU a context costs about 0.1 s and
-/// 0.5 GiB.
+/// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about
+/// 0.1 s and 0.5 GiB.
 ///
-/// Threads   any thread may call any function at any time, also inside a callable, except the
-///           destructor.
-/// Contexts  every call leaves the caller's context stack as it found it. The runtime resets no
-///           device, and sets no `global_control` and no environment variable.
-/// fork      in a child of fork() every function throws used_after_fork, and the destructor does
-///           nothing. The child cannot construct a runtime if its parent had one, or had asked for
-///           devices: the constructor throws used_after_fork. A callable or continuation that forks
-///           must not return in the child: that ends the child with a message and SIGABRT.
-/// exit      any thread may call std::exit, also in a callable or continuation. A static runtime is
-///           then destroyed as usual, but not if the caller is inside one of its callables or
-///           continuations: its tasks are abandoned, and a message says so. Threads that wait for
-///           tasks when the CUDA driver shuts down do not return before the process has ended,
-///           unless that takes more than 2 s.
+/// Threads   Any thread may call any function except the destructor at any time, also inside a
+///           callable.
+/// Contexts  Every call leaves the caller's context stack unchanged.
+/// Globals   The runtime resets no device, sets no environment variable, and does not use oneTBB's
+///           `global_control`.
+/// fork      In a child of fork() every function throws used_after_fork, and the destructor does
+///           nothing. A child cannot construct a runtime if its parent has initialised the CUDA
+///           driver: the constructor throws used_after_fork. If a callable or continuation forks
+///           and then returns in the child, the child ends with a message and SIGABRT.
+/// exit      Any thread may call std::exit, also inside a callable or continuation. If that destroys
+///           the runtime whose callable or continuation it is, the destructor abandons the open
+///           tasks and prints a message. While one thread ends the process, other threads that wait
+///           for tasks do not return, but throw `poisoned` after 2 s.
 class FLOTILLA_EXPORT runtime {
  public:
   /// @throws no_device, unknown_device, unknown_setting, invalid_argument
-  /// @throws driver_error  A context could not be made as asked. Nothing is left behind.
+  /// @throws driver_error  The driver refused a context or a setting. The constructor leaves
+  ///                       nothing behind.
   explicit runtime(runtime_options options = {});
   runtime(runtime const&) = delete;
   runtime& operator=(runtime const&) = delete;
   /// Closes the runtime, waits until every task has ended and every continuation has run, and frees
-  /// everything. Inside a callable or continuation of this runtime it can only print a message and
-  /// abandon the open tasks. Waits for tickets in other threads must have returned. Tickets may
-  /// live on. It never throws, and never hangs on a poisoned driver.
+  /// all resources. The destructor never throws. If the driver is poisoned, it does not hang.
+  /// No other thread may still wait for a ticket. Tickets may outlive the runtime. Inside a callable
+  /// or continuation of this runtime, the destructor cannot wait: it prints a message, abandons the
+  /// open tasks and frees nothing.
   ~runtime();
 
-  /// The devices, by ordinal.
+  /// Returns the devices in the order of their ordinals.
   [[nodiscard]] std::span<flotilla::device const> devices() const noexcept;
-  /// The settings that the driver granted for a device's context, read back after the context was
-  /// made.
+  /// Returns the actual settings of a device's context, as read back from the driver after the
+  /// context was made.
   /// @throws unknown_device
   [[nodiscard]] device_settings effective_settings(device_ordinal device) const;
-  /// The settings that were requested for a device (by code, else the environment, else the
-  /// settings file), what became of each, and why.
+  /// Returns, for each setting of a device, the requested value, the outcome and the reason.
   /// @throws unknown_device
   [[nodiscard]] settings_report report_settings(device_ordinal device) const;
-  /// One line: the driver in use, and why the other driver is not used.
+  /// Returns one line of text: the driver in use, and the reason why the other driver is not used.
   [[nodiscard]] std::string const& driver_text() const noexcept;
 
-  /// Loads an image on every device, with all of its kernels: none is loaded lazily later.
-  /// @throws bad_image     It holds no code for these devices, or the driver refuses it.
+  /// Loads an image on every device. All of its kernels are loaded now, none later at their first
+  /// launch.
+  /// @throws bad_image     The image has no code for these devices, or the driver refuses the
+  ///                       image.
   [[nodiscard]] program load(image const& code);
-  /// Loads a cubin, fatbin or PTX file; on CPU devices a CPU image.
-  /// @throws bad_image     The file is missing, unreadable or of another kind; the message names
-  ///                       it.
+  /// Loads a file: a cubin, fatbin or PTX file for GPUs, or a CPU image for CPU devices.
+  /// @throws bad_image     The file is missing, unreadable, or not such a file. The message names
+  ///                       the file.
   [[nodiscard]] program load(std::filesystem::path const& file);
 
-  /// Submits a task. It does not launch the task: the thread that drives the device does.
+  /// Submits a task. The calling thread does not launch the task; the thread that drives the device
+  /// does.
   ///
-  /// @return Its ticket. The task runs even if the ticket is dropped.
-  /// @throws invalid_argument  An empty grid, arguments that do not fit the kernel, or a null
-  ///                           callable.
-  /// @throws unknown_device    `options.device` is not among `devices()`.
+  /// @return The ticket of the task. The task runs even if the ticket is dropped.
+  /// @throws invalid_argument  The grid is empty, the arguments do not match the kernel, or the
+  ///                           callable is null.
+  /// @throws unknown_device    `options.device` is not in `devices()`.
   /// @throws wrong_runtime     The kernel, a buffer or a task in `after` belongs to another
   ///                           runtime.
   /// @throws runtime_closed, poisoned, used_after_fork
   /// @throws window_full       The window is full, and the caller is inside a callable, where it
   ///                           must not wait.
-  ///         If it throws, nothing was queued, and tasks that were submitted before still end.
+  ///         If the call throws, it has submitted nothing. Earlier tasks are not affected.
   ///
-  /// Order   none between two tasks, except by `after`.
-  /// Blocks  only while the device's window is full; then the caller helps to drain it.
-  /// Cost    no driver call. It allocates only for more than 128 bytes of arguments, callables of
-  ///         more than 64 bytes, and more than 4 tasks in `after`.
+  /// Order   Tasks have no order except by `after`.
+  /// Blocks  only while the device's window is full. Then the caller helps to drain the device.
+  /// Cost    no driver call. The call allocates memory only for more than 128 bytes of arguments, a
+  ///         callable of more than 64 bytes, or more than 4 tasks in `after`.
   ticket submit(launch const& what, task_options const& options = {});
   ticket submit(memory_op const& what, task_options const& options = {});
-  /// `what` runs once, with the device's context current, on a worker or on a thread that waits. It
-  /// is destroyed there, too. Its exception goes to the ticket.
+  /// `what` is called and then destroyed, while the device's context is current, on a worker or on
+  /// a thread that waits or pumps. The ticket reports the exception of `what`.
   ticket submit(callable what, task_options const& options = {});
 
-  /// The same, but if the window is full it submits nothing and returns at once.
+  /// These functions do the same as `submit`, except if the window is full. Then they submit
+  /// nothing and return an empty optional at once.
   [[nodiscard]] std::optional<ticket> try_submit(launch const& what,
                                                  task_options const& options = {});
   [[nodiscard]] std::optional<ticket> try_submit(memory_op const& what,
                                                  task_options const& options = {});
   [[nodiscard]] std::optional<ticket> try_submit(callable&& what, task_options const& options = {});
 
-  /// Submits a task without a ticket. If it fails, `runtime_options::on_error` gets the error.
-  /// Otherwise as `submit`. `wait_idle` and the destructor wait for it.
+  /// These functions do the same as `submit`, but without a ticket. If the task fails,
+  /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
   void post(launch const& what, task_options const& options = {});
   void post(memory_op const& what, task_options const& options = {});
   void post(callable what, task_options const& options = {});
 
-  /// One bounded pass over all devices that no other thread drives. It launches waiting tasks and
-  /// retires ended ones. Then it runs up to 64 continuations that are due, unless it is called
-  /// inside a callable or a continuation.
-  /// @return whether tasks have not ended or continuations have not begun.
-  /// Blocks  never, but callables and continuations run inside it.
+  /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
+  /// and retires ended tasks. Then it runs up to 64 continuations that are due, unless the caller
+  /// is inside a callable or a continuation.
+  /// @return True while a task has not ended or a continuation has not begun.
+  /// Blocks  never, but callables and continuations run inside the call.
   bool pump();
 
-  /// Waits until every task that was submitted before has ended, and helps to run them. Then it
-  /// runs the continuations that are due. Errors stay with their tickets. While nothing can be
-  /// done, it waits as the devices with open tasks are set (see wait_policy). If all of them are
-  /// `blocking`, nothing is left to launch and no continuation is open, it sleeps until the driver
-  /// reports the end of a task. The destructor waits in the same way.
+  /// Waits until all tasks that were submitted before this call have ended, and helps to run them.
+  /// Then runs the continuations that are due. Errors stay with their tickets. While there is
+  /// nothing to do, the wait policies of the devices with open tasks determine how the caller waits
+  /// (see wait_policy). If all these policies are `blocking`, no task is left to launch, and no
+  /// continuation is open, the caller sleeps until the driver reports the end of a task. The
+  /// destructor waits in the same way.
   /// @throws would_deadlock  The caller is inside a callable.
   void wait_idle();
 
-  /// Makes the output of `printf` in kernels appear on this process's standard output. A driver
-  /// keeps it in a buffer of the context until the context is synchronized. If that buffer
-  /// (`limits.printf_fifo`) is full, text is lost. When this returns, the output of all tasks that
-  /// have ended has appeared; that of other tasks may have. A control operation.
-  /// @throws would_deadlock  The caller is inside a callable, and would wait for its own stream.
-  /// @throws driver_error, poisoned  A device failed; its output is lost.
+  /// Writes the output of `printf` in kernels to the standard output of this process. The driver
+  /// stores the output in a buffer of the context until the context is synchronized. Output that
+  /// does not fit into this buffer (`limits.printf_fifo`) is lost. After the call, the output of
+  /// all ended tasks has appeared. The output of other tasks may have appeared. The call performs
+  /// one control operation on each device.
+  /// @throws would_deadlock  The caller is inside a callable and would wait for its own stream.
+  /// @throws driver_error, poisoned  A device failed. Its output is lost.
   /// @throws used_after_fork
   /// Threads  any, also inside a continuation.
-  /// Blocks   for each device in turn until all work launched there is done. Nothing new is
-  ///          launched there meanwhile, so a kernel in flight must not wait for a task that is not
-  ///          launched yet.
-  /// Cost     one cuCtxSynchronize for each device, which waits as the device's wait policy says.
+  /// Blocks   for each device in turn, until all launched work of the device is done. The runtime
+  ///          launches no new work on this device during that time, so a running kernel must not
+  ///          wait for a task that is not launched yet.
+  /// Cost     one cuCtxSynchronize for each device, which follows the device's wait policy.
   void flush_printf();
 
-  /// Refuses new tasks from now on. Submitted tasks still run. Does not wait.
+  /// Makes the runtime refuse new tasks. Submitted tasks still run. The call does not wait.
   void close() noexcept;
 
-  /// Free and total memory of a device in bytes, as its driver reports it. A control operation.
+  /// Returns the free and total memory of a device in bytes, as reported by the driver. The call
+  /// performs one control operation.
   [[nodiscard]] memory_info memory(device_ordinal device) const;
 
-  /// Cost: some loads, and the work to retire tasks that have ended. Never blocks, and runs no
-  /// callable.
+  /// Returns the counters of a device. The call also retires ended tasks, so that they are counted.
+  /// It never blocks and runs no callable.
   [[nodiscard]] device_counters counters(device_ordinal device) const;
-  /// One entry for each worker that has run, in order of their first run.
+  /// Returns one entry for each worker that has run, in the order of the workers' first runs.
   [[nodiscard]] std::vector<flotilla::worker_counters> worker_counters() const;
 
  private:
   friend struct detail::access;
   explicit runtime(detail::runtime_impl& impl) noexcept : impl_{&impl} {}
-  detail::runtime_impl* impl_;  // exists as long as the runtime or a ticket
+  detail::runtime_impl* impl_;  // lives until the runtime and all tickets are gone
 };
 
 }  // namespace v0_1

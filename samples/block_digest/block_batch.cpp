@@ -7,12 +7,14 @@ namespace block_digest {
 
 namespace {
 
-// Large enough that a copy is worth its call, small enough that a slow device holds little work.
+// Large enough that the cost of a copy call does not matter. Small enough that a slow device does
+// not get much work at once.
 constexpr std::size_t default_bytes = std::size_t{1} << 18;
-// Small files fill a batch by their number, not by their size.
+// The limits for batch_capacity::blocks. A batch of small files reaches this number of blocks
+// before it reaches batch_capacity::bytes.
 constexpr std::size_t min_blocks = 64;
 constexpr std::size_t max_blocks = 4096;
-// Kernels read words of up to 16 bytes, so a range starts at a multiple of 16.
+// A range starts at a multiple of 16 bytes, because kernels read words of up to 16 bytes.
 constexpr std::size_t alignment_bytes = 16;
 
 constexpr std::size_t aligned(std::size_t bytes) {

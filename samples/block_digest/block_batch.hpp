@@ -1,5 +1,5 @@
 #pragma once
-/// A batch: blocks of files on their way to one device and back.
+/// Batches: each has memory for many blocks of files, which are digested on one device.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,35 +14,37 @@
 
 namespace block_digest {
 
-/// How much fits into a batch.
+/// The capacity of a batch.
 struct batch_capacity {
   explicit batch_capacity(std::size_t block_size);
-  std::size_t block_bytes;
-  std::size_t bytes;   ///< of file contents; at least one block
-  std::size_t blocks;  ///< a count, which includes short blocks
+  std::size_t block_bytes;  ///< size of a block
+  std::size_t bytes;        ///< maximum size of the file contents; at least one block
+  std::size_t blocks;       ///< maximum number of blocks, including short blocks
 };
 
-/// Consecutive blocks of one file, digested by one task. Only the last may be shorter than a block.
+/// Consecutive blocks of one file, which one task digests. Only the last block of a file may have
+/// fewer than `batch_capacity::block_bytes` bytes.
 struct block_range {
   std::shared_ptr<std::string const> path;
-  std::uint64_t file_offset;  ///< bytes
-  std::size_t batch_offset;   ///< bytes
-  std::size_t bytes;          ///< of all blocks of the range
-  std::size_t first_block;    ///< its index in the batch
-  std::size_t blocks;
+  std::uint64_t file_offset;  ///< start of the range in the file, in bytes
+  std::size_t batch_offset;   ///< start of the range in block_batch::contents, in bytes
+  std::size_t bytes;          ///< size of all blocks of the range together
+  std::size_t first_block;    ///< index of the first block in the batch
+  std::size_t blocks;         ///< number of blocks
 };
 
-/// Memory on the host and on one device for blocks and their digests. It is used again and again.
-/// The host memory is pinned, so that devices copy from it at full speed.
+/// Memory on the host and on one device for blocks and their digests. Batches are reused. The host
+/// memory is pinned, so that copies to the device run at full speed.
 struct block_batch {
   block_batch(flotilla::runtime& rt, flotilla::device_ordinal device,
               batch_capacity const& capacity);
 
-  /// Free space for at most `max_blocks` whole blocks; empty if the batch is full.
+  /// Returns free space for at most `max_blocks` whole blocks. The result is empty if the batch is
+  /// full.
   [[nodiscard]] std::span<std::byte> free_space(std::size_t max_blocks);
-  /// Adds what was read into free_space() as a range.
+  /// Adds the first `bytes` bytes of free_space() as a range. The caller has read them from `path`.
   void add(std::shared_ptr<std::string const> path, std::uint64_t file_offset, std::size_t bytes);
-  /// Empties the batch, so that it can be filled again.
+  /// Removes all ranges and results.
   void clear();
 
   batch_capacity const capacity;
@@ -53,12 +55,14 @@ struct block_batch {
   flotilla::device_buffer<digest> device_digests;
 
   std::vector<block_range> ranges;
-  std::size_t used_bytes = 0;           ///< of `contents`
-  std::size_t blocks = 0;               ///< of all ranges
-  std::uint64_t number = 0;             ///< counts batches in the order of the input
-  flotilla::ticket digests_copied;      ///< done when `digests` has the digests
-  std::string error;                    ///< why there are no digests; empty if there are
-  std::vector<std::size_t> mismatches;  ///< blocks whose digest is not the host's, ascending
+  std::size_t used_bytes = 0;       ///< number of bytes in use in `contents`
+  std::size_t blocks = 0;           ///< number of blocks in all ranges
+  std::uint64_t number = 0;         ///< position of the batch in the order of the input
+  flotilla::ticket digests_copied;  ///< ready when `digests` has the results of the device
+  std::string error;                ///< the reason if computing the digests failed, else empty
+  /// Indices of the blocks for which the device and the host have different digests, in ascending
+  /// order.
+  std::vector<std::size_t> mismatches;
 };
 
 }  // namespace block_digest

@@ -9,8 +9,8 @@ namespace block_digest {
 
 namespace {
 
-// A file name may hold any byte except NUL and '/'. Escaped, it cannot break the line or control
-// the terminal.
+// Escapes control characters, because a file name may contain any byte except NUL and '/'. Without
+// the escapes, a name could start a new line or control the terminal.
 std::string printable(std::string_view text) {
   std::string shown;
   for (char const c : text) {
@@ -41,7 +41,7 @@ void console::progress(std::uint64_t done, std::uint64_t total) {
   auto const now = std::chrono::steady_clock::now();
   if (now < next_bar_) { return; }
   next_bar_ = now + std::chrono::milliseconds{100};
-  // Files may grow after their sizes were added up.
+  // At most 1, because files may grow after `total` was computed.
   double const part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   constexpr int width = 40;
   std::string bar(static_cast<std::size_t>(part * width), '#');

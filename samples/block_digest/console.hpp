@@ -1,5 +1,5 @@
 #pragma once
-/// Standard error: prints failures when they happen, and clears the progress bar before.
+/// The output on standard error: failures and a progress bar.
 
 #include <chrono>
 #include <cstdint>
@@ -16,16 +16,16 @@ class console {
   console(console const&) = delete;
   console& operator=(console const&) = delete;
 
-  /// Prints a failure. `subject` is a path, possibly with a part of the file; control characters in
-  /// it are escaped.
+  /// Prints a failure at once. `subject` is a path, possibly followed by the position of a block.
+  /// The function escapes control characters in `subject`.
   void failure(std::string_view subject, std::string_view why);
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
 
-  /// Whether standard error is a terminal, which shows the bar.
+  /// Returns whether standard error is a terminal. Only a terminal shows the bar.
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
-  /// Shows the progress in bytes, at most ten times a second, and only on a terminal.
+  /// Shows the progress, in bytes, at most ten times per second.
   void progress(std::uint64_t done, std::uint64_t total);
-  /// Removes the bar.
+  /// Removes the bar from the terminal.
   void clear();
 
  private:

@@ -11,12 +11,14 @@ namespace block_digest {
 
 namespace {
 
-// SHA-256 is one long chain of steps, so a GPU is fast only with thousands of blocks at once.
+// The steps of a SHA-256 digest depend on each other, so each block occupies only one thread. A GPU
+// is fast only if it digests thousands of blocks at the same time.
 constexpr std::size_t gpu_batches = 128;
 constexpr std::size_t cpu_batches = 8;
-// One on the device, one being filled, one being verified.
+// One batch on the device, one that is being filled, and one that is being verified.
 constexpr std::size_t min_batches = 3;
-// Pinned memory is expensive: with large blocks there are fewer batches.
+// Limits the pinned memory of a device, because pinned memory is expensive. With large blocks there
+// are fewer batches.
 constexpr std::size_t max_pinned_bytes = std::size_t{64} << 20;
 
 std::size_t max_batches(flotilla::device const& device, batch_capacity const& capacity) {
@@ -57,8 +59,9 @@ block_batch* device_scheduler::pick() {
     }
   }
   if (idle != nullptr) { return take_empty(*idle); }
-  // Wait (null) if no speed is known yet, or if the fastest device has no empty batch right now: it
-  // still finishes the next batch first.
+  // The device in `first_done` would finish one more batch before every other device. If this
+  // device has no free batch, return null: it is better to wait until it has one. Also return null
+  // if no device has finished a batch yet, because then no speed is known.
   return first_done != nullptr && first_done->has_free_batch() ? take_empty(*first_done) : nullptr;
 }
 
@@ -74,14 +77,14 @@ block_batch* device_scheduler::take_empty(device_state& state) {
   } catch (flotilla::driver_error const& error) {
     bool const out_of_memory = error.status() == flotilla::driver_status::out_of_memory;
     if (!out_of_memory || state.batches.empty()) { throw; }
-    state.max_batches = state.batches.size();  // go on with the batches that exist
+    state.max_batches = state.batches.size();  // continue with the existing batches
     return nullptr;
   }
   return state.batches.back().get();
 }
 
 void device_scheduler::submit(block_batch& batch) {
-  // The last batch is rarely full.
+  // Copy only the used part: the last batch is rarely full.
   auto const contents = batch.device_contents.subspan(0, batch.used_bytes);
   flotilla::ticket contents_copied = runtime_.submit(
       contents.copy_from(batch.contents.subspan(0, batch.used_bytes)), {.label = "contents"});
@@ -110,7 +113,7 @@ void device_scheduler::submit(block_batch& batch) {
 
 block_batch* device_scheduler::take_finished() {
   for (device_state& state : devices_) {
-    // A batch may overtake others of its device, if not by much.
+    // Check all batches of the device, because a batch may finish shortly before an older batch.
     auto const found =
         std::find_if(state.submitted.begin(), state.submitted.end(),
                      [](block_batch const* batch) { return batch->digests_copied.ready(); });
@@ -135,11 +138,11 @@ bool device_scheduler::wait_for_one() {
   }
   if (busiest->submitted.empty()) { return false; }
   try {
-    // Not for long: another device may finish first.
+    // Wait only briefly, because another device may finish first.
     auto const& oldest = busiest->submitted.front();
     static_cast<void>(oldest->digests_copied.wait_for(std::chrono::microseconds{200}));
   } catch (std::exception const&) {
-    // The batch has failed: take_finished() asks again and keeps the reason.
+    // The batch has failed. take_finished() will get the same exception and store its message.
   }
   return true;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Gives batches to all devices and takes them back.
+/// Distributes batches to the devices.
 
 #include <chrono>
 #include <cstddef>
@@ -13,31 +13,35 @@
 
 namespace block_digest {
 
-/// Keeps every device busy, and gives a faster device more to do. An idle device gets the next
-/// batch; if none is idle, the device that will probably finish it first gets it.
+/// Keeps every device busy and gives more work to faster devices. An idle device gets the next
+/// batch. If no device is idle, the batch goes to the device that will probably finish it first.
 ///
 /// Threads: one. Lifetime: must end before its runtime does.
 class device_scheduler {
  public:
-  /// @param corrupt  Flips the bits of one byte on a device, to prove that the check finds it.
+  /// @param corrupt  Whether to invert one byte of the first batch on its device. The verifier must
+  ///                 then report a wrong digest.
   device_scheduler(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt);
 
-  /// An empty batch of the device that should get the next blocks; null if it is better to wait for
-  /// a batch that is in use.
-  /// @throws flotilla::driver_error  A device has no memory for even one batch.
+  /// Returns an empty batch of the device that should get the next blocks. Returns null if it is
+  /// better to wait for a batch that is in use.
+  /// @throws flotilla::driver_error  A device has too little memory for one batch.
   [[nodiscard]] block_batch* pick();
 
-  /// Submits a copy of the contents, one task for each range, and a copy of the digests back.
+  /// Submits a copy of the contents to the device, one launch for each range, and a copy of the
+  /// digests to the host.
   void submit(block_batch& batch);
 
-  /// A submitted batch that has finished, or null. Its error is set if something went wrong.
-  /// @throws flotilla::poisoned  A kernel faulted: this process cannot use the devices any more.
+  /// Removes and returns a submitted batch that has finished, or returns null if there is none. If
+  /// the batch failed, its member `error` has the reason.
+  /// @throws flotilla::poisoned  A kernel faulted, and this process cannot use the devices any
+  ///                             more.
   [[nodiscard]] block_batch* take_finished();
 
-  /// Waits briefly for some submitted batch. @return false if none is submitted.
+  /// Waits briefly for a submitted batch. @return False if no batch is submitted.
   bool wait_for_one();
 
-  /// Empties a batch, so that pick() can return it again.
+  /// Empties a batch. pick() can then return it again.
   void release(block_batch& batch);
 
  private:

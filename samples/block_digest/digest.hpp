@@ -1,5 +1,5 @@
 #pragma once
-/// A SHA-256 digest as bytes.
+/// SHA-256 digests.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@ struct digest {
   bool operator==(digest const&) const = default;
 };
 
-/// 64 lower-case hexadecimal digits.
+/// Returns the digest as 64 lower-case hexadecimal digits.
 [[nodiscard]] inline std::string hex(digest const& value) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text;
@@ -31,7 +31,7 @@ struct digest {
 template <>
 struct std::hash<block_digest::digest> {
   std::size_t operator()(block_digest::digest const& value) const noexcept {
-    std::size_t first;  // the first bytes of a digest are as good a hash as any
+    std::size_t first;  // the first bytes of a digest are a good hash
     std::memcpy(&first, value.bytes.data(), sizeof first);
     return first;
   }

@@ -15,8 +15,9 @@ namespace {
 
 }  // namespace
 
-// The walk saw a regular file, but a link or a pipe may have replaced it since. O_NOFOLLOW refuses
-// the link, and O_NONBLOCK opens the pipe without waiting for its writer.
+// The walk saw a regular file, but a link or a pipe may have replaced the file since then. With
+// O_NOFOLLOW, open() refuses a link. With O_NONBLOCK, open() does not wait for the writer of a
+// pipe.
 input_file::input_file(std::string const& path)
     : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)} {
   if (descriptor_ < 0) { fail(errno); }
@@ -24,7 +25,7 @@ input_file::input_file(std::string const& path)
   int error = ::fstat(descriptor_, &status) != 0 ? errno : 0;
   if (error == 0 && !S_ISREG(status.st_mode)) { error = EINVAL; }
   if (error != 0) {
-    ::close(descriptor_);  // the destructor does not run if the constructor throws
+    ::close(descriptor_);  // no destructor runs, because this constructor throws
     fail(error);
   }
 }

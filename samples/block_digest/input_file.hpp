@@ -1,5 +1,5 @@
 #pragma once
-/// A regular file that is read once, from its start to its end.
+/// Regular files that are read once, from start to end.
 
 #include <cstddef>
 #include <span>
@@ -16,8 +16,8 @@ class input_file {
   input_file& operator=(input_file const&) = delete;
 
   /// Reads until `into` is full or the file ends.
-  /// @return bytes read; fewer than `into` holds only at the end of the file
-  /// @throws std::system_error  Reading failed.
+  /// @return The number of bytes read. It is less than `into.size()` only at the end of the file.
+  /// @throws std::system_error  The file could not be read.
   [[nodiscard]] std::size_t read(std::span<std::byte> into);
 
  private:

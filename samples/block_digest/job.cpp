@@ -12,10 +12,11 @@ namespace block_digest {
 
 namespace {
 
-// Blocks per task. A GPU digests this many in the time of one.
+// Blocks per task. A GPU digests 32 blocks in the same time as one block, because a warp has 32
+// threads.
 constexpr std::size_t blocks_per_task = 32;
 
-// Half of the processors: reading, dispatching and the kernels of CPU devices need the others.
+// Uses half of the processors. Reading, dispatching and the kernels of CPU devices need the rest.
 unsigned verifying_threads() { return std::max(1U, std::thread::hardware_concurrency() / 2); }
 
 }  // namespace
@@ -60,7 +61,7 @@ block_batch& job::open_batch() {
   while (open_ == nullptr) {
     process_finished();
     open_ = scheduler_.pick();
-    // Without a batch, all of them are on a device or being verified.
+    // If no batch is free, all batches are on a device or in the verifier. Wait for one of them.
     if (open_ == nullptr && !scheduler_.wait_for_one()) { verifier_.wait(); }
   }
   return *open_;
@@ -72,8 +73,8 @@ void job::submit_batch() {
   scheduler_.submit(*std::exchange(open_, nullptr));
 }
 
-// Passes finished batches to the verifier and verified ones to the result collector. Returns
-// whether there were any.
+// Passes finished batches to the verifier, and verified batches to the result collector. Returns
+// whether it passed any batch.
 bool job::process_finished() {
   bool moved = false;
   while (block_batch* const finished = scheduler_.take_finished()) {

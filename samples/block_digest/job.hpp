@@ -1,5 +1,5 @@
 #pragma once
-/// The job: reads files, and has their blocks digested, verified and recorded.
+/// The job: it reads files and sends their blocks through all steps of the program.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +12,19 @@
 
 namespace block_digest {
 
-/// Reads files into batches, passes the batches to the devices, to the verifier and to the result
-/// collector. One thread does all of this: it reads, submits, and polls for finished batches.
+/// Reads files into batches and passes each batch to a device, then to the verifier, then to the
+/// result collector. The calling thread does all of this: it reads, submits, and polls for finished
+/// batches.
 ///
-/// Memory: the batches of the scheduler, whatever the size of the input.
+/// Memory: only the batches of the scheduler, independent of the size of the input.
 class job {
  public:
-  /// @param total_bytes  Size of the input for the progress bar; 0 if there is no bar.
+  /// @param total_bytes  The size of the input for the progress bar, or 0 for no bar.
   job(device_scheduler& scheduler, result_collector& results, console& output,
       std::uint64_t total_bytes);
 
-  /// Reads a file to its end. If it cannot be opened or read, says so; blocks read before count.
+  /// Processes all blocks of a file. If the file cannot be opened or read, prints a failure. Blocks
+  /// before the error are processed.
   void add_file(std::string const& path);
   /// Submits the last batch and waits until every block is recorded.
   void finish();
@@ -39,9 +41,9 @@ class job {
   std::uint64_t total_bytes_;
   block_batch* open_ = nullptr;  // the batch that is being filled
   std::uint64_t next_number_ = 0;
-  std::size_t in_flight_ = 0;  // batches submitted and not recorded
+  std::size_t in_flight_ = 0;  // number of batches that are submitted but not recorded
   std::uint64_t recorded_bytes_ = 0;
-  verifier verifier_;  // last: its threads use batches until it is destroyed
+  verifier verifier_;  // its threads use batches until it is destroyed, so it is destroyed first
 };
 
 }  // namespace block_digest

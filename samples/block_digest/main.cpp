@@ -1,4 +1,5 @@
-// Computes the SHA-256 of every block of real files on all devices, and verifies each on the host.
+// Computes the SHA-256 digest of every block of files on all devices, and verifies each digest on
+// the host.
 
 #include <chrono>
 #include <cstddef>
@@ -25,7 +26,7 @@ namespace {
 
 using namespace block_digest;
 
-// Exit codes: 0 every digest agrees; 1 standard error names failures; 2 the job could not be done.
+// Exit codes other than 0 (README.md describes them).
 constexpr int some_failed = 1;
 constexpr int not_done = 2;
 
@@ -37,11 +38,11 @@ struct options {
   std::vector<std::string> paths;
 };
 
-// The end of the progress bar.
+// Returns the size of all files together, for the progress bar.
 std::uint64_t bytes_below(std::vector<std::string> const& paths) {
   std::uint64_t total = 0;
   walk sizes{[&](std::string const& path) {
-               std::error_code error;  // ignored: the job itself names files that it cannot read
+               std::error_code error;  // ignored, because the job itself reports unreadable files
                std::uintmax_t const size = std::filesystem::file_size(path, error);
                if (!error) { total += size; }
              },
@@ -67,7 +68,7 @@ int digest_all(options const& chosen) {
   digests.finish();
   auto const took = std::chrono::steady_clock::now() - start;
 
-  rt.wait_idle();  // counters are exact when the runtime is idle
+  rt.wait_idle();  // the counters are exact only if the runtime is idle
   output.clear();
   if (list) { list->close(); }
   print_report(rt, results, output.failures(), files.skipped(), took);
@@ -79,7 +80,9 @@ int digest_all(options const& chosen) {
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app{
-      "Computes the SHA-256 of every block of files on all devices, and checks each on the host."};
+      "Computes the SHA-256 digest of every block of files on all devices, and verifies each "
+      "digest "
+      "on the host."};
   app.add_option("--block", chosen.block_bytes,
                  "Bytes per block, up to 64MiB, such as 4096, 64KiB or 1MiB")
       ->transform(CLI::AsSizeValue(false))
@@ -90,9 +93,10 @@ int main(int argc, char** argv) {
   app.add_option("--manifest", chosen.manifest_path,
                  "Write a file with one line per block: digest, offset, length, path");
   app.add_flag("--corrupt", chosen.corrupt,
-               "Flip a byte on a device, to test that the check finds it")
+               "Invert a byte on a device, to test that the verifier finds the wrong digest")
       ->group("");
-  app.add_option("PATH", chosen.paths, "Files, and folders with all files below them")->required();
+  app.add_option("PATH", chosen.paths, "Files and folders; a folder means all files below it")
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) { return app.exit(error) == 0 ? 0 : not_done; }

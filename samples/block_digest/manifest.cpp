@@ -29,9 +29,9 @@ void manifest::line(digest const& value, std::uint64_t offset, std::uint64_t len
 }
 
 void manifest::close() {
-  file_.close();  // the stream remembers earlier failed writes
+  file_.close();  // the state of the stream also reports earlier failed writes
   if (!file_) {
-    throw std::runtime_error{"--manifest " + path_ + ": could not be written completely"};
+    throw std::runtime_error{"--manifest " + path_ + ": the file could not be written completely"};
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The list of all blocks, as a text file.
+/// The manifest: a text file with one line for each block.
 
 #include <cstdint>
 #include <fstream>
@@ -10,18 +10,19 @@
 
 namespace block_digest {
 
-/// A path as a manifest shows it, and the prefix of its line. As in sha256sum, a newline and a
-/// backslash in a name are written "\n" and "\\", and the line then starts with a backslash.
+/// The form of a path in the manifest. As in the output of sha256sum, a newline in a path is
+/// written as "\n" and a backslash as "\\". A line with such a path begins with a backslash.
 struct manifest_name {
   explicit manifest_name(std::string_view path);
-  std::string prefix;
-  std::string shown;
+  std::string prefix;  ///< the first characters of the line: "\" or nothing
+  std::string shown;   ///< the path with these escapes
 };
 
-/// Writes "DIGEST  OFFSET  LENGTH  PATH" lines: 64 hexadecimal digits, then bytes in decimal.
+/// Writes lines "DIGEST  OFFSET  LENGTH  PATH". The digest has 64 hexadecimal digits. Offset and
+/// length are decimal numbers of bytes.
 class manifest {
  public:
-  /// @param path  The file to create; an existing file is replaced.
+  /// @param path  The file to create. An existing file is overwritten.
   /// @throws std::system_error  The file cannot be created.
   explicit manifest(std::string const& path);
 
@@ -29,7 +30,7 @@ class manifest {
             manifest_name const& name);
 
   /// Flushes and closes the file.
-  /// @throws std::runtime_error  Some line could not be written, perhaps because the disk is full.
+  /// @throws std::runtime_error  A line could not be written, for example because the disk is full.
   void close();
 
  private:

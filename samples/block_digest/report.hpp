@@ -11,7 +11,7 @@
 namespace block_digest {
 
 /// Prints a table of the devices, the bytes in duplicate blocks, the number of skipped entries, and
-/// the line that starts with "digest:". MB are 10^6 bytes; rates are over the whole job.
+/// the line that begins with "digest:". 1 MB is 10^6 bytes. Rates are averages over the whole job.
 void print_report(flotilla::runtime const& rt, result_collector const& results,
                   std::uint64_t failures, std::uint64_t skipped,
                   std::chrono::duration<double> took);

@@ -1,5 +1,5 @@
 #pragma once
-/// Collects the result of every block, in the order of the input.
+/// Collects the results of all blocks in the order of the input.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,35 +15,36 @@
 
 namespace block_digest {
 
-/// The blocks of one device whose digests agree.
+/// The verified blocks of one device.
 struct device_share {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Takes batches in any order and records their blocks in the order of the input: in the manifest,
-/// in the sums, and in the set of distinct digests. Keeps about 100 bytes per distinct block, no
-/// contents.
+/// Takes batches in any order and records their blocks in the order of the input. It writes the
+/// manifest, counts blocks and bytes, and stores the set of distinct digests.
+///
+/// Memory: about 100 bytes for each distinct block.
 class result_collector {
  public:
-  /// @param list  Null if no manifest is wanted.
+  /// @param list  The manifest to write, or null.
   result_collector(std::size_t devices, console& output, manifest* list)
       : shares_(devices), output_{output}, manifest_{list} {}
 
-  /// Takes over what it needs of the batch, which may be used again afterwards. Prints each block
-  /// that failed or whose digest differs.
+  /// Copies the results of the batch, which can be reused afterwards. Prints a failure for each
+  /// block without a digest and for each block whose digest differs from that of the host.
   void add(block_batch const& batch);
 
   [[nodiscard]] std::vector<device_share> const& shares() const noexcept { return shares_; }
-  /// Blocks and bytes whose digests agree.
+  /// The number of verified blocks and their bytes.
   [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Of these, the blocks that are equal to no earlier one, and their bytes.
+  /// The number of distinct verified blocks and their bytes.
   [[nodiscard]] std::uint64_t distinct_blocks() const noexcept { return distinct_.size(); }
   [[nodiscard]] std::uint64_t distinct_bytes() const noexcept { return distinct_bytes_; }
 
  private:
-  // The results of a batch, kept until all earlier batches were recorded.
+  // The results of a batch. They are stored until all earlier batches are recorded.
   struct batch_results {
     std::size_t device;
     std::size_t block_bytes;
@@ -61,7 +62,7 @@ class result_collector {
   std::uint64_t bytes_ = 0;
   std::uint64_t distinct_bytes_ = 0;
   std::unordered_set<digest> distinct_;
-  std::map<std::uint64_t, batch_results> early_;  // by block_batch::number
+  std::map<std::uint64_t, batch_results> early_;  // the key is block_batch::number
   std::uint64_t next_number_ = 0;
 };
 

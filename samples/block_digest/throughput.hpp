@@ -1,5 +1,5 @@
 #pragma once
-/// How fast a device has been so far, and how much work it still has.
+/// The measured speed of a device, and the work that it still has to do.
 
 #include <chrono>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace block_digest {
 
-/// Counts bytes per second only while the device has work, so that a device that waits for the next
+/// Measures bytes per second. Time without work does not count, so a device that waits for the next
 /// file does not look slow.
 class throughput {
  public:
@@ -25,17 +25,17 @@ class throughput {
     busy_since_ = now;
   }
 
-  /// Seconds from now until the device would finish its work and `bytes` more; infinity as long as
-  /// it has finished nothing.
+  /// Estimates the seconds from now until the device would finish its pending work and `bytes` more
+  /// bytes. The result is infinity if the device has not finished any work yet.
   [[nodiscard]] double seconds_until_done(std::size_t bytes) const {
     if (finished_bytes_ == 0) { return std::numeric_limits<double>::infinity(); }
     return static_cast<double>(pending_bytes_ + bytes) * busy_.count() / finished_bytes_;
   }
 
  private:
-  std::size_t pending_bytes_ = 0;  ///< submitted and not finished
+  std::size_t pending_bytes_ = 0;  ///< bytes that are submitted and not finished
   double finished_bytes_ = 0;
-  std::chrono::duration<double> busy_{0};  ///< time with pending work, up to the last finish
+  std::chrono::duration<double> busy_{0};  ///< time with pending work, up to the last add_finished
   clock::time_point busy_since_{};
 };
 

@@ -10,7 +10,7 @@ namespace block_digest {
 
 namespace {
 
-// libcrypto's SHA-256, looked up once and used for many digests.
+// Computes SHA-256 digests with libcrypto. The constructor looks up the algorithm once.
 class host_sha256 {
  public:
   host_sha256() : method_{EVP_MD_fetch(nullptr, "SHA256", nullptr)}, state_{EVP_MD_CTX_new()} {

@@ -1,5 +1,5 @@
 #pragma once
-/// Recomputes every digest on the host with libcrypto.
+/// The verifier: it computes every digest again on the host with libcrypto.
 
 #include <condition_variable>
 #include <cstddef>
@@ -12,25 +12,26 @@
 
 namespace block_digest {
 
-/// Threads that compare the digests of batches with their own, so that verifying keeps up with the
-/// devices.
+/// Compares the digests of the devices with digests that the host computes. It uses several
+/// threads, because one thread would be slower than the devices.
 ///
-/// Threads: one thread calls add(), take_verified() and wait().
+/// Threads: only one thread may call add(), take_verified() and wait().
 class verifier {
  public:
-  /// @param threads  A count, at least 1.
+  /// @param threads  The number of threads, at least 1.
   explicit verifier(unsigned threads);
-  /// Drops batches that no thread has started to verify.
+  /// Stops the threads. They finish the batches that they are verifying, and start no others.
   ~verifier();
   verifier(verifier const&) = delete;
   verifier& operator=(verifier const&) = delete;
 
-  /// Has the batch verified: `block_batch::mismatches` then has the blocks whose digests differ. A
-  /// batch with an error is passed through.
+  /// Adds a batch to verify. Afterwards, `block_batch::mismatches` has the indices of the blocks
+  /// whose digests differ. A batch with an error is not verified, but take_verified() returns it.
   void add(block_batch& batch);
-  /// A batch that was verified; null if there is none.
+  /// Removes and returns a verified batch, or returns null if there is none.
   [[nodiscard]] block_batch* take_verified();
-  /// Waits until take_verified() has a batch. There must be one that was added and not taken.
+  /// Waits until take_verified() can return a batch. At least one batch must have been added and
+  /// not yet taken.
   void wait();
 
  private:
@@ -42,7 +43,7 @@ class verifier {
   std::deque<block_batch*> to_verify_;
   std::deque<block_batch*> ready_;
   bool stop_ = false;
-  std::vector<std::jthread> threads_;  // last: destroyed before the members that they use
+  std::vector<std::jthread> threads_;  // the last member: the threads use the members above
 };
 
 }  // namespace block_digest

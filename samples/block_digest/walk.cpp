@@ -23,7 +23,7 @@ void walk::visit(std::string const& path) {
 
 void walk::visit_folder(std::string const& folder) {
   struct entry {
-    std::string name;  // of a folder with '/' at its end, so that names sort like the paths below
+    std::string name;  // ends with '/' for a folder, so that sorting by name gives the path order
     bool is_folder;
   };
   std::vector<entry> entries;
@@ -31,16 +31,16 @@ void walk::visit_folder(std::string const& folder) {
   fs::directory_iterator at{folder, error};
   for (; !error && at != fs::directory_iterator{}; at.increment(error)) {
     std::string name = at->path().filename().string();
-    std::error_code vanished;  // a file that was removed meanwhile is not counted as skipped
+    std::error_code vanished;
     switch (at->symlink_status(vanished).type()) {
       case fs::file_type::regular: entries.push_back({std::move(name), false}); break;
       case fs::file_type::directory: entries.push_back({std::move(name) + '/', true}); break;
-      case fs::file_type::not_found: break;
+      case fs::file_type::not_found: break;  // removed after the folder was listed: not "skipped"
       case fs::file_type::none: failure_(folder + '/' + name, vanished.message()); break;
       default: ++skipped_; break;
     }
   }
-  // Entries that were listed before an error are still read.
+  // After an error, the entries that were listed before the error are still visited.
   if (error) { failure_(folder, error.message()); }
 
   std::sort(entries.begin(), entries.end(),

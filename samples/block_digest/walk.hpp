@@ -8,11 +8,12 @@
 
 namespace block_digest {
 
-/// Finds regular files: a file itself, or all files below a folder in byte order of their paths (as
-/// `LC_ALL=C sort` orders them). The name of a file below a folder is the folder as given, "/", and
-/// the path from there. Symbolic links are not followed.
+/// Finds regular files. The argument of `visit` is a file or a folder. A folder means all files
+/// below it, in byte order of their paths, which is the order of `LC_ALL=C sort`. These paths begin
+/// with the folder as it was given. Symbolic links are not followed.
 ///
-/// Memory: the entries of the folders that lead to the current file, never all files.
+/// Memory: the entries of the folders that contain the current file. The list of all files is never
+/// in memory.
 class walk {
  public:
   using on_file = std::function<void(std::string const& path)>;
@@ -20,11 +21,11 @@ class walk {
 
   walk(on_file file, on_failure failure) : file_{std::move(file)}, failure_{std::move(failure)} {}
 
-  /// Calls `file` for each file, and `failure` for each folder that cannot be read, and if `path`
-  /// itself is neither a file nor a folder.
+  /// Calls `file` for each file, and `failure` for each entry that cannot be read. Also calls
+  /// `failure` if `path` itself is neither a file nor a folder.
   void visit(std::string const& path);
 
-  /// The number of entries that are neither files nor folders: links, pipes, sockets, devices.
+  /// Returns the number of entries that are neither files nor folders, such as links and pipes.
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
 
  private:

@@ -1,4 +1,4 @@
-# Checks that the README shows this sample's files and its output unchanged.
+# Checks that the README shows this sample's sources and output unchanged.
 #
 #   cmake -D README=file -D PROGRAM=hello -P check_readme.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -12,7 +12,7 @@ foreach(shown main.cpp saxpy.cu)
   endif()
 endforeach()
 
-# The README shows the command with its output: two CPU devices, so that it is the same everywhere.
+# The README shows the output for two CPU devices, which is the same on every machine.
 set(ENV{FLOTILLA_DEVICES} cpu:2)
 execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE output RESULT_VARIABLE status)
 string(FIND "${readme}" "hello\n${output}```\n" at)

@@ -1,6 +1,6 @@
-// The CUDA runtime library and cuBLAS inside flotilla's callables: `<<<>>>`, a `__device__`
-// variable and a matrix product, all in the context of the task's device, whichever thread runs the
-// task.
+// Uses the CUDA runtime library and cuBLAS inside flotilla's callables: `<<<>>>`, a `__device__`
+// variable and a matrix product. All of them use the context of the task's device, no matter which
+// thread runs the task.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int side = 256, rounds = 10, skipped = 77;
 
-// State of the runtime library: each context has its own copy, which moves with the context.
+// A variable of the runtime library. Each context has its own copy of the variable.
 __device__ int products = 0;
 
 __global__ void count_product() { products += 1; }
@@ -38,8 +38,8 @@ void check(cublasStatus_t status, char const* call) {
   }
 }
 
-// State that the tasks of one device share. It belongs to their context, so tasks of that device
-// create and destroy it.
+// A cuBLAS handle and three matrices for the tasks of one device. They belong to the context of the
+// device, so a task on this device must create and destroy them.
 struct device_state {
   cublasHandle_t blas = nullptr;
   float *a = nullptr, *b = nullptr, *c = nullptr;
@@ -50,7 +50,7 @@ struct device_state {
       check(cudaMalloc(matrix, side * side * sizeof(float)), "cudaMalloc");
     }
   }
-  // Enqueues on the task's stream and returns; the ticket is done when the stream has finished.
+  // Enqueues work on the task's stream and returns. The task ends when the stream has completed.
   void multiply(flotilla::task_context& context, float left, float right) {
     cudaStream_t const stream = context.stream();
     fill<<<side, side, 0, stream>>>(a, left);
@@ -93,7 +93,7 @@ int run() {
     std::vector<float> matrix(side * side);
     int counted = 0, right = 0;
     for (int round = 1; round <= rounds; ++round) {
-      // A new thread for each round shows that nothing here is bound to a thread.
+      // Each round runs on a new thread, to show that no state belongs to a thread.
       std::async(std::launch::async, [&] {
         auto const left = static_cast<float>(round);
         auto const multiply = [&](flotilla::task_context& context) {

@@ -1,5 +1,6 @@
-// Counts the steps of "halve, or triple and add one" that each number takes to reach 1. The work
-// per number varies, uses integers only, and is easy to check.
+// Computes the number of Collatz steps from each number to 1. One step halves an even number, or
+// triples an odd number and adds 1. The kernel uses only integers, so its results are easy to
+// check.
 extern "C" __global__ void collatz_steps(unsigned first, unsigned count, unsigned* steps) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) { return; }

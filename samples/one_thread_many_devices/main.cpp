@@ -1,6 +1,6 @@
-// One thread drives all devices; there are no workers. The thread submits a share of the work to
-// every device, then pumps until everything has ended: each pass visits every device, makes its
-// context current, launches waiting tasks, and pops the context.
+// One thread drives all devices, because the runtime has no workers. The thread submits a share of
+// the work to every device and then pumps until all tasks have ended. Each pump visits every
+// device, makes its context current, launches waiting tasks, and pops the context.
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -28,7 +28,7 @@ struct share {
         steps{rt, device, chunks * chunk},
         result{rt, chunks * chunk} {}
 
-  // Only submits: without workers nothing runs until the thread pumps or waits.
+  // Only submits. Without workers, no task runs before the thread pumps or waits.
   void submit(flotilla::runtime& rt,
               flotilla::kernel<unsigned, unsigned, unsigned*> const& collatz_steps) {
     std::vector<flotilla::ticket> counted;
@@ -65,7 +65,7 @@ int main() {
   for (flotilla::device const& device : rt.devices()) { shares.emplace_back(rt, device); }
   for (share& part : shares) { part.submit(rt, collatz_steps); }
 
-  // A pass never waits. Between two passes this thread may do anything else.
+  // pump() never blocks. Between two calls, this thread could do other work.
   unsigned passes = 1;
   while (rt.pump()) {
     ++passes;
@@ -74,7 +74,7 @@ int main() {
 
   unsigned wrong = 0;
   for (share const& part : shares) {
-    part.copied.wait();  // the copy has ended: this throws if it failed
+    part.copied.wait();  // the copy has ended already; throws the error if it failed
     wrong += part.count_wrong();
     flotilla::device_counters const counters = rt.counters(part.device);
     std::printf("device %u, %s: %llu tasks, context pushed %llu times\n", part.device.ordinal.value,

@@ -1,6 +1,6 @@
 #pragma once
-// The part of the driver API that the application uses, opened at run time so that the program does
-// not link against libcuda.
+// The functions of the driver API that the application uses. They are loaded at run time, so that
+// the program does not have to link libcuda.
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -19,14 +19,14 @@ struct driver {
     load(library, pop, "cuCtxPopCurrent_v2");
     load(library, current, "cuCtxGetCurrent");
     if (CUresult const status = init(0)) {
-      throw std::runtime_error{"cuInit answered " + std::to_string(status)};
+      throw std::runtime_error{"cuInit returned " + std::to_string(status)};
     }
   }
   /// Creates a context that is current on no thread.
   CUcontext create_floating() const {
     CUcontext context = nullptr;
     if (CUresult const status = create(&context, 0, 0)) {
-      throw std::runtime_error{"cuCtxCreate answered " + std::to_string(status)};
+      throw std::runtime_error{"cuCtxCreate returned " + std::to_string(status)};
     }
     pop(nullptr);
     return context;
@@ -43,6 +43,8 @@ struct driver {
   template <class Function>
   static void load(void* library, Function& function, char const* name) {
     function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function == nullptr) { throw std::runtime_error{std::string{"the driver has no "} + name}; }
+    if (function == nullptr) {
+      throw std::runtime_error{std::string{"the driver does not export "} + name};
+    }
   }
 };

@@ -1,5 +1,5 @@
-// An application with its own contexts calls a library with its own contexts, from every thread.
-// Neither sees the contexts of the other.
+// An application that has its own CUDA contexts. Several threads call a library that has other
+// contexts. The program checks that the library never changes a thread's context stack.
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,8 @@ namespace {
 
 std::atomic<unsigned> calls{0}, refused{0}, wrong{0}, changed{0};
 
-// Calls the library once and checks its answer. A call with an invalid value must be refused.
+// Calls the library once and checks the result. The library must refuse a call with an invalid
+// value.
 void call(smoother* library, bool valid) {
   std::vector<float> values(1000, 4.0f);
   values[500] = valid ? 8.0f : std::numeric_limits<float>::quiet_NaN();
@@ -33,7 +34,8 @@ void call(smoother* library, bool valid) {
   wrong += valid && values[499] == 5.0f && values[500] == 6.0f && values[501] == 5.0f ? 0u : 1u;
 }
 
-// Whether the calling thread's stack is exactly `contexts`, with the last on top. Pops them all.
+// Pops all contexts from the calling thread's stack. Returns whether they were exactly `contexts`,
+// with the last of them on top.
 bool pop_and_compare(driver const& cuda, std::vector<CUcontext> const& contexts) {
   bool same = true;
   for (auto expected = contexts.rbegin(); expected != contexts.rend(); ++expected) {

@@ -1,4 +1,4 @@
-// The library. It has its own runtime, made when it is opened.
+// The library. smoother_open makes a runtime, which only the library uses.
 #include "smoother.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ struct smoother {
 
 namespace {
 
-// Exceptions must not leave a C interface. Writes the reason of a failure to `why`. Returns whether
-// `body` succeeded.
+// Runs `body` and catches its exceptions, because exceptions must not leave a C interface. Writes
+// the message of an exception to `why`. Returns whether `body` succeeded.
 template <class Body>
 bool run_catching(char* why, std::size_t why_bytes, Body body) {
   try {
@@ -47,8 +47,8 @@ void run(smoother& self, float* values, std::size_t count) {
   std::vector<float> result(count);
   flotilla::ticket const copied = self.rt.submit(to.copy_to(result), {.after = {smoothed}});
   copied.wait();
-  // A task of the library that may throw while the library's context is current. wait() rethrows
-  // the exception here.
+  // This callable may throw while the library's context is current. wait() rethrows the exception
+  // on this thread.
   flotilla::ticket const checked = self.rt.submit(
       [&](flotilla::task_context&) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -58,7 +58,8 @@ void run(smoother& self, float* values, std::size_t count) {
       },
       {.device = device, .label = "check"});
   checked.wait();
-  std::copy(result.begin(), result.end(), values);  // last: after an error the values are unchanged
+  // The last step, so that the values are unchanged after an error.
+  std::copy(result.begin(), result.end(), values);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Each value becomes a weighted mean of itself and its neighbours; the first and the last do not
-// change.
+// Replaces each value by a weighted mean of the value and its two neighbours. The first and the
+// last value do not change.
 extern "C" __global__ void smooth(float const* from, float* to, unsigned count) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) { return; }

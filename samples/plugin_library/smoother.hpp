@@ -1,6 +1,7 @@
 #pragma once
-// The library's interface, without CUDA and flotilla. The library has its own contexts, which are
-// current on no thread between calls. The caller's current context does not change.
+// The interface of the library. It does not mention CUDA or flotilla. The library has its own
+// contexts, which are current on no thread between calls. A call does not change the caller's
+// current context.
 
 #include <cstddef>
 
@@ -14,15 +15,16 @@ extern "C" {
 
 struct smoother;
 
-/// Makes a context on every device. Null if that failed; `why`, of `why_bytes` bytes, then has the
-/// reason.
+/// Opens the library, which makes a context on every device.
+/// @return Null if this failed. The buffer `why` of `why_bytes` bytes then has the reason.
 SMOOTHER_API smoother* smoother_open(char* why, std::size_t why_bytes);
 
-/// Smooths `count` values in place. Any number of threads may call it at once.
-/// @return 0, or -1 if a value is not a number: then `why` says where, and no value has changed.
+/// Smooths `count` values in place. Several threads may call this function at the same time.
+/// @return 0, or -1 after an error, for example if a value is not a number. After an error `why`
+///         has the reason, and the values are unchanged.
 SMOOTHER_API int smoother_run(smoother* self, float* values, std::size_t count, char* why,
                               std::size_t why_bytes);
 
-/// Destroys the contexts. No call may be running.
+/// Closes the library and destroys its contexts. No other call may be running.
 SMOOTHER_API void smoother_close(smoother* self);
 }

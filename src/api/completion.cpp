@@ -23,31 +23,32 @@ dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
 
 state_ptr const& checked(state_ptr const& state) {
   if (state == nullptr) {
-    throw invalid_argument("the completion names nothing: it was moved from, or never given one");
+    throw invalid_argument("the completion is empty: it was default-constructed or moved from");
   }
   return state;
 }
 
 detail::runtime_impl& checked_runtime(ticket const& task) {
   if (!task.valid()) {
-    throw invalid_argument("the ticket names no task: it was moved from, or never given one");
+    throw invalid_argument("the ticket names no task: it was default-constructed or moved from");
   }
   return *access::impl(task);
 }
 
-/// The runtime that all tasks belong to. @return null: it has ended, and its tickets are gone.
+/// Returns the runtime of all these tasks, or null if the runtime and all of its tickets are gone.
 dispatch::runtime_state* common_runtime(dependency_list const& tasks, std::string const& call) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (access::is_recorded(tasks[i])) {
       throw invalid_argument(call + ": entry " + std::to_string(i) +
-                             " names a recorded task; wait for its replay instead");
+                             " names a recorded task; use the ticket of a replay instead");
     }
     if (tasks[i].runtime == 0) {
-      throw invalid_argument(call + ": entry " + std::to_string(i) + " names no task");
+      throw invalid_argument(call + ": entry " + std::to_string(i) +
+                             " names no task; its ticket or id was empty or moved from");
     }
     if (tasks[i].runtime != tasks[0].runtime) {
       throw wrong_runtime(call + ": entry " + std::to_string(i) +
-                          " belongs to another runtime than entry 0");
+                          " and entry 0 belong to different runtimes");
     }
   }
   return dispatch::runtime_registry::find(tasks[0].runtime);
@@ -55,16 +56,18 @@ dispatch::runtime_state* common_runtime(dependency_list const& tasks, std::strin
 
 std::optional<std::size_t> wait_for_first(
     dependency_list const& tasks, std::optional<std::chrono::steady_clock::time_point> until) {
-  if (tasks.empty()) { throw invalid_argument("wait_any: there is no task to wait for"); }
+  if (tasks.empty()) {
+    throw invalid_argument("wait_any: the list of tasks is empty, but must have at least one task");
+  }
   dispatch::runtime_state* const runtime = common_runtime(tasks, "wait_any");
-  // A runtime ends after its tasks.
+  // If the runtime is gone, all of its tasks have ended.
   return runtime == nullptr ? std::size_t{0} : runtime->wait_any(tasks.ids(), until);
 }
 
 bool wait_for_end(completion const& end,
                   std::optional<std::chrono::steady_clock::time_point> until) {
   detail::completion_state& state = *checked(access::state(end));
-  // The runtime exists until the completion is done; afterwards it may be gone.
+  // Use the runtime only if the completion is not done: afterwards the runtime may be gone.
   if (!state.done.load(std::memory_order_acquire) &&
       !state_of(access::impl(end)).wait(state, until)) {
     return false;
@@ -83,7 +86,9 @@ namespace detail {
 
 continuation::~continuation() = default;
 
-void refuse_null_continuation() { throw invalid_argument("then: the callable is null"); }
+void refuse_null_continuation() {
+  throw invalid_argument("then: the callable is null; it must be callable with an exception_ptr");
+}
 
 completion attach(ticket const& of, std::unique_ptr<continuation> what) {
   runtime_impl& runtime = checked_runtime(of);
@@ -91,7 +96,7 @@ completion attach(ticket const& of, std::unique_ptr<continuation> what) {
 }
 
 completion attach(completion const& of, std::unique_ptr<continuation> what) {
-  // Copies, because `what` may destroy `of` before this returns.
+  // Copy the members of `of`, because `what` may run and destroy `of` before this function returns.
   state_ptr const state = checked(access::state(of));
   runtime_impl* const runtime = access::impl(of);
   auto const* const service = runtime == nullptr ? nullptr : &state_of(runtime).continuations;

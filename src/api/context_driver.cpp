@@ -1,4 +1,4 @@
-// context_driver: devices, the calling thread's stack, primary contexts.
+// context_driver: devices, the context stack of the calling thread, and primary contexts.
 #include <flotilla/context/context_driver.hpp>
 
 #include <flotilla/runtime.hpp>
@@ -132,8 +132,8 @@ void context_driver::push(context_ref const& context) const {
 std::optional<context_ref> context_driver::pop() const {
   if (context::top_belongs_to_scope()) {
     throw context_in_use(
-        "the context on top of this thread's stack belongs to an open context_scope, which pops it "
-        "at its end");
+        "pop: the context on top of this thread's stack belongs to an open context_scope, whose "
+        "destructor will pop the context");
   }
   CUcontext popped = nullptr;
   CUresult const answer = api_->ctx_pop_current(&popped);
@@ -147,13 +147,14 @@ std::optional<context_ref> context_driver::pop() const {
 void context_driver::set_current(std::optional<context_ref> const& context) const {
   if (context::top_belongs_to_scope()) {
     throw context_in_use(
-        "the context on top of this thread's stack belongs to an open context_scope and cannot be "
-        "replaced; push instead");
+        "set_current: the context on top of this thread's stack belongs to an open context_scope "
+        "and cannot be replaced; use push instead");
   }
-  // Checked before anything is popped, so that a refusal leaves the stack unchanged.
+  // `enter` checks that this thread may use the context, and throws before the old top is popped.
   if (context) { context::enter(*api_, context->handle()); }
   CUcontext popped = nullptr;
-  // `enter` has pushed it, and it must replace the top below: pop it for now.
+  // `enter` has pushed the context above the old top. Pop the context, so that `pop` below removes
+  // the old top.
   if (context) { api_->ctx_pop_current(&popped); }
   std::optional<context_ref> const replaced = pop();
   if (!context) { return; }
@@ -184,7 +185,7 @@ void context_driver::set_primary_flags(device const& device, context_flags const
 void context_driver::reset_primary(device const& device) const {
   CUdevice const handle = handle_of(*api_, device);
   if (primary(device).active) {
-    // Retaining it is the only way to get its handle.
+    // The driver returns the handle of a primary context only when the context is retained.
     CUcontext retained = nullptr;
     check(need(api_->device_primary_ctx_retain, "cuDevicePrimaryCtxRetain", device)(&retained,
                                                                                     handle),
@@ -193,8 +194,8 @@ void context_driver::reset_primary(device const& device) const {
     static_cast<void>(
         need(api_->device_primary_ctx_release, "cuDevicePrimaryCtxRelease", device)(handle));
     if (whose) {
-      throw context_in_use("flotilla holds the primary context device " + *whose +
-                           "; close that floating_context or end that runtime first");
+      throw context_in_use("the primary context cannot be reset, because flotilla uses it for " +
+                           *whose + "; close that floating_context or end that runtime first");
     }
   }
   check(need(api_->device_primary_ctx_reset, "cuDevicePrimaryCtxReset", device)(handle),

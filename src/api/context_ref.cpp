@@ -1,4 +1,4 @@
-// context_ref: a context by its handle.
+// context_ref: functions for a context that is given by its handle.
 #include <flotilla/context/context_ref.hpp>
 
 #include <cuda.h>
@@ -18,7 +18,8 @@ using context::in_words;
 using context::scoped_current;
 using driver::check;
 
-/// @throws driver_error  This driver does not have the call.
+/// Returns `entry`.
+/// @throws driver_error  `entry` is null: the driver does not have this call.
 template <class Entry>
 Entry need(Entry entry, char const* call, CUctx_st* handle) {
   check(entry != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, call,
@@ -40,7 +41,7 @@ CUlimit limit_of(context_limit which) {
     case context_limit::graphics_fallback: return CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;
   }
   throw invalid_argument("context_limit " + std::to_string(static_cast<int>(which)) +
-                         " does not exist");
+                         " does not exist; use one of the values of the enum");
 }
 
 }  // namespace
@@ -120,8 +121,8 @@ std::optional<std::size_t> context_ref::limit(context_limit which) const {
   scoped_current const now{*api_, handle_};
   std::size_t value = 0;
   CUresult const answer = api_->ctx_get_limit(&value, asked);
-  // For a limit of cuda.h that they do not support, old drivers return "invalid", new ones
-  // "unsupported".
+  // If a driver does not support a limit, an old driver returns CUDA_ERROR_INVALID_VALUE and a new
+  // driver returns CUDA_ERROR_UNSUPPORTED_LIMIT.
   if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_INVALID_VALUE) {
     return std::nullopt;
   }
@@ -180,7 +181,7 @@ std::optional<unsigned> context_ref::multiprocessors() const {
 }
 
 void context_ref::synchronize() const {
-  // If the driver can synchronize a context by handle, the calling thread's stack need not change.
+  // cuCtxSynchronize_v2 takes the handle, so the context does not have to be current.
   if (api_->ctx_synchronize_v2 != nullptr) {
     check(api_->ctx_synchronize_v2(handle_), "cuCtxSynchronize", [&] { return in_words(handle_); });
     return;
@@ -219,8 +220,8 @@ context_attachment::context_attachment(context_ref context)
 }
 
 context_attachment::~context_attachment() {
-  // If flotilla owned the context and it is gone, there is nothing to detach from; detaching from a
-  // destroyed context would destroy it a second time.
+  // If flotilla has already destroyed its context, do nothing: to detach would destroy the context
+  // a second time.
   if (serial_ != 0 && context::registry::serial(context_.handle()) != serial_) { return; }
   driver::table const& api = *detail::access::api(context_);
   if (api.ctx_push_current(context_.handle()) != CUDA_SUCCESS) { return; }

@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-/// The shortest prefix of `value` that repeats to all of it.
+/// Returns the length of the shortest prefix of `value` whose repetition is the whole `value`.
 std::size_t period_of(std::byte const* value, std::size_t size) noexcept {
   for (std::size_t period = 1; period < size; ++period) {
     if (size % period == 0 && std::equal(value + period, value + size, value)) { return period; }
@@ -47,7 +47,7 @@ memory_op device_range::copy_to_host(void* host, bool pinned) const noexcept {
 }
 
 memory_op device_range::copy_to(device_range const& to) const {
-  // A memory_command names one runtime, so only this function sees both sides.
+  // This must be checked here, because a memory_command has only one runtime.
   if (to.owner_ != owner_) {
     throw wrong_runtime("the source and the destination of a copy belong to different runtimes");
   }
@@ -88,7 +88,8 @@ void run_memory_op(memory_op const& what) {
 
 void refuse_size(std::size_t have, std::size_t other) {
   throw invalid_argument(
-      "a copy needs the same number of objects on both sides, but one side has " +
+      "the source and the destination of a copy must have the same number of objects, but one "
+      "has " +
       std::to_string(have) + " and the other " + std::to_string(other));
 }
 
@@ -96,7 +97,7 @@ void refuse_part(std::size_t size, std::size_t offset, std::size_t count) {
   throw invalid_argument(
       "subspan: " +
       (count == static_cast<std::size_t>(-1) ? "all objects" : std::to_string(count) + " objects") +
-      " from offset " + std::to_string(offset) + " on do not lie in a span of " +
+      " from offset " + std::to_string(offset) + " on are not inside the span, which has " +
       std::to_string(size) + " objects");
 }
 

@@ -1,4 +1,5 @@
-// The typed form of the faults that FLOTILLA_CPU_INJECT describes as text.
+// Fault injection in code. Each function checks its arguments and then passes the fault to the CPU
+// driver in the text form of FLOTILLA_CPU_INJECT.
 #include <flotilla/testing/fault_injection.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 std::string quoted(std::string_view text) { return "'" + std::string{text} + "'"; }
 
-/// @throws invalid_argument  `entry` cannot be part of the text form.
+/// @throws invalid_argument  `entry` has a character that the text form does not allow.
 void check_entry(char const* function, std::string_view entry) {
   auto const is_name = [](char each) {
     return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
@@ -40,7 +41,7 @@ void check_device(char const* function, cpu_device device) {
 void check_nth(char const* function, std::uint64_t nth) {
   if (nth == 0) {
     throw invalid_argument(std::string{function} +
-                           ": nth is 0, but must be 1 or more: 1 is the next");
+                           ": nth is 0, but must be at least 1 (1 means the next call or kernel)");
   }
 }
 
@@ -48,11 +49,12 @@ void check_status(char const* function, driver_status status) {
   bool const is_named = to_string(status).find('(') == std::string::npos;
   if (status == driver_status::success || !is_named) {
     throw invalid_argument(std::string{function} + ": status is " + to_string(status) +
-                           ", but must be an error that has a name");
+                           ", but must be an error with a name in driver_status");
   }
 }
 
-/// @param suspect  The argument that only the CPU driver can judge, in words.
+/// @param suspect  The text for the argument that this file cannot check, such as "device 5". If
+///                 the CPU driver refuses the fault, the message blames this argument.
 void inject(char const* function, std::string const& suspect, std::string const& fault) {
   try {
     driver::inject(fault);

@@ -1,4 +1,4 @@
-// flotilla::floating_context: a context outside of any runtime.
+// floating_context: a context that belongs to no runtime.
 #include <flotilla/context/floating_context.hpp>
 
 #include <cuda.h>
@@ -27,7 +27,7 @@ std::vector<std::shared_ptr<context::context_handle>> make(context_driver const&
   chosen.sources.resize(where.size());
   settings all;
   all.all = asked;
-  // The plan numbers devices by their index among those it is given.
+  // `plan` expects ordinals that are indices in `chosen.devices`.
   for (unsigned i = 0; i < where.size(); ++i) { chosen.devices[i].ordinal = device_ordinal{i}; }
   std::vector<context::request> const requests = context::plan(chosen, all, best_effort);
   std::vector<std::shared_ptr<context::context_handle>> made;
@@ -57,7 +57,9 @@ std::vector<floating_context> floating_context::parts(context_driver const& driv
                                                       device_settings const& settings) {
   if (settings.context) {
     throw unknown_setting(
-        "parts of a device are green contexts, so the setting 'context' must be empty, but it is " +
+        "parts: the setting 'context' must be empty, because the parts of a device are always "
+        "green "
+        "contexts, but it is " +
         to_string(*settings.context));
   }
   std::vector<CUdevResource> slices;
@@ -88,9 +90,9 @@ void floating_context::close() {
   if (held_ == nullptr) { return; }
   unsigned const times = context::registry::times_entered(held_->handle());
   if (times != 0 || held_.use_count() > 1) {
-    throw context_in_use(
-        context::in_words(held_->handle()) + " cannot be closed: " +
-        (times != 0 ? "it is current on a thread" : "it has mapped memory or an open scope"));
+    throw context_in_use(context::in_words(held_->handle()) + " cannot be closed: " +
+                         (times != 0 ? "it is current on a thread or on its stack"
+                                     : "a mapped_memory or an open context_scope uses it"));
   }
   held_.reset();
 }
@@ -119,10 +121,10 @@ context_scope::~context_scope() {
   context::close_scope();
   int const above = context::leave(*detail::access::api(context_), context_.handle());
   if (above != 0) {
-    std::fprintf(
-        stderr, "flotilla: the scope of %s ended with %s\n",
-        context::in_words(context_.handle()).c_str(),
-        above > 0 ? "other contexts above it, which were popped" : "its context popped already");
+    std::fprintf(stderr, "flotilla: when the scope of %s ended, %s\n",
+                 context::in_words(context_.handle()).c_str(),
+                 above > 0 ? "other contexts were above it on the stack; the scope has popped them"
+                           : "its context was popped already");
   }
 }
 

@@ -21,7 +21,7 @@ std::optional<device_ordinal> any_device::place(std::span<device const>, task_op
 
 std::optional<device_ordinal> round_robin::place(std::span<device const> devices,
                                                  task_options const&) {
-  // relaxed: only the turn is shared
+  // Relaxed, because threads share no data except this counter.
   return device_ordinal{next_.fetch_add(1, std::memory_order_relaxed) %
                         static_cast<unsigned>(devices.size())};
 }
@@ -29,8 +29,8 @@ std::optional<device_ordinal> round_robin::place(std::span<device const> devices
 weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0) {
-      throw invalid_argument("placement: the weight of device " + std::to_string(i) + ", " +
-                             std::to_string(weights[i]) + ", must be finite and at least 0");
+      throw invalid_argument("placement: the weight of device " + std::to_string(i) + " is " +
+                             std::to_string(weights[i]) + ", but must be finite and at least 0");
     }
   }
   double const all = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -38,7 +38,8 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
     throw invalid_argument("placement: the sum of " + std::to_string(weights.size()) +
                            " weights must be finite and above 0");
   }
-  // Each turn goes to the device that is furthest behind its share.
+  // `behind` is the difference between the share of a device and the turns that it has got. The
+  // device with the largest difference gets the next turn.
   constexpr std::size_t round = 1000;
   std::vector<double> behind(weights.size(), 0);
   while (turns_.size() < round) {
@@ -52,10 +53,10 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
 std::optional<device_ordinal> weighted::place(std::span<device const> devices,
                                               task_options const&) {
   if (devices.size() != devices_) {
-    throw invalid_argument("placement: " + std::to_string(devices_) + " weights for " +
-                           std::to_string(devices.size()) + " devices");
+    throw invalid_argument("placement: there are " + std::to_string(devices_) + " weights, but " +
+                           std::to_string(devices.size()) + " devices; give one weight per device");
   }
-  // relaxed: only the turn is shared
+  // Relaxed, because threads share no data except this counter.
   return device_ordinal{turns_[next_.fetch_add(1, std::memory_order_relaxed) % turns_.size()]};
 }
 

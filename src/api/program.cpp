@@ -34,7 +34,7 @@ void program::prefer_cache(device_ordinal device, std::string_view kernel,
 void program::write_global(device_ordinal device, std::string_view name,
                            std::span<std::byte const> bytes) const {
   dispatch::runtime_state& state = state_of(owner_);
-  // copy_global only reads these bytes
+  // The cast is safe: with the last argument true, copy_global only reads these bytes.
   std::span<std::byte> const source{const_cast<std::byte*>(bytes.data()), bytes.size()};
   state.programs.copy_global(index_, state.valid.checked(device), name, source, true);
 }
@@ -53,10 +53,10 @@ void refuse_argument(launch const& to, std::size_t index, device_ordinal device,
       state_of(access::impl(to)).programs.describe_kernel(access::kernel_index(to)) +
       ", argument " + std::to_string(index) + ": the buffer ";
   if (of_other_runtime) {
-    throw wrong_runtime(subject + "belongs to another runtime, or is empty");
+    throw wrong_runtime(subject + "belongs to another runtime than the kernel, or has no memory");
   }
-  throw invalid_argument(subject + "lies on device " + std::to_string(device.value) +
-                         ", but an earlier one lies on device " +
+  throw invalid_argument(subject + "is on device " + std::to_string(device.value) +
+                         ", but the buffer of an earlier argument is on device " +
                          std::to_string(to.device()->value));
 }
 

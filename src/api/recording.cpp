@@ -21,7 +21,9 @@ recording& recording::operator=(recording&& other) noexcept = default;
 recording::~recording() = default;
 
 recording::impl& recording::checked() const {
-  if (impl_ == nullptr) { throw invalid_argument("the recording was moved from"); }
+  if (impl_ == nullptr) {
+    throw invalid_argument("the recording was moved from and can no longer be used");
+  }
   return *impl_;
 }
 

@@ -16,7 +16,9 @@ dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
   return dispatch::runtime_state::of(*impl);
 }
 
-/// Refuses a path that the driver would misreport.
+/// Checks that `file` is a readable, nonempty file, because the driver's errors for other files are
+/// misleading.
+/// @throws bad_image
 void check_file(std::filesystem::path const& file, std::string const& name) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(file, failed)) {

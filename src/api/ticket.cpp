@@ -13,7 +13,7 @@ namespace {
 
 dispatch::runtime_state& state_of(detail::runtime_impl* impl) {
   if (impl == nullptr) {
-    throw invalid_argument("the ticket names no task: it was moved from, or never given one");
+    throw invalid_argument("the ticket names no task: it was default-constructed or moved from");
   }
   return dispatch::runtime_state::of(*impl);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The library's way to private members of public classes.
+// Access to private members of public classes for the library.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@ namespace detail {
 /// Each function gives access to one class and does nothing else.
 struct access {
   static runtime_impl& impl(runtime const& runtime) noexcept { return *runtime.impl_; }
-  /// Takes ownership of `impl`, which `new` made.
+  /// Makes a runtime that owns `impl`. `impl` must have been allocated with `new`.
   static runtime make(runtime_impl& impl) noexcept { return runtime{impl}; }
   static runtime_impl* impl(launch const& launch) noexcept { return launch.owner_; }
   static std::uint32_t kernel_index(launch const& launch) noexcept { return launch.kernel_; }
@@ -29,7 +29,7 @@ struct access {
   }
   static runtime_impl* impl(ticket const& ticket) noexcept { return ticket.runtime_; }
   static std::uint32_t& device(ticket const& ticket) noexcept { return ticket.device_; }
-  /// Sets `ticket` to name this task. Before, it must not name any task.
+  /// Makes `ticket` name this task. `ticket` must be empty before.
   static void set(ticket& ticket, runtime_impl& runtime, std::uint32_t slot,
                   std::uint64_t generation, std::uint32_t device) noexcept {
     ticket.runtime_ = &runtime;
@@ -37,7 +37,7 @@ struct access {
     ticket.generation_ = generation;
     ticket.device_ = device;
   }
-  /// A completion of `runtime`.
+  /// Makes a completion of `runtime`.
   static completion make(runtime_impl* runtime, std::shared_ptr<completion_state> state) noexcept {
     return completion{runtime, std::move(state)};
   }
@@ -61,7 +61,8 @@ struct access {
     return (id.runtime & dependency_list::recording_bit) != 0;
   }
   static task_id id_of(recorded_task task) noexcept { return dependency_list::id_of(task); }
-  /// The number of the recording of a recorded task; `slot` is the task's index there.
+  /// Returns the number of the recording to which a recorded task belongs. `id.slot` is the index
+  /// of the task in the recording.
   static std::uint64_t recording_of(task_id id) noexcept {
     return id.runtime & ~dependency_list::recording_bit;
   }

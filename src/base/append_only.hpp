@@ -1,5 +1,5 @@
 #pragma once
-// A list that grows while other threads read it.
+// A list that can grow while other threads read it.
 
 #include <array>
 #include <atomic>
@@ -10,26 +10,26 @@
 
 namespace flotilla::base {
 
-/// Entries are added under a lock, never moved and never removed; `[]` takes no lock.
+/// Threads: any. Entries are never moved and never removed. `add` takes a lock; `[]` takes no lock.
 template <class T, std::size_t ChunkSize = 64, std::size_t Chunks = 1024>
 class append_only {
  public:
   append_only() = default;
   ~append_only() {
-    for (auto& chunk : chunks_) {
-      delete[] chunk.load(std::memory_order_relaxed);
-    }  // nobody reads any more
+    // Relaxed, because no other thread may use the list any more.
+    for (auto& chunk : chunks_) { delete[] chunk.load(std::memory_order_relaxed); }
   }
   append_only(append_only const&) = delete;
   append_only& operator=(append_only const&) = delete;
 
-  /// Adds an entry and calls `fill(entry)` before other threads can see it. @return its index.
+  /// Adds an entry and calls `fill(entry)`. Other threads see the entry only afterwards.
+  /// @return The index of the entry.
   template <class Fill>
   std::size_t add(Fill&& fill) {
     std::lock_guard const lock{mutex_};
     std::size_t const index = size_.load(std::memory_order_relaxed);
     if (index == ChunkSize * Chunks) {
-      throw std::length_error("flotilla: too many entries in one table");
+      throw std::length_error("flotilla: an internal list is full and cannot take another entry");
     }
     auto& chunk = chunks_[index / ChunkSize];
     if (chunk.load(std::memory_order_relaxed) == nullptr) {
@@ -40,7 +40,7 @@ class append_only {
     return index;
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  /// `index` must be a result of `add`.
+  /// Returns an entry. `index` must be a result of `add`.
   [[nodiscard]] T& operator[](std::size_t index) const noexcept {
     return chunks_[index / ChunkSize].load(std::memory_order_acquire)[index % ChunkSize];
   }

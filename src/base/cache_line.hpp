@@ -3,9 +3,9 @@
 
 namespace flotilla::base {
 
-/// Data of different writers must be this many bytes apart. A constant rather than the standard's
-/// interference size, which may differ between compilers: the layout of slots in shared memory
-/// depends on it.
+/// The size of a cache line in bytes. Data that different threads write must be at least this far
+/// apart. The standard's interference size is not used, because it may differ between compilers,
+/// and the layout of slots in shared memory depends on this number.
 inline constexpr std::size_t cache_line = 64;
 
 }  // namespace flotilla::base

@@ -5,8 +5,8 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-// The destructors are defined here so that each type has its vtable and type information in this
-// library only, and exceptions can be caught across shared objects.
+// The destructors are defined here, so that only this library contains the vtables and the type
+// information of the exceptions. Otherwise another shared object might not catch them.
 error::~error() = default;
 driver_error::~driver_error() = default;
 no_device::~no_device() = default;

@@ -1,20 +1,21 @@
 #pragma once
-// An allocator for containers that are in shared memory together with their elements.
+// An allocator for containers in shared memory whose elements are in the same shared memory.
 
 #include <boost/interprocess/offset_ptr.hpp>
 #include <cstddef>
 
 namespace flotilla::base {
 
-/// Returns a fixed buffer. Its pointers are offsets from their own address, so that every process
-/// that maps the memory, at any address, can use a container in it.
+/// Gives a container one fixed buffer. The container's pointers are stored as offsets from their
+/// own address. So processes that map the memory at different addresses can use the same container.
 template <class T>
 class fixed_buffer_allocator {
  public:
   using value_type = T;
   using pointer = boost::interprocess::offset_ptr<T>;
 
-  /// @param given  Room for as many objects as the container allocates; it must allocate only once.
+  /// @param given  The buffer. It must have room for all objects of the container, which must
+  ///               allocate only once.
   explicit fixed_buffer_allocator(T* given) noexcept : given_(given) {}
 
   [[nodiscard]] pointer allocate(std::size_t) noexcept { return given_; }

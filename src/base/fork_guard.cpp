@@ -13,7 +13,7 @@ namespace {
 
 void count_fork() noexcept { detail::forks.fetch_add(1, std::memory_order_relaxed); }
 
-// Registered when the library is loaded, before any object of it can exist.
+// Registered when the library is loaded, before any object of the library can exist.
 [[maybe_unused]] int const registered = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
 }  // namespace

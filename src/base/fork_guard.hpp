@@ -1,6 +1,6 @@
 #pragma once
-// Detects that an object was inherited by a child of fork(), where CUDA does not work and our
-// threads do not exist.
+// Detects that a child of fork() uses an object of its parent. In the child CUDA does not work, and
+// the threads of the parent do not exist.
 
 #include <atomic>
 #include <cstdint>
@@ -12,10 +12,11 @@ extern std::atomic<std::uint32_t> forks;
 [[noreturn]] void end_child(char const* what) noexcept;
 }  // namespace detail
 
-/// The number of fork()s between the first process that used flotilla and this one. An object that
-/// stored another value when it was made is used in a child. Cost: one load. Threads: any.
+/// Returns how often fork() was called between the process that loaded flotilla and this process.
+/// An object stores this number when it is made. If the number is different later, this process is
+/// a child of the process that made the object. Cost: one load. Threads: any.
 [[nodiscard]] inline std::uint32_t fork_generation() noexcept {
-  // relaxed: only a fork changes it, in a child that has one thread
+  // Relaxed, because only fork() changes the number, and the new child has only one thread.
   return detail::forks.load(std::memory_order_relaxed);
 }
 

@@ -3,7 +3,7 @@
 
 namespace flotilla::base {
 
-/// Tells the processor that the calling thread polls a word. Cost: a few tens of nanoseconds.
+/// Tells the processor that the calling thread is in a spin loop. Cost: a few tens of nanoseconds.
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

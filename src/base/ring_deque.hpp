@@ -1,6 +1,6 @@
 #pragma once
-// A double-ended queue that keeps its memory, while std::deque regularly allocates and frees
-// blocks.
+// A double-ended queue that reuses its memory. In contrast, std::deque allocates and frees blocks
+// while it is in use.
 
 #include <boost/circular_buffer.hpp>
 
@@ -9,7 +9,8 @@
 
 namespace flotilla::base {
 
-/// One thread at a time. Allocates only if it becomes fuller than ever before.
+/// Threads: one at a time. The queue allocates memory only when its size exceeds its capacity,
+/// which never shrinks.
 template <class T>
 class ring_deque {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// A reference count without a cache line that all threads write. It detects the last reference.
+// A reference count that many threads can change at the same time without sharing a cache line.
 
 #include <array>
 #include <atomic>
@@ -9,34 +9,36 @@
 
 namespace flotilla::base {
 
-/// Counts references that many threads take and drop at once. Each thread uses a shard of its own,
-/// so that no cache line is shared. A reference may be dropped on another shard than it was taken
-/// on, and even before it is taken: only the sum counts. Zero is detected only after `close`, when
-/// no more references are taken: then the drop that removes the last reference, or `close` itself,
-/// returns true.
+/// Counts references that many threads take and drop at the same time. Each thread uses its own
+/// shard of the count. Only the sum of all shards matters: a thread may drop a reference on another
+/// shard than the one on which it was taken, and even before it was taken. A sum of zero is
+/// detected only after `close`. No reference may be taken after `close`, and exactly one call
+/// returns true: `close` itself, or the drop of the last reference.
 ///
-/// `close` folds each shard: it exchanges the shard's count for `folded` and adds the count to
-/// `rest_`. A drop on a folded shard decrements `rest_` instead. So each reference is counted down
-/// exactly once, in its shard before the exchange or in `rest_` after it. Such drops can run ahead
-/// of the additions of `close`. Therefore `close` holds more references of its own in `rest_` than
-/// others can exist, until it has folded all shards: before that no drop can be the last.
+/// `close` folds each shard: it replaces the shard's count by `folded` and adds the count to
+/// `rest_`. A drop on a folded shard decrements `rest_`. So each drop takes effect exactly once,
+/// either in the shard before the exchange or in `rest_` after it. But `rest_` could be decremented
+/// to zero before `close` has added the counts of all shards. To prevent this, `rest_` starts at
+/// `closing`, which is more than the number of references that can exist. After it has folded all
+/// shards, `close` subtracts `closing`.
 class sharded_count {
  public:
   static constexpr std::uint32_t shards = 32;
 
   void take(std::uint32_t at, std::int64_t references = 1) noexcept {
-    shards_[at % shards].count.fetch_add(
-        references, std::memory_order_relaxed);  // the taker keeps the owner alive
+    // Relaxed, because the calling thread keeps the counted object alive in another way.
+    shards_[at % shards].count.fetch_add(references, std::memory_order_relaxed);
   }
 
-  /// @return whether this was the last reference after `close`.
+  /// @return Whether `close` was called and this was the last reference.
   [[nodiscard]] bool drop(std::uint32_t at) noexcept {
-    // acq_rel: the thread of the last drop sees everything that happened before all other drops
+    // acq_rel, so that the thread of the last drop sees everything that happened before the other
+    // drops.
     std::int64_t const before = shards_[at % shards].count.fetch_sub(1, std::memory_order_acq_rel);
     return before <= folded / 2 && rest_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 
-  /// Call it once, when no more references are taken. @return whether none is left.
+  /// Must be called once, after the last `take`. @return Whether no reference is left.
   [[nodiscard]] bool close() noexcept {
     for (shard& each : shards_) {
       std::int64_t const counted = each.count.exchange(folded, std::memory_order_acq_rel);
@@ -47,7 +49,7 @@ class sharded_count {
 
  private:
   static constexpr std::int64_t folded = INT64_MIN / 2;
-  static constexpr std::int64_t closing = INT64_MAX / 4;  // the references of `close`
+  static constexpr std::int64_t closing = INT64_MAX / 4;  // the initial value of `rest_`
   struct alignas(cache_line) shard {
     std::atomic<std::int64_t> count{0};
   };

@@ -4,7 +4,8 @@
 
 namespace flotilla::base {
 
-// TSan sees a release and an acquire only in instrumented code, so both are in tbb_entry.cpp.
+// These functions are in tbb_entry.cpp, because ThreadSanitizer sees the release and the acquire
+// only in instrumented code.
 void run_posted_job(posted_job& job) noexcept;       // tbb_entry.cpp
 void announce_posted_job(posted_job& job) noexcept;  // tbb_entry.cpp
 

@@ -1,8 +1,10 @@
 #pragma once
-// The only place that hands work to oneTBB. tbb_bridge.cpp is compiled without ThreadSanitizer:
-// oneTBB is not instrumented, so TSan cannot see its synchronisation and would report false races.
-// Therefore we hand over a function pointer to an instrumented body and synchronise ourselves:
-// `handed` is released before the hand-over and acquired inside the body.
+// The functions through which flotilla gives work to oneTBB. oneTBB is not instrumented for
+// ThreadSanitizer, which therefore would report false races between the threads of oneTBB. So
+// tbb_bridge.cpp is compiled without ThreadSanitizer, and flotilla synchronizes jobs itself: the
+// posting thread increments `posted_job::handed` with release order, and the thread that runs the
+// job loads this counter with acquire order. Both operations are in tbb_entry.cpp, which is
+// compiled with ThreadSanitizer.
 
 #include <atomic>
 #include <cstdint>
@@ -10,17 +12,17 @@
 
 namespace flotilla::base {
 
-/// A job for oneTBB. It must stay alive until every accepted `post` has run or the arena has ended.
-/// `body` must not throw: an exception that leaves an enqueued body aborts the process.
+/// A job for oneTBB. It must exist until every posted run has ended or the arena is destroyed.
+/// `body` must not throw, because an exception that leaves a task of oneTBB aborts the process.
 struct posted_job {
   void (*body)(void* context);
   void* context;
   std::atomic<std::uint64_t> handed{0};
 };
 
-/// An oneTBB arena with at most `workers` threads and no slot reserved for the caller's thread.
-/// oneTBB assigns threads to it when it has some: all arenas of a process share (number of cores -
-/// 1) threads.
+/// A oneTBB arena with at most `workers` threads, none of which is the caller's thread. oneTBB
+/// assigns threads to the arena when threads are free: all arenas of a process share cores - 1
+/// threads.
 class worker_arena {
  public:
   explicit worker_arena(int workers);
@@ -28,7 +30,7 @@ class worker_arena {
   worker_arena(worker_arena const&) = delete;
   worker_arena& operator=(worker_arena const&) = delete;
 
-  /// Requests one run of `job`. Threads: any. Never blocks. Allocates (the task of oneTBB).
+  /// Requests one run of `job`. Threads: any. The call never blocks. It allocates a task of oneTBB.
   void post(posted_job& job);
 
  private:
@@ -36,9 +38,9 @@ class worker_arena {
   std::unique_ptr<impl> impl_;
 };
 
-/// Runs `body(context)` on this thread so that waits of oneTBB inside take no task from outside.
-/// Otherwise user code that calls parallel_for in a callable could run another of our tasks on this
-/// thread while this context is current. `body` must not throw.
+/// Runs `body(context)` on this thread. If `body` waits inside oneTBB, for example in parallel_for,
+/// oneTBB runs only tasks that `body` created. Otherwise oneTBB could run another job of flotilla
+/// on this thread while a device's context is current. `body` must not throw.
 void isolated(void (*body)(void*), void* context);
 
 }  // namespace flotilla::base

@@ -1,6 +1,7 @@
-// The instrumented half of tbb_bridge: see its header.
-#include "base/process_end.hpp"
+// The functions of tbb_bridge.hpp that ThreadSanitizer must instrument.
 #include "base/tbb_bridge.hpp"
+
+#include "base/process_end.hpp"
 
 namespace flotilla::base {
 
@@ -8,9 +9,9 @@ namespace {
 
 thread_local constinit bool is_inside_job = false;
 
-/// If user code on a oneTBB worker calls std::exit, oneTBB's own destructors run on that worker and
-/// can crash (seen with 2021.8: one exit in three). This library's static objects are destroyed just
-/// before those of oneTBB, on which it depends, so the process can end here instead.
+/// Ends the process if user code on a oneTBB worker has called std::exit. Otherwise oneTBB's
+/// destructors would run on that worker next, where they can crash (seen with oneTBB 2021.8, in one
+/// exit of three).
 struct exit_guard {
   ~exit_guard() {
     if (is_inside_job) { finish_process_end(); }

@@ -11,18 +11,22 @@ std::string reason(CUresult answer, std::string_view name) {
   bool const limit = name.starts_with("limits.");
   if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT) { return "this driver has no such limit"; }
   if (answer == CUDA_ERROR_INVALID_VALUE && name == "limits.malloc_heap") {
-    return "out of the driver's range, or fixed since a kernel that uses malloc was launched";
+    return "the value is out of the driver's range, or an earlier kernel has used malloc and fixed "
+           "the size";
   }
-  if (answer == CUDA_ERROR_INVALID_VALUE && limit) { return "out of the driver's range"; }
+  if (answer == CUDA_ERROR_INVALID_VALUE && limit) {
+    return "the value is out of the driver's range";
+  }
   if (answer == CUDA_ERROR_OUT_OF_MEMORY) { return "the device does not have enough memory"; }
-  if (answer == CUDA_ERROR_NOT_SUPPORTED) { return "this driver does not support it"; }
+  if (answer == CUDA_ERROR_NOT_SUPPORTED) { return "this driver does not support the setting"; }
   if (answer == CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY) {
-    return "it requires MPS and a GPU of generation Volta or later";
+    return "the setting requires MPS and a GPU of generation Volta or later";
   }
-  return "the driver refused it";
+  return "the driver refused the setting";
 }
 
-/// The plain number beside the one with a unit, to compare with the documents of the driver.
+/// Returns the requested value as text, for example "1024 (1KiB)". The plain number is included
+/// because the documents of the driver use plain numbers.
 std::string value_text(std::string_view name, device_settings const& asked) {
   for (limit_entry const& each : limit_table) {
     if (each.name != name || !(asked.*each.value)) { continue; }
@@ -33,7 +37,7 @@ std::string value_text(std::string_view name, device_settings const& asked) {
   return asked.text(name);
 }
 
-/// The results of a query for something that this driver does not support.
+/// Whether a query failed because this driver does not support the setting.
 bool has_none(CUresult answer) noexcept {
   return answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_NOT_SUPPORTED ||
          answer == CUDA_ERROR_INVALID_VALUE;
@@ -42,10 +46,11 @@ bool has_none(CUresult answer) noexcept {
 char const* adjustment(std::string_view name) {
   if (name == "limits.stack") { return "the driver rounds up to a multiple of 16 bytes"; }
   if (name == "limits.persisting_l2") {
-    return "the driver rounds up to a part of the cache that it can set aside";
+    return "the driver rounds up to a multiple of the smallest part of the cache that can be set "
+           "aside";
   }
-  if (name == "context") { return "the driver splits multiprocessors into groups"; }
-  return "the driver rounded or clamped it";
+  if (name == "context") { return "the driver assigns multiprocessors in whole groups"; }
+  return "the driver rounded or clamped the value";
 }
 
 char const* without_effect(std::string_view name, device_settings const& asked,
@@ -56,7 +61,7 @@ char const* without_effect(std::string_view name, device_settings const& asked,
   }
   if (name == "bank_size" && asked.bank_size == bank_size::eight &&
       effective.bank_size == bank_size::four) {
-    return "banks of this device are always four bytes wide";
+    return "the banks of this device are always four bytes wide";
   }
   return nullptr;
 }
@@ -67,14 +72,14 @@ void rejection_policy::check(CUresult answer, char const* call, std::string_view
                              device_settings const& asked, rejected_settings& into) const {
   if (answer == CUDA_SUCCESS) { return; }
   std::string const why = reason(answer, name);
-  // A sticky error is no refusal of this setting: the context is unusable.
+  // A sticky error is thrown even with best effort, because the whole context is unusable.
   if (best_effort_ && !is_sticky(driver::status_of(answer))) {
     into.emplace(name, why + " (" + to_string(driver::status_of(answer)) + ")");
     return;
   }
   throw driver_error(
       driver::status_of(answer), call,
-      subject_ + ", " + std::string{name} + " = " + value_text(name, asked) + ", " + why);
+      subject_ + ", " + std::string{name} + " = " + value_text(name, asked) + ", because " + why);
 }
 
 void apply(driver::table const& api, device_settings const& asked, rejection_policy const& policy,
@@ -140,7 +145,8 @@ device_settings read_back(driver::table const& api, std::string const& subject) 
 
 void restore(driver::table const& api, device_settings const& asked,
              device_settings const& before) noexcept {
-  device_settings back;  // only flags that `asked` set: the owner may have changed the others
+  // Restores only flags that `asked` contains: the owner may have changed other flags meanwhile.
+  device_settings back;
   auto const keep = [&](auto member) {
     if (asked.*member) { back.*member = before.*member; }
   };

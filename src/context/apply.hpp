@@ -12,19 +12,24 @@
 
 namespace flotilla::context {
 
-/// The settings that the driver refused, by name, with the reason. Only filled with best effort.
+/// The settings that the driver refused. The key is the name of the setting, and the value is the
+/// reason. Empty unless best effort is requested.
 using rejected_settings = std::map<std::string, std::string, std::less<>>;
 
-/// Handles a refused setting: throws, or with best effort records it.
+/// Handles a setting that the driver refused: throws, or records the setting if best effort is
+/// requested.
 class rejection_policy {
  public:
   rejection_policy(std::string const& subject, bool best_effort) noexcept
       : subject_(subject), best_effort_(best_effort) {}
   [[nodiscard]] std::string const& subject() const noexcept { return subject_; }
-  /// @throws driver_error  naming device, setting, value and reason.
+  /// Does nothing if `answer` is CUDA_SUCCESS.
+  /// @throws driver_error  Best effort is not requested, or the context is unusable. The message
+  ///                       names device, setting, value and reason.
   void check(CUresult answer, char const* call, std::string_view name, device_settings const& asked,
              rejected_settings& into) const;
-  /// The same for a setting for which this driver has no entry point. @throws driver_error
+  /// Handles a setting for which this driver has no entry point.
+  /// @throws driver_error  Best effort is not requested.
   void missing(char const* call, std::string_view name, device_settings const& asked,
                rejected_settings& into) const {
     check(CUDA_ERROR_NOT_SUPPORTED, call, name, asked, into);
@@ -35,21 +40,21 @@ class rejection_policy {
   bool best_effort_;
 };
 
-/// Applies `asked` to the current context: limits, cache preference, bank size, and flags that
-/// differ.
-/// @throws driver_error  as `policy` decides.
+/// Applies the flags, limits, cache preference and bank size in `asked` to the current context.
+/// Sets the flags only if they differ from the present flags.
+/// @throws driver_error  A call failed, and `policy` does not accept the failure.
 void apply(driver::table const& api, device_settings const& asked, rejection_policy const& policy,
            rejected_settings& into);
 
 /// Reads the settings of the current context. @throws driver_error
 [[nodiscard]] device_settings read_back(driver::table const& api, std::string const& subject);
 
-/// Restores the settings that `asked` has set to their values in `before`, as far as the driver
-/// permits.
+/// Sets the settings in `asked` back to their values in `before`. Ignores errors of the driver.
 void restore(driver::table const& api, device_settings const& asked,
              device_settings const& before) noexcept;
 
-/// The outcome of each setting. @param effective  The settings that were read back.
+/// Returns the outcome of each setting.
+/// @param effective  The settings that `read_back` returned.
 [[nodiscard]] settings_report report(device const& where, device_settings const& asked,
                                      device_settings const& effective,
                                      rejected_settings const& refused);

@@ -14,7 +14,7 @@ namespace flotilla::context {
 namespace {
 
 constexpr int max_cpu_devices = 64;
-constexpr int max_parts = 1024;  // of one device
+constexpr int max_parts = 1024;  // per entry of a specification
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -52,13 +52,14 @@ std::string listing(std::vector<device> const& devices) {
   return text.empty() ? "none" : text;
 }
 
-/// The suffix of a device's name: "/green:16*8" means eight parts of 16 multiprocessors each.
+/// The suffix of a device's name. For example, "/green:16*8" means eight parts of 16
+/// multiprocessors each.
 struct parts {
   unsigned multiprocessors = 0;
-  int count = 0;  // 0: the device as a whole
+  int count = 0;  // 0 means the whole device
 };
 
-/// Removes the suffix from `part`.
+/// Parses the suffix of `part` and removes it from `part`.
 parts take_parts(std::string_view& part, std::string_view whole) {
   std::size_t const slash = part.find('/');
   if (slash == std::string_view::npos) { return {}; }
@@ -72,24 +73,25 @@ parts take_parts(std::string_view& part, std::string_view whole) {
       text.starts_with("green:") ? number(text.substr(6)) : std::nullopt;
   if (!each || *each < 1 || !times || *times < 1 || *times > max_parts) {
     refuse(part, whole,
-           "has an invalid suffix; write /green:N for a part of N multiprocessors, or /green:N*K "
-           "for K "
-           "such parts, at most " +
+           "has an invalid suffix; write /green:N for one part of N multiprocessors, or /green:N*K "
+           "for K parts, where K is at most " +
                std::to_string(max_parts));
   }
   part = part.substr(0, slash);
   return {static_cast<unsigned>(*each), *times};
 }
 
-/// Adds a device, or parts of it after those that were added before.
+/// Adds a device, or parts of a device. New parts are numbered after the parts that were added
+/// before.
 void add_to(choice& chosen, device const& one, parts const& of, std::string_view part,
             std::string_view whole) {
   int next = 0;
   for (device const& each : chosen.devices) {
     if (each.driver_ordinal != one.driver_ordinal) { continue; }
-    if (each.part < 0 && of.count == 0) { return; }  // named twice
+    if (each.part < 0 && of.count == 0) { return; }  // the device is already chosen
     if (each.part < 0 || of.count == 0) {
-      refuse(part, whole, "requests a device as a whole and in parts");
+      refuse(part, whole,
+             "names a device that the specification requests both as a whole and in parts");
     }
     next = each.part + 1;
   }
@@ -130,7 +132,7 @@ class gpu_selection {
   explicit gpu_selection(std::string_view whole) : whole_{whole}, gpu_{driver::gpu_driver()} {
     if (gpu_.api == nullptr) {
       throw no_device("device specification '" + std::string{whole} +
-                      "' requests GPUs: " + gpu_.text);
+                      "' requests GPUs, but no GPU is usable: " + gpu_.text);
     }
     all_ = describe_all(*gpu_.api, gpu_.devices);
   }
@@ -141,7 +143,7 @@ class gpu_selection {
       for (device const& each : all_) { take(each); }
       return;
     }
-    // "cuda:0,2" was split at its comma, so a bare number continues the list of "cuda:"
+    // `split` cuts "cuda:0,2" into "cuda:0" and "2". A number alone is therefore a GPU's ordinal.
     std::string_view const digits = part.starts_with("cuda:") ? part.substr(5) : part;
     if (std::optional<int> const ordinal = number(digits)) {
       if (*ordinal >= static_cast<int>(all_.size())) {
@@ -179,7 +181,8 @@ class gpu_selection {
   choice chosen_{};
 };
 
-/// Whether a GPU can have this name. Otherwise the error is "unknown", not "there is no GPU".
+/// Whether `part` has the form of a GPU's name. Any other text is reported as an unknown device,
+/// even on a machine without GPUs.
 bool could_name_a_gpu(std::string_view part) {
   return part == "cuda" || part.starts_with("cuda:") || part.starts_with("cuda/") ||
          part.starts_with("GPU-") || part.starts_with("gpu-") || part.starts_with("MIG-") ||
@@ -212,14 +215,15 @@ choice choose(std::string_view specification) {
   for (std::string_view const part : names) {
     if (part == "auto" || is_cpu(part)) {
       refuse(part, specification,
-             "cannot be combined with other devices: a runtime uses one driver");
+             "cannot be combined with other devices, because a runtime uses only one driver");
     }
     bool const continues =
         part != names.front() && number(part.substr(0, part.find('/'))).has_value();
     if (!continues && !could_name_a_gpu(part)) {
-      refuse(part, specification,
-             "is not a device; write auto, cpu, cpu:N, cuda, cuda:N, a UUID or a PCI id, each but "
-             "auto also with the suffix /green:N*K");
+      refuse(
+          part, specification,
+          "is not a device; write auto, cpu, cpu:N, cuda, cuda:N, a UUID or a PCI id; all except "
+          "auto accept the suffix /green:N*K");
     }
   }
   gpu_selection some{specification};

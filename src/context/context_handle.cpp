@@ -93,15 +93,17 @@ void context_handle::destroy() noexcept {
 }
 
 void context_handle::restore_settings() noexcept {
-  if (api_->ctx_push_current(handle_) != CUDA_SUCCESS) { return; }  // its owner has destroyed it
+  // The push fails if the owner has destroyed the context.
+  if (api_->ctx_push_current(handle_) != CUDA_SUCCESS) { return; }
   restore(*api_, asked_.settings, found_);
   CUcontext popped = nullptr;
   report_failure("cuCtxPopCurrent", api_->ctx_pop_current(&popped));
 }
 
 void context_handle::report_failure(char const* call, CUresult answer) const noexcept {
-  // At process exit the driver may have ended before us and freed everything. After a fault every
-  // call fails, and only the end of the process frees anything.
+  // Two kinds of errors are expected here and not reported. At process exit the driver may already
+  // have ended, and its end has freed everything. After a fault every call fails, and only the end
+  // of the process frees anything.
   if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
       !is_sticky(driver::status_of(answer))) {
     std::fprintf(stderr, "flotilla: %s failed on %s: %s\n", call, subject_.c_str(),

@@ -1,5 +1,5 @@
 #pragma once
-// A context that is current on no thread. The holder of its lease may make it current.
+// A context that is current on no thread, unless the holder of its lease makes it current.
 
 #include <cuda.h>
 
@@ -16,19 +16,22 @@
 
 namespace flotilla::context {
 
-/// The number of floating contexts in this process. Threads: any.
+/// Returns the number of contexts that flotilla holds in this process. Threads: any.
 [[nodiscard]] unsigned live_contexts() noexcept;
 
-/// Holds one context of one device, from any source. Not movable, because leases refer to it.
+/// Holds one context of one device, from any source. The object cannot move, because leases refer
+/// to it.
 class context_handle {
  public:
-  /// Gets the context, applies the settings and reads them back. The calling thread's stack is
-  /// unchanged, also if this throws.
-  /// @throws driver_error      naming the refused setting. Nothing is left behind.
+  /// Gets the context, applies the settings and reads them back. Leaves the calling thread's
+  /// context stack unchanged, even if the constructor throws.
+  /// @throws driver_error      A call failed. If the driver refused a setting, the message names
+  ///                           the setting. The context has been released.
   /// @throws invalid_argument  The context cannot be adopted.
   context_handle(std::shared_ptr<driver::table const> api, device const& where, request asked);
-  /// Releases the context, and destroys it if flotilla created it. It must be current on no thread.
-  /// No other code may destroy it: destroying a context twice corrupts the driver's heap.
+  /// Releases the context, and destroys it if flotilla created it. The context must be current on
+  /// no thread. No other code may destroy a context that flotilla created: destroying a context
+  /// twice corrupts the driver's heap.
   ~context_handle();
   context_handle(context_handle const&) = delete;
   context_handle& operator=(context_handle const&) = delete;
@@ -45,8 +48,8 @@ class context_handle {
   /// For messages: "device 1 (NVIDIA H200)".
   [[nodiscard]] std::string const& subject() const noexcept { return subject_; }
 
-  /// Releases the context before the object ends. Objects that still refer to this one must not use
-  /// the context any more.
+  /// Releases the context now instead of in the destructor. Code that refers to this object must
+  /// not use the context afterwards.
   void destroy() noexcept;
 
  private:
@@ -61,7 +64,7 @@ class context_handle {
   std::unique_ptr<source> source_;
   CUcontext handle_ = nullptr;
   rejected_settings refused_;
-  device_settings found_;  // the settings of a shared context before ours were applied
+  device_settings found_;  // of a shared context, before our settings were applied
   device_settings effective_;
 };
 

@@ -5,7 +5,7 @@ namespace flotilla::context {
 context_stack_guard::context_stack_guard(context_handle const& context) : context_(context) {
   driver::table const& api = context.api();
   CUcontext top = nullptr;
-  api.ctx_pop_current(&top);  // ours
+  api.ctx_pop_current(&top);  // pops the guarded context
   CUcontext next = nullptr;
   while (api.ctx_get_current(&next) == CUDA_SUCCESS && next != nullptr &&
          api.ctx_pop_current(&next) == CUDA_SUCCESS) {
@@ -27,12 +27,12 @@ std::string context_stack_guard::restore() {
   }
   for (auto each = below_.rbegin(); each != below_.rend(); ++each) { api.ctx_push_current(*each); }
   api.ctx_push_current(context_.handle());
-  if (found == 0) { return "it popped the device's context and did not push it again"; }
+  if (found == 0) { return "the callable popped the device's context and did not push it again"; }
   if (found > 1) {
-    return "it left " + std::to_string(found - 1) + " context" + (found > 2 ? "s" : "") +
+    return "the callable left " + std::to_string(found - 1) + " context" + (found > 2 ? "s" : "") +
            " too many on the stack";
   }
-  return ours_on_top ? std::string{} : "it left another context current";
+  return ours_on_top ? std::string{} : "the callable left another context current";
 }
 
 context_stack_guard::~context_stack_guard() {

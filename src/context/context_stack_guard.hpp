@@ -1,5 +1,5 @@
 #pragma once
-// Protects the caller's context stack from user code, then checks and restores it.
+// Protects the calling thread's context stack from user code, and restores the stack afterwards.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace flotilla::context {
 
-/// During its life the calling thread's stack contains only this context; afterwards it is as
-/// before. Without the guard, user code that pops once too often would pop the caller's contexts
-/// unnoticed.
+/// While the guard exists, the calling thread's stack contains only the guarded context. At the end
+/// the guard restores the earlier stack. Without the guard, user code that pops too often would pop
+/// contexts of the application without an error.
 ///
-/// The context must be current at construction (a current_scope is open) and is current again
-/// afterwards. Cost: a few pushes and pops, about 100 ns.
+/// The guarded context must be current when the guard is constructed. It is current again after the
+/// guard's end. Cost: a few pushes and pops, about 100 ns.
 class context_stack_guard {
  public:
   explicit context_stack_guard(context_handle const& context);
@@ -21,12 +21,13 @@ class context_stack_guard {
   context_stack_guard(context_stack_guard const&) = delete;
   context_stack_guard& operator=(context_stack_guard const&) = delete;
 
-  /// Restores the stack now. @return how user code had violated it, in words; empty: not at all.
+  /// Restores the stack now.
+  /// @return  a description of how user code changed the stack; empty if the stack was correct
   [[nodiscard]] std::string restore();
 
  private:
   context_handle const& context_;
-  std::vector<CUcontext> below_;  // from top to bottom
+  std::vector<CUcontext> below_;  // the other contexts of the stack, from top to bottom
   bool restored_ = false;
 };
 

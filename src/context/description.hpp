@@ -1,5 +1,5 @@
 #pragma once
-// Devices as a driver describes them, and the choice that a device specification makes of them.
+// Queries the properties of devices, and chooses the devices of a runtime.
 
 #include <memory>
 #include <optional>
@@ -14,27 +14,29 @@
 
 namespace flotilla::context {
 
-/// Asks `api` for the properties of its device `driver_ordinal`. @throws driver_error
+/// Queries the properties of the driver's device `driver_ordinal`. @throws driver_error
 [[nodiscard]] device describe(driver::table const& api, int driver_ordinal);
 
-/// All devices of a driver, numbered in its order. @throws driver_error
+/// Queries the properties of the devices 0 to `count` - 1 of a driver. @throws driver_error
 [[nodiscard]] std::vector<device> describe_all(driver::table const& api, int count);
 
 struct choice {
   std::shared_ptr<driver::table const> api;
-  std::vector<device> devices;  // `ordinal` is the index, in the order of the specification
-  // The source of each device's context if the specification names one: green.
+  std::vector<device> devices;  // in the order of the specification; `ordinal` is the index
+  // The context source of each device, if the specification names one. A specification can name
+  // only green contexts.
   std::vector<std::optional<context_source>> sources;
-  std::string text;  // which driver is used, and why not the other
+  std::string text;  // names the driver; for CPU devices also describes the GPU driver
 };
 
-/// Chooses devices by a specification (see runtime_options::devices). An empty one is replaced by
-/// the environment variable FLOTILLA_DEVICES, or else by "auto". A device that is named twice is
-/// chosen once. Each part, as in "cuda:0/green:16*8", is a device of its own; a GPU cannot be
-/// chosen in parts and as a whole. GPUs and CPU devices cannot be mixed, because a runtime uses one
-/// driver.
-/// @throws unknown_device  naming the invalid part of the specification and the available devices.
-/// @throws no_device       GPUs are requested but there are none; the message says why.
+/// Chooses devices by a specification (see runtime_options::devices). An empty specification means
+/// the value of the environment variable FLOTILLA_DEVICES, or "auto" if the variable is not set. A
+/// device that is named twice is chosen once. Each part of a device becomes a device of the
+/// runtime: "cuda:0/green:16*8" chooses eight devices. A device cannot be chosen both in parts and
+/// as a whole. GPUs and CPU devices cannot be mixed, because a runtime uses only one driver.
+/// @throws unknown_device  A part of the specification is invalid. The message names that part.
+/// @throws no_device       The specification requests GPUs but there are none. The message says
+///                         why.
 [[nodiscard]] choice choose(std::string_view specification);
 
 }  // namespace flotilla::context

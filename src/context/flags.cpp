@@ -42,7 +42,8 @@ wait_policy schedule_of(unsigned flags) noexcept {
 unsigned bits_of(context_flags const& flags) {
   if (flags.user_coredump && !flags.coredump) {
     throw invalid_argument(
-        "context_flags: user_coredump is set without coredump, which it implies");
+        "context_flags: user_coredump is set, but coredump is not; user_coredump requires "
+        "coredump");
   }
   device_settings same;
   same.schedule = flags.schedule;

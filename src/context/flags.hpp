@@ -12,13 +12,15 @@
 
 namespace flotilla::context {
 
+/// Returns the driver's bits for `flags`.
 /// @throws invalid_argument  The flags contradict each other.
 [[nodiscard]] unsigned bits_of(context_flags const& flags);
 [[nodiscard]] context_flags flags_from(unsigned bits) noexcept;
 
-/// The creation flags for `asked`. Flags that `asked` does not set are taken from `otherwise`.
+/// Returns the driver's bits for the flags that `asked` contains. The bits of all other flags come
+/// from `otherwise`.
 [[nodiscard]] unsigned flags_of(device_settings const& asked, unsigned otherwise = 0) noexcept;
-/// Sets the settings that are flags.
+/// Sets each setting in `into` that is a flag, according to the driver's bits `flags`.
 void read_flags(unsigned flags, device_settings& into) noexcept;
 
 /// A setting that is a limit of the driver.

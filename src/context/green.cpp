@@ -16,10 +16,11 @@ namespace {
                          std::size_t wanted, std::size_t there) {
   throw invalid_argument(subject + " cannot be split as requested: " + std::to_string(wanted) +
                          " part" + (wanted == 1 ? "" : "s") + " of " + std::to_string(count) +
-                         " multiprocessors requested, but " + std::to_string(there) +
-                         " possible; it has " + std::to_string(all.sm.smCount) +
-                         " multiprocessors, and a part has at least " +
-                         std::to_string(all.sm.minSmPartitionSize) + ", in multiples of " +
+                         " multiprocessors were requested, but the device has room for only " +
+                         std::to_string(there) + "; the device has " +
+                         std::to_string(all.sm.smCount) +
+                         " multiprocessors, and the size of a part is at least " +
+                         std::to_string(all.sm.minSmPartitionSize) + " and a multiple of " +
                          std::to_string(all.sm.smCoscheduledAlignment));
 }
 
@@ -35,9 +36,9 @@ std::vector<CUdevResource> split_multiprocessors(driver::table const& api, CUdev
   }
   CUdevResource all{};
   check(api.device_get_dev_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM),
-        "cuDeviceGetDevResource", [&] { return subject + ", asked for its multiprocessors"; });
-  // Largest slices first, because the remainder of a split consists of smaller groups. Equal slices
-  // are made by one split.
+        "cuDeviceGetDevResource", [&] { return subject + " (query of the multiprocessors)"; });
+  // The largest slices come first, because the remainder of a split consists of smaller groups. One
+  // split makes all slices of equal size.
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -61,8 +62,8 @@ std::vector<CUdevResource> split_multiprocessors(driver::table const& api, CUdev
       refuse(subject, all, count, wanted, 0);
     }
     check(answer, "cuDevSmResourceSplitByCount", [&] {
-      return subject + ", " + std::to_string(wanted) + " of " + std::to_string(count) +
-             " multiprocessors";
+      return subject + " (request for " + std::to_string(wanted) + " parts of " +
+             std::to_string(count) + " multiprocessors)";
     });
     if (given < wanted) { refuse(subject, all, count, wanted, given); }
     for (std::size_t i = 0; i < wanted; ++i) { made[order[first + i]] = groups[i]; }

@@ -8,7 +8,7 @@ namespace flotilla::context {
 
 std::uint64_t detail::new_thread_token() noexcept {
   static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: it only has to be unique
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only uniqueness matters
 }
 
 bool lease_gate::claim() noexcept {
@@ -16,7 +16,7 @@ bool lease_gate::claim() noexcept {
   if (!holder_.compare_exchange_strong(nobody, this_thread_token(), std::memory_order_seq_cst)) {
     return false;
   }
-  // Only the holder writes these counters, so no atomic read-modify-write is needed.
+  // Only the holder writes `migrations_`, so no atomic read-modify-write is needed.
   std::uint64_t const before = std::exchange(last_holder_, this_thread_token());
   if (before != 0 && before != this_thread_token()) {
     migrations_.store(migrations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -25,7 +25,8 @@ bool lease_gate::claim() noexcept {
 }
 
 std::optional<lease> lease_gate::try_take() noexcept {
-  // A thread that waits in `take` goes first. Otherwise a busy thread would always retake it.
+  // A thread that waits in `take` goes first. Otherwise a busy thread could retake the lease again
+  // and again, and the waiting thread would starve.
   if (wanted() || held() || !claim()) { return std::nullopt; }
   return lease{*this, claim_key{}};
 }
@@ -50,8 +51,8 @@ std::optional<lease> lease_gate::take_until(std::chrono::steady_clock::time_poin
 void lease_gate::give_back() noexcept {
   holder_.store(0, std::memory_order_seq_cst);
   if (takers_.load(std::memory_order_seq_cst) == 0) { return; }
-  // A taker holds the mutex from finding the lease held until it sleeps. Passing through the mutex
-  // ensures that the notification cannot come in between and get lost.
+  // A thread in `take` holds the mutex from its last failed `claim` until it sleeps. Locking the
+  // mutex here ensures that the notification does not come before the thread sleeps and get lost.
   { std::lock_guard const lock{mutex_}; }
   given_.notify_one();
 }
@@ -76,9 +77,10 @@ current_scope::~current_scope() {
   }
   CUresult const why = answer == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : answer;
   gate_.retired_.store(why, std::memory_order_relaxed);
-  std::fprintf(stderr,
-               "flotilla: the context popped is not that of %s: %s; the device is retired\n",
-               context.subject().c_str(), to_string(driver::status_of(why)).c_str());
+  std::fprintf(
+      stderr,
+      "flotilla: cuCtxPopCurrent did not return the context of %s: %s; the device is retired\n",
+      context.subject().c_str(), to_string(driver::status_of(why)).c_str());
 }
 
 }  // namespace flotilla::context

@@ -1,6 +1,7 @@
 #pragma once
-// The exclusive right to drive one device (lease), and having its context current (current_scope).
-// A lease is owned and can move between threads; a scope belongs to one thread and one block.
+// The lease: the exclusive right to drive one device. The current scope: a block in which the
+// context of the device is current. A lease can move between threads. A scope belongs to one thread
+// and one block.
 
 #include <atomic>
 #include <chrono>
@@ -20,7 +21,8 @@ inline thread_local constinit std::uint64_t thread_token = 0;
 [[nodiscard]] std::uint64_t new_thread_token() noexcept;
 }  // namespace detail
 
-/// A number for the calling thread, from 1. It is never reused. Cost: a thread-local load.
+/// Returns the number of the calling thread. Numbers start at 1 and are never reused. Cost: one
+/// thread-local load.
 [[nodiscard]] inline std::uint64_t this_thread_token() noexcept {
   if (detail::thread_token == 0) { detail::thread_token = detail::new_thread_token(); }
   return detail::thread_token;
@@ -28,16 +30,16 @@ inline thread_local constinit std::uint64_t thread_token = 0;
 
 class lease;
 
-/// Hands out the lease of one context. At most one lease exists at any time.
+/// Grants the lease of one context. At most one lease exists at any time.
 ///
-/// The handshake between `give_back` and `take`: a taker first increments `takers_` and then tries to
-/// set `holder_`; the holder first clears `holder_` and then reads `takers_`. All four operations are
-/// seq_cst, so at least one side sees the other, and no taker sleeps while the lease is free
-/// (tests/unit/context/lease_model_test.cpp).
+/// No thread may sleep in `take` while the lease is free. Therefore a thread in `take` first
+/// increments `takers_` and then tries to set `holder_`. `give_back` first clears `holder_` and
+/// then reads `takers_`. All four operations are seq_cst, so at least one of the two threads sees
+/// the write of the other thread (tests/unit/context/lease_model_test.cpp).
 class lease_gate {
  public:
-  /// Proof that the calling thread has claimed the gate. Only the gate can make one, so nobody else
-  /// can make a lease. It is empty and costs nothing.
+  /// Proves that the calling thread has claimed the gate. Only the gate can make a key, so only the
+  /// gate can make a lease. The key is empty and costs nothing.
   class claim_key {
     friend class lease_gate;
     explicit claim_key() = default;
@@ -49,56 +51,56 @@ class lease_gate {
 
   /// Takes the lease if it is free and no thread waits in `take`. Never blocks.
   [[nodiscard]] std::optional<lease> try_take() noexcept;
-  /// Waits until the holder gives the lease back; holders check `wanted` after every batch.
-  /// The caller must not hold a lease: two threads that each wait for the other's lease deadlock.
+  /// Waits until the holder gives the lease back. Every holder must check `wanted` after each
+  /// batch. The calling thread must not hold another lease: two threads that wait for each other's
+  /// lease deadlock.
   [[nodiscard]] lease take();
-  /// Like `take`, but gives up at `when` and then returns nothing.
+  /// Does the same as `take`, but stops waiting at the time `when` and then returns nothing.
   [[nodiscard]] std::optional<lease> take_until(std::chrono::steady_clock::time_point when);
 
   /// Whether a thread waits in `take`. Cost: one load.
   [[nodiscard]] bool wanted() const noexcept {
-    return takers_.load(std::memory_order_relaxed) !=
-           0;  // relaxed: a hint; give_back reads it again
+    // relaxed: the result is only a hint, and give_back() reads `takers_` again
+    return takers_.load(std::memory_order_relaxed) != 0;
   }
   [[nodiscard]] bool held() const noexcept { return holder_.load(std::memory_order_relaxed) != 0; }
   [[nodiscard]] bool held_by_this_thread() const noexcept {
-    // relaxed: only this thread writes this thread's token
+    // relaxed: no other thread stores the token of this thread
     return holder_.load(std::memory_order_relaxed) == this_thread_token();
   }
 
   [[nodiscard]] context_handle& context() const noexcept { return context_; }
-  /// How often the lease went to another thread than the previous holder.
+  /// The number of times that the lease went to a thread other than the previous holder.
   [[nodiscard]] std::uint64_t migrations() const noexcept {
     return migrations_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t pushes() const noexcept {
     return pushes_.load(std::memory_order_relaxed);
   }
-  /// Why the context can no longer be used, or CUDA_SUCCESS. It never changes back.
+  /// The reason why the context can no longer be used, or CUDA_SUCCESS. A reason is never cleared.
   [[nodiscard]] CUresult retired() const noexcept {
     return retired_.load(std::memory_order_relaxed);
   }
 
  private:
-  friend class lease;          // gives back
-  friend class current_scope;  // counts pushes, retires the context
+  friend class lease;          // calls give_back
+  friend class current_scope;  // counts pushes and retires the context
 
   [[nodiscard]] bool claim() noexcept;
   void give_back() noexcept;
 
   context_handle& context_;
-  std::atomic<std::uint64_t> holder_{
-      0};                       // token of the holder, 0: free; takers and the holder write
-  std::atomic<int> takers_{0};  // threads inside take write
+  std::atomic<std::uint64_t> holder_{0};  // token of the holder; 0 if the lease is free
+  std::atomic<int> takers_{0};            // number of threads in take or take_until
   std::atomic<std::uint64_t> migrations_{0};
   std::atomic<std::uint64_t> pushes_{0};
   std::atomic<CUresult> retired_{CUDA_SUCCESS};
-  std::uint64_t last_holder_ = 0;  // only the holder reads and writes
-  std::mutex mutex_;               // takers sleep on given_ with it
+  std::uint64_t last_holder_ = 0;  // accessed only by the holder
+  std::mutex mutex_;               // locked by threads that wait on given_
   std::condition_variable given_;
 };
 
-/// The exclusive right to drive one device. Gives itself back at its end.
+/// The exclusive right to drive one device. The destructor gives the lease back.
 class [[nodiscard]] lease {
  public:
   lease(lease_gate& gate, lease_gate::claim_key) noexcept : gate_(&gate) {}
@@ -116,15 +118,19 @@ class [[nodiscard]] lease {
 };
 
 /// Makes a leased context current on the calling thread until the end of the block. Scopes nest and
-/// close in reverse order. The lease must not be moved or given back before the scope ends.
+/// must end in reverse order. The owner of the lease must not move it or give it back before the
+/// scope ends.
 class [[nodiscard]] current_scope {
  public:
-  /// Pushes the context. @throws driver_error  Nothing was pushed.
+  /// Pushes the context. @throws driver_error  The context was not pushed.
   explicit current_scope(lease& of) : current_scope(of.gate()) {}
-  /// For a caller that cannot reach the lease object but knows that this thread holds the lease.
+  /// Pushes the context, for a caller that has no access to the lease object. The calling thread
+  /// must hold the lease.
+  /// @throws driver_error  The context was not pushed.
   explicit current_scope(lease_gate& held);
-  /// Pops and checks the popped context. If it is not ours, other code has popped on this thread and
-  /// the state of its stack is unknown: the context is retired and never made current again.
+  /// Pops the context, and checks that it is the context that was pushed. If it is not, other code
+  /// has changed this thread's stack, whose state is then unknown. In this case the destructor
+  /// retires the context: it is never made current again.
   ~current_scope();
   current_scope(current_scope&&) = delete;
 

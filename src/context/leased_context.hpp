@@ -1,5 +1,5 @@
 #pragma once
-// A context and the gate of its lease.
+// The context of one device, and the gate of its lease.
 
 #include <memory>
 #include <utility>
@@ -9,9 +9,8 @@
 
 namespace flotilla::context {
 
-/// The context of one device, and the gate that hands out its lease.
 struct leased_context {
-  /// As the constructor of context_handle.
+  /// Takes the arguments of the constructor of context_handle, and throws the same exceptions.
   leased_context(std::shared_ptr<driver::table const> api, device const& where, request asked)
       : context(std::move(api), where, std::move(asked)), gate(context) {}
 

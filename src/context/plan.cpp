@@ -32,7 +32,7 @@ void check_settings(device const& one, device_settings const& asked) {
   if (asked.user_coredump == true && asked.coredump == false) {
     throw unknown_setting(in_words(one) +
                           ": setting 'user_coredump' = true contradicts 'coredump' = false, "
-                          "because it implies coredump");
+                          "because user_coredump requires coredump");
   }
 }
 
@@ -59,7 +59,7 @@ void check_agreement(choice const& chosen, std::vector<request> const& requests,
       if (mine == its || !shared_by_green_contexts(name)) { continue; }
       auto const said = [](std::string const& text) { return text.empty() ? "not set" : text; };
       throw unknown_setting("all green contexts of a GPU share setting '" + std::string{name} +
-                            "', but it is " + said(mine) + " for " +
+                            "', but its value is " + said(mine) + " for " +
                             in_words(chosen.devices[first]) + " and " + said(its) + " for " +
                             in_words(chosen.devices[other]));
     }
@@ -97,8 +97,8 @@ void split_gpus(choice& chosen, std::vector<request>& requests) {
 std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort) {
   for (auto const& [ordinal, unused] : asked.devices) {
     if (ordinal >= chosen.devices.size()) {
-      throw unknown_setting("there are settings for device " + std::to_string(ordinal) +
-                            ", but only " + std::to_string(chosen.devices.size()) +
+      throw unknown_setting("the settings name device " + std::to_string(ordinal) +
+                            ", but the runtime has only " + std::to_string(chosen.devices.size()) +
                             " devices, numbered from 0");
     }
   }

@@ -1,7 +1,6 @@
 #pragma once
-// The request for each device of a runtime: its settings, its context source, and the
-// multiprocessors of green contexts. Everything that can be checked before a context exists is
-// checked here.
+// Makes the request for each device of a runtime: its settings, its context source, and the
+// multiprocessors of a green context. All checks that need no context are made here.
 
 #include <vector>
 
@@ -17,10 +16,11 @@ inline constexpr std::size_t min_window = 64;
 inline constexpr std::size_t max_window = 65000;
 
 /// Makes one request per device, in the order of the devices. Sets `multiprocessors` and `part` of
-/// devices that are green contexts.
-/// @throws unknown_setting   There is no such device; a value is out of range; two sources are
-///                           named; green contexts of one GPU differ in a setting that they share.
-/// @throws invalid_argument  The GPU does not have the requested multiprocessors.
+/// each device in `chosen` that is a green context.
+/// @throws unknown_setting   The settings name a device that does not exist, contain a value out of
+///                           range, contradict each other, contradict the device specification, or
+///                           differ where all green contexts of one GPU must agree.
+/// @throws invalid_argument  The GPU has too few multiprocessors for the requested parts.
 /// @throws driver_error      The driver does not support green contexts.
 [[nodiscard]] std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort);
 

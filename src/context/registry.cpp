@@ -12,7 +12,7 @@ struct entry {
   std::uint64_t serial = 0;
   bool one_thread = false;
   unsigned entered = 0;
-  std::uint64_t thread = 0;  // the thread that has entered, if one_thread
+  std::uint64_t thread = 0;  // token of the thread that entered last
 };
 
 struct book {
@@ -21,7 +21,7 @@ struct book {
   std::uint64_t last_serial = 0;
 };
 
-// Never destroyed, because runtimes may be static objects that end later.
+// The book is never destroyed. Otherwise a runtime in a static object could outlive the book.
 book& all() {
   static book& made = *new book;
   return made;

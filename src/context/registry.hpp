@@ -1,7 +1,7 @@
 #pragma once
-// The contexts that flotilla owns in this process, by handle. A context in the registry cannot be
-// adopted, is not destroyed while a thread has it current, and can be looked up to see whether it
-// still exists.
+// The registry of all contexts that flotilla owns in this process, by handle. flotilla does not
+// adopt a registered context. It also does not destroy a registered context that is current on a
+// thread. Public classes use the registry to check whether a context still exists.
 
 #include <cuda.h>
 
@@ -11,23 +11,24 @@
 
 namespace flotilla::context::registry {
 
-/// @param one_thread  It may be current on one thread at a time only, because it is a green
-///                    context.
+/// @param one_thread  Whether the context can be current on only one thread at a time. True for
+///                    green contexts.
 void add(CUcontext handle, std::string const& subject, bool one_thread);
 void remove(CUcontext handle) noexcept;
-/// The owner in words; empty: the context does not, or no longer, belong to flotilla.
+/// Returns the owner in words, or nothing if flotilla does not own a context with this handle.
 [[nodiscard]] std::optional<std::string> owner(CUcontext handle);
 
-/// A number of the context that has the handle now; 0: it does not belong to flotilla. Handles may
-/// be reused, serials are not.
+/// Returns the serial number of the context that has this handle now, or 0 if flotilla owns no such
+/// context. The driver may reuse handles, but serial numbers are never reused.
 [[nodiscard]] std::uint64_t serial(CUcontext handle) noexcept;
 
-/// Counts the pushes of the public functions; call it before a push. Returns false if the push is
-/// not allowed, because another thread has this green context current. @param thread  A token, not
-/// 0.
+/// Counts a push by a public function, which must call `enter` before the push. Returns false if
+/// the push is not allowed, because the context is green and current on another thread.
+/// @param thread  The token of the calling thread, which is never 0.
 [[nodiscard]] bool enter(CUcontext handle, std::uint64_t thread) noexcept;
 void leave(CUcontext handle) noexcept;
-/// How often the context is on the stacks of threads, counting the pushes of those functions.
+/// Returns the number of calls of `enter` for this context without a matching call of `leave`. This
+/// is how often the context is on the stacks of all threads.
 [[nodiscard]] unsigned times_entered(CUcontext handle) noexcept;
 
 }  // namespace flotilla::context::registry

@@ -12,12 +12,14 @@ namespace flotilla::context {
 
 struct request {
   request() = default;
-  // Not explicit: settings alone are a request.
+  // Not explicit, so that callers can pass device_settings as a request.
   request(device_settings asked, bool best = false)
       : settings(std::move(asked)), best_effort(best) {}
 
   device_settings settings;
-  bool best_effort = false;  // a refused setting is recorded, and the driver's default is used
+  /// If true, a setting that the driver refuses is recorded and keeps the driver's value. If false,
+  /// a refused setting is an error.
+  bool best_effort = false;
   std::optional<CUdevResource> slice{};  // the multiprocessors of a green context (see green.hpp)
 };
 

@@ -12,19 +12,21 @@ namespace {
 
 using driver::check;
 
-/// Adds the compute mode of the device to the message if it may be why no context could be made.
+/// Appends the device's compute mode to `subject` if the mode can be the reason why the driver
+/// created no context.
 std::string with_compute_mode(driver::table const& api, CUdevice device, std::string subject) {
   int mode = CU_COMPUTEMODE_DEFAULT;
   if (api.device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device) != CUDA_SUCCESS) {
     return subject;
   }
   if (mode == CU_COMPUTEMODE_PROHIBITED) {
-    return subject + ", whose compute mode prohibits contexts (nvidia-smi -c DEFAULT permits them)";
+    return subject +
+           ", whose compute mode prohibits contexts (run nvidia-smi -c DEFAULT to permit contexts)";
   }
   if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
     return subject +
            ", whose compute mode is exclusive: another process may be using it "
-           "(nvidia-smi -c DEFAULT permits several)";
+           "(run nvidia-smi -c DEFAULT to permit several processes)";
   }
   return subject;
 }
@@ -41,12 +43,12 @@ class owned_source final : public source {
                                                          asked.settings, into);
     }
     if (handle_ == nullptr) {
-      // The old form makes the same context; the newer ones exist for parameters that are not set
-      // here.
+      // The oldest form of cuCtxCreate is enough. Newer forms only add parameters that are not
+      // needed here.
       check(api.ctx_create(&handle_, flags, device), "cuCtxCreate",
             [&] { return with_compute_mode(api, device, subject); });
     }
-    // Creation has made it current on this thread.
+    // cuCtxCreate has also made the context current on this thread.
     CUcontext popped = nullptr;
     if (CUresult const answer = api.ctx_pop_current(&popped); answer != CUDA_SUCCESS) {
       api.ctx_destroy(std::exchange(handle_, nullptr));
@@ -79,8 +81,8 @@ class owned_source final : public source {
   driver::table const& api_;
 };
 
-/// Sets the flags of the primary context while it is inactive, and restores them when it is
-/// inactive again.
+/// Sets the flags of a primary context that is inactive. Restores the earlier flags after the
+/// context has become inactive again.
 class primary_flags {
  public:
   primary_flags(driver::table const& api, CUdevice device, device_settings const& asked,
@@ -90,9 +92,10 @@ class primary_flags {
               ? api.device_primary_ctx_get_state(device, &found_, &active_)
               : CUDA_ERROR_NOT_SUPPORTED,
           "cuDevicePrimaryCtxGetState", subject);
-    // A primary context always maps host memory, and the driver of an H200 refuses this flag.
+    // A primary context always maps host memory. The driver of an H200 refuses a request for this
+    // flag.
     unsigned const wanted = flags_of(asked, found_) & ~unsigned{CU_CTX_MAP_HOST};
-    // If it is active, the flags are set through the context itself (see apply).
+    // If the primary context is active, `apply` sets the flags later, in the context itself.
     if (active_ != 0 || wanted == found_) { return; }
     check(api.device_primary_ctx_set_flags != nullptr
               ? api.device_primary_ctx_set_flags(device, wanted)
@@ -101,7 +104,8 @@ class primary_flags {
     changed_ = true;
   }
   [[nodiscard]] bool was_active() const noexcept { return active_ != 0; }
-  /// Restores flags that other code had set for a primary context that it has not created yet.
+  /// Other code may have set flags for a primary context that did not exist yet. Restores these
+  /// flags if the context no longer exists.
   void put_back() noexcept {
     unsigned now = 0;
     int active = 0;
@@ -132,8 +136,8 @@ class primary_source final : public source {
     if (answer != CUDA_SUCCESS) { flags_.put_back(); }
     check(answer, "cuDevicePrimaryCtxRetain",
           [&] { return with_compute_mode(api, device, subject); });
-    // Others may retain the context later. Only if it was active before us are its settings
-    // restored.
+    // The settings are restored at the end only if other code had activated the context before.
+    // Code that retains the context later accepts our settings.
     shared_ = flags_.was_active();
   }
 
@@ -159,7 +163,9 @@ class adopted_source final : public source {
       throw invalid_argument(subject + ": the context to adopt " + why);
     };
     if (handle == nullptr) { refuse("is null"); }
-    if (auto const whose = registry::owner(handle)) { refuse("belongs to flotilla, to " + *whose); }
+    if (auto const whose = registry::owner(handle)) {
+      refuse("already belongs to flotilla: it is the context of " + *whose);
+    }
     unsigned version = 0;
     if (CUresult const answer = api.ctx_get_api_version(handle, &version); answer != CUDA_SUCCESS) {
       refuse(
@@ -176,18 +182,18 @@ class adopted_source final : public source {
     CUcontext popped = nullptr;
     api.ctx_pop_current(&popped);
     if (answer != CUDA_SUCCESS) {
-      refuse("has no device (cuCtxGetDevice returned " + to_string(driver::status_of(answer)) +
-             ")");
+      refuse("has no known device (cuCtxGetDevice returned " +
+             to_string(driver::status_of(answer)) + ")");
     }
     if (where != device) {
-      refuse("belongs to another device: the driver's device " + std::to_string(where));
+      refuse("belongs to another device (number " + std::to_string(where) + " of the driver)");
     }
     handle_ = handle;
     shared_ = true;
   }
 
   CUresult give_up(char const*& call) noexcept override {
-    call = "";  // its owner destroys it
+    call = "";  // the owner destroys the context
     handle_ = nullptr;
     return CUDA_SUCCESS;
   }
@@ -237,7 +243,8 @@ std::unique_ptr<source> make_source(driver::table const& api, CUdevice device, r
   context_source const from = asked.settings.context.value_or(context_source::owned());
   if (from.kind != context_source::kinds::owned && asked.settings.exec_affinity) {
     throw invalid_argument(
-        subject + ": setting 'exec_affinity' requires an owned context, but the source is " +
+        subject +
+        ": setting 'exec_affinity' requires an owned context, but the context source is " +
         to_string(from));
   }
   switch (from.kind) {

@@ -1,6 +1,6 @@
 #pragma once
-// Gets a context from the source that settings name, and releases it. Only this file creates and
-// destroys contexts.
+// Gets a context from the source that the settings name, and releases the context at the end.
+// Within flotilla, only the classes behind this interface create and destroy contexts.
 
 #include <cuda.h>
 
@@ -20,10 +20,10 @@ class source {
   source& operator=(source const&) = delete;
 
   [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
-  /// Whether other code may use the context too. If so, its settings are restored at the end.
+  /// Whether other code may also use the context. If so, its settings are restored at the end.
   [[nodiscard]] bool shared() const noexcept { return shared_; }
-  /// Releases the context. Call it once; afterwards the handle is invalid. Sets `call` to the name
-  /// of the driver call.
+  /// Releases the context, so that its handle becomes invalid. Sets `call` to the name of the
+  /// driver call, for error messages. The owner must call this function exactly once.
   virtual CUresult give_up(char const*& call) noexcept = 0;
 
  protected:
@@ -32,12 +32,14 @@ class source {
   bool shared_ = false;
 };
 
-/// Gets a context of `device`. The calling thread's stack is unchanged, also if this throws.
-/// @param subject  The device, for messages.
-/// @throws driver_error      The driver refuses; the message names a prohibited or exclusive
-///                           compute mode.
-/// @throws invalid_argument  The driver does not know the adopted handle, or the context belongs to
-///                           another device or to flotilla.
+/// Gets a context of `device`. Leaves the calling thread's context stack unchanged, even if the
+/// function throws.
+/// @param subject  The device in words, for messages.
+/// @throws driver_error      The driver created no context. If the compute mode of the device can
+///                           be the reason, the message names the mode.
+/// @throws invalid_argument  The driver does not know the context to adopt, or that context belongs
+///                           to another device or to flotilla. Also thrown if `exec_affinity` is
+///                           set for a context that is not owned.
 [[nodiscard]] std::unique_ptr<source> make_source(driver::table const& api, CUdevice device,
                                                   request const& asked, std::string const& subject,
                                                   rejected_settings& into);

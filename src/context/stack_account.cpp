@@ -14,8 +14,8 @@ namespace flotilla::context {
 
 namespace {
 
-/// For each open scope of a thread, the number of pushes above it that are not a scope's; the
-/// innermost scope is last. The first entry counts pushes outside any scope.
+/// Counters of the pushes that no scope made. The first counter is for pushes outside all scopes.
+/// One counter for each open scope follows, the innermost scope last.
 struct thread_account {
   std::vector<unsigned> pushes{0};
 };
@@ -33,9 +33,9 @@ std::string in_words(CUcontext handle) {
 
 void enter(driver::table const& api, CUcontext handle) {
   if (!registry::enter(handle, this_thread_token())) {
-    throw context_in_use(
-        in_words(handle) +
-        " is green and current on another thread; it can be current on one thread at a time");
+    throw context_in_use(in_words(handle) +
+                         " is a green context that is current on another thread; a green context "
+                         "can be current on only one thread at a time");
   }
   if (CUresult const answer = api.ctx_push_current(handle); answer != CUDA_SUCCESS) {
     registry::leave(handle);
@@ -53,7 +53,8 @@ int leave(driver::table const& api, CUcontext handle) noexcept {
     if (popped == handle) { return static_cast<int>(above.size()); }
     above.push_back(popped);
   }
-  // Other code has popped it. The remaining contexts are not ours to pop.
+  // Other code has popped `handle`. Pushes the other contexts back, because only their owner may
+  // pop them.
   for (auto each = above.rbegin(); each != above.rend(); ++each) { api.ctx_push_current(*each); }
   return -1;
 }
@@ -66,7 +67,8 @@ bool top_belongs_to_scope() noexcept { return account().size() > 1 && account().
 
 bool bare_pop() noexcept {
   if (top_belongs_to_scope()) { return false; }
-  // Outside any scope the application may pop contexts that it pushed through the driver itself.
+  // Outside any scope the application may also pop contexts that it pushed by a direct call of the
+  // driver. The account does not count such pushes, so the counter may already be 0.
   if (account().back() > 0) { --account().back(); }
   return true;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How the public functions change the calling thread's stack. They share one account of scopes and
-// of pushes outside scopes.
+// Changes the calling thread's context stack, for the public functions. All of them use one
+// account, which records open scopes and pushes that no scope made.
 
 #include <cuda.h>
 
@@ -10,26 +10,29 @@
 
 namespace flotilla::context {
 
-/// Pushes the context and records it. @throws driver_error, context_in_use  Nothing was pushed.
+/// Pushes the context and records the push.
+/// @throws driver_error, context_in_use  The context was not pushed.
 void enter(driver::table const& api, CUcontext handle);
-/// Pops the context that `enter` pushed, and all contexts above it. @return the number of contexts
-/// above; -1: the context was not on the stack any more, and the stack is unchanged.
+/// Pops the context that `enter` pushed, and all contexts above it.
+/// @return  the number of contexts that were above, or -1 if the context was no longer on the
+///          stack. With -1, the stack is unchanged.
 int leave(driver::table const& api, CUcontext handle) noexcept;
 
-/// Opens and closes scopes of the calling thread. The context pushed last before `open_scope`
-/// belongs to the scope and must not be popped.
+/// open_scope() records that a scope of the calling thread begins, and close_scope() records that
+/// it ends. At open_scope(), the top of the stack must be the context of the new scope. That
+/// context must not be popped before close_scope().
 void open_scope() noexcept;
 void close_scope() noexcept;
-/// Records a push or pop that is not a scope's.
+/// bare_push() and bare_pop() record a push and a pop that do not belong to a scope.
 void bare_push() noexcept;
-[[nodiscard]] bool bare_pop() noexcept;  // false: the top belongs to a scope
+[[nodiscard]] bool bare_pop() noexcept;  // false if the top belongs to a scope
 /// Whether the top of the calling thread's stack belongs to an open scope.
 [[nodiscard]] bool top_belongs_to_scope() noexcept;
 
-/// "context 0x…", or if it belongs to flotilla "the context of device 0 (…)".
+/// Returns "the context of device 0 (…)" if flotilla owns the context, otherwise "context 0x…".
 [[nodiscard]] std::string in_words(CUcontext handle);
 
-/// Makes a context current for one call.
+/// Makes a context current while the object exists.
 class scoped_current {
  public:
   scoped_current(driver::table const& api, CUcontext handle) : api_(api), handle_(handle) {

@@ -1,14 +1,13 @@
 #pragma once
-// The result of a driver call, as a value.
+// The result of a driver call as a value, for code that must not throw.
 
 #include <cuda.h>
 
 namespace flotilla::driver {
 
-/// For code that must not throw. It has the name of the call for messages.
 struct call_outcome {
   CUresult status = CUDA_SUCCESS;
-  char const* call = "";
+  char const* call = "";  // the name of the driver call, for messages
   [[nodiscard]] bool ok() const noexcept { return status == CUDA_SUCCESS; }
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// Turns the result of a driver call into an exception that names call and object. The text is built
-// only on failure.
+// Turns the error of a driver call into an exception that names the call and its object.
 
 #include <cuda.h>
 
@@ -16,8 +15,9 @@ namespace flotilla::driver {
   return static_cast<driver_status>(result);
 }
 
-/// @param subject  The object in words, or a callable that returns them.
-/// @throws driver_error  when `result` is not CUDA_SUCCESS.
+/// @param subject  The object of the call in words, or a callable that returns the words. The
+///                 callable runs only if the call has failed.
+/// @throws driver_error  `result` is not CUDA_SUCCESS.
 template <class Subject>
 void check(CUresult result, char const* call, Subject&& subject) {
   if (result == CUDA_SUCCESS) [[likely]] { return; }

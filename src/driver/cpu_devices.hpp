@@ -1,17 +1,20 @@
 #pragma once
-// Control of the CPU driver that `cpu_driver()` gives, for flotilla's own layers: only src/driver
-// knows the CPU driver itself.
+// Functions that control the CPU driver of `cpu_driver()`. Other parts of the library use these
+// functions, because only src/driver may include headers of the CPU driver.
 
 #include <string_view>
 
 namespace flotilla::driver {
 
-/// From now on the CPU driver has at least `count` devices, but at most 64. Threads: any.
+/// Increases the number of CPU devices to `count` if there are fewer. The maximum is 64.
+/// Threads: any.
 void ensure_cpu_devices(int count);
 
-/// Adds fault injections, in the language of FLOTILLA_CPU_INJECT: all of them or none. Starts the
-/// CPU driver first, whose environment must not override them. Throws invalid_argument, which says
-/// which part is wrong. Threads: any.
+/// Adds the faults in `spec`, which has the form of FLOTILLA_CPU_INJECT. The function first starts
+/// the CPU driver. A later start would apply FLOTILLA_CPU_INJECT over `spec`.
+/// @throws invalid_argument  A part of `spec` is invalid; the message has that part. Nothing was
+///                           added.
+/// Threads: any.
 void inject(std::string_view spec);
 /// Removes every fault injection. Threads: any.
 void clear_injection();

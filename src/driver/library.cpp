@@ -25,12 +25,12 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// The file that is the libcuda of this process.
+/// The libcuda that this process uses.
 struct system_library {
   std::string path;
   void* handle = nullptr;
-  std::string why_not;              // the message of dlopen, if handle is null
-  control const* dropin = nullptr;  // not null: the file is our own CPU driver
+  std::string why_not;              // the message of dlopen if `handle` is null
+  control const* dropin = nullptr;  // not null if the file is flotilla's own CPU driver
 };
 
 system_library const& find_system_library() {
@@ -44,7 +44,7 @@ system_library const& find_system_library() {
       made.why_not = said != nullptr ? said : "dlopen failed";
       return made;
     }
-    // Only the drop-in has this symbol.
+    // Only flotilla's drop-in exports this symbol.
     using marker = control const* (*)();
     if (auto const ask = reinterpret_cast<marker>(::dlsym(made.handle, "flotilla_cpu_driver"))) {
       made.dropin = ask();
@@ -77,27 +77,28 @@ opened open_gpu_driver() {
     return made;
   }
   if (library.dropin != nullptr) {
-    made.text = "no GPU driver: " + library.path + " is flotilla's CPU driver";
+    made.text = "no GPU driver: " + library.path + " is the drop-in of flotilla's CPU driver";
     return made;
   }
   auto const init = reinterpret_cast<PFN_cuInit_v2000>(::dlsym(library.handle, "cuInit"));
   if (init == nullptr) {
-    made.text = "no driver: " + library.path + " has no cuInit";
+    made.text = "no driver: " + library.path + " does not export cuInit";
     return made;
   }
-  // First of all, because the stub exports every name and returns this from each.
+  // cuInit must be the first call: the toolkit's stub exports every entry point, and each of them
+  // returns CUDA_ERROR_STUB_LIBRARY.
   CUresult const started = init(0);
   if (started == CUDA_ERROR_STUB_LIBRARY) {
     made.text = "no driver: " + library.path +
-                " is the toolkit's stub, which is only for linking; install the driver package";
+                " is the toolkit's stub, which is only for linking; install NVIDIA's driver";
     return made;
   }
   if (started == CUDA_ERROR_NO_DEVICE) {
-    made.text = "a driver, " + library.path + ", but no device that this process may use";
+    made.text = "the driver " + library.path + " has no device that this process may use";
     return made;
   }
   if (started != CUDA_SUCCESS) {
-    made.text = "a driver, " + library.path + ", that does not start: cuInit returned " +
+    made.text = "the driver " + library.path + " does not start: cuInit returned " +
                 to_string(status_of(started));
     return made;
   }

@@ -13,8 +13,8 @@ void fill(Entry& entry, resolver const& find, need how, std::string const& origi
           int version, char const* symbol) {
   entry = reinterpret_cast<Entry>(find(name, version, symbol));
   if (entry == nullptr && how == need::required) {
-    throw no_device("the CUDA driver " + origin + " has no " + symbol +
-                    ": flotilla needs a driver of CUDA 12.4 or later");
+    throw no_device("the CUDA driver " + origin + " does not export " + symbol +
+                    "; flotilla needs a driver of CUDA 12.4 or later");
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The driver table: every entry point that flotilla uses, as function pointers with the driver's
-// own signatures. It is passed as an argument and never global, so that one process can use a GPU
-// driver and the CPU driver at the same time, and tests can use any other.
+// The driver table: a function pointer for each entry point that flotilla uses. The pointers have
+// the types of cudaTypedefs.h. A table is always passed as an argument, because one process can use
+// several drivers at the same time: a GPU driver, the CPU driver, and the drivers of tests.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -18,16 +18,16 @@ struct table {
 #include "base/driver_entries.inc"
 #undef FLOTILLA_DRIVER_ENTRY
 
-  device_kind kind = device_kind::gpu;  // the kind of its devices
-  std::string origin;                   // for messages: the file, or "built in"
+  device_kind kind = device_kind::gpu;  // the kind of the driver's devices
+  std::string origin;                   // for messages: the driver's file, or "built in"
 };
 
-/// Finds an entry point by name and ABI version, as cuGetProcAddress does, or by the symbol of that
-/// ABI. Returns null if there is none.
+/// Finds an entry point by its name and ABI version (as cuGetProcAddress does) or by its symbol.
+/// Returns null if the driver does not have the entry point.
 using resolver = std::function<void*(char const* name, int version, char const* symbol)>;
 
-/// Fills a table.
-/// @throws no_device  naming the first required entry point that `find` does not find.
+/// Makes a table.
+/// @throws no_device  A required entry point is missing. The message names the first one.
 [[nodiscard]] table load(resolver const& find, device_kind kind, std::string origin);
 
 }  // namespace flotilla::driver

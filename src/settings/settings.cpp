@@ -15,7 +15,7 @@ inline namespace v0_1 {
 
 namespace {
 
-/// One setting: its name, and the operations on it.
+/// The name of a setting and the operations on its member in device_settings.
 struct key {
   std::string_view name;
   void (*set)(device_settings& into, std::string_view name, std::string_view value);
@@ -23,8 +23,8 @@ struct key {
   void (*fill)(device_settings& into, device_settings const& lower);
 };
 
-/// @tparam As  The type as which text is read and written: `unsigned` for counts, which have no
-///             unit.
+/// @tparam As  The type that determines the text form of the value. A std::size_t is a size and may
+///             have a unit. An `unsigned` is a count and has no unit.
 template <auto Member,
           class As = typename std::remove_cvref_t<decltype(device_settings{}.*Member)>::value_type>
 constexpr key make(std::string_view name) {
@@ -110,11 +110,11 @@ void settings::set(std::string_view name, std::string_view value) {
   auto const [end, failed] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
   if (failed != std::errc{} || end != number.data() + number.size()) {
     throw unknown_setting("setting '" + std::string{name} + "': '" + std::string{number} +
-                          "' is not a device number");
+                          "' is not a device number; write N:name, such as 0:cache");
   }
   device_settings changed = devices.contains(ordinal) ? devices[ordinal] : device_settings{};
   changed.set(name.substr(colon + 1), value);
-  devices[ordinal] = changed;  // last, so that a bad value leaves no empty entry
+  devices[ordinal] = changed;  // after `set`, so that an invalid value leaves no empty entry
 }
 
 settings settings::parse(std::string_view text) {
@@ -152,7 +152,7 @@ settings settings::over(settings const& lower) const {
   made.all = all.over(lower.all);
   for (settings const* each : {this, &lower}) {
     for (auto const& [ordinal, unused] : each->devices) {
-      // level by level: a setting for all devices here overrides one for a single device in `lower`
+      // A setting for all devices in `*this` overrides a setting for a single device in `lower`.
       made.devices[ordinal] = of(ordinal).over(lower.of(ordinal));
     }
   }

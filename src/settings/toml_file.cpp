@@ -1,4 +1,4 @@
-// Settings from outside the program: a TOML file, and the environment, which overrides it.
+// Reads settings from a TOML file and from the environment, which overrides the file.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -13,7 +13,7 @@ inline namespace v0_1 {
 
 namespace {
 
-/// Walks the tables of a file and sets, for each value, the setting of its dotted name.
+/// Walks the tables of a file. The dotted name of a value is the name of its setting.
 class reader {
  public:
   explicit reader(std::string file) : file_{std::move(file)} {}
@@ -51,7 +51,8 @@ class reader {
       }
       if (name.empty() || name.size() > 9 ||
           name.find_first_not_of("0123456789") != std::string::npos) {
-        refuse(of.source(), "'devices." + name + "': '" + name + "' is not a device number");
+        refuse(of.source(), "'devices." + name + "': '" + name +
+                                "' is not a device number; write [devices.N], such as [devices.0]");
       }
       device_settings& into = made_.devices[static_cast<unsigned>(std::stoul(name))];
       for (auto const& [key, each] : *of.as_table()) { value(into, std::string{key.str()}, each); }
@@ -60,8 +61,11 @@ class reader {
 
   void value(device_settings& into, std::string const& name, toml::node const& node) {
     if (toml::table const* const inner = node.as_table()) {
-      // Only `limits` contains names. For any other table `set` rejects the first inner name.
-      if (inner->empty()) { refuse(node.source(), "'" + name + "' is an empty table"); }
+      // Only the table `limits` has settings. For a name in any other table, `set` throws, because
+      // there is no such setting. `set` is not called for an empty table, so refuse the table here.
+      if (inner->empty()) {
+        refuse(node.source(), "'" + name + "' is an empty table; remove it, or add settings to it");
+      }
       for (auto const& [key, each] : *inner) {
         value(into, name + "." + std::string{key.str()}, each);
       }
@@ -90,7 +94,7 @@ class reader {
 
 settings settings::read(std::filesystem::path const& file) {
   std::error_code failed;
-  // A directory can be opened and reads as an empty file.
+  // A directory must be refused here, because it can be opened and then looks like an empty file.
   bool const is_directory = std::filesystem::is_directory(file, failed);
   std::ifstream in{file, std::ios::binary};
   std::ostringstream text;
@@ -113,7 +117,7 @@ settings settings::from_environment() {
     try {
       made = parse(text).over(made);
     } catch (unknown_setting const& wrong) {
-      throw unknown_setting("environment FLOTILLA_SETTINGS: " + std::string{wrong.what()});
+      throw unknown_setting("environment variable FLOTILLA_SETTINGS: " + std::string{wrong.what()});
     }
   }
   return made;

@@ -20,7 +20,7 @@ constexpr words<wait_policy, 5> wait_policy_names{{{"automatic", wait_policy::au
                                                    {"spin", wait_policy::spin},
                                                    {"yield", wait_policy::yield},
                                                    {"blocking", wait_policy::blocking},
-                                                   // the driver's name until CUDA 4.0
+                                                   // the driver's name before CUDA 4.0
                                                    {"blocking_sync", wait_policy::blocking}}};
 constexpr words<cache_preference, 4> cache_names{{{"none", cache_preference::none},
                                                   {"shared", cache_preference::shared},
@@ -125,9 +125,10 @@ void read(std::string_view key, std::string_view value, context_source& into) {
   } else if (value == "primary") {
     into = context_source::primary();
   } else if (value == "adopted") {
-    throw unknown_setting("setting '" + std::string{key} +
-                          "' cannot be 'adopted' in text; an adopted context needs a handle, so "
-                          "only code can set it");
+    throw unknown_setting(
+        "setting '" + std::string{key} +
+        "' cannot be 'adopted' in text, because an adopted context needs a handle; "
+        "set it in code");
   } else if (std::optional<unsigned> const sms =
                  value.starts_with("green:") ? count(value.substr(6)) : std::nullopt;
              sms && *sms > 0) {

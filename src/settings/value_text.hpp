@@ -8,8 +8,9 @@
 
 namespace flotilla::settings_text {
 
-// Each reads `value` for setting `key`. @throws unknown_setting  naming both and the allowed
-// values.
+// Each function converts the text `value` of the setting `key`.
+// @throws unknown_setting  The text is invalid. The message has the key, the text and the allowed
+//                          values.
 void read(std::string_view key, std::string_view value, wait_policy& into);
 void read(std::string_view key, std::string_view value, cache_preference& into);
 void read(std::string_view key, std::string_view value, bank_size& into);
@@ -20,14 +21,14 @@ void read(std::string_view key, std::string_view value, context_source& into);
 
 [[nodiscard]] std::string write(bool value);
 [[nodiscard]] std::string write(unsigned value);
-/// With the largest unit that divides the value.
+/// Uses the largest unit that divides the value without a remainder.
 [[nodiscard]] std::string write(std::size_t value);
 template <class Word>
 [[nodiscard]] std::string write(Word const& value) {
   return to_string(value);
 }
 
-/// The text without white space at both ends.
+/// Returns the text without leading and trailing white space.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
 }  // namespace flotilla::settings_text

@@ -1,5 +1,6 @@
-# Prints the comparable part of a transcript: of sections that the first file also has, all lines;
-# of others, the heading. Lines before the first section have the date and the machine.
+# Prints the lines of the second transcript that can be compared with the first. A section that is
+# also in the first file is printed completely. Of any other section, only the heading is printed.
+# The lines before the first section contain the date and the machine, and are omitted.
 #
 #   awk -f common.awk <a GPU's transcript> <the transcript>
 FNR == NR {

@@ -1,9 +1,9 @@
-# Runs a transcript program and compares its output, line by line:
+# Runs the conformance program and compares its output line by line with the expected transcript:
 #
 #   cmake -D PROGRAM=… -D IMAGE=… -D LIBRARIES=<folder of libcuda.so.1> -D EXPECTED=… -D OUTPUT=…
 #         -P compare.cmake
 #
-# Always two devices of 16 GiB, because the answers depend on this.
+# The program always has two devices of 16 GiB, because the answers depend on these numbers.
 execute_process(
   COMMAND "${CMAKE_COMMAND}" -E env --unset=FLOTILLA_CPU_INJECT
           "LD_LIBRARY_PATH=${LIBRARIES}:$ENV{LD_LIBRARY_PATH}"

@@ -1,10 +1,10 @@
-# Compares the committed answers of the CPU driver with the committed answers of a GPU. They must
-# differ exactly as `DIFFERENCES` lists, with reasons:
+# Compares the committed answers of the CPU driver with the committed answers of a GPU. The
+# differences must be exactly those that the file `DIFFERENCES` lists:
 #
 #   cmake -D GPU=… -D EXPECTED=… -D DIFFERENCES=… -D WORK=<folder> -P compare_with_gpu.cmake
 #
-# In `DIFFERENCES`, a line that starts with `<` or `>` is one of diff's: `<` the GPU's, `>` the CPU
-# driver's. Others are comments.
+# In that file, a line that begins with `<` is an answer of the GPU, and a line that begins with `>`
+# is an answer of the CPU driver, as in the output of diff. All other lines are comments.
 set(here "${CMAKE_CURRENT_LIST_DIR}")
 set(shell [==[
 set -eu

@@ -1,14 +1,14 @@
-// Stacks and memory after the end of a context.
+// Context stacks and memory after the destruction of a context.
 //
-// An H200's driver reads freed memory if a thread asks about a destroyed context that it has
-// current, and may crash. So each such call is a section of its own, which has its own process.
+// An H200's driver reads freed memory, and can crash, when a thread asks about a destroyed context
+// that is current. Therefore each such call has its own section, which runs in its own process.
 #include "transcript.hpp"
 
 namespace transcript {
 namespace {
 
-/// A destroyed context that is current on this thread. Another thread destroys it, because
-/// otherwise the driver would pop it.
+/// Returns a destroyed context that is current on this thread. Another thread destroys it: if this
+/// thread did, the driver would pop the context.
 CUcontext destroyed_current() {
   CUcontext const doomed = floating();
   push(doomed);

@@ -1,4 +1,4 @@
-// Other devices, host memory that devices access, and parts of a device.
+// Access between devices, and host memory that devices can access.
 #include <cstring>
 
 #include "transcript.hpp"

@@ -1,4 +1,4 @@
-// Green contexts: their properties, the objects made in them, and the end of both.
+// Green contexts: their properties, the objects that are created in them, and their destruction.
 #include <array>
 
 #include "parts.hpp"
@@ -197,7 +197,8 @@ void green_contexts() {
   say_primary("primary context active after");
 }
 
-/// The section before uses a handle that a refused call has overwritten; this one uses a stream.
+/// Uses a stream of a green context. In the section `green_contexts`, a refused call has
+/// overwritten the handle of that stream.
 void green_streams() {
   CUgreenCtx const green = make_some_green();
   CUcontext converted = nullptr;

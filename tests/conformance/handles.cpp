@@ -1,4 +1,5 @@
-// Objects of one context, used in another context; and one module loaded into two contexts.
+// Objects of one context that are used in another context, and one module that is loaded into two
+// contexts.
 #include "transcript.hpp"
 
 namespace transcript {

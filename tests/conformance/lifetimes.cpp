@@ -1,4 +1,4 @@
-// Usage counts and primary contexts: what keeps a context alive.
+// Usage counts and primary contexts: how long a context lives.
 #include "transcript.hpp"
 
 namespace transcript {

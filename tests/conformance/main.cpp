@@ -1,8 +1,9 @@
 // Usage: flotilla_conformance IMAGE [SECTION…]
 //
-// IMAGE has the kernels of kernels.cu in this folder: conformance_kernels.so for the CPU driver,
-// .fatbin for a GPU's. Every section is a process of its own, forked before it calls the driver: a
-// fault poisons a process, and if a driver crashes, the rest of the section is lost.
+// IMAGE contains the kernels of kernels.cu: conformance_kernels.so for the CPU driver,
+// conformance_kernels.fatbin for a GPU's driver. Each section runs in its own process, forked
+// before the first driver call. A fault in a section poisons only its process, and a crash loses
+// only the rest of its section.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +79,7 @@ constexpr section sections[] = {
   }
   which.run();
   std::fflush(stdout);
-  // Without destructors, because the driver's behaviour at exit is not tested here.
+  // Skips destructors, because the driver's behaviour at exit is not tested here.
   std::_Exit(0);
 }
 

@@ -1,4 +1,4 @@
-// Null arguments, calls without a context, and calls after a fault.
+// Calls with null arguments, calls without a context, and calls after a fault.
 #include "transcript.hpp"
 
 namespace transcript {
@@ -92,7 +92,7 @@ void null_arguments() {
   cuCtxDestroy(a);
 }
 
-// An H200's driver crashed in this call.
+// This call has its own section, because an H200's driver crashed in it.
 void null_error_name() {
   say("a name of no status, nowhere to put it",
       cuGetErrorName(static_cast<CUresult>(12345), nullptr));

@@ -1,5 +1,4 @@
-// Parts of a device: its multiprocessors, split into groups, and the execution affinity of a
-// context.
+// The multiprocessors of a device, their groups, and the execution affinity of a context.
 #include <array>
 
 #include "parts.hpp"
@@ -81,7 +80,7 @@ void resources_of_devices() {
 
 namespace {
 
-/// The first of two parts of 16.
+/// Returns the first of two groups of 16 multiprocessors.
 CUdevResource first_part() {
   std::array<CUdevResource, 2> parts{};
   CUdevResource const whole = whole_device();
@@ -111,8 +110,7 @@ void parts_of_parts() {
   split("split what four of 16 leave by 8", rest, 132, 0, 8);
 }
 
-// An H200's driver crashed when it described no resource, so these calls have sections of their
-// own, too.
+// Each of these calls has its own section, because an H200's driver crashed in describe_none.
 
 void describe_none() {
   CUdevResource part = first_part();

@@ -1,4 +1,4 @@
-// Flags, limits, cache preferences: the requested and the granted values.
+// Flags, limits and cache preferences: the requested and the granted values.
 #include "transcript.hpp"
 
 namespace transcript {

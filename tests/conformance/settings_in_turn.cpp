@@ -1,4 +1,4 @@
-// One request after another: the result of a setting if the one before was not restored.
+// Several requests for a setting, one after another, without restoring the value in between.
 #include "transcript.hpp"
 
 namespace transcript {

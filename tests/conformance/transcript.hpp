@@ -1,6 +1,6 @@
 #pragma once
-// A transcript: one line per scenario, "what was done: STATUS result". The same program runs on a
-// GPU's driver and on the CPU driver, so that their results can be compared.
+// A transcript has one line per call: "what was done: STATUS result". The same program runs on a
+// GPU's driver and on the CPU driver, so the transcripts can be compared.
 
 #include <cuda.h>
 
@@ -11,30 +11,31 @@
 
 namespace transcript {
 
-/// Writes one line.
+/// Writes a line about a driver call.
 void say(std::string const& what, CUresult status, std::string const& result = "");
-/// Writes one line about a result that has no status.
+/// Writes a line about a result without a status.
 void note(std::string const& what, std::string const& result);
 
 [[nodiscard]] std::string text(long long value);
 [[nodiscard]] std::string yes(bool value);
 
-/// Names for contexts, in place of addresses.
+/// Names that replace the addresses of contexts in the transcript.
 using named = std::initializer_list<std::pair<char const*, CUcontext>>;
 [[nodiscard]] std::string name_of(CUcontext which, named known);
 
-/// Which context is current on this thread.
+/// Returns the context that is current on this thread, or null.
 [[nodiscard]] CUcontext current();
-/// A context that is current on no thread. If it cannot be made, ends the process with a message.
+/// Returns a context that is current on no thread. If the creation fails, ends the process with a
+/// message.
 [[nodiscard]] CUcontext floating(CUdevice device = 0, unsigned flags = 0);
 void push(CUcontext which);
 CUcontext pop();
 
-/// The kernels, loaded into the current context.
+/// Loads the kernels into the current context.
 [[nodiscard]] CUmodule load_kernels();
 [[nodiscard]] CUfunction find(CUmodule in, char const* name);
 
-/// One block of one thread.
+/// Launches one block of one thread.
 template <class... Arguments>
 CUresult launch(CUfunction what, CUstream where, Arguments... arguments) {
   void* addresses[] = {&arguments..., nullptr};
@@ -48,7 +49,7 @@ void elsewhere(Work&& work) {
   std::thread(std::forward<Work>(work)).join();
 }
 
-// Each function is one section, which runs in its own process.
+// Each of these functions writes one section.
 void stacks();
 void destruction();
 void destroyed_facts();

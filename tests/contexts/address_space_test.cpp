@@ -1,4 +1,5 @@
-// Addresses are unique in the process under unified addressing; which memory a context can access.
+// Unified addressing: every address is unique in the process. The tests also check which memory a
+// context can access.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace {
 
 class AddressSpace : public contexts_test {
  protected:
-  /// A block of the current context, all bytes `value`.
+  /// Allocates memory in the current context and sets every byte to `value`.
   static CUdeviceptr filled(unsigned char value, std::size_t bytes = block) {
     CUdeviceptr const made = allocate(bytes);
     EXPECT_OK(cu().memset_d8(made, value, bytes));
@@ -46,8 +47,8 @@ TEST_F(AddressSpace, BlocksOfDifferentContextsNeverOverlap) {
   }
 }
 
-// C1.5 C4.24 C4.34 differ today: contexts of one device share an address space and can access each
-// other's memory
+// C1.5 C4.24 C4.34 (current drivers differ from the text): contexts of one device share an address
+// space and can access each other's memory
 TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   CUcontext const a = create();
   CUdeviceptr const of_a = filled(5);
@@ -57,16 +58,17 @@ TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   EXPECT_OK(cu().memcpy_dtod(of_b, of_a, block));
   EXPECT_EQ(first_byte(of_b), 5);
   EXPECT_OK(launch(function(load(), "put"), nullptr, of_a, 0x01010101))
-      << "a kernel of b writes to a's memory";
+      << "a kernel in context b must be able to write to memory of context a";
   EXPECT_OK(cu().ctx_synchronize());
   EXPECT_EQ(first_byte(of_a), 1);
-  EXPECT_EQ(owner_of(of_a), a) << "it stays a's";
+  EXPECT_EQ(owner_of(of_a), a) << "the memory must still belong to context a";
   EXPECT_EQ(current(), b);
   pop();
 }
 
-// C4.50 differs today: any code that knows the address can access a floating context's memory. An
-// index error in another block cannot reach it, because blocks never overlap
+// C4.50 (current drivers differ from the text): any code that knows an address can access the
+// memory of a floating context. Writes to other blocks do not change this memory, because blocks
+// never overlap
 TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
   CUcontext const mine = create();
   CUdeviceptr const secret = filled(42);
@@ -82,7 +84,7 @@ TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
   EXPECT_EQ(owner_of(theirs), stranger);
 }
 
-// C4.35: device addresses are separate; the host accesses the memory by copies
+// C4.35: the driver distinguishes addresses of device memory from addresses of host memory
 TEST_F(AddressSpace, DeviceAndHostMemoryAreToldApart) {
   create();
   CUdeviceptr const on_device = filled(3);
@@ -99,7 +101,7 @@ TEST_F(AddressSpace, DeviceAndHostMemoryAreToldApart) {
   pop();
 }
 
-// C4.37: the process has one address space
+// C4.37: devices and host share one address space
 TEST_F(AddressSpace, AddressingIsUnified) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -108,7 +110,7 @@ TEST_F(AddressSpace, AddressingIsUnified) {
   EXPECT_EQ(unified, 1);
 }
 
-// C4.38: mapped pinned memory is written by the device and read by the host
+// C4.38: a kernel can write to mapped pinned memory, and the host can read the result
 TEST_F(AddressSpace, MappedMemoryIsSharedWithTheHost) {
   create();
   std::uint32_t* const words = pinned(1);
@@ -119,8 +121,8 @@ TEST_F(AddressSpace, MappedMemoryIsSharedWithTheHost) {
   pop();
 }
 
-// C4.36 C4.38 differ today: addresses of two devices never coincide, and peers can access each
-// other when enabled
+// C4.36 C4.38 (current drivers differ from the text): memory of two devices never has the same
+// address. A device can access the memory of a peer after peer access is enabled
 TEST_F(AddressSpace, PeersReachEachOthersMemory) {
   FLOTILLA_NEED_DEVICES(2);
   CUcontext const far = create(0, 1);
@@ -129,10 +131,10 @@ TEST_F(AddressSpace, PeersReachEachOthersMemory) {
   create(0, 0);
   CUdeviceptr const here = filled(9);
   EXPECT_NE(there, here);
-  EXPECT_OK(cu().memcpy_dtod(here, there, block)) << "copies need no permission";
+  EXPECT_OK(cu().memcpy_dtod(here, there, block)) << "a copy must not need peer access";
   EXPECT_EQ(first_byte(here), 8);
   if (cu().device_can_access_peer == nullptr) {
-    GTEST_SKIP() << "this driver cannot be asked about peers";
+    GTEST_SKIP() << "needs a driver with cuDeviceCanAccessPeer";
   }
   int can = 0;
   CUdevice first{}, second{};

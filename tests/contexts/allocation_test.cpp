@@ -1,5 +1,5 @@
-// Resources that a context allocates in advance, so that work does not fail for lack of memory, and
-// those that it does not.
+// Resources that a context allocates at its creation, and resources that it allocates later. Work
+// that needs only resources of the first kind succeeds even if device memory is full.
 #include "contexts_test.hpp"
 
 #include <vector>
@@ -20,7 +20,8 @@ class Preallocation : public contexts_test {
   }
 };
 
-// C4.11 C4.27 C4.28: pageable copies use buffers that were allocated before memory ran out
+// C4.11 C4.27 C4.28: pageable copies succeed while device memory is full, because their buffers
+// were allocated before
 TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
   create();
   constexpr std::size_t words = 1u << 20;
@@ -34,7 +35,7 @@ TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
   pop();
 }
 
-// C4.27: loaded kernels can be launched as well
+// C4.27: loaded kernels can be launched while device memory is full
 TEST_F(Preallocation, LoadedKernelsRunWithTheMemoryFull) {
   create();
   CUfunction const put = function(load(), "put");
@@ -48,7 +49,7 @@ TEST_F(Preallocation, LoadedKernelsRunWithTheMemoryFull) {
   pop();
 }
 
-// C4.29: without enough memory for its resources no context is made
+// C4.29: no context is created if there is not enough device memory for its resources
 TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a context of a CPU device takes no device memory";
@@ -62,10 +63,11 @@ TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
   pop();
 }
 
-// C4.30 C4.31: local memory is not allocated for the largest kernel in advance: a launch that needs
-// more than is left fails, and nothing else
+// C4.30 C4.31: a context does not allocate local memory for the largest kernel in advance. If
+// device memory is full, a launch that needs more local memory fails, and other launches still
+// succeed
 TEST_F(Preallocation, ALaunchWithoutRoomForItsLocalMemoryFails) {
-  if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: local memory of a CPU device is the host's"; }
+  if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: a CPU device has its local memory on the host"; }
   create();
   CUmodule const module = load();
   CUfunction const large = function(module, "large_frame"), put = function(module, "put");

@@ -23,14 +23,14 @@ void contexts_test::SetUp() {
   FLOTILLA_NEED_DEVICES(1);
   if (!on_gpus()) { driver::cpu_control().ensure_devices(2); }
   if (context_kernels_code() == nullptr) {
-    GTEST_SKIP() << "built with FLOTILLA_GPU_KERNELS=OFF: no kernels for GPUs";
+    GTEST_SKIP() << "needs kernels for GPUs, but FLOTILLA_GPU_KERNELS was OFF in this build";
   }
   guest_test::SetUp();
 }
 
 void contexts_test::TearDown() {
   if (devices_there() == 0 || context_kernels_code() == nullptr) { return; }
-  EXPECT_EQ(current(), nullptr) << "the test left a context current";
+  EXPECT_EQ(current(), nullptr) << "a context is still current at the end of the test";
   while (cu().ctx_pop_current(nullptr) == CUDA_SUCCESS) {}
   for (CUcontext const each : made_) { EXPECT_OK(cu().ctx_destroy(each)); }
   guest_test::TearDown();
@@ -53,8 +53,8 @@ CUcontext contexts_test::floating(unsigned flags, int device) {
 
 void contexts_test::destroy(CUcontext made) {
   auto const found = std::find(made_.begin(), made_.end(), made);
-  ASSERT_NE(found, made_.end()) << "a context that this test did not make";
-  made_.erase(found);  // never twice: that corrupts a driver's heap
+  ASSERT_NE(found, made_.end()) << "the test did not create this context";
+  made_.erase(found);  // destroying a context twice would corrupt the driver's heap
   EXPECT_OK(cu().ctx_destroy(made));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The fixture of the statement table (docs/contexts.md). It makes and moves contexts with the
-// driver's own entry points, on CPU devices or GPUs, and leaks nothing.
+// The fixture of the tests of docs/contexts.md. It calls the driver directly, on CPU devices or
+// GPUs, and destroys the contexts that a test leaves. A comment such as "C1.6" above a test names a
+// row of docs/contexts.md.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@
 #include "support/driver_in_use.hpp"
 #include "support/guest_test.hpp"
 
-// Prints a status by name: "CUDA_ERROR_INVALID_CONTEXT" is clearer than 201.
+// These macros compare the names of statuses, because a failure message with
+// "CUDA_ERROR_INVALID_CONTEXT" is clearer than a message with 201.
 #define EXPECT_STATUS(status, call) \
   EXPECT_STREQ(flotilla::test::name_of(status), flotilla::test::name_of(call))
 #define EXPECT_OK(call) EXPECT_STATUS(CUDA_SUCCESS, call)
@@ -27,22 +29,22 @@ namespace flotilla::test {
 
 [[nodiscard]] char const* name_of(CUresult status);
 
-/// The kernels of tests/contexts/kernels.cu as the driver in use loads them.
+/// The compiled kernels of tests/contexts/kernels.cu for the driver under test, or null.
 [[nodiscard]] void const* context_kernels_code();
 
 class contexts_test : public guest_test {
  protected:
   void SetUp() override;
-  /// Pops contexts that the test left and destroys those that it made, so that a failed test does
-  /// not make the next one fail.
+  /// Pops every context from the stack and destroys the contexts that the test created. Otherwise a
+  /// failed test would make the next test fail.
   void TearDown() override;
 
   static driver::table const& cu() { return driver_in_use(); }
 
-  /// Makes a context on top of this thread's stack. It is destroyed at the end of the test, or
-  /// earlier by `destroy`.
+  /// Creates a context, which the driver pushes on this thread's stack. TearDown destroys the
+  /// context if the test has not called `destroy`.
   CUcontext create(unsigned flags = 0, int device = 0);
-  /// Makes a context that is current on no thread.
+  /// Creates a context and pops it, so it is current on no thread.
   CUcontext floating(unsigned flags = 0, int device = 0);
   void destroy(CUcontext made);
 
@@ -50,15 +52,16 @@ class contexts_test : public guest_test {
   static void push(CUcontext what) { EXPECT_OK(cu().ctx_push_current(what)); }
   static CUcontext pop();
 
-  /// Runs `body` on a thread of its own and waits for it.
+  /// Runs `body` on a new thread and waits for that thread.
   static void elsewhere(std::function<void()> const& body) { std::thread{body}.join(); }
 
-  // In the current context:
+  // The following functions act on the current context.
   static CUmodule load();
   static CUfunction function(CUmodule from, char const* name);
   static CUdeviceptr allocate(std::size_t bytes);
   static CUstream stream(int priority = 0);
-  /// Pinned memory that host and device see, zeroed; freed with the context.
+  /// Allocates pinned memory, which host and device can access, and fills it with zeros. The memory
+  /// is freed together with the context.
   static std::uint32_t* pinned(std::size_t words);
 
   template <class... Arguments>
@@ -80,7 +83,7 @@ class pushed {
   pushed& operator=(pushed const&) = delete;
 };
 
-/// A kernel that runs until it is released, on a stream of the current context.
+/// A kernel on a stream of the current context. It runs until `release` or the destructor.
 class held_stream {
  public:
   held_stream(CUfunction hold_until, CUstream where, std::uint32_t* two_words);

@@ -1,4 +1,4 @@
-// The effect of limits on device code: malloc, printf, recursion.
+// The effect of context limits on device code: malloc, printf and recursion.
 #include "contexts_test.hpp"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ class DeviceCodeLimits : public contexts_test {
   }
 };
 
-// C2.68 C4.58: the heap of each context has the size that was set
+// C2.68 C4.58: the device heap of a context has the size that was set for that context
 TEST_F(DeviceCodeLimits, TheHeapIsAsLargeAsItWasSet) {
   for (std::size_t const heap : {8u << 20, 64u << 20}) {
     CUcontext const made = create();
@@ -37,8 +37,8 @@ TEST_F(DeviceCodeLimits, TheHeapIsAsLargeAsItWasSet) {
   }
 }
 
-// C2.69: the heap size is fixed after the launch of a kernel that uses the heap; other limits are
-// not
+// C2.69: the heap size cannot change after the launch of a kernel that uses the heap; the stack
+// size still can
 TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   CUcontext const made = create();
   CUfunction const try_heap = function(load(), "try_heap");
@@ -52,7 +52,8 @@ TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   destroy(made);
 }
 
-/// Counts the complete lines of `tag` that `lines` printing threads write to the standard output.
+/// Launches a kernel that prints `lines` lines. @return the number of lines with the tag `tag` that
+/// arrive on the standard output.
 unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   char path[] = "/tmp/flotilla-printf-XXXXXX";
   int const file = mkstemp(path);
@@ -76,10 +77,10 @@ unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   return found;
 }
 
-// C4.58: output that does not fit the buffer is lost; output appears when the context is
-// synchronized
+// C4.58: printf output that does not fit into the buffer is lost; the rest appears when the context
+// is synchronized
 TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
-  constexpr unsigned lines = 30'000;  // more than 2 MiB as text, and as a device keeps it
+  constexpr unsigned lines = 30'000;  // more than 2 MiB, as text and in the driver's buffer
   for (std::size_t const buffer : {std::size_t{512} << 10, std::size_t{32} << 20}) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_PRINTF_FIFO_SIZE, buffer));
@@ -94,9 +95,9 @@ TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
   }
 }
 
-constexpr unsigned depth = 40;  // calls of a little more than 1 KiB each
+constexpr unsigned depth = 40;  // each call needs a little more than 1 KiB of stack
 
-// C2.66: recursion that fits the stack
+// C2.66: recursion works if the stack limit is large enough
 TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   CUcontext const made = create();
   EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_STACK_SIZE, 128u << 10));
@@ -104,15 +105,13 @@ TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   std::uint32_t* const out = pinned(1);
   EXPECT_OK(launch(recurse, nullptr, depth, out));
   EXPECT_OK(cu().ctx_synchronize());
-  EXPECT_EQ(*out, depth * (depth + 1) / 2 + depth + 1) << "frames were overwritten";
+  EXPECT_EQ(*out, depth * (depth + 1) / 2 + depth + 1) << "stack frames were overwritten";
   destroy(made);
 }
 
-// C2.66: recursion that does not fit the stack: a fault that poisons the process
+// C2.66: recursion that needs more stack than the limit causes a fault
 TEST_F(DeviceCodeLimits, RecursionBeyondTheStackFaults) {
-  if (!on_gpus()) {
-    GTEST_SKIP() << "needs a GPU: a CPU device's threads have a stack of another size";
-  }
+  if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: the stacks of a CPU device have another size"; }
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUdevice device{};
     ASSERT_OK(cu().device_get(&device, 0));

@@ -1,5 +1,5 @@
-// Later calls return the errors of earlier asynchronous work. A fault affects the whole process, so
-// each test has its own process.
+// After a fault, later driver calls return its error. A fault affects the whole process, so each
+// test runs in a child process.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 class ContextFaults : public contexts_test {
  protected:
-  /// In a child process: a context with a kernel that faulted, and the result of
-  /// `cuCtxSynchronize`.
+  /// Creates a context and launches a kernel that faults. Call it only in a child process.
+  /// @return the result of `cuCtxSynchronize`.
   static CUresult faulted(CUcontext& made) {
     CUdevice device{};
     EXPECT_OK(cu().device_get(&device, 0));
@@ -22,7 +22,7 @@ class ContextFaults : public contexts_test {
   }
 };
 
-// C2.90: waiting returns that earlier work failed
+// C2.90: `cuCtxSynchronize` returns the error of a kernel that failed
 TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext made = nullptr;
@@ -32,7 +32,8 @@ TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
   });
 }
 
-// C2.19: unrelated calls return it, too; calls that manage a thread's stack still work
+// C2.19: after a fault, unrelated calls return its error; calls that change or read the context
+// stack still work
 TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext made = nullptr;
@@ -56,7 +57,7 @@ TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   });
 }
 
-// differs today: a fault is not limited to its context but affects the process
+// C1.1 (current drivers differ from the text): a fault makes all contexts of the process unusable
 TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUdevice device{};
@@ -73,7 +74,7 @@ TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   });
 }
 
-// C1.1: a refused launch is no fault: the context stays usable
+// C1.1: the context stays usable after a launch that the driver refused
 TEST_F(ContextFaults, ARefusedLaunchLeavesTheContextGood) {
   create();
   CUmodule const module = load();

@@ -1,4 +1,4 @@
-// Creation flags: which are accepted, and that they are read back.
+// The flags with which a context is created.
 #include <flotilla/testing/fault_injection.hpp>
 
 #include "contexts_test.hpp"
@@ -16,7 +16,8 @@ unsigned flags_of_current() {
   return flags;
 }
 
-// C2.34 C2.5 C2.7 C2.8 C2.10 C2.13 C2.15: each by itself
+// C2.34 C2.5 C2.7 C2.8 C2.10 C2.13 C2.15: the driver returns the flags with which a context was
+// created
 TEST_F(ContextFlags, AreReadBackAsGiven) {
   for (unsigned const flags : {unsigned{CU_CTX_SCHED_AUTO}, unsigned{CU_CTX_SCHED_SPIN},
                                unsigned{CU_CTX_SCHED_YIELD}, unsigned{CU_CTX_SCHED_BLOCKING_SYNC},
@@ -28,7 +29,7 @@ TEST_F(ContextFlags, AreReadBackAsGiven) {
   }
 }
 
-// C2.4: two flags for waiting contradict each other
+// C2.4: a context cannot be created with several flags that select how threads wait
 TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -39,7 +40,7 @@ TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   }
 }
 
-// error guess: a bit without meaning
+// error guess: a flag that does not exist is refused, and so is a device that does not exist
 TEST_F(ContextFlags, UnknownOnesAreRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -48,7 +49,7 @@ TEST_F(ContextFlags, UnknownOnesAreRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_DEVICE, cu().ctx_create(&made, 0, 99));
 }
 
-// C2.9: the old name has the value of the new one
+// C2.9: the deprecated name of the blocking flag has the same value as the new name
 TEST_F(ContextFlags, TheElderBlockingFlagIsTheYoungerOne) {
   CUcontext const made = create(CU_CTX_BLOCKING_SYNC);
   EXPECT_EQ(flags_of_current(), unsigned{CU_CTX_SCHED_BLOCKING_SYNC});
@@ -77,8 +78,8 @@ TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   }
 }
 
-// C2.15: with the flag, kernels with much and little local memory run correctly in turn; the memory
-// is not released
+// C2.15: with CU_CTX_LMEM_RESIZE_TO_MAX, kernels with much and little local memory run correctly in
+// turn, and the driver keeps the local memory
 TEST_F(ContextFlags, LocalMemoryCanBeKept) {
   create(CU_CTX_LMEM_RESIZE_TO_MAX);
   CUmodule const module = load();
@@ -96,7 +97,7 @@ TEST_F(ContextFlags, LocalMemoryCanBeKept) {
     EXPECT_OK(cu().ctx_synchronize());
     EXPECT_EQ(*word, 1u);  // frame[0] is 0 ^ 1
     EXPECT_OK(cu().mem_get_info(&left, &total));
-    // Other processes of the machine may change it a little.
+    // Other processes of the machine may free some memory meanwhile.
     EXPECT_LE(left, after_first + (64u << 20));
   }
   pop();
@@ -108,11 +109,12 @@ TEST_F(ContextFlags, TheComputeModeCanBeAsked) {
   ASSERT_OK(cu().device_get(&device, 0));
   int mode = -1;
   EXPECT_OK(cu().device_get_attribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device));
-  // It cannot be prohibited, because this test has contexts on the device.
+  // The mode cannot be "prohibited", because the tests create contexts on this device.
   EXPECT_TRUE(mode == CU_COMPUTEMODE_DEFAULT || mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) << mode;
 }
 
-// C2.16, of flotilla: a refused creation names call, device and status, and leaves nothing
+// C2.16: if the driver refuses to create a context, flotilla's error names the driver call, the
+// device and the status; no context remains current
 TEST_F(ContextFlags, ARefusedCreationIsNamed) {
   FLOTILLA_NEED_CPU_DRIVER();
   testing::fail_call("cuCtxCreate", 1, driver_status::unknown);

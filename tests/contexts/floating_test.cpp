@@ -1,5 +1,5 @@
-// Floating contexts: current on no thread, and pushed by the thread that has work. flotilla is
-// built on them.
+// Floating contexts: contexts that are current on no thread. flotilla pushes such a context on the
+// thread that drives the device.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using FloatingContexts = contexts_test;
 
-// C1.13 C1.14 C2.46 C2.47: popped here, pushed there
+// C1.13 C1.14 C2.46 C2.47: after one thread has popped a context, another thread can push it
 TEST_F(FloatingContexts, APoppedContextIsPushedByAnotherThread) {
   CUcontext const made = create();
   CUcontext popped = nullptr;
@@ -30,7 +30,8 @@ TEST_F(FloatingContexts, APoppedContextIsPushedByAnotherThread) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C3.9 C3.10 C4.48: resources and values made on one thread are available on the next
+// C3.9 C3.10 C4.48: memory, modules and variables of a context are available on every thread that
+// pushes the context
 TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   CUcontext const made = create();
   CUmodule const module = load();
@@ -51,7 +52,7 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
       EXPECT_OK(cu().ctx_synchronize());
     });
   }
-  // The copy of the variable in the other context was not changed.
+  // The other context has its own copy of the variable, which has not changed.
   pushed const here{other};
   CUdeviceptr const word = allocate(4);
   int seen = 0;
@@ -60,7 +61,8 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   EXPECT_EQ(seen, 7);
 }
 
-// C3.9 of flotilla: each device has its own variables of a program, whichever worker runs its tasks
+// C3.9: a `flotilla::program` has its own variables on each device, whichever thread drives the
+// device
 TEST_F(FloatingContexts, AProgramsVariablesTravelWithItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
   program const loaded = rt.load(test_image());
@@ -75,7 +77,7 @@ TEST_F(FloatingContexts, AProgramsVariablesTravelWithItsDevice) {
   EXPECT_EQ(seen, tasks * factor);
 }
 
-// C4.21: current on several threads at once
+// C4.21: a context can be current on several threads at the same time
 TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
   constexpr int threads = 8;
   CUcontext const made = floating();
@@ -99,7 +101,8 @@ TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
   EXPECT_EQ(right, threads);
 }
 
-// error guess: a thread that ends with a context current leaves it usable
+// error guess: if a thread ends while a context is current on it, other threads can still use the
+// context
 TEST_F(FloatingContexts, AThreadThatEndsLeavesItsContextToOthers) {
   CUcontext const made = floating();
   elsewhere([&] { push(made); });
@@ -107,7 +110,7 @@ TEST_F(FloatingContexts, AThreadThatEndsLeavesItsContextToOthers) {
   allocate(4);
 }
 
-// C4.39 C4.41 C4.44: one thread, several contexts, all but one floating, pushed and popped in turn
+// C4.39 C4.41 C4.44: one thread can drive several contexts if it pushes and pops them in turn
 TEST_F(FloatingContexts, OneThreadDrivesSeveralContextsInTurn) {
   struct driven {
     CUcontext context;
@@ -137,7 +140,7 @@ TEST_F(FloatingContexts, OneThreadDrivesSeveralContextsInTurn) {
   }
 }
 
-// C4.41 of flotilla: without workers, one thread drives every device
+// C4.41: a flotilla runtime without workers drives every device on the thread that pumps
 TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
   int const devices = std::min(2, devices_there());
   runtime rt{{.devices = device_spec(devices), .workers = 0}};
@@ -154,12 +157,12 @@ TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
   if (devices == 2) { EXPECT_NE(seen[0], seen[1]); }
 }
 
-// C4.47 on Linux: popping does not wait for pending work of the context
+// C4.47: on Linux, popping a context does not wait for its pending work
 TEST_F(FloatingContexts, PoppingDoesNotWaitForPendingWork) {
   CUcontext const made = create();
   std::uint32_t* const words = pinned(2);
   held_stream held{function(load(), "hold_until"), stream(), words};
-  EXPECT_EQ(pop(), made) << "it would wait forever";
+  EXPECT_EQ(pop(), made) << "the kernel is held, so a pop that waits would never return";
   EXPECT_EQ(current(), nullptr);
   held.release();
   pushed const here{made};

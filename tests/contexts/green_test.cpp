@@ -1,4 +1,5 @@
-// Green contexts: a part of a device's multiprocessors as a device.
+// A green context has a part of a device's multiprocessors. flotilla uses each green context as a
+// separate device.
 #include "contexts_test.hpp"
 
 #include <numeric>
@@ -28,11 +29,11 @@ class GreenContexts : public contexts_test {
       GTEST_SKIP() << "needs " << 2 * part << " multiprocessors";
     }
   }
-  /// `parts` devices of 16 multiprocessors each, of one device.
+  /// Returns the specification of `parts` green parts of one device. Each has 16 multiprocessors.
   static std::string green(unsigned parts) {
     return device_spec(1) + "/green:" + std::to_string(part) + "*" + std::to_string(parts);
   }
-  /// The multiprocessors that the blocks of a wide grid ran on.
+  /// Runs a grid of 4096 blocks. @return the multiprocessors on which blocks ran.
   static std::set<unsigned> used_by(runtime& rt, program const& loaded, device_ordinal where) {
     constexpr unsigned blocks = 4096;
     auto const kernel =
@@ -42,10 +43,10 @@ class GreenContexts : public contexts_test {
     ticket const ran = rt.submit(kernel.with_shape({blocks}, {32})(there, most, 2000ull));
     ticket const back = rt.submit(there.copy_to(seen), {.after = {ran}});
     if (!back.wait_for(test_timeout)) {
-      ADD_FAILURE() << "no block ran on device " << where.value;
+      ADD_FAILURE() << "the kernel did not end in time on device " << where.value;
       return {};
     }
-    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0u), blocks) << "blocks were lost";
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0u), blocks) << "not every block ran once";
     std::set<unsigned> used;
     for (unsigned i = 0; i < most; ++i) {
       if (seen[i] != 0) { used.insert(i); }
@@ -54,7 +55,7 @@ class GreenContexts : public contexts_test {
   }
 };
 
-// S4.1: a task's blocks run on the part's multiprocessors only, as the kernel counts
+// S4.1: the blocks of a task run on all multiprocessors of the part and on no others
 TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   runtime rt{{.devices = green(1), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);
@@ -62,7 +63,7 @@ TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   EXPECT_EQ(used_by(rt, loaded, device_ordinal{0}).size(), part);
 }
 
-// S4.1: parts share no multiprocessor
+// S4.1: two parts have no multiprocessor in common
 TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   runtime rt{{.devices = green(2), .workers = 1}};
   ASSERT_EQ(rt.devices().size(), 2u);
@@ -72,11 +73,11 @@ TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   EXPECT_EQ(of_first.size(), part);
   EXPECT_EQ(of_second.size(), part);
   for (unsigned const each : of_first) {
-    EXPECT_FALSE(of_second.contains(each)) << "in both: " << each;
+    EXPECT_FALSE(of_second.contains(each)) << "multiprocessor in both parts: " << each;
   }
 }
 
-// S4.2: while one part is busy, another device uses the rest
+// S4.2: while a kernel occupies one part, another part runs kernels on its own multiprocessors
 TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device runs one kernel at a time, whatever its parts";
@@ -85,17 +86,17 @@ TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   program const loaded = rt.load(test_contexts_kernels);
   test_program const held_program{rt};
   constexpr device_ordinal first{0}, second{1};
-  (void)used_by(rt, loaded, first);  // so that nothing is made lazily later
+  (void)used_by(rt, loaded, first);  // lets the driver allocate memory before a kernel is held
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(held_program), {.device = second});
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_EQ(used_by(rt, loaded, first).size(), part);
-  EXPECT_FALSE(held.ready()) << "the second device did not run meanwhile";
+  EXPECT_FALSE(held.ready()) << "the kernel on the second part must still be held";
   word.release();
   held.wait();
 }
 
-// S4.4: they are separate contexts, but any of them can access memory by its address
+// S4.4: parts have separate contexts, but a kernel on one part can access memory of another part
 TEST_F(GreenContexts, PartsReachEachOthersMemory) {
   runtime rt{{.devices = green(2), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);
@@ -115,7 +116,7 @@ TEST_F(GreenContexts, PartsReachEachOthersMemory) {
   EXPECT_NE(contexts[0], contexts[1]);
 }
 
-// S4.5: a green context is current on one thread at a time
+// S4.5: a green context can be current on only one thread at a time
 TEST_F(GreenContexts, AreOneThreadsAtATime) {
   context_driver const driver = on_gpus() ? context_driver::gpus() : context_driver::cpus(1);
   device_settings asked;

@@ -1,11 +1,11 @@
-// The kernels of the tests of the statement table, for CPU devices and GPUs.
+// The kernels of the tests of docs/contexts.md, for CPU devices and GPUs.
 
 extern "C" __global__ void nothing() {}
 
 extern "C" __global__ void put(int* where, int value) { *where = value; }
 
 extern "C" __global__ void times_plus(int* where, int factor, int summand) {
-  // Chains of it overflow: unsigned, where that is arithmetic.
+  // Repeated calls overflow. In unsigned arithmetic that is defined behaviour.
   *where = (int)((unsigned)*where * (unsigned)factor + (unsigned)summand);
 }
 
@@ -15,7 +15,7 @@ extern "C" __global__ void put_travelling(int value) { travelling = value; }
 extern "C" __global__ void take_travelling(int* to) { *to = travelling; }
 extern "C" __global__ void take_fixed(int* to) { *to = fixed; }
 
-// Sets words[0] when it runs, and ends when the host has set words[1].
+// Sets words[0] when it starts, then waits until the host sets words[1].
 extern "C" __global__ void hold_until(unsigned* words) {
 #ifdef __CUDACC__
   *(unsigned volatile*)words = 1;
@@ -27,22 +27,22 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
-// Tests whether the device's heap can allocate this many bytes in one block.
+// Writes to *got whether the device heap can allocate a block of `bytes` bytes.
 extern "C" __global__ void try_heap(unsigned long long bytes, int* got) {
   void* const block = malloc(bytes);
   *got = block != nullptr;
   if (block != nullptr) { free(block); }
 }
 
-// Prints one line per thread of the grid, long enough to fill a buffer. `tag` identifies the
-// device.
+// Prints `lines` lines. They are long, so that they fill the printf buffer. A test recognizes its
+// lines by `tag`.
 extern "C" __global__ void print_lines(unsigned tag, unsigned lines) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x) {
     printf("line of %u: %08u ................................................\n", tag, i);
   }
 }
 
-// Sums 1..blockDim.x in dynamic shared memory, whose size the launch specifies.
+// Sums 1..words in dynamic shared memory.
 extern "C" __global__ void sum_shared(unsigned words, unsigned* out) {
   FLOTILLA_DYNAMIC_SHARED(unsigned, all);
   for (unsigned i = threadIdx.x; i < words; i += blockDim.x) { all[i] = i + 1; }
@@ -54,8 +54,8 @@ extern "C" __global__ void sum_shared(unsigned words, unsigned* out) {
   }
 }
 
-// Recurses `depth` calls deep with a frame of 1 KiB per call. It is no tail call, and the compiler
-// cannot remove any of it.
+// Recurses `depth` times with a stack frame of 1 KiB per call. The volatile accesses and the
+// addition after the call keep the compiler from removing frames or making a tail call.
 #ifdef __CUDACC__
 #define FLOTILLA_TEST_NOINLINE __noinline__
 #else
@@ -72,7 +72,8 @@ extern "C" __global__ void recurse(unsigned depth, unsigned* out) {
   *out = deep(depth, &seed);
 }
 
-// A frame of 16 KiB in local memory, indexed so that it cannot be in registers.
+// Uses 16 KiB of local memory per thread. The index is not a constant, so the compiler cannot keep
+// the array in registers.
 extern "C" __global__ void large_frame(unsigned steps, unsigned* out) {
   unsigned frame[4096];
   for (unsigned i = 0; i < 4096; ++i) { frame[i] = i ^ steps; }
@@ -81,8 +82,8 @@ extern "C" __global__ void large_frame(unsigned steps, unsigned* out) {
   if (blockIdx.x == 0 && threadIdx.x == 0) { *out = at; }
 }
 
-// Counts in seen[m] the blocks that ran on multiprocessor m. Blocks run for a while, so that they
-// spread.
+// Counts in seen[m] the blocks that ran on multiprocessor m. Each block runs for `nanoseconds`, so
+// that the blocks are spread over all multiprocessors.
 extern "C" __global__ void where_blocks_ran(unsigned* seen, unsigned count,
                                             unsigned long long nanoseconds) {
   unsigned const which = flotilla_multiprocessor();
@@ -91,8 +92,8 @@ extern "C" __global__ void where_blocks_ran(unsigned* seen, unsigned count,
   while (flotilla_globaltimer() - begin < nanoseconds) {}
 }
 
-// Runs for this long and, on a CPU device, uses almost no processor time, so that the processor
-// time of the process is that of its host threads.
+// Runs for `nanoseconds`. On a CPU device the kernel sleeps, so almost all processor time of the
+// process is used by the host threads that wait.
 extern "C" __global__ void doze(unsigned long long nanoseconds) {
   unsigned long long const begin = flotilla_globaltimer();
   while (flotilla_globaltimer() - begin < nanoseconds) { __nanosleep(1000000); }

@@ -1,4 +1,4 @@
-// Libraries with contexts that their callers do not know leave any caller's stack unchanged.
+// A library that uses its own context must leave the context stack of every caller unchanged.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -13,12 +13,14 @@
 namespace flotilla::test {
 namespace {
 
-/// A library as text 4 describes it: its context is made once and floats between calls.
+/// A library as text C4 of docs/contexts.md describes it: it creates its context once, and the
+/// context floats between calls.
 class plugin {
  public:
   plugin() : rt_{{.devices = device_spec(1), .workers = 1}}, kernels_{rt_} {}
 
-  /// (factor * value + 1), computed in the library's context. @throws what `rude` asks for
+  /// Returns factor * value + 1, computed in the library's context.
+  /// @throws std::runtime_error  if `rude` is true.
   std::uint32_t step(std::uint32_t value, std::uint32_t factor, bool rude = false) {
     device_buffer<std::uint32_t> memory{rt_, device_ordinal{0},
                                         std::span<std::uint32_t const>{&value, 1}};
@@ -26,7 +28,7 @@ class plugin {
     rt_.submit(
            [&](task_context& context) {
              if (current_context() != context.context()) {
-               throw std::logic_error{"not the library's context"};
+               throw std::logic_error{"the current context is not the library's"};
              }
              if (rude) { throw std::runtime_error{"the library's task threw"}; }
            },
@@ -49,7 +51,7 @@ class plugin {
 
 using LibraryPattern = contexts_test;
 
-// C1.23 C4.42 C4.49: the caller's context is current before and after
+// C1.23 C4.42 C4.49: the caller's context is still current after a call of the library
 TEST_F(LibraryPattern, ACallerWithAContextKeepsIt) {
   CUcontext const mine = create();
   {
@@ -64,7 +66,7 @@ TEST_F(LibraryPattern, ACallerWithAContextKeepsIt) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C4.42: also if the library's task throws
+// C4.42: the caller's context is still current after a call in which the library's task throws
 TEST_F(LibraryPattern, ACallerKeepsItsContextWhenTheLibraryThrows) {
   plugin library;
   CUcontext const below = create(), mine = create();
@@ -76,7 +78,7 @@ TEST_F(LibraryPattern, ACallerKeepsItsContextWhenTheLibraryThrows) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C4.43: any thread may call, with or without a context of its own
+// C4.43: any thread may call the library, whether or not a context is current on the thread
 TEST_F(LibraryPattern, AnyThreadMayCall) {
   plugin library;
   CUcontext const theirs = floating();
@@ -94,7 +96,7 @@ TEST_F(LibraryPattern, AnyThreadMayCall) {
   EXPECT_EQ(right, 8);
 }
 
-// C4.51: a library uses its own allocations; the caller's handles are refused in its context
+// C4.51: the driver refuses handles of the caller's context in the library's context
 TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   plugin library;
   create();
@@ -106,8 +108,8 @@ TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   pop();
 }
 
-// requirement: a hundred threads, each with a random stack, submit and wait at once: every stack is
-// unchanged
+// requirement: a hundred threads with random context stacks submit and wait at the same time; no
+// stack changes
 TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
   constexpr int threads = 100, contexts = 4, rounds = 20;
   std::vector<CUcontext> pool;

@@ -1,4 +1,5 @@
-// What a context owns, and what its end means for its resources, its threads and other contexts.
+// The resources of a context, and what happens to them, to threads and to other contexts when the
+// context is destroyed.
 #include "contexts_test.hpp"
 
 #include <atomic>
@@ -17,8 +18,8 @@ std::size_t free_bytes() {
   return left;
 }
 
-// C1.1 C1.2 C4.1 C4.2 C4.5 C4.6 C4.7 C4.22: memory, streams, events and modules end with their
-// context
+// C1.1 C1.2 C4.1 C4.2 C4.5 C4.6 C4.7 C4.22: destroying a context frees its memory, streams, events
+// and modules
 TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   constexpr std::size_t block = 256u << 20;
   CUcontext const witness = create();
@@ -37,7 +38,7 @@ TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   pop();
   EXPECT_LE(free_bytes() + block, before);
   destroy(owner);
-  // The memory of the context itself is freed too, so this is not an equality.
+  // Destroying also frees the memory of the context itself, so more memory may be free than before.
   EXPECT_GE(free_bytes(), before);
   CUcontext found = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
@@ -46,7 +47,7 @@ TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   pop();
 }
 
-// C4.3: host memory, too
+// C4.3: destroying a context frees its pinned host memory
 TEST_F(ContextLifetime, PinnedMemoryEndsWithItsContext) {
   CUcontext const witness = create();
   CUcontext const owner = create();
@@ -62,8 +63,8 @@ TEST_F(ContextLifetime, PinnedMemoryEndsWithItsContext) {
   pop();
 }
 
-// C4.10: the driver's own resources are freed too; the test would detect a leak of 1 MiB per
-// context
+// C4.10: destroying a context frees the driver's own resources. The test detects a leak of 1 MiB
+// per context
 TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
   CUcontext const witness = create();
   destroy(floating());
@@ -75,7 +76,7 @@ TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
   pop();
 }
 
-// C1.3 C4.23 C4.25: modules, functions and streams belong to one context and are refused in another
+// C1.3 C4.23 C4.25: functions and streams belong to one context and are refused in another
 TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
   CUcontext const a = create();
   CUfunction const of_a = function(load(), "nothing");
@@ -93,7 +94,8 @@ TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
   EXPECT_NE(a, b);
 }
 
-// C4.26: events, too, except that a stream may wait for an event of another context
+// C4.26: an event of one context cannot be recorded in a stream of another context, but a stream
+// may wait for an event of another context
 TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
   CUcontext const a = create();
   CUevent of_a = nullptr;
@@ -104,7 +106,7 @@ TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
   CUstream const lane_b = stream();
   EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu().event_record(of_a, lane_b));
   EXPECT_OK(cu().event_record(of_a, lane_a))
-      << "with its own stream, regardless of the current context";
+      << "recording in a stream of the event's context must not depend on the current context";
   EXPECT_OK(cu().stream_wait_event(lane_b, of_a, 0));
   EXPECT_OK(cu().stream_synchronize(lane_b));
   pop();
@@ -119,8 +121,8 @@ TEST_F(ContextLifetime, DestroyingTheCurrentContextPopsIt) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_pop_current(nullptr));
 }
 
-// C2.20 C2.23: on other threads the destroyed context stays current, calls return that it is
-// destroyed, and it can be popped
+// C2.20 C2.23: a destroyed context stays current on other threads. Calls on these threads return
+// CUDA_ERROR_CONTEXT_IS_DESTROYED, and the threads can pop the context
 TEST_F(ContextLifetime, OtherThreadsKeepADestroyedContextThatAnswersSo) {
   CUcontext const doomed = floating();
   latch gone;
@@ -144,8 +146,7 @@ TEST_F(ContextLifetime, OtherThreadsKeepADestroyedContextThatAnswersSo) {
   second.join();
 }
 
-// C2.21: flotilla ensures that no thread uses a context that is being destroyed: its end waits for
-// every task
+// C2.21: the destructor of a flotilla runtime waits for every task before it destroys the contexts
 TEST_F(ContextLifetime, ARuntimeEndsItsContextsAfterTheirLastTask) {
   constexpr int tasks = 200;
   std::atomic<int> ran{0};

@@ -1,4 +1,4 @@
-// Limits: requests, granted values, and the context that they belong to.
+// Limits of contexts: requested and granted values. Each context has its own limits.
 #include "contexts_test.hpp"
 
 #include "support/thrown.hpp"
@@ -29,7 +29,8 @@ TEST_F(ContextLimits, EachHasAValue) {
   pop();
 }
 
-// C2.63 C2.64 C2.65: a request is rounded up or raised to the minimum; reading returns the result
+// C2.63 C2.64 C2.65: the driver rounds a requested limit up or raises it to the minimum, and
+// returns the granted value
 TEST_F(ContextLimits, RequestsAreAdjustedAndReadBack) {
   create();
   set(CU_LIMIT_STACK_SIZE, 1000);
@@ -44,7 +45,7 @@ TEST_F(ContextLimits, RequestsAreAdjustedAndReadBack) {
   pop();
 }
 
-// C2.65, of flotilla: a runtime reports what was granted
+// C2.65: `effective_settings` of a flotilla runtime returns the granted limits
 TEST_F(ContextLimits, ARuntimeSaysWhatWasGranted) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.stack_bytes = 5000;
@@ -57,7 +58,8 @@ TEST_F(ContextLimits, ARuntimeSaysWhatWasGranted) {
   EXPECT_GT(*granted.malloc_heap_bytes, 1u);
 }
 
-// error guess: an impossible limit is refused by name, and nothing is leaked
+// error guess: if the driver refuses a limit, the error names the limit and the device, and nothing
+// leaks
 TEST_F(ContextLimits, ARuntimeNamesARefusedLimit) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.stack_bytes = 64u << 20;
@@ -66,7 +68,7 @@ TEST_F(ContextLimits, ARuntimeNamesARefusedLimit) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C2.66: stack bytes per GPU thread
+// C2.66: the stack size per GPU thread can be raised and lowered again
 TEST_F(ContextLimits, TheStackLimitIsRaisedAndLowered) {
   create();
   std::size_t const initial = get(CU_LIMIT_STACK_SIZE);
@@ -77,7 +79,7 @@ TEST_F(ContextLimits, TheStackLimitIsRaisedAndLowered) {
   pop();
 }
 
-// C2.71 C2.74: current drivers refuse any value as unsupported, and with no other error
+// C2.71 C2.74: current drivers refuse every value of the sync depth as an unsupported limit
 TEST_F(ContextLimits, TheSyncDepthIsUnsupported) {
   create();
   std::size_t value = 0;
@@ -90,7 +92,7 @@ TEST_F(ContextLimits, TheSyncDepthIsUnsupported) {
   pop();
 }
 
-// C2.78 C2.80
+// C2.78 C2.80: the limit of pending launches is 2048 by default and can be changed
 TEST_F(ContextLimits, ThePendingLaunchCountCanBeRaised) {
   create();
   EXPECT_EQ(get(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT), 2048u);
@@ -103,8 +105,9 @@ TEST_F(ContextLimits, ThePendingLaunchCountCanBeRaised) {
   pop();
 }
 
-// C2.82: a count that no device can hold is not granted. It is refused and the limit is unchanged,
-// or what is possible is granted, as on an H200. A lower count is accepted
+// C2.82: the driver does not grant an impossible number of pending launches. It refuses the
+// request, or it grants the largest possible number (as on an H200). A lower number is accepted
+// afterwards
 TEST_F(ContextLimits, AnImpossiblePendingLaunchCountIsRefusedAndCanBeLowered) {
   create();
   std::size_t const before = get(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT);
@@ -124,8 +127,8 @@ TEST_F(ContextLimits, AnImpossiblePendingLaunchCountIsRefusedAndCanBeLowered) {
   pop();
 }
 
-// C4.62 C2.36: a limit belongs to its context: another context keeps its own value, and another
-// thread sees the same value
+// C4.62 C2.36: a limit belongs to one context. Every thread reads the same value, and other
+// contexts keep their own values
 TEST_F(ContextLimits, BelongToTheContextWhoeverSetThem) {
   CUcontext const one = floating(), other = floating();
   {

@@ -1,4 +1,4 @@
-// Cache and bank preferences: what is stored, what is only a hint, and what takes precedence.
+// Preferences of contexts and functions for the cache configuration and the bank width.
 #include "contexts_test.hpp"
 
 #include <optional>
@@ -13,7 +13,7 @@ class ContextPreferences : public contexts_test {
     EXPECT_OK(cu().ctx_get_cache_config(&now));
     return now;
   }
-  /// Sums 1..words in dynamic shared memory.
+  /// Runs a kernel that sums 1..words in dynamic shared memory, and checks the sum.
   static void expect_sums(CUfunction sum_shared, unsigned words) {
     std::uint32_t* const out = pinned(1);
     void* arguments[] = {&words, const_cast<std::uint32_t**>(&out)};
@@ -24,10 +24,10 @@ class ContextPreferences : public contexts_test {
   }
 };
 
-// C2.27 C2.30 C2.52 C2.58
+// C2.27 C2.30 C2.52 C2.58: a context stores its cache preference
 TEST_F(ContextPreferences, CachePreferencesAreKept) {
   create();
-  EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_NONE) << "by default";
+  EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_NONE) << "the default must be no preference";
   for (CUfunc_cache const each : {CU_FUNC_CACHE_PREFER_SHARED, CU_FUNC_CACHE_PREFER_L1,
                                   CU_FUNC_CACHE_PREFER_EQUAL, CU_FUNC_CACHE_PREFER_NONE}) {
     EXPECT_OK(cu().ctx_set_cache_config(each));
@@ -38,7 +38,7 @@ TEST_F(ContextPreferences, CachePreferencesAreKept) {
   pop();
 }
 
-// C2.27 C4.19 of flotilla: a device's preference is set and read back
+// C2.27 C4.19: a flotilla runtime sets the cache preference of each device's context
 TEST_F(ContextPreferences, ARuntimeSetsEachDevicesOwn) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.all.cache = cache_preference::l1;
@@ -49,21 +49,22 @@ TEST_F(ContextPreferences, ARuntimeSetsEachDevicesOwn) {
   EXPECT_EQ(seen, CU_FUNC_CACHE_PREFER_L1);
 }
 
-// C2.28 C2.53 C4.59 C4.60: it is a hint: a kernel gets the shared memory it needs with any
-// preference
+// C2.28 C2.53 C4.59 C4.60: the cache preference is a hint. A kernel gets the shared memory that it
+// needs with any preference
 TEST_F(ContextPreferences, AKernelGetsTheSharedMemoryItNeedsWhateverIsPreferred) {
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");
   for (CUfunc_cache const each : {CU_FUNC_CACHE_PREFER_L1, CU_FUNC_CACHE_PREFER_EQUAL,
                                   CU_FUNC_CACHE_PREFER_SHARED, CU_FUNC_CACHE_PREFER_NONE}) {
     EXPECT_OK(cu().ctx_set_cache_config(each));
-    expect_sums(sum_shared, 12'000);  // 48'000 bytes: more than a preference for L1 ever left
+    // 48'000 bytes are more shared memory than any GPU leaves with a preference for L1.
+    expect_sums(sum_shared, 12'000);
     expect_sums(sum_shared, 10);
   }
   pop();
 }
 
-// C2.54 C4.61: a function has its own preference, which does not change that of the context
+// C2.54 C4.61: the preference of a function does not change the preference of its context
 TEST_F(ContextPreferences, AFunctionsOwnStandsBesideTheContexts) {
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");
@@ -76,8 +77,7 @@ TEST_F(ContextPreferences, AFunctionsOwnStandsBesideTheContexts) {
   pop();
 }
 
-// C2.55 C2.57: if preferences change between launches, order and results are unchanged, with or
-// without synchronization
+// C2.55 C2.57: launches with different preferences run in order and give the same results
 TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   create();
   CUmodule const module = load();
@@ -97,7 +97,7 @@ TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   pop();
 }
 
-// C4.62: preferences belong to the context, too
+// C4.62: each context has its own cache preference, and every thread sees it
 TEST_F(ContextPreferences, BelongToTheContext) {
   CUcontext const one = floating(), other = floating();
   elsewhere([&] {
@@ -115,7 +115,7 @@ TEST_F(ContextPreferences, BelongToTheContext) {
 // C2.37 C2.39 C2.40 C2.84 C2.87 C2.88: banks of current devices are always four bytes wide
 TEST_F(ContextPreferences, BanksStayFourBytes) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
-    GTEST_SKIP() << "this driver has no bank setting any more";
+    GTEST_SKIP() << "needs a driver with cuCtxSetSharedMemConfig";
   }
   create();
   CUsharedconfig now{};
@@ -124,7 +124,7 @@ TEST_F(ContextPreferences, BanksStayFourBytes) {
   for (CUsharedconfig const each :
        {CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE,
         CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE}) {
-    EXPECT_OK(cu().ctx_set_shared_mem_config(each)) << "accepted without effect";
+    EXPECT_OK(cu().ctx_set_shared_mem_config(each)) << "the driver must accept and ignore it";
     EXPECT_OK(cu().ctx_get_shared_mem_config(&now));
     EXPECT_EQ(now, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
   }
@@ -133,10 +133,10 @@ TEST_F(ContextPreferences, BanksStayFourBytes) {
   pop();
 }
 
-// C2.86: they change neither the resources of a kernel nor its results
+// C2.86: a bank width that is set changes neither the shared memory of a kernel nor its results
 TEST_F(ContextPreferences, BankSizesChangeNoKernelsShareOfMemory) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
-    GTEST_SKIP() << "this driver has no bank setting any more";
+    GTEST_SKIP() << "needs a driver with cuCtxSetSharedMemConfig";
   }
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");

@@ -1,4 +1,5 @@
-// The primary context: one per device, shared by a count, and not made by cuCtxCreate.
+// The primary context of a device. All code that retains the primary context shares it. A reference
+// count keeps it active.
 #include "contexts_test.hpp"
 
 namespace flotilla::test {
@@ -23,7 +24,8 @@ class PrimaryContext : public contexts_test {
   CUdevice device_{};
 };
 
-// C1.20: when retained it is active for all code that asks, and current on no thread
+// C1.20: all code that retains the primary context gets the same context. Retaining makes it
+// active, but current on no thread
 TEST_F(PrimaryContext, IsOneForAllWhoRetainIt) {
   EXPECT_EQ(ask().active, 0);
   CUcontext one = nullptr, two = nullptr;
@@ -42,7 +44,7 @@ TEST_F(PrimaryContext, IsOneForAllWhoRetainIt) {
   EXPECT_EQ(ask().active, 0);
 }
 
-// C1.20: it cannot be destroyed
+// C1.20: the primary context cannot be destroyed
 TEST_F(PrimaryContext, CannotBeDestroyed) {
   CUcontext primary = nullptr;
   EXPECT_OK(cu().device_primary_ctx_retain(&primary, device_));
@@ -51,7 +53,7 @@ TEST_F(PrimaryContext, CannotBeDestroyed) {
   EXPECT_OK(cu().device_primary_ctx_release(device_));
 }
 
-// S1.4: an owned context neither makes nor needs it
+// S1.4: a runtime that owns its context does not create the primary context
 TEST_F(PrimaryContext, IsNotMadeByOwnedContexts) {
   {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
@@ -61,7 +63,8 @@ TEST_F(PrimaryContext, IsNotMadeByOwnedContexts) {
   EXPECT_EQ(ask().active, 0);
 }
 
-// S1.4: both can be used side by side, and each can access the other's memory
+// S1.4: the primary context and a runtime's own context can be used side by side, and tasks can
+// access memory of the primary context
 TEST_F(PrimaryContext, ServesBesideARuntimesOwnContexts) {
   CUcontext primary = nullptr;
   EXPECT_OK(cu().device_primary_ctx_retain(&primary, device_));

@@ -1,4 +1,4 @@
-// The output of printf in kernels, and when it appears.
+// `flush_printf` and the output of printf in kernels.
 #include "contexts_test.hpp"
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace {
 
 using Printing = contexts_test;
 
-/// Redirects the standard output of this process to a file until its end. For a child process that
-/// prints nothing itself.
+/// Redirects the standard output to a file for the rest of the process. Use it only in a child
+/// process that prints nothing itself.
 class captured_output {
  public:
   captured_output() {
@@ -34,7 +34,7 @@ class captured_output {
   captured_output(captured_output const&) = delete;
   captured_output& operator=(captured_output const&) = delete;
 
-  /// Counts complete lines in the file that start with this text. Flushes nothing.
+  /// Returns the number of lines in the file that start with `begin`. Does not flush the output.
   [[nodiscard]] unsigned lines(std::string const& begin) const {
     std::ifstream read{path_};
     unsigned found = 0;
@@ -48,8 +48,8 @@ class captured_output {
   char path_[32] = "/tmp/flotilla-printf-XXXXXX";
 };
 
-// C4.58: the output of tasks of all devices has appeared when `flush_printf` returns; it can be
-// called again
+// C4.58: when `flush_printf` returns, the output of all earlier tasks has appeared. `flush_printf`
+// can be called several times
 TEST_F(Printing, AppearsAtAFlush) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
@@ -72,7 +72,7 @@ TEST_F(Printing, AppearsAtAFlush) {
   });
 }
 
-// requirement: called while tasks run, it waits for those in flight
+// requirement: `flush_printf` waits for tasks that have been launched
 TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
@@ -94,7 +94,8 @@ TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   });
 }
 
-// error guess: inside a callable it would wait for the callable's own stream
+// error guess: `flush_printf` inside a callable must throw, because it would wait for the
+// callable's own stream
 TEST_F(Printing, IsNotFlushedInsideACallable) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   ticket const refused = rt.submit([&](task_context&) { rt.flush_printf(); });
@@ -102,7 +103,7 @@ TEST_F(Printing, IsNotFlushedInsideACallable) {
   rt.flush_printf();
 }
 
-// requirement: it also works after the runtime was closed
+// requirement: `flush_printf` also works on a closed runtime
 TEST_F(Printing, IsFlushedByAClosedRuntime) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   rt.close();

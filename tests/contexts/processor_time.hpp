@@ -22,16 +22,18 @@ namespace flotilla::test {
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
-/// How long the calling thread was ready to run while other threads had the processors, as the
-/// system reports it; empty if the system does not.
+/// Returns how long the calling thread has been ready to run but had to wait for a processor.
+/// Returns 0 if the system has no /proc/thread-self/schedstat.
 [[nodiscard]] inline std::chrono::nanoseconds kept_from_processors() {
   std::int64_t ran = 0, kept = 0;
   std::ifstream{"/proc/thread-self/schedstat"} >> ran >> kept;
   return std::chrono::nanoseconds{kept};
 }
 
-/// The share of a processor that a waiting thread uses, until `enough` returns true for (used,
-/// elapsed).
+/// Runs `wait` on a new thread. Calls `enough(used, elapsed)` repeatedly until it returns true.
+/// `used` is the thread's processor time since the start, and `elapsed` is the elapsed time. Then
+/// calls `release`, which must let `wait` return.
+/// @return the processor time that the thread used in `wait`.
 template <class Wait, class Release, class Enough>
 std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
   using clock = std::chrono::steady_clock;
@@ -44,7 +46,7 @@ std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough 
     begun = true;
     wait();
     taken = cpu_time_of(CLOCK_THREAD_CPUTIME_ID) - before;
-    EXPECT_TRUE(released) << "the wait ended before its task";
+    EXPECT_TRUE(released) << "the wait returned before the kernel was released";
   }};
   EXPECT_TRUE(eventually([&] { return begun.load(); }));
   auto const begin = clock::now();
@@ -57,7 +59,8 @@ std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough 
   return taken;
 }
 
-/// The processor time of the whole process while `what` runs, relative to one processor.
+/// Runs `what`. @return the processor time that the process used meanwhile, divided by the elapsed
+/// time: 1 means one whole processor.
 template <class What>
 [[nodiscard]] double share_taken_while(What what) {
   auto const begin = std::chrono::steady_clock::now();

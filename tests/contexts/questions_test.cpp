@@ -1,4 +1,4 @@
-// Properties of a context: device, version, stream priorities.
+// Properties of a context: its device, its API version and its stream priorities.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using ContextQuestions = contexts_test;
 
-// C2.33
+// C2.33: `cuCtxGetDevice` returns the device of the current context
 TEST_F(ContextQuestions, TheDeviceIsTheCurrentContexts) {
   int const devices = std::min(2, devices_there());
   for (int i = 0; i < devices; ++i) {
@@ -23,18 +23,18 @@ TEST_F(ContextQuestions, TheDeviceIsTheCurrentContexts) {
   for (int i = 0; i < devices; ++i) { pop(); }
 }
 
-// C2.24 C2.26: its own version number, which is not the driver's
+// C2.24 C2.26: the API version of a context is not the version of the driver
 TEST_F(ContextQuestions, TheApiVersionIsTheContextsAndNotTheDrivers) {
   CUcontext const made = floating();
   unsigned version = 0;
-  EXPECT_OK(cu().ctx_get_api_version(made, &version)) << "asked by handle, it need not be current";
+  EXPECT_OK(cu().ctx_get_api_version(made, &version)) << "the context need not be current";
   EXPECT_EQ(version, 3020u);
   int of_driver = 0;
   EXPECT_OK(cu().driver_get_version(&of_driver));
   EXPECT_GE(of_driver, 12040);
 }
 
-// C2.25
+// C2.25: a null handle means the current context
 TEST_F(ContextQuestions, NoHandleAsksTheCurrentContext) {
   CUcontext const made = create();
   unsigned by_null = 0, by_handle = 1;
@@ -44,7 +44,8 @@ TEST_F(ContextQuestions, NoHandleAsksTheCurrentContext) {
   pop();
 }
 
-// C2.41 C2.42 C2.43: lower is more urgent
+// C2.41 C2.42 C2.43: a lower number is a greater priority, and a stream can have every priority of
+// the range
 TEST_F(ContextQuestions, PrioritiesRangeFromTheGreatestToTheLeast) {
   create();
   int least = INT_MIN, greatest = INT_MAX;
@@ -60,7 +61,7 @@ TEST_F(ContextQuestions, PrioritiesRangeFromTheGreatestToTheLeast) {
   pop();
 }
 
-// C2.44: values outside the range are clamped
+// C2.44: stream priorities outside the range are clamped
 TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
   create();
   int least = 0, greatest = 0;
@@ -75,7 +76,7 @@ TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
   pop();
 }
 
-// C2.45: either pointer may be null
+// C2.45: either pointer may be null in `cuCtxGetStreamPriorityRange`
 TEST_F(ContextQuestions, PrioritiesNobodyWantsAreNotWritten) {
   create();
   int least = INT_MIN, greatest = INT_MAX, again = INT_MIN;

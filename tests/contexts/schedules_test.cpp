@@ -1,5 +1,5 @@
-// All threads of a runtime follow the schedules of its devices: in every kind of wait, and when
-// idle.
+// All threads of a runtime follow the wait policies of its devices, in every kind of wait and while
+// the runtime is idle.
 #include "contexts_test.hpp"
 
 #include <chrono>
@@ -27,14 +27,15 @@ runtime_options set_to(wait_policy how, int devices = 1) {
   return made;
 }
 
-/// Relative to the duration of a wait: the processor time it used, and the same plus the time for
-/// which it was ready but other threads had the processor.
+/// How much processor time a thread used in a wait. `taken` is the processor time divided by the
+/// duration of the wait. `awake` also counts the time in which the thread was ready to run but had
+/// no processor.
 struct shares {
   double taken, awake;
 };
 
-/// The shares of `wait` while a kernel is held, until `gone` has elapsed or the wait has used that
-/// much.
+/// Measures `wait` while a kernel is held. Releases the kernel after `gone`, measured as elapsed
+/// time or as processor time of the waiting thread, whichever is reached first.
 shares share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> const& wait,
                      std::chrono::milliseconds gone = 400ms) {
   test_program const program{rt};
@@ -76,7 +77,8 @@ std::vector<way> all_ways() {
           {"wait_idle", [](runtime& rt, ticket const&) { rt.wait_idle(); }}};
 }
 
-// C2.8 C2.91: a thread that waits for a blocking device sleeps, in every kind of wait
+// C2.8 C2.91: a thread that waits for a device with the policy `blocking` sleeps, in every kind of
+// wait
 TEST_F(RuntimeSchedules, EveryWaitForABlockingDeviceSleeps) {
   runtime rt{set_to(wait_policy::blocking)};
   for (way const& each : all_ways()) {
@@ -84,12 +86,12 @@ TEST_F(RuntimeSchedules, EveryWaitForABlockingDeviceSleeps) {
   }
 }
 
-// C2.5: for a spinning device it spins
+// C2.5: a thread that waits for a device with the policy `spin` spins, in every kind of wait
 TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
   runtime rt{set_to(wait_policy::spin)};
   for (way const& each : all_ways()) {
-    // One success is enough, because the measuring thread may lose its processor. A thread that
-    // yields and then sleeps never reaches the bound.
+    // The measuring thread may lose its processor, so the test repeats a measurement that is too
+    // low. One success is enough: a thread that yields and then sleeps never reaches the bound.
     shares seen{};
     EXPECT_TRUE(eventually([&] {
       seen = share_of_wait(rt, each.wait, 50ms);
@@ -99,7 +101,7 @@ TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
   }
 }
 
-// C2.8: a timed wait that sleeps returns at its deadline
+// C2.8: a timed wait for a device with the policy `blocking` returns soon after its deadline
 TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   runtime rt{set_to(wait_policy::blocking)};
   test_program const program{rt};
@@ -107,8 +109,8 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   ticket const held = rt.submit(word.launch_of(program));
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_FALSE(held.wait_for(20ms));
-  // The best of several attempts, because a thread may lose its processor. A delay of 0.5 ms would
-  // show in each.
+  // A thread may lose its processor, so the test takes the shortest delay of 50 attempts. A wait
+  // that sleeps 0.5 ms too long would do so in every attempt.
   auto best = std::chrono::nanoseconds::max();
   for (int i = 0; i < 50; ++i) {
     auto const until = std::chrono::steady_clock::now() + 4ms;
@@ -120,15 +122,16 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   held.wait();
 }
 
-// requirement: of several devices the one with the most eager policy decides
+// requirement: a thread that waits for several devices uses the most eager policy of the devices
+// that have work
 TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options = set_to(wait_policy::blocking, 2);
   options.settings.devices[1].schedule = wait_policy::spin;
   runtime rt{options};
-  // Only the blocking device has work: the thread sleeps.
+  // Only the device with the policy `blocking` has work, so the thread sleeps.
   EXPECT_LT(share_of_wait(rt, [](runtime& all, ticket const&) { all.wait_idle(); }).taken, 0.1);
-  // Both have: it spins.
+  // Both devices have work, so the thread spins.
   test_program const program{rt};
   held_word words[] = {held_word{rt}, held_word{rt}};
   std::vector<ticket> held;
@@ -149,8 +152,8 @@ TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
     runtime rt{set_to(how)};
     test_program const program{rt};
     rt.submit(program.nothing.with_shape({1}, {1})()).wait();
-    // Workers leave after their linger, and the threads of oneTBB sleep a little later. The test
-    // checks that they do, not when.
+    // Workers end after their linger time, and oneTBB's threads sleep a little later. The test does
+    // not check how soon.
     double share = 1;
     EXPECT_TRUE(eventually([&] {
       share = share_taken_while([] { std::this_thread::sleep_for(300ms); });
@@ -160,8 +163,8 @@ TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
   }
 }
 
-// requirement: while a thread sleeps for a blocking device, no other thread of the process uses a
-// processor instead
+// requirement: while a thread sleeps in a wait for a device with the policy `blocking`, no other
+// thread of the process uses processor time
 TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
   runtime rt{set_to(wait_policy::blocking)};
   auto const doze =
@@ -184,8 +187,8 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
     double const share = share_taken_while([&] {
       for (int i = 0; i < 60; ++i) { each.wait(); }
     });
-    // About 5 %, or 10 % if the thread can only sleep for fixed times. Spinning or yielding uses a
-    // whole processor.
+    // Measured: about 5 %, or 10 % if the thread has to sleep for fixed times. A thread that spins
+    // or yields uses 100 %.
     EXPECT_LT(share, 0.25) << each.name;
   }
 }

@@ -1,4 +1,4 @@
-// The sources of a device's context, and what happens to contexts that existed before.
+// The sources of a device's context: primary and adopted contexts, and what a runtime does to them.
 #include "contexts_test.hpp"
 
 #include "support/kernels.hpp"
@@ -30,8 +30,7 @@ class ContextSources : public contexts_test {
     EXPECT_OK(cu().device_primary_ctx_get_state(device, &flags, &active));
     return active;
   }
-  /// Writes a word of the current context in a task of a runtime, which has the same context or
-  /// another.
+  /// Writes `value` to device memory in a task of `rt` and reads it back. @return the value read.
   static int written_by(runtime& rt, int value) {
     test_program const kernels{rt};
     device_buffer<std::uint32_t> word{rt, device_ordinal{0}, 1};
@@ -43,7 +42,8 @@ class ContextSources : public contexts_test {
   }
 };
 
-// S2.1 S2.4: the runtime retains the primary context, which others can retain too, and releases it
+// S2.1 S2.4: a runtime with the source `primary` retains the primary context and releases it at the
+// end. The application can retain and release it meanwhile
 TEST_F(ContextSources, ThePrimaryIsRetainedAndReleased) {
   EXPECT_EQ(primary_active(), 0);
   CUdevice device{};
@@ -55,12 +55,13 @@ TEST_F(ContextSources, ThePrimaryIsRetainedAndReleased) {
     EXPECT_EQ(context_of(rt), retained);
     EXPECT_EQ(written_by(rt, 5), 5);
     EXPECT_OK(cu().device_primary_ctx_release(device));
-    EXPECT_EQ(primary_active(), 1) << "the runtime's own count was given away";
+    EXPECT_EQ(primary_active(), 1) << "the runtime must still hold its own reference";
   }
   EXPECT_EQ(primary_active(), 0);
 }
 
-// S2.4: code that retained it before keeps it, with everything in it
+// S2.4: if the application has retained the primary context, the context and its memory remain
+// after the runtime is destroyed
 TEST_F(ContextSources, ThePrimaryOutlivesARuntimeForWhoElseHoldsIt) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -83,7 +84,8 @@ TEST_F(ContextSources, ThePrimaryOutlivesARuntimeForWhoElseHoldsIt) {
   EXPECT_OK(cu().device_primary_ctx_release(device));
 }
 
-// C1.22 S3.1: an application's context is used and not destroyed, and its settings are restored
+// C1.22 S3.1: a runtime uses an adopted context, restores the context's settings at the end, and
+// does not destroy the context
 TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   CUcontext const mine = create();
   std::size_t const stack = 3072;
@@ -108,19 +110,19 @@ TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   CUfunc_cache cache{};
   EXPECT_OK(cu().ctx_get_cache_config(&cache));
   EXPECT_EQ(cache, CU_FUNC_CACHE_PREFER_EQUAL);
-  EXPECT_OK(cu().memset_d8(memory, 1, 4)) << "the context and its memory are alive";
+  EXPECT_OK(cu().memset_d8(memory, 1, 4)) << "the context and its memory must still exist";
   EXPECT_OK(cu().ctx_synchronize());
   EXPECT_EQ(pop(), mine);
 }
 
-// S3.4: its owner continues to use it while the runtime does, with functions and streams
+// S3.4: the owner of an adopted context can use it together with the runtime
 TEST_F(ContextSources, AnAdoptedContextIsSharedWithItsOwner) {
   CUcontext const mine = create();
   CUmodule const module = load();
   std::uint32_t* const word = pinned(1);
   {
     runtime rt{with(context_source::adopted(mine))};
-    // The application's own function, in a task, on the task's stream: one context.
+    // A task launches the application's function on the task's stream: both belong to one context.
     CUfunction const put = function(module, "put");
     rt.submit([&](task_context& context) {
         EXPECT_OK(launch(put, context.stream(), word, 9));
@@ -133,12 +135,12 @@ TEST_F(ContextSources, AnAdoptedContextIsSharedWithItsOwner) {
   pop();
 }
 
-// S3.4: a handle that cannot be adopted is refused; the error names the device
+// S3.4: an invalid context handle is refused, and the error names the device
 TEST_F(ContextSources, WhatIsNoContextIsNotAdopted) {
   int here = 0;
   auto* const nonsense = reinterpret_cast<CUcontext>(&here);
   if (on_gpus()) {
-    GTEST_SKIP() << "needs the CPU driver: a GPU's may read what a wrong handle points to";
+    GTEST_SKIP() << "needs the CPU driver: a GPU driver may dereference an invalid handle";
   }
   EXPECT_THAT(thrown<error>([&] { runtime const rt{with(context_source::adopted(nonsense))}; }),
               HasSubstr("device 0"));

@@ -1,4 +1,4 @@
-// Two devices of one runtime, each with its own settings from one file.
+// Two devices of one runtime. A settings file has different settings for each device.
 #include "contexts_test.hpp"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr device_ordinal small{0}, large{1};
 
-/// In a child process: small limits on device 0, large ones on device 1.
+/// Selects two_devices.toml, which has small limits for device 0 and large limits for device 1.
+/// Sets an environment variable, so call it only in a child process.
 void configure() {
   char const* const carried = std::getenv("FLOTILLA_TEST_CONFIG");  // set by scripts/gpu_record
   ASSERT_EQ(setenv("FLOTILLA_CONFIG", carried != nullptr ? carried : FLOTILLA_TEST_CONFIG, 1), 0);
@@ -32,7 +33,8 @@ class TwoDevices : public contexts_test {
   }
 };
 
-// C2.65 C4.62: each is granted its own settings, and reports them
+// C2.65 C4.62: each device gets its own settings from the file, and `effective_settings` returns
+// them
 TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -49,8 +51,7 @@ TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
   });
 }
 
-// C2.68: a block larger than one heap and smaller than the other can be allocated on one device
-// only
+// C2.68: each device has its own heap size. A 64 MiB block fits only into the heap of device 1
 TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -70,8 +71,8 @@ TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
   });
 }
 
-// C4.58: of the same number of lines, all arrive from the larger buffer, and some of the smaller
-// buffer are lost
+// C4.58: each device has its own printf buffer. Both devices print the same number of lines; lines
+// are lost only on the device with the smaller buffer
 TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -80,8 +81,8 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
     int const file = mkstemp(path);
     ASSERT_GE(file, 0);
     std::fflush(stdout);
-    ASSERT_GE(dup2(file, STDOUT_FILENO),
-              0);  // this process is a child and prints nothing itself
+    // The output is not redirected back, because this child process prints nothing itself.
+    ASSERT_GE(dup2(file, STDOUT_FILENO), 0);
     {
       runtime rt{{.devices = device_spec(2), .workers = 2}};
       auto const print_lines =
@@ -90,7 +91,7 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
         (void)rt.submit(print_lines.with_shape({64}, {64})(each.value, lines), {.device = each});
       }
       rt.wait_idle();
-      // Synchronizing the context writes the text.
+      // The driver writes printf output when the context is synchronized.
       for (device_ordinal const each : {small, large}) {
         rt.submit([](task_context&) { EXPECT_OK(cu().ctx_synchronize()); }, {.device = each})
             .wait();
@@ -110,9 +111,9 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   });
 }
 
-constexpr unsigned depth = 40;  // calls of a little more than 1 KiB each
+constexpr unsigned depth = 40;  // each call needs a little more than 1 KiB of stack
 
-// C2.66: deep recursion on the device with the larger stack
+// C2.66: deep recursion works on the device with the larger stack limit
 TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -126,11 +127,10 @@ TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {
   });
 }
 
-// C2.66: on the other device it is a fault that poisons the process; the error names the device
+// C2.66: deep recursion faults on the device with the smaller stack limit, and the error names the
+// device
 TEST_F(TwoDevices, TheSmallerStackFaultsAndTheErrorNamesItsDevice) {
-  if (!on_gpus()) {
-    GTEST_SKIP() << "needs a GPU: a CPU device's threads have a stack of another size";
-  }
+  if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: the stacks of a CPU device have another size"; }
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
     runtime rt{{.devices = device_spec(2), .workers = 1}};

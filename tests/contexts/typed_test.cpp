@@ -1,4 +1,5 @@
-// The statements through flotilla's typed interface, for programs that never include cuda.h.
+// Statements of docs/contexts.md, tested through flotilla's typed interface for contexts. Programs
+// that use this interface need not include cuda.h.
 #include "contexts_test.hpp"
 
 #include <cstring>
@@ -19,7 +20,8 @@ class TypedContexts : public contexts_test {
   }
 };
 
-// C1.12 C1.13 C1.14 C2.46 C2.49: a new context floats; a scope makes it current, on any thread
+// C1.12 C1.13 C1.14 C2.46 C2.49: a new floating_context is current on no thread. A context_scope
+// makes it current on the calling thread, which may be any thread
 TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   floating_context const own = make();
   EXPECT_EQ(contexts().current(), std::nullopt);
@@ -34,7 +36,8 @@ TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   });
 }
 
-// C1.15 C2.48 C4.42: scopes nest, and always restore the caller's context
+// C1.15 C2.48 C4.42: scopes can be nested, and they restore the caller's context, also after an
+// exception
 TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   CUcontext const mine = create();
   floating_context const one = make(), other = make();
@@ -48,11 +51,12 @@ TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C2.59 C2.60 C2.61 C2.62 C2.46: explicit stack operations
+// C2.59 C2.60 C2.61 C2.62 C2.46: `push`, `pop` and `set_current` change the stack like the driver's
+// functions
 TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
   floating_context const one = make(), other = make();
   context_driver const driver = contexts();
-  EXPECT_EQ(driver.pop(), std::nullopt) << "an empty stack is no error";
+  EXPECT_EQ(driver.pop(), std::nullopt) << "pop must not throw if the stack is empty";
   driver.push(one.ref());
   driver.set_current(other.ref());
   EXPECT_EQ(driver.current(), other.ref());
@@ -65,8 +69,7 @@ TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
   EXPECT_EQ(driver.current(), std::nullopt);
 }
 
-// C2.20 C2.21 C2.23: no thread keeps a destroyed context: destruction waits for the last scope, and
-// `close` refuses
+// C2.20 C2.21 C2.23: `close` refuses to destroy a context while a scope keeps it current
 TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
   floating_context own = make();
   {
@@ -79,7 +82,8 @@ TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
   EXPECT_FALSE(own.is_open());
 }
 
-// C2.34 C2.27 C2.65 C2.24 C2.41: properties of a context, queried by handle: none need be current
+// C2.34 C2.27 C2.65 C2.24 C2.41: `context_ref` returns the properties of a context that is not
+// current
 TEST_F(TypedContexts, AnswerWhatTheyAreAsked) {
   device_settings asked;
   asked.schedule = wait_policy::blocking;
@@ -97,7 +101,8 @@ TEST_F(TypedContexts, AnswerWhatTheyAreAsked) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C2.52 C2.63 C2.84: settings belong to the context; the caller's stack is unchanged
+// C2.52 C2.63 C2.84: `context_ref` sets limits and preferences of one context. Other contexts and
+// the caller's stack do not change
 TEST_F(TypedContexts, AreSetByHandle) {
   CUcontext const mine = create();
   floating_context const one = make(), other = make();
@@ -110,7 +115,7 @@ TEST_F(TypedContexts, AreSetByHandle) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C1.18 C1.21: a library attaches while it uses the context
+// C1.18 C1.21: several libraries can attach to a context for some time, and the context lives on
 TEST_F(TypedContexts, AreAttachedToForAWhile) {
   floating_context const own = make();
   {
@@ -122,7 +127,7 @@ TEST_F(TypedContexts, AreAttachedToForAWhile) {
   allocate(4);
 }
 
-// C4.3 C4.38: host memory that kernels read and write directly; it keeps its context alive
+// C4.3 C4.38: kernels can write to `mapped_memory`, and the host can read it
 TEST_F(TypedContexts, MapMemoryOfTheHost) {
   floating_context const own = make();
   mapped_memory const words{own, 64};

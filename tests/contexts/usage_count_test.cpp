@@ -1,4 +1,4 @@
-// Usage counts: the deprecated way to share a context between libraries.
+// Usage counts of contexts: the deprecated way in which libraries share a context.
 #include "contexts_test.hpp"
 
 #include <atomic>
@@ -15,12 +15,12 @@ class UsageCount : public contexts_test {
     contexts_test::SetUp();
     if (IsSkipped()) { return; }
     if (cu().ctx_attach == nullptr || cu().ctx_detach == nullptr) {
-      GTEST_SKIP() << "this driver has no usage counts any more";
+      GTEST_SKIP() << "needs a driver with cuCtxAttach and cuCtxDetach";
     }
   }
 };
 
-// C1.16 C1.18 C3.5 C3.6 C4.53: after as many detaches as attaches the context is alive
+// C1.16 C1.18 C3.5 C3.6 C4.53: a context still exists after as many detaches as attaches
 TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
   CUcontext const made = create();
   for (int i = 0; i < 3; ++i) {
@@ -34,8 +34,8 @@ TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
   pop();
 }
 
-// C1.21 C1.22 C4.54: libraries that attach to the application's context share memory in it, and
-// leave one by one
+// C1.21 C1.22 C4.54: three libraries attach to the application's context, use the same memory in
+// it, and detach again
 TEST_F(UsageCount, ThreeLibrariesShareTheApplicationsContext) {
   CUcontext const application = create();
   std::uint32_t* const value = pinned(1);
@@ -54,19 +54,19 @@ TEST_F(UsageCount, ThreeLibrariesShareTheApplicationsContext) {
   pop();
 }
 
-// error guess: only the current context can be attached and detached
+// error guess: `cuCtxAttach` fails if no context is current
 TEST_F(UsageCount, NeedsTheContextCurrent) {
   CUcontext attached = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu().ctx_attach(&attached, 0));
   EXPECT_EQ(attached, nullptr);
 }
 
-// C1.17 C1.19 C2.2 C4.52: the initial count is one, and the last detach destroys the context: other
-// threads that have it current get the error for a destroyed context
+// C1.17 C1.19 C2.2 C4.52: the initial count is one, so a detach destroys the context. On another
+// thread, calls with this context then return CUDA_ERROR_CONTEXT_IS_DESTROYED
 TEST_F(UsageCount, TheLastDetachDestroys) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
-  CUcontext made = nullptr;  // not made by the fixture, because it is destroyed in the end
+  CUcontext made = nullptr;  // not created by the fixture, which would destroy it a second time
   ASSERT_OK(cu().ctx_create(&made, 0, device));
   latch detached;
   std::atomic<bool> ready{false};
@@ -85,7 +85,7 @@ TEST_F(UsageCount, TheLastDetachDestroys) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C1.19 C2.2: destroying ignores the count
+// C1.19 C2.2: `cuCtxDestroy` destroys a context whatever its usage count is
 TEST_F(UsageCount, DestroyingIgnoresTheCount) {
   CUcontext const made = create();
   CUcontext attached = nullptr;

@@ -1,4 +1,4 @@
-// How a thread waits: it spins, yields or sleeps; and for which work.
+// How a thread waits (it spins, yields or sleeps), and for which work `cuCtxSynchronize` waits.
 #include "contexts_test.hpp"
 
 #include <sys/resource.h>
@@ -20,7 +20,8 @@ using ContextWaiting = contexts_test;
 
 constexpr auto much = 200ms;
 
-/// Waits for a held kernel by a ticket, with the policy of the device.
+/// Waits for the ticket of a held kernel on a device with the policy `how`.
+/// @return the processor time that the waiting thread used. See `taken_while_waiting` for `enough`.
 template <class Enough>
 std::chrono::nanoseconds taken_by_a_ticket(wait_policy how, Enough enough) {
   runtime_options options{.devices = device_spec(1), .workers = 1};
@@ -34,14 +35,14 @@ std::chrono::nanoseconds taken_by_a_ticket(wait_policy how, Enough enough) {
   return taken_while_waiting([&] { held.wait(); }, [&] { word.release(); }, enough);
 }
 
-// C2.5: a spinning thread uses a processor as long as it waits
+// C2.5: with the policy `spin`, a waiting thread uses a processor all the time
 TEST_F(ContextWaiting, SpinningTakesAProcessor) {
   auto const taken =
       taken_by_a_ticket(wait_policy::spin, [](auto so_far, auto) { return so_far >= much; });
   EXPECT_GE(taken, much);
 }
 
-// C2.7: a yielding thread offers its processor repeatedly, by system calls
+// C2.7: with the policy `yield`, a waiting thread gives its processor to other threads
 TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
   auto const switches = [] {
     rusage use{};
@@ -49,8 +50,8 @@ TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
     return std::chrono::seconds{use.ru_stime.tv_sec} +
            std::chrono::microseconds{use.ru_stime.tv_usec};
   };
-  // A rival thread on every processor: a thread that yields gets nothing while they work, one that
-  // spins would get half a processor.
+  // There is a busy rival thread for every processor. While the rival threads run, a thread that
+  // yields gets little processor time. A thread that spins would get about half a processor.
   std::atomic<bool> stop{false};
   std::vector<std::jthread> rivals;
   auto const before = switches();
@@ -64,18 +65,18 @@ TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
     taken = taken_by_a_ticket(wait_policy::yield, [](auto, auto gone) { return gone >= 2 * much; });
     stop = true;
   }
-  EXPECT_LT(taken, 3 * much / 2) << "it kept its processor although other threads wanted it";
+  EXPECT_LT(taken, 3 * much / 2) << "the waiting thread did not yield to the rival threads";
   EXPECT_GE(switches(), before);
 }
 
-// C2.8 C2.91: a blocked thread uses almost no processor time
+// C2.8 C2.91: with the policy `blocking`, a waiting thread uses almost no processor time
 TEST_F(ContextWaiting, BlockingTakesNoProcessor) {
   auto const taken =
       taken_by_a_ticket(wait_policy::blocking, [](auto, auto gone) { return gone >= 2 * much; });
   EXPECT_LT(taken, much / 2);
 }
 
-// C2.6: the policy of one wait overrides that of the device
+// C2.6: the policy that is passed to `wait` overrides the policy of the device
 TEST_F(ContextWaiting, AWaitCanChooseItsOwnWay) {
   runtime_options options{.devices = device_spec(1), .workers = 1};
   options.settings.all.schedule = wait_policy::spin;
@@ -90,7 +91,8 @@ TEST_F(ContextWaiting, AWaitCanChooseItsOwnWay) {
   EXPECT_LT(taken, much / 2);
 }
 
-// C2.8 C2.91: the driver's own wait under the blocking flag, on CPU devices and GPUs
+// C2.8 C2.91: in a context with the flag CU_CTX_SCHED_BLOCKING_SYNC, `cuCtxSynchronize` uses almost
+// no processor time
 TEST_F(ContextWaiting, TheDriversBlockingFlagBlocksItsWaits) {
   CUcontext const made = create(CU_CTX_SCHED_BLOCKING_SYNC);
   std::uint32_t* const words = pinned(2);
@@ -105,13 +107,13 @@ TEST_F(ContextWaiting, TheDriversBlockingFlagBlocksItsWaits) {
   EXPECT_LT(taken, much / 2);
 }
 
-// C2.89: when it returns, all earlier work is done, on every stream
+// C2.89: when `cuCtxSynchronize` returns, all earlier work of every stream of the context has ended
 TEST_F(ContextWaiting, SynchronizingWaitsForEveryStream) {
   CUcontext const made = create();
   CUmodule const module = load();
   std::uint32_t* const words = pinned(4);
   CUstream const one = stream(), two = stream();
-  // Loaded before the kernel is held, because lazy loading would wait for it.
+  // Load the functions before a kernel is held, because lazy loading would wait for that kernel.
   CUfunction const hold = function(module, "hold_until"), put = function(module, "put");
   EXPECT_OK(launch(put, one, words + 2, 1));
   EXPECT_OK(cu().ctx_synchronize());
@@ -134,13 +136,13 @@ TEST_F(ContextWaiting, SynchronizingWaitsForEveryStream) {
   EXPECT_TRUE(back);
 }
 
-// C4.18 of the driver: it waits for one context and not for the work of another
+// C4.18: `cuCtxSynchronize` waits for the current context and not for other contexts
 TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUmodule const module = load();
   CUfunction const hold = function(module, "hold_until");
-  // Loaded before the kernel is held, because lazy loading would wait for it.
+  // Load the functions before a kernel is held, because lazy loading would wait for that kernel.
   EXPECT_OK(launch(function(module, "nothing"), nullptr));
   EXPECT_OK(cu().ctx_synchronize());
   held_stream held{hold, stream(), words};
@@ -154,10 +156,10 @@ TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
   EXPECT_OK(cu().ctx_synchronize());
 }
 
-// C2.11: automatic spins if there are at most as many contexts as processors
+// C2.11: the policy `automatic` spins if there are not more contexts than processors
 TEST_F(ContextWaiting, AutomaticSpinsWhereThereAreProcessorsEnough) {
   if (!on_gpus()) {
-    GTEST_SKIP() << "needs a GPU: a CPU device computes on the processors a waiter would keep";
+    GTEST_SKIP() << "needs a GPU: a spinning thread would take a processor from a CPU device";
   }
   if (std::thread::hardware_concurrency() < 2) { GTEST_SKIP() << "needs 2 processors"; }
   auto const taken =

@@ -1,4 +1,4 @@
-// Order of tasks by `after`.
+// The order of tasks that name predecessors in `task_options::after`.
 
 #include <algorithm>
 #include <array>
@@ -47,12 +47,12 @@ TEST_P(After, ChainAcrossDevicesRunsInOrder) {
   EXPECT_EQ(values[40 % values.size()].read({before}), expected);
 }
 
-// requirement: if a device itself waits for another, it sees the other's results, also if many of
-// its launches wait at once
+// requirement: a task sees the results of predecessors on other devices, also if many launches on
+// the devices wait at the same time
 TEST_P(After, ManyChainsBetweenDevicesRunInOrder) {
   constexpr std::size_t chains = 12;
   std::uint32_t const links = sanitized ? 50 : 500;
-  host_buffer<std::uint32_t> values{rt(), chains};  // every device reaches it
+  host_buffer<std::uint32_t> values{rt(), chains};  // every device can access pinned memory
   std::array<std::uint32_t, chains> expected;
   std::array<ticket, chains> latest;
   expected.fill(1);
@@ -91,8 +91,8 @@ TEST_P(After, DiamondRunsInOrder) {
   EXPECT_EQ(other.read({both}), 3u);
 }
 
-// requirement: `after` works between all kinds of tasks; work that a callable enqueues in its
-// stream also runs after the callable's predecessors
+// requirement: `after` works between launches, copies and callables; work that a callable enqueues
+// in its stream also runs after the predecessors of the callable
 TEST_P(After, LaunchTransferAndCallableFollowOneAnother) {
   device_word value{rt(), last(), 2}, other{rt(), last(), 0};
   std::uint32_t host = 0;
@@ -132,7 +132,7 @@ TEST_P(After, SuccessorWaitsWhileItsPredecessorIsHeld) {
   word.release();
   copied.wait();
   call.wait();
-  EXPECT_EQ(to[0], 42u) << "it ran before its predecessor had ended";
+  EXPECT_EQ(to[0], 42u) << "the copy ran before its predecessor had ended";
   EXPECT_TRUE(called);
 }
 
@@ -146,7 +146,8 @@ TEST_P(After, EndedPredecessorDelaysNothing) {
   EXPECT_EQ(value.read({then, before}), 21u);
 }
 
-// requirement: more dependencies than a task holds inline, on all devices, some named twice
+// requirement: a task runs after all its predecessors, also if there are too many to store inline,
+// if they are on several devices, and if some are named more than once
 TEST_P(After, TaskRunsAfterAllOfManyPredecessors) {
   std::atomic<int> ran{0};
   std::vector<ticket> all;
@@ -162,14 +163,14 @@ TEST_P(After, TaskRunsAfterAllOfManyPredecessors) {
   EXPECT_EQ(seen, 40);
 }
 
-// error guess: a default-constructed ticket names no task
+// error guess: submit refuses a default-constructed ticket in `after`
 TEST_P(After, EmptyTicketIsRefused) {
   ticket const none;
   EXPECT_THROW((void)rt().submit([](task_context&) {}, {.after = {none}}), invalid_argument);
   rt().wait_idle();
 }
 
-// requirement: a wide and deep graph of tasks that any device may take
+// requirement: tasks for any device keep their order in a graph of 12 layers with 8 tasks each
 TEST_P(After, LayersOfSharedTasksKeepTheirOrder) {
   constexpr int layers = 12, width = 8;
   std::array<std::atomic<int>, layers> ended{};

@@ -39,7 +39,7 @@ TEST_P(Arguments, MixedSizesArriveAtTheirOffsets) {
   EXPECT_EQ(seen, (std::array{7.0, 2.25, -3.0, static_cast<double>(1ull << 40), 0.5}));
 }
 
-// requirement: more than a launch holds inline
+// requirement: arguments that are too large to be stored inside a launch arrive unchanged
 TEST_P(Arguments, HundredsOfBytesArrive) {
   auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
   device_word out{rt(), first()};
@@ -47,7 +47,7 @@ TEST_P(Arguments, HundredsOfBytesArrive) {
   EXPECT_EQ(out.read({rt().submit(sum.with_shape({1}, {1})(words, out.buffer()))}), sum_of(words));
 }
 
-// requirement: as much as a launch can have
+// requirement: arguments of the maximum size arrive
 TEST_P(Arguments, LargestArgumentsArrive) {
   auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");
   device_word out{rt(), last()};
@@ -57,7 +57,8 @@ TEST_P(Arguments, LargestArgumentsArrive) {
   EXPECT_EQ(out.read({rt().submit(described)}), sum_of(words));
 }
 
-// requirement: large arguments are copied at submit, and their blocks are recycled
+// requirement: submit copies large arguments, so later changes do not affect an open task. The
+// memory blocks of the copies are reused
 TEST_P(Arguments, LargeArgumentsOfManyOpenTasksStayApart) {
   auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
   host_buffer<std::uint32_t> out{rt(), 300};
@@ -109,7 +110,7 @@ TEST_P(Arguments, BuffersOfTwoDevicesAreRefused) {
               HasSubstr("device"));
 }
 
-// error guess: the buffer is on one device, and the options name another
+// error guess: the options name a device other than the buffer's
 TEST_P(Arguments, BufferOfAnotherDeviceThanTheNamedOneIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_word here{rt(), first(), 8};
@@ -133,11 +134,11 @@ TEST_P(Arguments, EmptyGridOrBlockIsRefusedByName) {
   refused(program().nothing.with_shape({1}, {0})());
   refused(program().nothing.with_shape({1}, {1, 0})());
   refused(program().nothing.with_shape({1}, {1, 1, 0})());
-  refused(program().nothing.over(10, 0)());  // error guess: a division by zero
+  refused(program().nothing.over(10, 0)());  // a block size of 0 must not cause a division by zero
 }
 
-// boundary: a slot has 16 bits for each side of a block. Smaller blocks reach the driver, and if it
-// refuses them, the ticket says so
+// boundary: a slot has 16 bits for each dimension of a block. Submit refuses larger blocks. The
+// driver refuses some smaller blocks, and then the ticket has the error
 TEST_P(Arguments, BlockSideOfMoreThan16BitsIsRefusedByName) {
   for (extent const block : {extent{65536}, extent{1, 65536}, extent{1, 1, 65536},
                              extent{65537, 2, 3}, extent{0xffff'ffff}}) {
@@ -153,7 +154,8 @@ TEST_P(Arguments, BlockSideOfMoreThan16BitsIsRefusedByName) {
   }
 }
 
-// boundary: only the driver limits grids
+// boundary: flotilla does not limit the size of a grid. If the driver refuses a grid, the ticket
+// has the error
 TEST_P(Arguments, DriverDecidesHowLargeAGridMayBe) {
   rt().submit(program().nothing.with_shape({3, 65535}, {1})()).wait();
   for (extent const grid : {extent{0x8000'0000}, extent{1, 65536}, extent{1, 1, 0xffff'ffff}}) {
@@ -162,7 +164,8 @@ TEST_P(Arguments, DriverDecidesHowLargeAGridMayBe) {
   }
 }
 
-// error guess: a count of threads that overflows the grid must not become a smaller one
+// error guess: if a thread count needs a grid that does not fit into 32 bits, the launch must fail
+// and must not run with a truncated grid
 TEST_P(Arguments, MoreThreadsThanAGridHoldsAreRefused) {
   for (std::uint64_t const threads :
        {(std::uint64_t{1} << 40) + 256, std::numeric_limits<std::uint64_t>::max()}) {

@@ -1,5 +1,5 @@
-// Launches that go out together and fail: a refusal fails its own task, and nothing is lost or
-// repeated.
+// Driver calls that fail while launches are batched. Only the refused task fails, and every other
+// task runs once.
 
 #include <algorithm>
 #include <atomic>
@@ -15,8 +15,8 @@ namespace {
 
 class BatchFaults : public batch_test {};
 
-// requirement: a node that could not be rewritten still holds an earlier task, which must not run
-// again; only the ticket of the refused task has the error
+// requirement: if a node of a template cannot be rewritten, the earlier task in that node does not
+// run again; only the ticket of the refused task has the error
 TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -37,7 +37,7 @@ TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
   }
 }
 
-// requirement: if a template cannot be launched, its tasks are launched one by one
+// requirement: if the launch of a graph fails, its tasks are launched one by one
 TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -56,7 +56,8 @@ TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
   }
 }
 
-// requirement: if the single launch fails as well, that task has the error
+// requirement: if the launch of a graph fails and the separate launch of a task fails too, that
+// task has the error
 TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -75,10 +76,10 @@ TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
   for (unsigned i = 0; i < tasks; ++i) { ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i; }
 }
 
-/// Waits for a chain of steps `value = value * 3 + index`: every step before a failed one must have
-/// run, and none after it.
-/// @param value  The value before the chain; receives the expected one. @return whether a step
-///               failed.
+/// Waits for a chain of steps `value = value * 3 + index`. Checks that every step before a failed
+/// step ran, and that no step after it ran.
+/// @param value  The value before the chain. Receives the expected value after the chain.
+/// @return whether a step failed.
 bool one_step_failed(std::vector<ticket> const& chain, std::uint32_t& value) {
   bool broken = false;
   for (unsigned i = 0; i < chain.size(); ++i) {
@@ -96,11 +97,11 @@ bool one_step_failed(std::vector<ticket> const& chain, std::uint32_t& value) {
   return broken;
 }
 
-// regression: the launch of a chain's first template failed, then one of its tasks failed alone,
-// and the next template ran that task's successors
+// regression: the launch of a template failed, and then the separate launch of one of its tasks
+// failed too. The next template still ran the successors of that task
 TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
-  constexpr unsigned links = 45;  // two templates
+  constexpr unsigned links = 45;  // fill two templates
   runtime rt{{.devices = "cpu:1", .workers = 0}};
   test_program const program{rt};
   device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
@@ -113,7 +114,8 @@ TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
     }
     return chain;
   };
-  for (int i = 0; i < 5; ++i) { submit_chain().back().wait(); }  // until batches have grown
+  // Batches grow to their full size.
+  for (int i = 0; i < 5; ++i) { submit_chain().back().wait(); }
   for (unsigned const nth : {1u, 16u, 31u, 32u, 33u, 45u}) {
     rt.submit(value.fill(1)).wait();
     std::uint32_t expected = 1;
@@ -122,13 +124,14 @@ TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
     std::vector<ticket> const chain = submit_chain();
     bool const failed = one_step_failed(chain, expected);
     testing::clear_faults();
-    // The first template holds at least 16 links. Link number `nth` is launched by itself.
+    // The first template holds at least 16 links. Its launch fails, so these links are launched
+    // separately. Therefore a failure of one of the first 16 separate launches must fail a link.
     if (nth <= 16) { EXPECT_TRUE(failed) << "launch " << nth; }
     EXPECT_EQ(read(rt, value), std::vector<std::uint32_t>{expected}) << "launch " << nth;
   }
 }
 
-// requirement: tasks of the same batch do not run after a refused predecessor
+// requirement: a task does not run if its predecessor in the same batch was refused
 TEST_F(BatchFaults, SuccessorOfARefusedTaskDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -152,8 +155,8 @@ TEST_F(BatchFaults, SuccessorOfARefusedTaskDoesNotRun) {
   }
 }
 
-// requirement: a fault while batches are open also ends the successors of their launches, and no
-// thread waits forever for a launch that will not come
+// requirement: a fault while batches are open ends the launches in them and the successors of these
+// launches, so no wait for these tasks hangs
 TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -162,12 +165,14 @@ TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
     host_buffer<std::uint32_t> words{rt, 2};
     device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
     launch const nothing = program.nothing.with_shape({1}, {1})();
-    for (int i = 0; i < 50; ++i) {  // until its length is known: then its launches are batched
+    // flotilla batches a kernel's launches only after it has measured the kernel's duration.
+    for (int i = 0; i < 50; ++i) {
       for (int k = 0; k < 10; ++k) { static_cast<void>(rt.submit(nothing)); }
       rt.wait_idle();
     }
-    // In one pass: two launches alone on their lanes, an open batch after each, a launch that
-    // faults, and one after both batches.
+    // One pass takes all of these: two launches, each alone on a lane; a successor of each launch,
+    // which opens a batch on its lane; a launch that faults; and a successor of the tasks in both
+    // batches.
     testing::fail_call("cuGraphLaunch", 3, driver_status::illegal_address);
     launch const hold = program.hold.with_shape({1}, {1})(words.data());
     ticket const first = rt.submit(hold);

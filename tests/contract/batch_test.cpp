@@ -1,4 +1,4 @@
-// Launches that go out together: each runs once and in order.
+// Batches: each launch runs once and in order.
 
 #include <algorithm>
 #include <chrono>
@@ -22,15 +22,15 @@ TEST_F(Batches, FloodIsFoldedIntoFewLaunches) {
   rt.wait_idle();
   device_counters const counted = rt.counters(device_ordinal{0});
   EXPECT_EQ(counted.tasks, 2000u);
-  EXPECT_LT(counted.batches, 1000u) << "a batch must hold more than one or two tasks";
+  EXPECT_LT(counted.batches, 1000u) << "on average a batch must hold more than two tasks";
 }
 
-// requirement: a chain whose tasks were parked still goes out in batches
+// requirement: the tasks of a chain are batched, also if they were parked
 TEST_F(Batches, ParkedChainsAreBatched) {
   runtime rt{options()};
   test_program const program{rt};
   constexpr std::uint32_t links = 1000;
-  for (int i = 0; i < 20; ++i) {  // until the runtime knows how long the kernel takes
+  for (int i = 0; i < 20; ++i) {  // the runtime measures how long the kernel takes
     for (int k = 0; k < 100; ++k) {
       static_cast<void>(rt.submit(program.nothing.with_shape({1}, {1})()));
     }
@@ -42,7 +42,7 @@ TEST_F(Batches, ParkedChainsAreBatched) {
   }
   rt.submit(value.fill(1)).wait();
   std::uint64_t const before = rt.counters(device_ordinal{0}).batches;
-  // A callable runs after the launches of its pass, so each link is parked on the one before.
+  // A callable runs after the launches of its pass, so each link is parked at the previous link.
   ticket previous = rt.submit([](task_context&) {}, {.device = device_ordinal{0}});
   std::uint32_t expected = 1;
   for (std::uint32_t i = 0; i < links; ++i) {
@@ -52,13 +52,13 @@ TEST_F(Batches, ParkedChainsAreBatched) {
     expected = expected * 3 + i;
   }
   previous.wait();
-  // Released one by one they would need as many batches as there are links. How many links a batch
-  // has depends on how long the kernel takes, and thus on how busy the machine is.
+  // Without batching there would be one batch per link. The number of links in a batch depends on
+  // the measured duration of the kernel, and so on the load of the machine.
   EXPECT_LT(rt.counters(device_ordinal{0}).batches - before, links * 3 / 4);
   EXPECT_EQ(read(rt, value)[0], expected);
 }
 
-// requirement: a template that is not full runs no task twice
+// requirement: a template that is only partly filled runs no task twice
 TEST_F(Batches, BatchesOfEverySizeRunEachTaskOnce) {
   runtime rt{options()};
   program const loaded = rt.load(test_image());
@@ -77,7 +77,7 @@ TEST_F(Batches, BatchesOfEverySizeRunEachTaskOnce) {
   }
 }
 
-// requirement: tasks of one batch see the results of their predecessors
+// requirement: a task sees the results of its predecessors in the same batch and in other lanes
 TEST_F(Batches, OrderHoldsAcrossLanesAndBatches) {
   runtime rt{options()};
   test_program const program{rt};
@@ -90,7 +90,8 @@ TEST_F(Batches, OrderHoldsAcrossLanesAndBatches) {
     for (unsigned c = 0; c < chains; ++c) {
       task_options how;
       if (!all[c].empty()) { how.after.add(all[c].back()); }
-      if (link % 5 == 4) { how.after.add(all[(c + 1) % chains].back()); }  // of a neighbour
+      // Every fifth link also follows a link of the next chain.
+      if (link % 5 == 4) { how.after.add(all[(c + 1) % chains].back()); }
       auto const value = values.subspan(c, 1);
       all[c].push_back(rt.submit(program.step.with_shape({1}, {1})(value, 3u, link), how));
     }
@@ -101,14 +102,16 @@ TEST_F(Batches, OrderHoldsAcrossLanesAndBatches) {
   EXPECT_EQ(read(rt, values), std::vector<std::uint32_t>(chains, expected));
 }
 
-// requirement: on a device with free capacity, a long kernel's successor is not in the same batch,
-// so that the end of the long kernel is seen at once
+// requirement: on a device with free capacity, a long kernel and its successor are in different
+// batches. If they were in one batch, the ticket of the long kernel would not become ready before
+// the successor had ended
 TEST_F(Batches, SuccessorDoesNotDelayTheEndOfALongKernel) {
   runtime rt{options()};
   test_program const program{rt};
-  // The words live until the end: freeing pinned memory would wait for the held kernel.
+  // The words live until the end of the test, because freeing pinned memory would wait for the held
+  // kernels.
   std::deque<held_word> words;
-  // Kernels that take 5 ms: the runtime learns from them that this kernel takes long.
+  // The kernel runs three times for 5 ms, so the runtime measures that the kernel is long.
   for (int i = 0; i < 3; ++i) {
     held_word& held = words.emplace_back(rt);
     ticket const done = rt.submit(held.launch_of(program));

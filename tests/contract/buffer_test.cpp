@@ -1,4 +1,4 @@
-// Device and host buffers: creation, moves, destruction while in use, refusals.
+// Device and host buffers: creation, moves, destruction while tasks use them, and refused sizes.
 
 #include <chrono>
 #include <cstdint>
@@ -25,7 +25,7 @@ TEST_P(Buffer, BufferKnowsItsSizeDeviceAndAddress) {
   }
 }
 
-// requirement: the source span may change as soon as the buffer is constructed
+// requirement: the caller may change the source span as soon as the constructor has returned
 TEST_P(Buffer, BufferMadeFromASpanHasItsValues) {
   std::vector<std::uint16_t> host(1001);
   for (std::size_t i = 0; i < host.size(); ++i) { host[i] = static_cast<std::uint16_t>(i * 3); }
@@ -66,7 +66,7 @@ TEST_P(Buffer, MoveKeepsTheMemory) {
   EXPECT_EQ(back, 77u);
 }
 
-// requirement: the destructor does not wait, and a running task keeps the memory
+// requirement: the destructor of a buffer does not wait; the memory stays valid for open tasks
 TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
   host_buffer<std::uint32_t> result{rt(), 1};
   result[0] = 0;
@@ -77,8 +77,7 @@ TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
       program().copy.with_shape({1}, {1})(result.data(), doomed->buffer()), {.after = {held}});
   doomed.reset();
   EXPECT_FALSE(used.ready());
-  // A new buffer must not get the memory of the destroyed one: this fill may run while `used` still
-  // waits.
+  // The new buffer must not get the memory of the destroyed buffer, which `used` will read later.
   device_buffer<std::uint32_t> fresh{rt(), last(), 1};
   ticket const written = rt().submit(fresh.fill(999u));
   EXPECT_NE(fresh.address(), 0u);
@@ -89,7 +88,7 @@ TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
   EXPECT_EQ(result[0], 123u);
 }
 
-// requirement: the same for pinned memory
+// requirement: pinned memory stays valid for open tasks after its buffer is destroyed
 TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysValid) {
   device_word result{rt(), last(), 0};
   held_word word{rt()};
@@ -106,7 +105,8 @@ TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysValid) {
   EXPECT_EQ(result.read({used}), 321u);
 }
 
-// requirement: no deferred free makes a runtime wait for a running kernel, which may wait for the host
+// requirement: a runtime defers a free of pinned memory while a kernel runs. Otherwise the free
+// would wait for the kernel, and the kernel may wait for the host
 TEST_P(Buffer, FreeingPinnedMemoryDoesNotWaitForAKernel) {
   held_word ahead{rt()}, running{rt()};
   host_buffer<std::uint32_t> value{rt(), 1};
@@ -118,8 +118,8 @@ TEST_P(Buffer, FreeingPinnedMemoryDoesNotWaitForAKernel) {
   ahead.release();
   before.wait();
   ASSERT_TRUE(pumping(rt(), [&] { return running.started(); }));
-  // Frees are tried once per millisecond, so pump for several of them. A free that waited for the
-  // running kernel would hang here.
+  // The runtime tries deferred frees once per millisecond, so 3 ms include several tries. A free
+  // that waited for the running kernel would hang here.
   auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{3};
   EXPECT_TRUE(pumping(rt(), [&] { return std::chrono::steady_clock::now() >= end; }));
   ticket const successor = rt().submit(program().write.with_shape({1}, {1})(value.data(), 7u),
@@ -143,7 +143,8 @@ TEST_P(Buffer, TooLargeBufferIsRefusedAndOthersStayIntact) {
   EXPECT_EQ(later.read(), 7u);
 }
 
-// error guess: if the bytes overflow a size_t, the buffer must not become a small one
+// error guess: if the size in bytes overflows size_t, the buffer must be refused; a wrapped size
+// would give a buffer that is too small
 TEST_P(Buffer, SizeWhoseBytesOverflowIsRefused) {
   constexpr std::size_t wraps_to_8 =
       std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t) + 2;

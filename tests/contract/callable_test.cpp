@@ -1,4 +1,4 @@
-// Callables: what they may do, and what flotilla repairs after them.
+// Callables: which calls they may make, and how flotilla restores the context stack after them.
 
 #include <atomic>
 #include <memory>
@@ -15,14 +15,14 @@ namespace {
 
 class Callable : public contract_test {
  protected:
-  /// Submits a callable that leaves the context stack changed. Its ticket must say so, and later
-  /// tasks must not notice.
+  /// Submits a callable that leaves the context stack changed. Checks that its ticket reports the
+  /// change and that later tasks find a correct stack.
   void expect_reported(callable misbehaving) {
     ticket const bad =
         rt().submit(std::move(misbehaving), {.device = last(), .label = "stack breaker"});
     EXPECT_THAT(thrown<error>([&] { bad.wait(); }),
                 AllOf(HasSubstr("stack breaker"), HasSubstr("context")));
-    EXPECT_EQ(current_context(), nullptr) << "a context is left on the waiting thread";
+    EXPECT_EQ(current_context(), nullptr) << "a context is still current on the waiting thread";
     CUcontext seen{};
     std::size_t depth = 0;
     rt().submit(
@@ -97,10 +97,10 @@ TEST_P(Callable, ReplacedContextIsReportedAndRestored) {
       [](task_context&) { EXPECT_EQ(driver_in_use().ctx_set_current(nullptr), CUDA_SUCCESS); });
 }
 
-// requirement: a callable that pops too often does not reach the contexts that the helping thread
-// had before
+// requirement: a callable that pops too many contexts does not change the application's context
+// stack on the helping thread
 TEST_P(Callable, CallableCannotPopTheWaitingThreadsContext) {
-  CUcontext mine{};  // of the application
+  CUcontext mine{};  // the application's context
   CUdevice device{};
   ASSERT_EQ(driver_in_use().device_get(&device, rt().devices()[0].driver_ordinal), CUDA_SUCCESS);
   ASSERT_EQ(driver_in_use().ctx_create(&mine, 0, device), CUDA_SUCCESS);
@@ -115,7 +115,8 @@ TEST_P(Callable, CallableCannotPopTheWaitingThreadsContext) {
   EXPECT_EQ(driver_in_use().ctx_destroy(mine), CUDA_SUCCESS);
 }
 
-// requirement: the callable's exception is reported, and the context that it left is removed
+// requirement: if a callable leaves a context on the stack and throws, the ticket has the exception
+// and the context is removed
 TEST_P(Callable, LeftoverContextOfAThrowingCallableIsRemoved) {
   ticket const bad = rt().submit([](task_context& context) {
     (void)driver_in_use().ctx_push_current(context.context());
@@ -145,7 +146,7 @@ TEST_P(Callable, TicketWaitsForWorkThatTheCallableEnqueued) {
   EXPECT_EQ(host.back(), 0xabcdu);
 }
 
-// requirement: a callable submits tasks that others wait for
+// requirement: a callable may submit tasks, and other threads and tasks may wait for these tasks
 TEST_P(Callable, CallableMaySubmit) {
   ticket inner, chained;
   int ran = 0;
@@ -163,7 +164,7 @@ TEST_P(Callable, CallableMaySubmit) {
   EXPECT_EQ(value.read({inner}), 7u);
 }
 
-// requirement: functions that do not wait may be called inside a callable
+// requirement: a callable may call all functions that do not wait
 TEST_P(Callable, CallableMayPumpQueryAndTestTickets) {
   ticket const other = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = first()});
   bool reached_the_end = false;
@@ -183,12 +184,13 @@ TEST_P(Callable, CallableMayPumpQueryAndTestTickets) {
   other.wait();
 }
 
-// error guess: control operations inside a callable, on its own device and on another. Freed memory is
-// used again: a GPU's driver may keep it in a pool, but one round's memory must serve all rounds.
+// error guess: a callable allocates and frees memory on its own device and on another device. A GPU
+// driver may keep freed memory in a pool, so the memory of one round may remain in use. More memory
+// must not remain in use after several rounds.
 TEST_P(Callable, CallableMayAllocateAndFree) {
   constexpr std::size_t words = 16u << 20;
   constexpr std::size_t round_bytes = words * sizeof(std::uint32_t);
-  constexpr std::size_t slack_bytes = 16u << 20;  // flotilla allocates as well, when first needed
+  constexpr std::size_t slack_bytes = 16u << 20;  // for flotilla's own allocations at first use
   constexpr int rounds = 4;
   std::set<unsigned> const devices{first().value, last().value};
   for (unsigned const ordinal : devices) {
@@ -209,12 +211,13 @@ TEST_P(Callable, CallableMayAllocateAndFree) {
           7u);
       rt().submit([&](task_context&) { memory.reset(); }, {.device = last()}).wait();
       EXPECT_TRUE(pumping(rt(), [&] { return free_bytes() + round_bytes + slack_bytes >= before; }))
-          << free_bytes() << " bytes free after round " << round << ", " << before << " before";
+          << free_bytes() << " bytes are free after round " << round << ", but " << before
+          << " were free before round 0";
     }
   }
 }
 
-// requirement: objects that a callable owns are destroyed with the context current
+// requirement: when a callable is destroyed, the device's context is current
 TEST_P(Callable, CallableIsDestroyedWithItsContextCurrent) {
   struct witness {
     std::atomic<int>* right;

@@ -1,4 +1,4 @@
-// A fault runs open continuations, with the error.
+// After a fault, open continuations run and receive the error.
 
 #include <atomic>
 #include <exception>
@@ -62,13 +62,14 @@ void fault_with_open_continuations(int workers, bool destroy_at_once) {
   EXPECT_EQ(poisoned_ones, attached);
 }
 
-// requirement: a fault runs each open continuation once, with the error
+// requirement: after a fault, each open continuation runs once and receives the error
 TEST_P(CompletionFault, FaultRunsEveryOpenContinuation) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), false); });
 }
 
-// requirement: also if nobody has noticed the fault before the runtime ends
+// requirement: the destructor of the runtime runs open continuations with the error, also if no
+// thread has noticed the fault before
 TEST_P(CompletionFault, DestructorOfAPoisonedRuntimeRunsOpenContinuations) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), true); });

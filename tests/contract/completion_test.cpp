@@ -1,4 +1,4 @@
-// Continuations of tasks and completions.
+// Continuations that are attached to tasks and to completions.
 
 #include <atomic>
 #include <functional>
@@ -44,7 +44,7 @@ TEST_P(Completion, ContinuationRunsOnceAfterTheTaskHasEnded) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: `then` works on a ticket whose task has ended
+// requirement: `then` also runs its continuation if the task has already ended
 TEST_P(Completion, ContinuationOfAnEndedTaskRuns) {
   ticket const task = rt().submit([](task_context&) {});
   task.wait();
@@ -59,8 +59,8 @@ TEST_P(Completion, ContinuationOfAnEndedTaskRuns) {
   }
 }
 
-// requirement: a continuation receives the task's error, and its own exception becomes the error of
-// its completion
+// requirement: a continuation receives the error of its task or completion. An exception that the
+// continuation throws becomes the error of the completion that `then` returned
 TEST_P(Completion, ErrorsPassFromCompletionToContinuation) {
   ticket const bad = rt().submit([](task_context&) { throw my_error{}; }, {.device = last()});
   std::string first, second, third;
@@ -73,14 +73,14 @@ TEST_P(Completion, ErrorsPassFromCompletionToContinuation) {
   after.wait();
   EXPECT_EQ(first, "mine");
   EXPECT_EQ(second, "thrown by a continuation");
-  EXPECT_EQ(third, "none") << "an error that a continuation received is handled";
+  EXPECT_EQ(third, "none") << "an error must not pass on after a continuation received it";
   for (int i = 0; i < 2; ++i) { EXPECT_THROW(end.wait(), std::logic_error); }
   EXPECT_THROW((void)end.wait_for(std::chrono::seconds{0}), std::logic_error);
   next.wait();
   EXPECT_THROW(bad.wait(), my_error);
 }
 
-// requirement: an error that nobody observes is printed and does not end the program
+// requirement: if no one reads a completion's error, the error is printed and the program continues
 TEST_P(Completion, UnobservedErrorIsPrinted) {
   testing::internal::CaptureStderr();
   ticket const task = rt().submit([](task_context&) {});
@@ -89,7 +89,7 @@ TEST_P(Completion, UnobservedErrorIsPrinted) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("dropped on the floor"));
 }
 
-// requirement: ticket and completion may be destroyed while the continuation is open
+// requirement: a continuation runs even if its ticket and its completion have been destroyed
 TEST_P(Completion, DroppedHandlesDropNoContinuation) {
   held_word word{rt()};
   std::atomic<int> ran{0};
@@ -104,7 +104,7 @@ TEST_P(Completion, DroppedHandlesDropNoContinuation) {
   EXPECT_TRUE(pumping(rt(), [&] { return ran == 2; })) << ran;
 }
 
-// requirement: with workers no thread has to wait or pump
+// requirement: workers run continuations while no thread of the application waits or pumps
 TEST_P(Completion, WorkersRunContinuationsWithoutAWaiter) {
   if (worker_count() == 0 || GetParam().threads == tbb_threads::none ||
       GetParam().threads == tbb_threads::one) {
@@ -121,15 +121,16 @@ TEST_P(Completion, WorkersRunContinuationsWithoutAWaiter) {
       })
       .then([&](std::exception_ptr) { ++ran; });
   EXPECT_TRUE(eventually([&] { return word.started(); }));
-  // By now the worker may have left the device: it must come back for the end of the task.
+  // The worker may have left the device by now, and must return to the device when the task ends.
   word.release();
   EXPECT_TRUE(eventually([&] { return ran == 3; })) << ran;
 }
 
-// requirement: in single-threaded mode, `pump` runs continuations and returns true while any are open
+// requirement: in single-threaded mode (without workers), `pump` runs continuations, and returns
+// true while a continuation is open
 TEST_P(Completion, PumpRunsContinuations) {
   int ran = 0;
-  if (worker_count() != 0) { GTEST_SKIP() << "single-threaded mode only"; }
+  if (worker_count() != 0) { GTEST_SKIP() << "needs single-threaded mode"; }
   ticket const task = rt().submit(program().nothing.with_shape({1}, {1})());
   std::thread::id where;
   task.then([&](std::exception_ptr) {
@@ -142,8 +143,8 @@ TEST_P(Completion, PumpRunsContinuations) {
   EXPECT_EQ(where, std::this_thread::get_id());
 }
 
-// requirement: a continuation may submit and wait for tickets; a wait for a completion that has not
-// ended is refused, because the continuation to run may have to run on this thread
+// requirement: a continuation may submit tasks and wait for tickets. It may not wait for a
+// completion that has not ended, because that completion's continuation may need this thread
 TEST_P(Completion, ContinuationMaySubmitAndWaitForTickets) {
   device_word value{rt(), last(), 4};
   ticket const task = rt().submit([](task_context&) {}, {.device = first()});
@@ -154,20 +155,19 @@ TEST_P(Completion, ContinuationMaySubmitAndWaitForTickets) {
     inner.wait();
     inner_end = inner.then([](std::exception_ptr) {});
     try {
-      inner_end.wait();  // returns if a worker has run the continuation already
+      inner_end.wait();  // returns if a worker has already run the continuation
       ++ended;
     } catch (would_deadlock const&) { ++refused; }
   });
   end.wait();
   EXPECT_EQ(value.read(), 9u);
-  if (worker_count() == 0) {
-    EXPECT_EQ(refused, 1) << "this thread is the only one that could have run the continuation";
-  }
+  if (worker_count() == 0) { EXPECT_EQ(refused, 1) << "no other thread can run the continuation"; }
   EXPECT_EQ(refused + ended, 1);
   inner_end.wait();
 }
 
-// requirement: a callable may not wait for a completion, which could depend on the callable itself
+// requirement: a callable may not wait for a completion, because the completion may depend on that
+// callable
 TEST_P(Completion, WaitForACompletionInsideACallableIsRefused) {
   std::atomic<int> ran{0};
   held_word word{rt()};
@@ -186,7 +186,8 @@ TEST_P(Completion, WaitForACompletionInsideACallableIsRefused) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: continuations on several devices, attached by several threads, each run exactly once
+// requirement: every continuation runs exactly once, also if several threads attach continuations
+// to tasks on several devices
 TEST_P(Completion, ThousandsOfContinuationsRunExactlyOnce) {
   constexpr std::size_t threads = 3, tasks = 700;
   auto const nothing = program().nothing.with_shape({1}, {1})();
@@ -207,7 +208,7 @@ TEST_P(Completion, ThousandsOfContinuationsRunExactlyOnce) {
   for (auto const& each : ran) { ASSERT_EQ(each, 1); }
 }
 
-// requirement: a long chain does not exhaust the stack
+// requirement: a long chain of continuations does not overflow the stack
 TEST_P(Completion, LongChainOfContinuationsRunsInOrder) {
   constexpr int links = 20000;
   int ran = 0;
@@ -219,7 +220,8 @@ TEST_P(Completion, LongChainOfContinuationsRunsInOrder) {
   EXPECT_EQ(ran, links);
 }
 
-// error guess: the error names the offending ticket, and nothing is attached
+// error guess: functions refuse empty tickets and completions, and the error has the index of the
+// empty entry
 TEST_P(Completion, EmptyHandlesAreRefused) {
   completion const none;
   EXPECT_FALSE(none.valid());
@@ -244,7 +246,8 @@ TEST_P(Completion, EmptyHandlesAreRefused) {
   EXPECT_TRUE(ran);
 }
 
-// requirement: the runtime's destructor runs open continuations; completions and tickets outlive it
+// requirement: the runtime's destructor runs open continuations. Tickets and completions remain
+// usable after the runtime is destroyed
 TEST_P(Completion, RuntimeDestructorRunsOpenContinuations) {
   std::atomic<int> ran{0}, refused{0};
   ticket good = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
@@ -270,7 +273,8 @@ TEST_P(Completion, RuntimeDestructorRunsOpenContinuations) {
   EXPECT_THROW(last_one.wait(), my_error);
   std::string given;
   completion const late = bad.then([&](std::exception_ptr why) { given = message_of(why); });
-  EXPECT_EQ(given, "mine") << "without a runtime a continuation runs at once";
+  EXPECT_EQ(given, "mine")
+      << "`then` must run the continuation at once if the runtime is destroyed";
   late.then([&](std::exception_ptr) { given += "!"; }).wait();
   EXPECT_EQ(given, "mine!");
   std::vector<ticket> both;

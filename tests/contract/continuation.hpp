@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of continuations share.
+// Helpers for tests of continuations.
 
 #include <exception>
 #include <stdexcept>
@@ -11,7 +11,7 @@ struct my_error : std::runtime_error {
   my_error() : std::runtime_error{"mine"} {}
 };
 
-/// The message of the error that a continuation received, or "none".
+/// Returns the message of the error that a continuation received, or "none" if there was no error.
 [[nodiscard]] inline std::string message_of(std::exception_ptr const& why) {
   if (why == nullptr) { return "none"; }
   try {

@@ -1,5 +1,5 @@
-// Copies of parts of buffers: exactly those objects are copied, whatever kind of memory is on the
-// other side.
+// Copies between a part of a buffer and pageable, pinned or device memory. A copy must change only
+// the objects of the destination part.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ using values = std::vector<std::uint32_t>;
 
 class CopyPart : public contract_test {
  protected:
-  // More than one staging block, and small enough to look at one by one.
+  // The buffer needs more than one staging block, but is small enough to compare every object.
   static constexpr std::size_t whole = sanitized ? 300'000 : 900'007;
   struct part {
     std::size_t offset, count;
@@ -23,19 +23,19 @@ class CopyPart : public contract_test {
   static constexpr part parts[] = {{0, 1},           {whole - 1, 1}, {7, 5},
                                    {13, whole - 40}, {0, whole},     {whole, 0}};
 
-  /// `whole` different numbers.
+  /// Returns `whole` consecutive numbers that start with `from`.
   static values numbers(std::uint32_t from) {
     values made(whole);
     std::iota(made.begin(), made.end(), from);
     return made;
   }
-  /// The background `under` with `source`'s objects of the part, the one at `from` first.
+  /// Returns `under` with the part `at` replaced by objects of `source`, starting at index `from`.
   static values with_part(values under, part const& at, values const& source, std::size_t from) {
     std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), at.count,
                 under.begin() + static_cast<std::ptrdiff_t>(at.offset));
     return under;
   }
-  /// Everything that `buffer` holds after the task.
+  /// Copies the whole buffer to the host after the task `after`.
   values read(device_buffer<std::uint32_t> const& buffer, ticket const& after) {
     values back(buffer.size());
     rt().submit(buffer.copy_to(back), {.after = {after}}).wait();
@@ -44,7 +44,8 @@ class CopyPart : public contract_test {
 };
 FLOTILLA_CONTRACT(CopyPart);
 
-// requirement: the neighbours of a part stay as they were, in the buffer and in host memory
+// requirement: a copy of a part changes no object next to the part, neither in the buffer nor in
+// pageable memory
 TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
   values const old = numbers(1), fresh = numbers(2'000'000'000);
   for (part const& at : parts) {
@@ -59,7 +60,7 @@ TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
                     .subspan(at.offset, at.count)
                     .copy_to(std::span{down}.subspan(from, at.count)))
         .wait();
-    EXPECT_TRUE(down == fresh) << "the part came back unchanged, and nothing else was written";
+    EXPECT_TRUE(down == fresh) << "host memory must equal the source after the part is copied back";
     std::fill(down.begin(), down.end(), 5u);
     rt().submit(there.subspan(at.offset, at.count).copy_to(std::span{down}.subspan(from, at.count)))
         .wait();
@@ -67,7 +68,8 @@ TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
   }
 }
 
-// requirement: the same for pinned memory, as a part and as a whole
+// requirement: a copy of a part changes no object next to the part, neither in the buffer nor in
+// pinned memory. A part can also be copied to or from a whole pinned buffer
 TEST_P(CopyPart, PartIsCopiedFromAndToPinnedMemory) {
   values const old = numbers(1), fresh = numbers(2'000'000'000);
   host_buffer<std::uint32_t> source{rt(), whole}, target{rt(), whole};
@@ -95,7 +97,8 @@ TEST_P(CopyPart, PartIsCopiedFromAndToPinnedMemory) {
   EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), target.begin()));
 }
 
-// requirement: between devices, within a device, and within one buffer
+// requirement: parts are copied between devices, between buffers of one device, and within one
+// buffer
 TEST_P(CopyPart, PartIsCopiedBetweenDevices) {
   values const old = numbers(1), fresh = numbers(2'000'000'000);
   part const at{13, 5000};
@@ -116,7 +119,7 @@ TEST_P(CopyPart, PartIsCopiedBetweenDevices) {
   }
 }
 
-// requirement: a buffer and a part of another one copy to each other
+// requirement: a whole buffer can be copied to or from a part of another buffer
 TEST_P(CopyPart, WholeBufferAndPartCopyToEachOther) {
   device_buffer<std::uint32_t> small{rt(), last(), values{1, 2, 3}};
   device_buffer<std::uint32_t> large{rt(), first(), values{9, 9, 9, 9, 9}};
@@ -128,7 +131,8 @@ TEST_P(CopyPart, WholeBufferAndPartCopyToEachOther) {
   EXPECT_EQ(read(large, again), (values{2, 3, 9, 3, 9}));
 }
 
-// requirement: both sides must have one size, and the message has both
+// requirement: a copy is refused if the sizes of source and destination differ; the message has
+// both sizes
 TEST_P(CopyPart, SizesThatDisagreeAreRefused) {
   device_buffer<std::uint32_t> device{rt(), last(), 20}, other{rt(), first(), 20};
   host_buffer<std::uint32_t> pinned{rt(), 20};

@@ -1,4 +1,4 @@
-// Copies and fills, small ones and of several MiB, between host and devices and between devices.
+// Small and large copies and fills: between the host and a device, and between devices.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace {
 
 class Copy : public contract_test {
  protected:
-  // Not a multiple of a staging block, and more than all of them unless that would take a minute.
+  // Larger than all staging blocks together, and not a multiple of a block. With a sanitizer the
+  // size is smaller, because larger copies would take a minute.
   static constexpr std::size_t several_mib = (sanitized ? 2 : 5) * 1024 * 1024 + 13;
   static std::vector<std::uint8_t> pattern(std::size_t bytes, unsigned seed) {
     std::vector<std::uint8_t> values(bytes);
@@ -25,7 +26,8 @@ class Copy : public contract_test {
 };
 FLOTILLA_CONTRACT(Copy);
 
-// requirement: any size, also more than one staging block, at odd addresses
+// requirement: pageable memory of any size and alignment is copied, also if the copy needs several
+// staging blocks
 TEST_P(Copy, PageableMemoryIsCopiedToADeviceAndBack) {
   for (std::size_t const bytes : {std::size_t{1}, std::size_t{4097}, several_mib}) {
     std::vector<std::uint8_t> const up = pattern(bytes + 1, 1);
@@ -35,11 +37,11 @@ TEST_P(Copy, PageableMemoryIsCopiedToADeviceAndBack) {
     std::vector<std::uint8_t> down(bytes + 3, 0xee);
     rt().submit(there.copy_to(std::span{down.data() + 3, bytes}), {.after = {sent}}).wait();
     EXPECT_TRUE(std::equal(odd.begin(), odd.end(), down.begin() + 3)) << bytes << " bytes";
-    EXPECT_EQ(down[2], 0xee) << "written before the span";
+    EXPECT_EQ(down[2], 0xee) << "the copy wrote to the byte before the span";
   }
 }
 
-// requirement: several copies at once share the staging blocks
+// requirement: concurrent copies share the staging blocks and keep their data apart
 TEST_P(Copy, ManyPageableCopiesAtOnceKeepTheirData) {
   constexpr unsigned copies = 6;
   std::vector<std::vector<std::uint8_t>> up, down;
@@ -61,7 +63,7 @@ TEST_P(Copy, ManyPageableCopiesAtOnceKeepTheirData) {
   }
 }
 
-// requirement: host memory is read when the copy runs, not at submit
+// requirement: a copy reads its pageable source after its predecessor has ended, not at submit
 TEST_P(Copy, PageableSourceIsReadAfterItsPredecessor) {
   std::vector<std::uint8_t> up(several_mib, 1);
   device_buffer<std::uint8_t> there{rt(), last(), up.size()};
@@ -74,7 +76,8 @@ TEST_P(Copy, PageableSourceIsReadAfterItsPredecessor) {
   EXPECT_EQ(std::count(down.begin(), down.end(), 9), static_cast<std::ptrdiff_t>(down.size()));
 }
 
-// error guess: the predecessor is launched, but writes the host memory later
+// error guess: a copy must not read its host source until a launched predecessor has written that
+// source
 TEST_P(Copy, HostSourceIsReadAfterTheDeviceHasWrittenIt) {
   device_buffer<std::uint8_t> nines{rt(), first(), several_mib}, there{rt(), last(), several_mib};
   host_buffer<std::uint8_t> between{rt(), several_mib};
@@ -94,7 +97,7 @@ TEST_P(Copy, HostSourceIsReadAfterTheDeviceHasWrittenIt) {
   EXPECT_EQ(std::count(back.begin(), back.end(), 9), static_cast<std::ptrdiff_t>(back.size()));
 }
 
-// requirement: host to device to host through the same pageable memory, device after device
+// requirement: copies to and from devices that use the same pageable memory run in order
 TEST_P(Copy, PageableMemoryCarriesDataBetweenCopies) {
   std::vector<std::uint8_t> host = pattern(several_mib, 3);
   std::vector<std::uint8_t> const expected = host;
@@ -125,7 +128,7 @@ TEST_P(Copy, PinnedMemoryIsCopiedToADeviceAndBack) {
   }
 }
 
-// requirement: within a device and to every other device
+// requirement: buffers are copied within each device and between each pair of devices
 TEST_P(Copy, EveryPairOfDevicesCopies) {
   std::vector<std::uint8_t> const values = pattern(several_mib, 7);
   for (device_ordinal const from : ordinals()) {

@@ -22,7 +22,8 @@ struct my_error : std::runtime_error {
   my_error() : std::runtime_error{"mine"} {}
 };
 
-/// Starts at once; nobody owns or awaits it.
+/// The return type of a coroutine that starts at once. No object owns the coroutine, and no code
+/// awaits it.
 struct fire_and_forget {
   struct promise_type {
     fire_and_forget get_return_object() noexcept { return {}; }
@@ -42,7 +43,7 @@ fire_and_forget add_up(runtime& rt, test_program const& kernels, device_word& va
   ++done;
 }
 
-// requirement: a coroutine may await in a loop, and the ticket may be a temporary
+// requirement: a coroutine may await tickets in a loop, also temporary tickets
 TEST_P(Coroutine, CoroutineAwaitsTasksOneAfterAnother) {
   device_word value{rt(), last(), 1};
   std::atomic<int> done{0};
@@ -51,7 +52,7 @@ TEST_P(Coroutine, CoroutineAwaitsTasksOneAfterAnother) {
   EXPECT_EQ(value.read(), 51u);
 }
 
-// requirement: many coroutines may be suspended at once
+// requirement: many coroutines may be suspended at the same time
 TEST_P(Coroutine, HundredsOfCoroutinesRunConcurrently) {
   constexpr int coroutines = 200, times = 5;
   device_word here{rt(), first()}, there{rt(), last()};
@@ -71,7 +72,7 @@ fire_and_forget await_all_kinds(runtime& rt, launch nothing, std::vector<int>& s
   steps.push_back(1);
   co_await ended;
   steps.push_back(2);
-  co_await ended;  // has ended: does not suspend
+  co_await ended;  // does not suspend, because the task has ended
   steps.push_back(3);
   ticket const bad = rt.submit([](task_context&) { throw my_error{}; });
   for (int i = 0; i < 2; ++i) {
@@ -93,7 +94,7 @@ fire_and_forget await_all_kinds(runtime& rt, launch nothing, std::vector<int>& s
   done = true;
 }
 
-// requirement: `co_await` throws what `wait` would throw; completions can be awaited too
+// requirement: `co_await` throws the error that `wait` would throw, for tickets and completions
 TEST_P(Coroutine, AwaitThrowsTheTasksError) {
   std::vector<int> steps;
   std::atomic<bool> done{false};
@@ -125,7 +126,7 @@ TEST_P(Coroutine, RuntimeDestructorResumesSuspendedCoroutines) {
 class CoroutineFault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, CoroutineFault, ::testing::Values(0, 2));
 
-// requirement: a fault resumes coroutines with the error
+// requirement: after a fault, suspended coroutines resume and `co_await` throws the error
 TEST_P(CoroutineFault, FaultResumesCoroutinesWithTheError) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -1,4 +1,4 @@
-// The numbers that a runtime keeps.
+// The counters of a runtime.
 
 #include <atomic>
 #include <stdexcept>
@@ -49,11 +49,12 @@ TEST_P(Counters, PulledTasksAreCounted) {
   for (int i = 0; i < 30; ++i) { (void)rt().submit(program().nothing.with_shape({1}, {1})()); }
   rt().wait_idle();
   EXPECT_EQ(sum(&device_counters::pulled), device_count() == 1 ? 0u : 30u)
-      << "a single device does not pull";
+      << "tasks are pulled from the shared queue only if there are several devices";
   EXPECT_EQ(sum(&device_counters::tasks), 30u);
 }
 
-// requirement: one push for many tasks. Tested without workers, so that only this thread launches
+// requirement: a pass makes the context current once and launches many tasks. The test has no
+// workers, so only this thread launches
 TEST_P(Counters, OnePumpLaunchesManyTasksUnderOnePush) {
   auto changed = options();
   changed.workers = 0;
@@ -63,17 +64,16 @@ TEST_P(Counters, OnePumpLaunchesManyTasksUnderOnePush) {
   launch const add_one = program().add.with_shape({1}, {1})(sum.data(), 1u);
   std::uint64_t const before = rt().counters(first()).pushes;
   for (int i = 0; i < 1000; ++i) { (void)rt().submit(add_one, {.device = first()}); }
-  EXPECT_EQ(rt().counters(first()).pushes, before) << "submit never launches";
+  EXPECT_EQ(rt().counters(first()).pushes, before) << "submit must not launch";
   rt().pump();
   EXPECT_EQ(rt().counters(first()).pushes, before + 1);
   EXPECT_TRUE(eventually([&] { return std::atomic_ref{sum[0]}.load() >= 32; }))
-      << "that pump launched fewer than 32";
+      << "one call of pump must launch at least 32 tasks";
   rt().wait_idle();
   EXPECT_EQ(sum[0], 1000u);
 }
 
-// requirement: a thread that only reads counters sees every task counted, also after workers have
-// left the device
+// requirement: the counters include every task that has ended, even if no thread drives the device
 TEST_P(Counters, ReadingCountersCollectsEndedTasks) {
   runtime rt{options()};
   test_program const kernels{rt};
@@ -84,12 +84,13 @@ TEST_P(Counters, ReadingCountersCollectsEndedTasks) {
   EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).tasks == 1; }));
 }
 
-// requirement: a migration is counted when another thread takes the lease than last time
+// requirement: a migration is counted each time a thread other than the previous holder takes the
+// lease
 TEST_P(Counters, MigrationsAreCounted) {
   rt().submit([](task_context&) {}, {.device = last()}).wait();
   std::uint64_t const before = rt().counters(last()).migrations;
   if (worker_count() != 0) {
-    // Which thread drives the device is not determined, so only check that the count never falls.
+    // Any thread may drive the device, so the test only checks that the counter does not decrease.
     for (int i = 0; i < 5; ++i) {
       rt().submit([](task_context&) {}, {.device = last()}).wait();
     }

@@ -1,4 +1,5 @@
-// Waits that only the waiting thread itself could end are refused; all others end.
+// A wait is refused if only the waiting thread itself could run the awaited task. All other waits
+// end.
 
 #include <array>
 #include <atomic>
@@ -25,7 +26,7 @@ TEST_P(Deadlock, WaitForAnUnlaunchedTaskOfTheSameDeviceThrows) {
           {.device = last()})
       .wait();
   EXPECT_FALSE(message.empty());
-  inner.wait();  // the task was not lost
+  inner.wait();  // the refused wait did not lose the task
   EXPECT_EQ(value.read(), 5u);
 }
 
@@ -37,7 +38,7 @@ TEST_P(Deadlock, WaitForACallableOfTheSameDeviceThrows) {
           [&](task_context&) {
             inner = rt().submit([&](task_context&) { ++ran; }, {.device = last()});
             EXPECT_THROW(inner.wait(), would_deadlock);
-            EXPECT_EQ(ran, 0) << "a callable ran inside another of the same device";
+            EXPECT_EQ(ran, 0) << "a callable ran inside another callable of the same device";
           },
           {.device = last()})
       .wait();
@@ -70,7 +71,8 @@ TEST_P(Deadlock, WaitIdleInsideACallableThrows) {
   EXPECT_FALSE(message.empty());
 }
 
-// requirement: a launched task ends without help from the waiting thread
+// requirement: a callable may wait for a launched task of its device, because that task ends
+// without help from the waiting thread
 TEST_P(Deadlock, WaitForALaunchedTaskOfTheSameDeviceEnds) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
@@ -106,7 +108,8 @@ TEST_P(Deadlock, WaitForAnEndedTaskInsideACallableReturns) {
   EXPECT_THAT(message, HasSubstr("bad"));
 }
 
-// requirement: the wait either ends or is refused at once, and the task is not lost
+// requirement: if a callable waits for a task of another device, the wait ends or is refused, and
+// the task still runs
 TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_word value{rt(), first(), 1};
@@ -128,7 +131,8 @@ TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
   EXPECT_EQ(value.read(), 5u);
 }
 
-// requirement: a timed wait is refused as well, or times out
+// requirement: inside a callable, a timed wait for an unlaunched task of the same device throws or
+// times out
 TEST_P(Deadlock, LimitedWaitForAnUnlaunchedTaskThrowsOrTimesOut) {
   ticket inner;
   bool ended = true;
@@ -145,7 +149,7 @@ TEST_P(Deadlock, LimitedWaitForAnUnlaunchedTaskThrowsOrTimesOut) {
   inner.wait();
 }
 
-// requirement: if two callables on two devices wait for each other, one of them is refused
+// requirement: if two callables on two devices wait for each other, at least one wait is refused
 TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   std::array<ticket, 2> tickets;
@@ -160,7 +164,8 @@ TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
     };
   };
   {
-    // Closed until both tickets are assigned: a worker may run the first callable at once.
+    // A worker may run the first callable at once, so the latch blocks the callables until both
+    // tickets are assigned.
     open_on_exit const opening{known};
     tickets[0] = rt().submit(waiting_for(1), {.device = first()});
     tickets[1] = rt().submit(waiting_for(0), {.device = last()});
@@ -168,10 +173,10 @@ TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
   std::jthread const beside{[&] { tickets[1].wait(); }};
   tickets[0].wait();
   tickets[1].wait();
-  EXPECT_GE(refused, 1) << "each waited for the other, and neither was refused";
+  EXPECT_GE(refused, 1) << "two callables waited for each other, and no wait was refused";
 }
 
-// error guess: each callable occupies the device on which the other allocates
+// error guess: two callables on two devices each allocate on the other's device
 TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   std::atomic<int> inside{0}, answers{0};
@@ -179,7 +184,7 @@ TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
     return [&, other](task_context&) {
       ++inside;
       EXPECT_TRUE(eventually([&] { return inside == 2; }))
-          << "two threads wait, so both callables can run at once";
+          << "two threads wait, so both callables must run at the same time";
       try {
         device_buffer<int> there{rt(), other, 10};
         ++answers;
@@ -192,7 +197,8 @@ TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   EXPECT_TRUE(pumping(rt(), [&] { return answers == 2; }));
 }
 
-// error guess: the task itself could be launched, but its predecessor is not
+// error guess: a callable waits for a task of another device, and the predecessor of that task is
+// an unlaunched task of the callable's own device
 TEST_P(Deadlock, WaitForASuccessorOfAnUnlaunchedTaskThrows) {
   ticket inner, behind;
   rt().submit(

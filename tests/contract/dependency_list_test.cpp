@@ -1,4 +1,4 @@
-// Lists of tasks in `after`: every way to make one, long lists, and entries that are refused.
+// `dependency_list`: every way to make a list, long lists, and entries that are refused.
 
 #include <array>
 #include <span>
@@ -9,7 +9,8 @@
 namespace flotilla::test {
 namespace {
 
-// requirement: tickets and ids are named, everything else is refused by the compiler
+// requirement: a list can be made from ranges of tickets, ids and recorded tasks; other types do
+// not compile
 
 static_assert(std::convertible_to<std::vector<ticket>&, dependency_list>);
 static_assert(std::convertible_to<std::span<ticket const>, dependency_list>);
@@ -20,11 +21,11 @@ static_assert(!std::constructible_from<dependency_list, int>);
 
 class DependencyList : public recording_test {
  protected:
-  /// A task that is open until `hold` is released. The other tasks may run on any device.
+  /// Submits a task to the last device. The task is open until `hold` is released.
   ticket held(held_word& hold) {
     return rt().submit(hold.launch_of(program()), {.device = last()});
   }
-  /// Expects a task after `list` to be open until `hold` is released, and then to end.
+  /// Checks that a task with the predecessors `list` runs only after `hold` is released.
   void expect_ordered(held_word& hold, dependency_list list) {
     host_buffer<std::uint32_t> result = word(0);
     ticket const behind = rt().submit(program().write.with_shape({1}, {1})(result.data(), 1u),
@@ -39,7 +40,8 @@ class DependencyList : public recording_test {
 };
 FLOTILLA_CONTRACT(DependencyList);
 
-// requirement: every place of the list counts, the fifth too, which lies elsewhere
+// requirement: a task runs after every entry of its list. The list stores four entries inline and
+// longer lists elsewhere
 TEST_P(DependencyList, TaskRunsAfterEveryEntry) {
   std::vector<ticket> ended;
   for (int i = 0; i < 9; ++i) {
@@ -109,7 +111,7 @@ TEST_P(DependencyList, RangesOfTicketsAndIdsAreTaken) {
   }
 }
 
-// requirement: an id keeps the order after its ticket is gone
+// requirement: an id remains a valid predecessor after its ticket is destroyed
 TEST_P(DependencyList, IdOrdersAfterItsTicketIsDropped) {
   held_word hold{rt()};
   task_id first_one, last_one;
@@ -121,7 +123,7 @@ TEST_P(DependencyList, IdOrdersAfterItsTicketIsDropped) {
     last_one = second.id();
   }
   expect_ordered(hold, {last_one});
-  // Long after the end, too.
+  // The ids are also valid long after the tasks have ended.
   rt().wait_idle();
   for (int i = 0; i < 200; ++i) {
     rt().submit([](task_context&) {}).wait();
@@ -129,7 +131,8 @@ TEST_P(DependencyList, IdOrdersAfterItsTicketIsDropped) {
   rt().submit(program().nothing.with_shape({1}, {1})(), {.after = {first_one, last_one}}).wait();
 }
 
-// requirement: the message names the entry
+// requirement: an entry that names no task of this runtime is refused, and the message has the
+// number of the entry
 TEST_P(DependencyList, EntriesThatNameNoTaskOfTheRuntimeAreRefusedByNumber) {
   runtime other{options()};
   launch const nothing = program().nothing.with_shape({1}, {1})();
@@ -151,7 +154,8 @@ TEST_P(DependencyList, EntriesThatNameNoTaskOfTheRuntimeAreRefusedByNumber) {
   }
 }
 
-// requirement: a recording orders its own tasks; submitted tasks belong to replay_options::after
+// requirement: `after` of a recorded task takes only tasks of the same recording. `after` of a
+// submit or a replay takes only submitted tasks
 TEST_P(DependencyList, RecordedAndSubmittedTasksAreNotMixed) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};
@@ -196,7 +200,8 @@ TEST_P(DependencyList, RecordedAndSubmittedTasksAreNotMixed) {
   EXPECT_EQ(value[0], 22u);
 }
 
-// requirement: a recording takes ranges and long lists, too
+// requirement: a recorded task runs after every entry of its list, which may be a range or a long
+// list
 TEST_P(DependencyList, RecordedTaskRunsAfterEveryEntry) {
   std::array<host_buffer<std::uint32_t>, 7> values;
   std::array<recorded_task, 7> tasks;

@@ -1,4 +1,4 @@
-// Which devices a specification selects.
+// Device specifications and the devices that they select.
 
 #include <cstdlib>
 
@@ -41,17 +41,18 @@ TEST_F(DeviceSpec, InvalidSpecIsRefusedByName) {
     } catch (no_device const& error) {
       EXPECT_FALSE(describe_drivers().gpus);
       EXPECT_THAT(spec, AnyOf(StartsWith("cuda"), StartsWith("GPU-"), HasSubstr(":1f.")))
-          << "only names of GPUs may fail in this way";
+          << "only the names of GPUs may throw no_device";
       EXPECT_THAT(error.what(), HasSubstr(spec));
     }
   }
 }
 
-// requirement: the error names a GPU that does not exist, or says why there are no GPUs
+// requirement: if a GPU does not exist, the error names the GPU. If there is no usable GPU, the
+// error says why
 TEST_F(DeviceSpec, MissingGpuIsReported) {
   try {
     runtime const rt{{.devices = "cuda:99"}};
-    ADD_FAILURE() << "there is no GPU 99";
+    ADD_FAILURE() << "a runtime was created on GPU 99, which does not exist";
   } catch (unknown_device const& error) {
     EXPECT_THAT(error.what(), HasSubstr("99"));
   } catch (no_device const& error) {
@@ -60,7 +61,7 @@ TEST_F(DeviceSpec, MissingGpuIsReported) {
   }
 }
 
-// requirement: the names that `flotilla devices` prints
+// requirement: the UUIDs and PCI ids that `flotilla devices` prints can select GPUs
 TEST_F(DeviceSpec, UuidsAndPciIdsNameGpus) {
   FLOTILLA_NEED_GPUS(1);
   std::string uuid, pci;
@@ -102,13 +103,13 @@ TEST_F(DeviceSpec, EnvironmentAppliesIfCodeNamesNoDevices) {
     setenv("FLOTILLA_DEVICES", "cpu:3", 1);
     EXPECT_EQ(runtime{}.devices().size(), 3u);
     EXPECT_EQ((runtime{{.devices = "cpu:2"}}).devices().size(), 2u)
-        << "code overrides the environment";
+        << "devices named in code must override the environment";
     setenv("FLOTILLA_DEVICES", "cucumber", 1);
     EXPECT_THAT(thrown<unknown_device>([] { runtime const rt{}; }), HasSubstr("cucumber"));
   });
 }
 
-// requirement: without a specification there is always a device
+// requirement: without a specification, a runtime uses GPUs if there are any, else CPU devices
 TEST_F(DeviceSpec, EmptySpecFindsADevice) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     unsetenv("FLOTILLA_DEVICES");

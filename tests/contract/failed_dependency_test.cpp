@@ -11,7 +11,8 @@ namespace {
 
 class FailedDependency : public contract_test {
  protected:
-  /// A callable on the first device that throws `cause`.
+  /// Submits a callable to the first device. The callable throws a runtime_error with the message
+  /// `cause`.
   ticket failing(std::string cause, dependency_list after = {}) {
     return rt().submit(
         [cause](task_context&) { throw std::runtime_error{cause}; },
@@ -20,7 +21,8 @@ class FailedDependency : public contract_test {
 };
 FLOTILLA_CONTRACT(FailedDependency);
 
-// requirement: across devices, and for any length of the chain
+// requirement: the error passes along a whole chain of successors, also to other devices, and its
+// message ends with the first cause
 TEST_P(FailedDependency, FailedTaskFailsItsSuccessorsWithTheFirstCause) {
   ticket const cause = failing("first cause 17");
   ticket const second =
@@ -33,7 +35,8 @@ TEST_P(FailedDependency, FailedTaskFailsItsSuccessorsWithTheFirstCause) {
   EXPECT_THAT(thrown<std::runtime_error>([&] { cause.wait(); }), HasSubstr("first cause 17"));
 }
 
-// requirement: the cause is the error object of the predecessor, along the whole chain
+// requirement: `dependency_failed::cause` returns the predecessor's error, so code can follow a
+// chain of causes to the first error
 TEST_P(FailedDependency, CauseIsTheErrorOfThePredecessor) {
   ticket const cause = failing("first cause 18");
   ticket const second = rt().submit([](task_context&) {}, {.device = last(), .after = {cause}});
@@ -51,7 +54,7 @@ TEST_P(FailedDependency, CauseIsTheErrorOfThePredecessor) {
   }
 }
 
-// requirement: also if the predecessor failed before the successor was submitted
+// requirement: a successor fails even if its predecessor failed before the successor was submitted
 TEST_P(FailedDependency, TaskThatFailedLongAgoStillFailsItsSuccessor) {
   ticket const cause = failing("ended long ago");
   rt().wait_idle();
@@ -74,7 +77,7 @@ TEST_P(FailedDependency, SuccessorOfAFailedTaskNeverRuns) {
   EXPECT_EQ(*owned, 0);
 }
 
-// requirement: one bad predecessor among good ones is enough
+// requirement: a task fails if one of its predecessors failed and the others succeeded
 TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   ticket const good = rt().submit([](task_context&) {}, {.device = last()});
   ticket const bad = failing("one of three");
@@ -86,7 +89,8 @@ TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   also_good.wait();
 }
 
-// requirement: a launch that the driver refuses fails its successors with call and status
+// requirement: if the driver refuses a launch, its successors fail, and their errors name the
+// launch's label and the driver's status
 TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {
   ticket const bad =
       rt().submit(refused_launch(program()), {.device = first(), .label = "too much"});
@@ -95,7 +99,7 @@ TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {
               AllOf(HasSubstr("too much"), HasSubstr("CUDA_ERROR")));
 }
 
-// error guess: the failed ticket is destroyed before its successor is started
+// error guess: the ticket of a failing task is destroyed before the successor starts
 TEST_P(FailedDependency, FailureIsRememberedAfterItsTicketIsDropped) {
   ticket then;
   {
@@ -105,7 +109,7 @@ TEST_P(FailedDependency, FailureIsRememberedAfterItsTicketIsDropped) {
   EXPECT_THAT(thrown<dependency_failed>([&] { then.wait(); }), EndsWith("dropped"));
 }
 
-// requirement: tasks that do not depend on the failed one run
+// requirement: tasks that do not depend on a failed task run
 TEST_P(FailedDependency, FailureLeavesUnrelatedTasksAlone) {
   device_word value{rt(), first(), 1};
   ticket const bad = failing("alone");

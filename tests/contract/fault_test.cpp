@@ -1,5 +1,6 @@
-// Kernels that fault: every open ticket ends with an error that says what happened, and nothing
-// hangs. A fault makes a process unusable, so each test runs in a child process.
+// Kernels that fault. Every open ticket ends with an error that describes the fault, and no wait
+// hangs. After a fault a process can no longer use the driver, so each test runs in a child
+// process.
 
 #include <atomic>
 #include <thread>
@@ -18,9 +19,10 @@
 namespace flotilla::test {
 namespace {
 
-/// Expects the ticket to end with an error that names status and device. @return its message.
+/// Checks that the ticket ends with a `poisoned` error that names the status and the device.
+/// @return the message of the error.
 std::string poisoned_message(ticket const& open) {
-  EXPECT_TRUE(ended(open)) << "a ticket stayed open";
+  EXPECT_TRUE(ended(open)) << "the ticket is still open after the timeout";
   try {
     open.wait();
     ADD_FAILURE() << "the task succeeded after a fault";
@@ -41,7 +43,7 @@ void expect_new_work_refused(runtime& rt, launch const& valid) {
   EXPECT_FALSE(rt.pump());
 }
 
-/// A kernel of device 0 faults while tasks are open on every device.
+/// Lets a kernel fault on device 0 while tasks are open on every device, and checks every ticket.
 void fault_with_open_tasks(int devices, int workers) {
   ticket outlives;
   {
@@ -51,7 +53,7 @@ void fault_with_open_tasks(int devices, int workers) {
     device_buffer<std::uint32_t> memory{rt, device_ordinal{0}, 1000};
     ticket const before = rt.submit(nothing);
     before.wait();
-    // A kernel on the second device is held, so that it is open when the fault happens.
+    // On the second device a kernel is held, so its task is open when the fault happens.
     held_word word{rt};
     device_ordinal const last{static_cast<unsigned>(devices - 1)};
     std::vector<ticket> open;
@@ -69,7 +71,7 @@ void fault_with_open_tasks(int devices, int workers) {
         successors.push_back(
             rt.submit([](task_context&) {}, {.device = device_ordinal{i}, .after = {*held}}));
       } catch (poisoned const&) {
-        break;  // a worker has met the fault already, so new tasks are refused
+        break;  // a worker has already noticed the fault, so submit refuses new tasks
       }
     }
     std::string const message = poisoned_message(trap);
@@ -80,7 +82,7 @@ void fault_with_open_tasks(int devices, int workers) {
       EXPECT_TRUE(ended(each));
       EXPECT_THROW(each.wait(), error);
     }
-    before.wait();  // a task that succeeded before the fault stays so
+    before.wait();  // does not throw: this task succeeded before the fault
     expect_new_work_refused(rt, nothing);
     outlives = std::move(trap);
   }
@@ -102,7 +104,7 @@ TEST_P(Fault, FaultEndsEveryOpenTicketOfTwoDevices) {
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_tasks(2, GetParam()); });
 }
 
-// requirement: the destructor returns, also if no thread has waited for the faulting task
+// requirement: the runtime's destructor returns even if no thread has waited for the faulting task
 TEST_P(Fault, DestructorReturnsAfterAFault) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -118,7 +120,8 @@ TEST_P(Fault, DestructorReturnsAfterAFault) {
   });
 }
 
-// requirement: wait_idle, wait_for and pump end as well
+// requirement: after a fault, `ticket::wait` with any policy throws, `wait_idle` returns, and
+// `pump` returns false
 TEST_P(Fault, FaultEndsEveryKindOfWait) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -144,7 +147,7 @@ TEST_P(Fault, FaultEndsEveryKindOfWait) {
   });
 }
 
-// requirement: tasks of another device that depend on the faulting one end and do not run
+// requirement: successors of a faulting task on another device end with an error and never run
 TEST_P(Fault, FaultEndsDependentTasksOfOtherDevices) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -170,11 +173,12 @@ TEST_P(Fault, FaultEndsDependentTasksOfOtherDevices) {
       for (ticket const& each : successors) { EXPECT_THROW(each.wait(), error); }
       value = written[0];
     }
-    EXPECT_EQ(value, 0u) << "a successor ran";
+    EXPECT_EQ(value, 0u) << "a successor of the faulting task ran";
   });
 }
 
-// requirement: other runtimes of the process are poisoned as well, and new ones are refused
+// requirement: a fault also poisons the other runtimes of the process, and no new runtime can be
+// created
 TEST_P(Fault, FaultPoisonsEveryRuntimeOfTheProcess) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -185,14 +189,15 @@ TEST_P(Fault, FaultPoisonsEveryRuntimeOfTheProcess) {
                  poisoned);
     try {
       other.submit(others.nothing.with_shape({1}, {1})()).wait();
-      ADD_FAILURE() << "the poisoned driver ran a kernel";
+      ADD_FAILURE() << "the other runtime ran a kernel after the fault";
     } catch (poisoned const& error) { EXPECT_TRUE(is_sticky(error.status())); }
     EXPECT_THAT(thrown<error>([] { runtime const third{{.devices = device_spec(1)}}; }),
                 HasSubstr("CUDA_ERROR_"));
   });
 }
 
-// requirement: an injected fault of the CPU driver has the same effect, with any kernel
+// requirement: an injected fault of the CPU driver poisons the runtime like a real fault, even if
+// the kernel is correct
 TEST_P(Fault, InjectedFaultPoisons) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -1,4 +1,4 @@
-// Fills: objects of any size, parts of buffers, and values that cannot be filled in.
+// Fills with objects of any size, fills of parts of buffers, and values that a fill refuses.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 template <std::size_t N>
 using bytes_of_size = std::array<std::uint8_t, N>;
 
-/// `N` bytes that begin anew after every `period`, and after no fewer.
+/// Returns `N` bytes that repeat a sequence of `period` different bytes.
 template <std::size_t N>
 bytes_of_size<N> repeating(std::size_t period) {
   bytes_of_size<N> value;
@@ -24,7 +24,7 @@ bytes_of_size<N> repeating(std::size_t period) {
 
 class Fill : public contract_test {
  protected:
-  /// Fills parts of a buffer with `value`, and expects that nothing else changes.
+  /// Fills parts of a buffer with `value`. Checks that the rest of the buffer does not change.
   template <class T>
   void expect_filled(T const& value, char const* what) {
     constexpr std::size_t large = 5003;
@@ -42,7 +42,7 @@ class Fill : public contract_test {
         std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(offset), size, value);
         rt().submit(there.copy_to(back), {.after = {filled}}).wait();
         ASSERT_EQ(std::memcmp(back.data(), expected.data(), back.size() * sizeof(T)), 0)
-            << what << " of " << sizeof(T) << " bytes: " << size << " from " << offset;
+            << what << " of " << sizeof(T) << " bytes: " << size << " objects at offset " << offset;
       }
     }
   }
@@ -58,7 +58,7 @@ TEST_P(Fill, NumbersOfEverySizeAreFilledIn) {
   expect_filled(-2.5, "number");
 }
 
-// requirement: up to 64 bytes that do not repeat
+// requirement: a fill takes any object of at most 64 bytes
 TEST_P(Fill, ObjectsThatDoNotRepeatAreFilledIn) {
   expect_filled(repeating<3>(3), "object");
   expect_filled(repeating<8>(8), "object");
@@ -68,8 +68,8 @@ TEST_P(Fill, ObjectsThatDoNotRepeatAreFilledIn) {
   expect_filled(repeating<64>(64), "object");
 }
 
-// regression: the driver refuses to write 4 bytes at an address that is not a multiple of 4, but a
-// part of a buffer of such objects can begin there
+// regression: a fill wrote 4-byte words at an address that was not a multiple of 4, and the driver
+// refused it. An object of a buffer can have such an address if its size is not a multiple of 4
 TEST_P(Fill, ObjectsWhoseSizeIsNoMultipleOfFourAreFilledIn) {
   expect_filled(repeating<5>(5), "object");
   expect_filled(repeating<6>(6), "object");
@@ -77,7 +77,8 @@ TEST_P(Fill, ObjectsWhoseSizeIsNoMultipleOfFourAreFilledIn) {
   expect_filled(repeating<63>(63), "object");
 }
 
-// requirement: the shortest repetition counts, whatever the size of the object
+// requirement: a fill takes an object of any size if the object repeats a sequence of at most 64
+// bytes
 TEST_P(Fill, ObjectsThatRepeatAreFilledIn) {
   expect_filled(repeating<6>(2), "object of 2");
   expect_filled(repeating<12>(4), "object of 4");
@@ -87,7 +88,7 @@ TEST_P(Fill, ObjectsThatRepeatAreFilledIn) {
   expect_filled(bytes_of_size<100>{}, "zeros");
 }
 
-// error guess: a prefix that comes again, but does not divide the size, is no repetition
+// error guess: an object is filled correctly if it repeats a sequence but ends in the middle of it
 TEST_P(Fill, ObjectThatEndsAmidARepetitionIsFilledIn) {
   expect_filled(repeating<5>(2), "object");
   expect_filled(repeating<64>(3), "object");
@@ -96,7 +97,8 @@ TEST_P(Fill, ObjectThatEndsAmidARepetitionIsFilledIn) {
   expect_filled(ends_differently, "object");
 }
 
-// requirement: the message has the size and the limit
+// requirement: a larger object that repeats no sequence of at most 64 bytes is refused; the message
+// has the size and the limit
 TEST_P(Fill, ValueThatDoesNotRepeatAtMost64BytesIsRefused) {
   device_buffer<bytes_of_size<100>> there{rt(), last(), 4};
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)there.fill(repeating<100>(100)); }),
@@ -109,7 +111,7 @@ TEST_P(Fill, ValueThatDoesNotRepeatAtMost64BytesIsRefused) {
               AllOf(HasSubstr("130"), HasSubstr("64"), HasSubstr("65")));
 }
 
-// requirement: the value is copied when the fill is described
+// requirement: `fill` copies the value, and the description can be submitted several times
 TEST_P(Fill, DescribedFillIsSubmittedOftenAndInOrder) {
   device_buffer<std::uint64_t> there{rt(), last(), 100};
   std::uint64_t value = 1;
@@ -129,8 +131,8 @@ TEST_P(Fill, DescribedFillIsSubmittedOftenAndInOrder) {
   EXPECT_EQ(std::count(back.begin() + 10, back.begin() + 90, 2u), 80);
 }
 
-// requirement: a recording takes values that repeat 1, 2 or 4 bytes. The refusal of others names
-// the number of bytes that repeat
+// requirement: a recording takes only values that repeat 1, 2 or 4 bytes. Other values are refused,
+// and the message has the number of bytes that repeat
 TEST_P(Fill, RecordingTakesShortRepetitionsOnly) {
   device_buffer<bytes_of_size<12>> there{rt(), last(), 40};
   recording steps{rt()};

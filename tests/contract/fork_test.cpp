@@ -1,4 +1,5 @@
-// In a child of fork(), a runtime refuses every call, and its destructor does nothing visible.
+// In a child process created by fork(), a runtime refuses every call, and its destructor returns
+// without calling the driver.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 namespace flotilla::test {
 namespace {
 
-/// A runtime and the objects of it that a child could use.
+/// A runtime with a program, buffers, a ticket and a launch that a child could try to use.
 struct runtime_objects {
   explicit runtime_objects(int workers)
       : rt{{.devices = device_spec(1), .workers = workers}},
@@ -40,7 +41,8 @@ struct runtime_objects {
   launch valid;
 };
 
-/// The number, from 1, of the first call that did not throw used_after_fork; 0 if all did.
+/// Returns the number of the first call that did not throw used_after_fork, counted from 1. Returns
+/// 0 if all calls threw it.
 template <std::size_t count>
 int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -52,7 +54,8 @@ int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   return 0;
 }
 
-/// Makes every call that the child must be refused. @return as `first_not_refused`.
+/// Makes every call that a runtime must refuse in a child. @return the result of
+/// `first_not_refused`.
 int first_call_not_refused(runtime_objects& mine) {
   runtime& rt = mine.rt;
   std::array<std::byte, 4> four{};
@@ -96,7 +99,8 @@ TEST_F(Fork, ChildIsRefusedEverythingAndItsDestructorReturns) {
                 return code;
               }),
               0)
-        << "the number of the call that was not refused, with " << workers << " workers";
+        << "the child's exit status is the number of the first call that was not refused; "
+        << workers << " workers";
     // The parent's runtime still works.
     int ran = 0;
     mine->rt.submit([&](task_context&) { ++ran; }).wait();
@@ -105,7 +109,7 @@ TEST_F(Fork, ChildIsRefusedEverythingAndItsDestructorReturns) {
   }
 }
 
-// error guess: the child's destructor must not wait for tasks that were open at the fork
+// error guess: in the child, the destructor must not wait for tasks that were open at the fork
 TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
   FLOTILLA_NEED_DEVICES(1);
   auto mine = std::make_unique<runtime_objects>(1);
@@ -117,7 +121,7 @@ TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
               int const code = first_call_not_refused(*mine);
               held = {};
               successor = {};
-              mine.reset();  // but not the word: its memory belongs to the parent
+              mine.reset();  // not `word`: its destructor would write to the parent's memory
               return code;
             }),
             0);
@@ -161,7 +165,7 @@ TEST_F(Fork, ACallableThatReturnsInAChildEndsTheChild) {
   }
 }
 
-// requirement: the error's message says that fork() is the reason
+// requirement: the message of the error names fork()
 TEST_F(Fork, ErrorInTheChildNamesFork) {
   FLOTILLA_NEED_DEVICES(1);
   runtime_objects mine{0};

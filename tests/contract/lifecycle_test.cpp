@@ -1,4 +1,4 @@
-// Life cycle of a runtime: options, close, wait_idle, pump, and the destructor.
+// The life cycle of a runtime: options, close, wait_idle, pump, and the destructor.
 
 #include <atomic>
 #include <stdexcept>
@@ -41,7 +41,7 @@ TEST_P(Lifecycle, DestructorRunsSubmittedTasks) {
   EXPECT_EQ(ran, 200);
 }
 
-// requirement: also chains across devices
+// requirement: the destructor also runs chains of tasks across devices
 TEST_P(Lifecycle, DestructorRunsChains) {
   std::atomic<int> ran{0};
   ticket before = rt().submit([&](task_context&) { ++ran; });
@@ -58,7 +58,7 @@ TEST_P(Lifecycle, DestructorRunsChains) {
 TEST_P(Lifecycle, DestructorWaitsForHeldWork) {
   ticket held;
   {
-    // The word must be destroyed before the runtime. Its destructor releases the kernel.
+    // The destructor of `word` releases the kernel, so it must run before the runtime's destructor.
     held_word word{rt()};
     held = rt().submit(word.launch_of(program()), {.device = last()});
     ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
@@ -96,7 +96,7 @@ TEST_P(Lifecycle, ClosingInsideACallableDoesNotWait) {
   EXPECT_EQ(later, 0);
 }
 
-// requirement: errors are reported by their tickets only
+// requirement: `wait_idle` waits for all tasks and does not throw their errors; the tickets do
 TEST_P(Lifecycle, WaitIdleWaitsForEverythingAndThrowsNothing) {
   std::vector<ticket> open;
   std::atomic<int> ran{0};
@@ -136,7 +136,7 @@ TEST_P(Lifecycle, PumpTellsWhetherTasksAreLeft) {
   EXPECT_TRUE(held.ready());
 }
 
-// requirement: several threads that only pump run everything
+// requirement: several threads that only pump run all tasks
 TEST_P(Lifecycle, PumpingThreadsRunEverything) {
   std::atomic<int> ran{0};
   for (int i = 0; i < 200; ++i) {

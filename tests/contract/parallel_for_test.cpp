@@ -1,4 +1,4 @@
-// The application's own oneTBB loops: their bodies submit and wait, and callables run loops.
+// oneTBB loops of the application: bodies that submit tasks and wait, and callables that run loops.
 
 #include <atomic>
 
@@ -10,7 +10,7 @@ namespace {
 
 class ParallelFor : public contract_test {
  protected:
-  /// oneTBB threads that this arrangement leaves, the caller included.
+  /// The number of free oneTBB threads in this arrangement, including the caller.
   [[nodiscard]] int free_threads() const {
     return GetParam().threads == tbb_threads::all ? max_tbb_threads : 1;
   }
@@ -22,7 +22,7 @@ TEST_P(ParallelFor, BodiesThatSubmitAndWaitAllEnd) {
   constexpr int bodies = 64;
   host_buffer<std::uint32_t> results{rt(), bodies};
   std::atomic<int> called{0};
-  (void)program();  // loaded before the threads need it
+  (void)program();  // loads the program before several threads use it
   tbb_parallel_for(bodies, [&](int index) {
     auto const i = static_cast<std::uint32_t>(index);
     device_ordinal const device{i % static_cast<unsigned>(device_count())};
@@ -34,11 +34,11 @@ TEST_P(ParallelFor, BodiesThatSubmitAndWaitAllEnd) {
   for (std::uint32_t i = 0; i < results.size(); ++i) { EXPECT_EQ(results[i], i * i); }
 }
 
-// requirement: waits end even if every oneTBB thread is in a body that waits, so that no worker is
-// left
+// requirement: waits end even if every oneTBB thread waits inside a body, so that no thread is free
+// for a worker
 TEST_P(ParallelFor, WaitsEndWithEveryThreadInABody) {
   std::atomic<int> ended{0};
-  (void)program();  // loaded before the threads need it
+  (void)program();  // loads the program before several threads use it
   int const threads = free_threads();
   EXPECT_TRUE(on_each_tbb_thread(threads, [&] {
     for (int i = 0; i < 20; ++i) {
@@ -51,8 +51,8 @@ TEST_P(ParallelFor, WaitsEndWithEveryThreadInABody) {
 
 thread_local int bodies_on_this_thread = 0;
 
-// requirement: a wait inside a body runs no other body on that thread, which might need a lock that
-// the first holds
+// requirement: a wait inside a body runs no other body on that thread. Otherwise the other body
+// could wait for a lock that the first body holds
 TEST_P(ParallelFor, WaitRunsNoOtherBodyOnItsThread) {
   std::atomic<int> nested{0}, ran{0};
   tbb_parallel_for(200, [&](int) {
@@ -78,8 +78,8 @@ TEST_P(ParallelFor, CallablesMayRunLoops) {
 
 thread_local int callables_on_this_thread = 0;
 
-// requirement: a loop inside a callable runs no other callable on that thread, which would have the
-// wrong context
+// requirement: a loop inside a callable runs no other callable on that thread. Otherwise the other
+// callable could run with the context of the wrong device
 TEST_P(ParallelFor, LoopOfACallableRunsNoOtherCallable) {
   std::atomic<int> nested{0};
   std::vector<ticket> done;
@@ -97,7 +97,7 @@ TEST_P(ParallelFor, LoopOfACallableRunsNoOtherCallable) {
   EXPECT_EQ(nested, 0);
 }
 
-// requirement: the same in a task_group
+// requirement: tasks of a tbb::task_group may submit and wait
 TEST_P(ParallelFor, TaskGroupsThatSubmitAndWaitEnd) {
   std::atomic<int> ran{0};
   tbb_task_group(

@@ -1,4 +1,4 @@
-// The device that a task runs on.
+// How flotilla chooses the device of a task.
 
 #include <atomic>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 
 class Placement : public contract_test {
  protected:
-  /// Submits `count` callables with `how`. @return how many ran on each device.
+  /// Submits `count` callables with the options `how`. @return the number that ran on each device.
   std::map<unsigned, int> where_run(int count, task_options const& how = {}) {
     std::mutex guard;
     std::map<unsigned, int> runs;
@@ -55,7 +55,7 @@ TEST_P(Placement, TicketTellsWhichDeviceTookASharedTask) {
   ticket const done = rt().submit(
       [&](task_context& context) { ran_on = static_cast<int>(context.device().ordinal.value); });
   if (worker_count() == 0 && device_count() > 1) {
-    EXPECT_EQ(done.device(), std::nullopt) << "no thread has run anything yet";
+    EXPECT_EQ(done.device(), std::nullopt) << "no device can have taken the task yet";
   }
   done.wait();
   ASSERT_TRUE(done.device().has_value());
@@ -96,7 +96,7 @@ TEST_P(Placement, WeightedPlacementFollowsTheWeights) {
   EXPECT_EQ(where_run(10 * device_count() * (device_count() + 1) / 2), expected);
 }
 
-// requirement: a device of weight 0 gets no tasks
+// requirement: a device with weight 0 gets no tasks
 TEST_P(Placement, ZeroWeightGetsNoTasks) {
   std::vector<double> weights(static_cast<std::size_t>(device_count()), 0);
   weights.back() = 0.5;
@@ -120,7 +120,7 @@ TEST_P(Placement, InvalidWeightsAreRefused) {
               HasSubstr("7 weights"));
 }
 
-/// Sends each task to the device that its label names, and counts its calls.
+/// A placement that reads the device's number from the task's label and counts its calls.
 class by_label final : public placement {
  public:
   std::optional<device_ordinal> place(std::span<device const>, task_options const& how) override {
@@ -141,8 +141,8 @@ TEST_P(Placement, UserDefinedPlacementDecides) {
     EXPECT_EQ(where_run(10, {.label = std::to_string(device.value)}),
               (std::map<unsigned, int>{{device.value, 10}}));
   }
-  EXPECT_EQ(mine->asked, 10 * device_count()) << "it must be asked once per task";
-  int anywhere = 0;  // without a label any device may run it
+  EXPECT_EQ(mine->asked, 10 * device_count()) << "submit must call the placement once per task";
+  int anywhere = 0;  // any device may run a task without a label
   for (auto const& [device, runs] : where_run(10)) { anywhere += runs; }
   EXPECT_EQ(anywhere, 10);
 }
@@ -159,7 +159,7 @@ TEST_P(Placement, PlacementIsNotAskedIfTheDeviceIsKnown) {
   EXPECT_EQ(mine->asked, 0);
 }
 
-// error guess: a placement names a device that does not exist
+// error guess: submit refuses a task if the placement returns a device that does not exist
 TEST_P(Placement, PlacementOnAnUnknownDeviceIsRefused) {
   auto changed = options();
   changed.placement = std::make_shared<by_label>();

@@ -1,4 +1,4 @@
-// Posted tasks of a poisoned runtime: one error for all that were open.
+// A fault while posted tasks are open: the runtime reports one error for all of them.
 
 #include <cstdint>
 
@@ -22,7 +22,8 @@ INSTANTIATE_TEST_SUITE_P(workers, PostFault, ::testing::Values(0, 1, 2, 8));
 
 enum class ends { wait_idle, pump, destructor };
 
-/// A posted kernel faults while other posted tasks are open.
+/// Lets a posted kernel fault while other posted tasks are open. Checks that the fault is reported
+/// once, by the call that `how` names.
 void fault_with_open_posts(int workers, ends how) {
   reported_errors errors;
   {
@@ -35,7 +36,7 @@ void fault_with_open_posts(int workers, ends how) {
     rt.post(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})());
     try {
       for (int i = 0; i < 100; ++i) { rt.post(nothing); }
-    } catch (poisoned const&) {  // a worker has met the fault already
+    } catch (poisoned const&) {  // a worker has already noticed the fault
     }
     switch (how) {
       case ends::wait_idle: rt.wait_idle(); break;
@@ -67,13 +68,13 @@ TEST_P(PostFault, FaultIsReportedOnceInPump) {
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_posts(GetParam(), ends::pump); });
 }
 
-// requirement: also if nobody has noticed the fault before the runtime ends
+// requirement: the destructor reports the fault if no thread has noticed it before
 TEST_P(PostFault, FaultIsReportedOnceByTheDestructor) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_posts(GetParam(), ends::destructor); });
 }
 
-// requirement: a fault that another task meets ends posted tasks of other devices, too
+// requirement: a fault of a task with a ticket also ends posted tasks of other devices
 TEST_P(PostFault, FaultOfATaskWithATicketIsReportedForOpenPosts) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -93,17 +94,18 @@ TEST_P(PostFault, FaultOfATaskWithATicketIsReportedForOpenPosts) {
         EXPECT_THROW(faulting.wait(), poisoned);
         EXPECT_TRUE(pumping(rt, [&] { return errors.size() == 1; })) << errors.size();
         EXPECT_THAT(message_of(errors.all().at(0)), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
-      } catch (poisoned const&) {  // a worker has met the fault before the post
+      } catch (poisoned const&) {  // a worker noticed the fault before the call of `post`
         EXPECT_EQ(errors.size(), 0u);
       }
       value = written[0];
     }
     EXPECT_LE(errors.size(), 1u);
-    EXPECT_EQ(value, 0u) << "the posted task ran";
+    EXPECT_EQ(value, 0u) << "the posted task ran after its predecessor had faulted";
   });
 }
 
-// requirement: if every posted task had ended, there is nothing to report
+// requirement: a fault is not reported to the handler if all posted tasks had ended before the
+// fault
 TEST_P(PostFault, FaultAfterAllPostedTasksIsNotReported) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -122,7 +124,7 @@ TEST_P(PostFault, FaultAfterAllPostedTasksIsNotReported) {
   });
 }
 
-// requirement: without a handler the fault is printed, once
+// requirement: without a handler, the fault is printed once
 TEST_P(PostFault, FaultWithoutAHandlerIsPrinted) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of posted tasks share.
+// The fixture of tests on posted tasks.
 
 #include <cstddef>
 #include <exception>
@@ -13,10 +13,10 @@
 
 namespace flotilla::test {
 
-/// Keeps the errors that a runtime reports. It must outlive the runtime. Threads: any.
+/// Stores the errors that a runtime reports. Must outlive the runtime. Threads: any.
 class reported_errors {
  public:
-  /// For runtime_options::on_error.
+  /// Returns a function for `runtime_options::on_error` that stores each error.
   [[nodiscard]] std::function<void(std::exception_ptr)> handler() {
     return [this](std::exception_ptr why) {
       std::lock_guard const lock{mutex_};
@@ -31,7 +31,7 @@ class reported_errors {
     std::lock_guard const lock{mutex_};
     return errors_;
   }
-  /// How many of them are an `Error`.
+  /// Returns how many of the stored errors are of type `Error`.
   template <class Error>
   [[nodiscard]] std::size_t count() const {
     std::size_t found = 0;
@@ -49,7 +49,7 @@ class reported_errors {
   std::vector<std::exception_ptr> errors_;
 };
 
-/// Starts runtimes that report to `errors`.
+/// Starts runtimes that report errors to the member `errors`.
 class reporting_test : public contract_test {
  protected:
   runtime& start_reporting(std::optional<std::size_t> window = {}) {
@@ -59,7 +59,7 @@ class reporting_test : public contract_test {
     return start(std::move(changed));
   }
 
-  reported_errors errors;  // outlives the runtime, which TearDown destroys
+  reported_errors errors;  // outlives the runtime: TearDown destroys the runtime
 };
 
 }  // namespace flotilla::test

@@ -1,4 +1,4 @@
-// Posts that are refused, and posts of many threads.
+// Calls of `post` that are refused, and calls of `post` from many threads.
 
 #include <atomic>
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 class PostRefusal : public reporting_test {};
 FLOTILLA_CONTRACT(PostRefusal);
 
-// requirement: what submit refuses, post refuses, and the handler gets nothing
+// requirement: `post` throws for the same invalid tasks as `submit`, and does not call the handler
 TEST_P(PostRefusal, RefusedPostsThrow) {
   start_reporting();
   runtime other{options()};
@@ -41,7 +41,7 @@ TEST_P(PostRefusal, RefusedPostsThrow) {
   EXPECT_EQ(errors.size(), 0u);
 }
 
-// requirement: a post inside a callable never waits for the window
+// requirement: inside a callable, `post` does not wait if the window is full, but throws
 TEST_P(PostRefusal, PostIntoAFullWindowInsideACallableIsRefused) {
   start_reporting(64);
   std::atomic<int> accepted{0}, refused{0}, ran{0};
@@ -59,19 +59,21 @@ TEST_P(PostRefusal, PostIntoAFullWindowInsideACallableIsRefused) {
   rt().wait_idle();
   EXPECT_EQ(ran, accepted);
   if (worker_count() == 0) {
-    EXPECT_EQ(refused, 1) << "no other thread made room";
+    EXPECT_EQ(refused, 1) << "no other thread can have freed a slot";
     EXPECT_GE(accepted, 63);
   }
   EXPECT_EQ(errors.size(), 0u);
 }
 
-// stress: threads post through a small window; each task runs once, and each error comes once
+// stress: several threads post tasks through a small window. Each task must run once, and the
+// handler must receive each error once
 TEST_P(PostRefusal, ManyThreadsPostAtOnce) {
   constexpr std::size_t threads = 4;
   std::size_t const posts = sanitized ? 100 : 1000;
   start_reporting(64);
   std::vector<std::atomic<int>> ran(threads * posts);
-  // One counter for each thread and device: the kernel's atomics do not cover two GPUs.
+  // One counter for each thread and device, because the kernel's atomics are not atomic across
+  // GPUs.
   host_buffer<std::uint32_t> added{rt(), 2 * threads};
   for (std::uint32_t& each : added) { each = 0; }
   launch const refused = refused_launch(program());
@@ -102,7 +104,7 @@ TEST_P(PostRefusal, ManyThreadsPostAtOnce) {
   rt().wait_idle();
   for (auto const& each : ran) { ASSERT_EQ(each, 1); }
   for (std::uint32_t const each : added) { EXPECT_EQ(each, posts / 2); }
-  added = {};  // before its runtime ends
+  added = {};  // a buffer must be destroyed before its runtime
   stop();
   EXPECT_EQ(errors.count<my_error>(), failing);
   EXPECT_EQ(errors.count<driver_error>(), failing_launches);

@@ -1,4 +1,5 @@
-// Posted tasks: they have no ticket, and their errors go to the runtime's handler.
+// Posted tasks have no ticket. The runtime passes errors of posted tasks to
+// `runtime_options::on_error`, the handler.
 
 #include <atomic>
 #include <functional>
@@ -20,7 +21,8 @@ class Post : public reporting_test {
 };
 FLOTILLA_CONTRACT(Post);
 
-// requirement: a launch, a memory operation and a callable each run once, on the device they name
+// requirement: each posted launch, memory operation and callable runs once, on the device in its
+// options
 TEST_P(Post, EveryKindOfTaskRunsOnce) {
   start_reporting();
   std::atomic<int> ran{0};
@@ -64,11 +66,11 @@ TEST_P(Post, PostedTaskRunsAfterItsDependencies) {
   EXPECT_EQ(copied[0], 0u);
   hold.release();
   rt().wait_idle();
-  EXPECT_THAT(copied[0], AnyOf(4u, 9u)) << "the two posted tasks have no order";
+  EXPECT_THAT(copied[0], AnyOf(4u, 9u)) << "the two posted tasks may run in any order";
   EXPECT_EQ(value.read(), 9u);
 }
 
-// requirement: wait_idle and the destructor wait for posted tasks
+// requirement: `wait_idle` and the runtime's destructor wait for posted tasks
 TEST_P(Post, WaitIdleAndDestructorWaitForPostedTasks) {
   start_reporting();
   launch const warm = nothing();
@@ -101,7 +103,8 @@ TEST_P(Post, WaitIdleAndDestructorWaitForPostedTasks) {
   EXPECT_EQ(errors.size(), 0u);
 }
 
-// requirement: whatever fails, the handler gets the error that the ticket would have had, once
+// requirement: the handler receives each error of a posted task once, with the type and message
+// that a ticket would have
 TEST_P(Post, EveryErrorReachesTheHandlerOnce) {
   start_reporting();
   launch const refused = refused_launch(program());
@@ -126,9 +129,9 @@ TEST_P(Post, EveryErrorReachesTheHandlerOnce) {
   }
 }
 
-// requirement: without workers, `pump` and `wait_idle` report errors, on the thread that calls them
+// requirement: without workers, `pump` and `wait_idle` call the handler on the calling thread
 TEST_P(Post, PumpAndWaitIdleReportErrors) {
-  if (worker_count() != 0) { GTEST_SKIP() << "single-threaded mode only"; }
+  if (worker_count() != 0) { GTEST_SKIP() << "needs single-threaded mode"; }
   std::vector<std::thread::id> where;
   runtime_options changed = options();
   changed.on_error = [&](std::exception_ptr why) {
@@ -148,7 +151,7 @@ TEST_P(Post, PumpAndWaitIdleReportErrors) {
   EXPECT_EQ(where.size(), 2u);
 }
 
-// requirement: with workers nobody has to wait or pump
+// requirement: workers report errors while no thread of the application waits or pumps
 TEST_P(Post, WorkersReportErrorsWithoutAWaiter) {
   if (worker_count() == 0 || GetParam().threads != tbb_threads::all) {
     GTEST_SKIP() << "needs a worker";
@@ -174,7 +177,7 @@ TEST_P(Post, DestructorReportsErrors) {
   EXPECT_EQ(errors.size(), 100u);
 }
 
-// requirement: without a handler each error is printed
+// requirement: without a handler, each error is printed
 TEST_P(Post, ErrorsWithoutAHandlerArePrinted) {
   ::testing::internal::CaptureStderr();
   rt().post([](task_context&) { throw std::runtime_error{"printed once"}; }, {.device = last()});
@@ -184,7 +187,8 @@ TEST_P(Post, ErrorsWithoutAHandlerArePrinted) {
   std::string const text = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, AllOf(HasSubstr("a posted task failed"), HasSubstr("printed once")));
   EXPECT_EQ(text.find("printed once"), text.rfind("printed once")) << text;
-  std::size_t printed = 0;  // not lines: oneTBB may print a warning
+  // Count the messages and not the lines, because oneTBB may print a warning.
+  std::size_t printed = 0;
   for (auto at = text.find("a posted task failed"); at != std::string::npos;
        at = text.find("a posted task failed", at + 1)) {
     ++printed;
@@ -192,7 +196,7 @@ TEST_P(Post, ErrorsWithoutAHandlerArePrinted) {
   EXPECT_EQ(printed, 2u) << text;
 }
 
-// requirement: an error of the handler is printed, and everything goes on
+// requirement: if the handler throws, its error is printed, and all tasks still run
 TEST_P(Post, HandlerThatThrowsEndsNothing) {
   ::testing::internal::CaptureStderr();
   std::atomic<int> called{0};
@@ -216,7 +220,7 @@ TEST_P(Post, HandlerThatThrowsEndsNothing) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("thrown by the handler"));
 }
 
-// requirement: as in a continuation, the handler may submit, post and wait for tickets
+// requirement: the handler may submit tasks, post tasks and wait for tickets
 TEST_P(Post, HandlerMaySubmitAndPost) {
   std::atomic<int> called{0}, ran{0}, waited{0};
   runtime_options changed = options();
@@ -235,7 +239,8 @@ TEST_P(Post, HandlerMaySubmitAndPost) {
   EXPECT_EQ(waited, 3);
 }
 
-// requirement: tasks with a ticket report there only, also in the slots of posted tasks that failed
+// requirement: errors of tasks with tickets never go to the handler, even if a task gets the slot
+// of a posted task that failed
 TEST_P(Post, SlotOfAFailedPostedTaskIsUsedAgain) {
   constexpr std::size_t window = 64, rounds = 5;
   start_reporting(window);

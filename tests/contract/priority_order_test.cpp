@@ -21,14 +21,14 @@
 namespace flotilla::test {
 namespace {
 
-/// Without workers, on a CPU device that runs one kernel at a time, so that the order is
-/// determined.
+/// The tests have no workers, and a CPU device runs one kernel at a time. Therefore the order of
+/// tasks is deterministic.
 class PriorityOrder : public guest_test {
  protected:
   static runtime_options options(int devices = 1) {
     return {.devices = "cpu:" + std::to_string(devices), .workers = 0};
   }
-  /// Launches everything that can be launched.
+  /// Pumps 20 times, which launches every task that can be launched.
   static void pump(runtime& rt) {
     for (int i = 0; i < 20; ++i) { static_cast<void>(rt.pump()); }
   }
@@ -37,7 +37,8 @@ class PriorityOrder : public guest_test {
     rt.submit(from.copy_to(host)).wait();
     return host;
   }
-  /// Occupies every device until it is destroyed: kernels launched meanwhile do not begin.
+  /// Runs a kernel on every device while the object lives. Kernels that are launched meanwhile do
+  /// not start.
   class busy {
    public:
     busy(runtime& rt, test_program const& program) {
@@ -58,11 +59,11 @@ class PriorityOrder : public guest_test {
   };
 };
 
-// requirement: an urgent launch overtakes launches that have not begun on the device, and a flood
-// that fills its lanes leaves room for it
+// requirement: an urgent launch overtakes launches that have not started on the device, even if a
+// flood of launches has filled its own lanes
 TEST_F(PriorityOrder, UrgentLaunchesOvertakeAFlood) {
   FLOTILLA_NEED_CPU_DRIVER();
-  constexpr unsigned flood = 9000;  // more than can be in flight
+  constexpr unsigned flood = 9000;  // more launches than a device can have in flight
   runtime rt{options()};
   test_program const program{rt};
   auto const take_turn = program.loaded.kernel<std::uint32_t*, std::uint32_t>("take_turn");
@@ -120,7 +121,7 @@ TEST_F(PriorityOrder, UrgentReplayOvertakesAFlood) {
   EXPECT_EQ(read(rt, turns)[1 + flood], 1u);
 }
 
-// requirement: the same for tasks that any device may take
+// requirement: devices pull tasks from the shared queue in order of priority
 TEST_F(PriorityOrder, SharedTasksArePulledInOrderOfPriority) {
   std::vector<int> ran;
   runtime rt{options(2)};
@@ -133,7 +134,7 @@ TEST_F(PriorityOrder, SharedTasksArePulledInOrderOfPriority) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 4)), (std::vector{-2, -2, -1, -1}));
 }
 
-// requirement: devices that are full of shared tasks still take urgent ones
+// requirement: a device that has no room for more shared tasks still takes urgent shared tasks
 TEST_F(PriorityOrder, UrgentSharedTaskFindsRoomOnFullDevices) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options(2)};
@@ -145,7 +146,7 @@ TEST_F(PriorityOrder, UrgentSharedTaskFindsRoomOnFullDevices) {
       flood.push_back(rt.submit(program.nothing.with_shape({1}, {1})()));
     }
     pump(rt);
-    ASSERT_FALSE(flood.back().device().has_value()) << "the devices are not full";
+    ASSERT_FALSE(flood.back().device().has_value()) << "the flood did not fill the devices";
     ticket const urgent = rt.submit(program.nothing.with_shape({1}, {1})(), {.priority = -1});
     pump(rt);
     EXPECT_TRUE(urgent.device().has_value());
@@ -154,8 +155,8 @@ TEST_F(PriorityOrder, UrgentSharedTaskFindsRoomOnFullDevices) {
   rt.wait_idle();
 }
 
-// regression: a level got only the room that the levels above it left, and a flood that kept
-// refilling those left none
+// regression: shared tasks of a priority were taken only if tasks of higher priorities left room on
+// the device, so a flood of tasks with higher priorities starved them
 TEST_F(PriorityOrder, SharedFloodLeavesRoomForOtherLevels) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options(2)};
@@ -175,8 +176,8 @@ TEST_F(PriorityOrder, SharedFloodLeavesRoomForOtherLevels) {
   rt.wait_idle();
 }
 
-// regression: an urgent callable submitted while another ran went last if its thread had submitted
-// nothing of that priority before
+// regression: an urgent callable was submitted while another callable ran, and ran last. This
+// happened if its thread had never submitted a task of that priority before
 TEST_F(PriorityOrder, UrgentCallableSubmittedMeanwhileRunsNext) {
   std::vector<int> ran;
   runtime rt{options()};
@@ -193,7 +194,7 @@ TEST_F(PriorityOrder, UrgentCallableSubmittedMeanwhileRunsNext) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -1, 1}));
 }
 
-// regression: so did an urgent callable whose predecessor had just ended
+// regression: an urgent callable whose predecessor ended during the pass ran last
 TEST_F(PriorityOrder, UrgentCallableRunsNextWhenItsPredecessorEnds) {
   std::vector<int> ran;
   runtime rt{options()};
@@ -208,8 +209,8 @@ TEST_F(PriorityOrder, UrgentCallableRunsNextWhenItsPredecessorEnds) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -5, 1}));
 }
 
-// regression: each urgent callable ended the pass in favour of the next one, so less urgent ones
-// never ran
+// regression: less urgent callables never ran if each urgent callable submitted the next urgent
+// callable, because each submit ended the pass
 TEST_F(PriorityOrder, CallablesOfOneLevelDoNotStarveOthers) {
   std::vector<int> ran;
   int left = 50;
@@ -224,14 +225,15 @@ TEST_F(PriorityOrder, CallablesOfOneLevelDoNotStarveOthers) {
   };
   static_cast<void>(rt.submit([&ran](task_context&) { ran.push_back(0); }));
   submit_again();
-  while (left > 0) { rt.wait_idle(); }  // it waits only for tasks submitted before the call
+  // `wait_idle` waits only for tasks that were submitted before the call.
+  while (left > 0) { rt.wait_idle(); }
   rt.wait_idle();
   ASSERT_EQ(ran.size(), 51u);
   EXPECT_LT(std::find(ran.begin(), ran.end(), 0) - ran.begin(), 10)
-      << "each urgent one is submitted while the one before runs";
+      << "the callable of priority 0 must run before the tenth urgent callable";
 }
 
-// regression: copies of pageable memory went in order of submission
+// regression: copies of pageable memory ran in the order of submission and ignored their priorities
 TEST_F(PriorityOrder, PageableCopiesGoInOrderOfPriority) {
   runtime rt{options()};
   std::vector<std::byte> large(16u << 20), small(4096);
@@ -246,8 +248,8 @@ TEST_F(PriorityOrder, PageableCopiesGoInOrderOfPriority) {
   rt.wait_idle();
 }
 
-// requirement: streams of a priority are created when needed; if the driver refuses, that task
-// fails
+// requirement: the first task of a priority creates streams for it. If the driver refuses, only
+// that task fails
 TEST_F(PriorityOrder, FailedStreamCreationFailsTheTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};

@@ -1,4 +1,4 @@
-// Priorities of tasks: urgent ones go first on the host, and each runs once.
+// Task priorities: urgent tasks start first, and each task runs once.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 class Priority : public contract_test {};
 FLOTILLA_CONTRACT(Priority);
 
-// requirement: submitted tasks that have not begun begin in order of priority
+// requirement: tasks that have not started yet start in the order of their priorities
 TEST_P(Priority, CallablesBeginInOrderOfPriority) {
   latch held;
   std::atomic<bool> inside{false};
@@ -34,7 +34,8 @@ TEST_P(Priority, CallablesBeginInOrderOfPriority) {
     ASSERT_TRUE(eventually([&] { return inside.load(); }));
     for (int const priority : {0, -1, 3, -9, -3, 0, -1, -5, -3, 0}) {
       static_cast<void>(rt().submit(
-          [&ran, priority](task_context&) { ran.push_back(priority); },  // the lease orders them
+          // No lock: callables of one device never run at the same time.
+          [&ran, priority](task_context&) { ran.push_back(priority); },
           {.device = last(), .priority = priority}));
     }
   }
@@ -43,11 +44,11 @@ TEST_P(Priority, CallablesBeginInOrderOfPriority) {
   ASSERT_EQ(ran.size(), 10u);
   EXPECT_EQ(std::min(ran[0], ran[1]), -9);
   EXPECT_EQ(std::max(ran[0], ran[1]), -5)
-      << "a priority beyond the range must count as the end of the range";
+      << "priorities outside the driver's range must be clamped to the range";
   EXPECT_EQ((std::vector(ran.begin() + 2, ran.begin() + 6)), (std::vector{-3, -3, -1, -1}));
 }
 
-// requirement: a callable's stream has the priority of its task, clamped to the driver's range
+// requirement: the stream of a callable has the task's priority, clamped to the driver's range
 TEST_P(Priority, CallablesStreamHasItsTasksPriority) {
   for (int const asked : {0, -1, -4, -5, -100, 7}) {
     int lowest = 1, highest = 1, seen = 1;
@@ -63,7 +64,7 @@ TEST_P(Priority, CallablesStreamHasItsTasksPriority) {
   }
 }
 
-// requirement: priority does not override `after`
+// requirement: a task never overtakes its predecessors, whatever its priority
 TEST_P(Priority, ChainsKeepTheirOrderWhateverThePriority) {
   std::vector<device_word> values;
   for (device_ordinal const device : ordinals()) { values.emplace_back(rt(), device, 1); }
@@ -82,7 +83,8 @@ TEST_P(Priority, ChainsKeepTheirOrderWhateverThePriority) {
   }
 }
 
-// requirement: tasks of all priorities run once, from many threads, for one device or for any
+// requirement: tasks of all priorities from many threads each run once, whether or not they name a
+// device
 TEST_P(Priority, TasksOfAllPrioritiesRunOnce) {
   constexpr unsigned threads = 4;
   constexpr unsigned tasks_per_thread = 500;

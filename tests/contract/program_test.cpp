@@ -1,4 +1,4 @@
-// Loaded images: kernels by name, globals of each device, valid and invalid files.
+// Programs: kernels by name, global variables of each device, and valid and invalid image files.
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace flotilla::test {
 namespace {
 
-/// A file that is removed when the object is destroyed.
+/// A file in the temporary directory. The destructor deletes the file.
 class temporary_file {
  public:
   temporary_file(std::string const& name, std::span<char const> bytes)
@@ -32,13 +32,13 @@ class temporary_file {
 
 class Program : public contract_test {
  protected:
-  /// The code of the test image for the devices in use.
+  /// The code in the test image for the devices under test.
   static std::span<char const> code() {
     image const& test = test_image();
     return on_gpus() ? std::span{static_cast<char const*>(test.gpu), test.gpu_bytes}
                      : std::span{static_cast<char const*>(test.cpu), test.cpu_bytes};
   }
-  /// Expects that loading `path` fails with the file's name, and that kernels still run.
+  /// Checks that loading `path` fails, that the error names the file, and that kernels still run.
   void expect_bad(std::filesystem::path const& path) {
     EXPECT_THAT(thrown<bad_image>([&] { (void)rt().load(path); }),
                 HasSubstr(path.filename().string()));
@@ -67,7 +67,7 @@ TEST_P(Program, UnknownKernelErrorListsTheKernels) {
               AllOf(HasSubstr("no_such_kernel"), HasSubstr("write_value")));
 }
 
-// requirement: each device has its own globals
+// requirement: each device has its own copy of the program's global variables
 TEST_P(Program, EveryDeviceHasItsOwnGlobals) {
   auto const tally = program().loaded.kernel<std::uint32_t*>("tally_up");
   for (device_ordinal const device : ordinals()) {
@@ -110,7 +110,7 @@ TEST_P(Program, FileLoadsLikeABuiltInImage) {
   }
 }
 
-// requirement: two loads of an image do not share their globals
+// requirement: an image that is loaded twice has two separate sets of global variables
 TEST_P(Program, ImageLoadedTwiceHasTwoSetsOfGlobals) {
   class program const again = rt().load(test_image());
   write_unsigned(last(), "tally", 50);
@@ -139,7 +139,7 @@ TEST_P(Program, CorruptFileIsRefusedByName) {
   expect_bad(shorter.path());
 }
 
-// error guess: a shared object that has no kernel image
+// error guess: a shared object without a kernel image must be refused
 TEST_P(Program, SharedObjectWithoutAnImageIsRefused) {
   FLOTILLA_NEED_CPU_DRIVER();
   std::vector<char> renamed(code().begin(), code().end());
@@ -170,9 +170,9 @@ TEST_P(Program, ImageWithoutCodeForTheDevicesIsRefusedByName) {
   rt().submit(program().nothing.with_shape({1}, {1})()).wait();
 }
 
-// requirement: loading does not wait for tasks
+// requirement: a program can be loaded while a kernel runs on a device
 TEST_P(Program, ProgramLoadsWhileADeviceIsBusy) {
-  FLOTILLA_NEED_CPU_DRIVER();  // a GPU's driver may wait for running kernels before it loads
+  FLOTILLA_NEED_CPU_DRIVER();  // a GPU driver may wait for running kernels before it loads code
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
   ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));

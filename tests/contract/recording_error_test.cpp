@@ -1,4 +1,4 @@
-// Recordings and replays that are refused, that wait for a window, or that fail.
+// Recordings and replays that are refused, that wait for free slots, or that fail.
 
 #include <atomic>
 #include <stdexcept>
@@ -13,7 +13,8 @@ namespace {
 class RecordingErrors : public recording_test {};
 FLOTILLA_CONTRACT(RecordingErrors);
 
-// requirement: copies that no graph of one device can hold are refused, and a task keeps its kind
+// requirement: a recording refuses pageable copies, copies between devices, and operations on empty
+// buffers. `set` refuses to change a task's kind or the direction of a copy
 TEST_P(RecordingErrors, CopiesThatNoGraphCanHoldAreRefused) {
   device_buffer<std::uint32_t> there{rt(), last(), 4}, elsewhere{rt(), first(), 4},
       empty{rt(), last(), 0};
@@ -42,7 +43,7 @@ TEST_P(RecordingErrors, CopiesThatNoGraphCanHoldAreRefused) {
   steps.replay().wait();
 }
 
-// requirement: the error names the offender, and the recording stays unchanged
+// requirement: the error names the invalid task or kernel, and the recording does not change
 TEST_P(RecordingErrors, InvalidTasksAreRefusedByName) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()}, other{rt()};
@@ -77,7 +78,7 @@ TEST_P(RecordingErrors, InvalidTasksAreRefusedByName) {
   EXPECT_THAT(thrown<invalid_argument>([&] { steps.add(step(value, 9, 9)); }),
               AllOf(HasSubstr("finished"), HasSubstr("multiply_add")));
   EXPECT_EQ(steps.size(), 1u);
-  EXPECT_EQ(value[0], 4u) << "a refused task ran";
+  EXPECT_EQ(value[0], 4u) << "the replay must run only the valid task, with its old arguments";
 }
 
 // requirement
@@ -92,8 +93,8 @@ TEST_P(RecordingErrors, ClosedRuntimeRefusesReplays) {
   before.wait();
 }
 
-// regression: the replay took the only free slot for its first graph, and searched forever for a
-// second one
+// regression: a replay inside a callable needed two slots of a device, and only one slot was free.
+// The replay took the free slot and searched forever for a second slot
 TEST_P(RecordingErrors, ReplayInsideACallableWithTooFewSlotsIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   auto changed = options();
@@ -129,7 +130,7 @@ TEST_P(RecordingErrors, ReplayInsideACallableWithTooFewSlotsIsRefused) {
   steps.replay().wait();
 }
 
-// requirement: a replay takes one slot for each of its graphs, all or none
+// requirement: a replay takes a slot for each of its graphs, or no slot at all
 TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   auto changed = options();
   changed.window = 64;
@@ -169,10 +170,11 @@ TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   }
   held.release();
   rt().wait_idle();
-  EXPECT_EQ(value[0], 2000u) << "a part of a refused replay ran";
+  EXPECT_EQ(value[0], 2000u) << "a graph of the refused replay ran";
 }
 
-// requirement: a recording that needs more slots than the window has is refused
+// requirement: a replay is refused if its recording has more graphs on a device than the window has
+// slots
 TEST_P(RecordingErrors, RecordingOfTooManyGraphsIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   auto changed = options();
@@ -188,8 +190,8 @@ TEST_P(RecordingErrors, RecordingOfTooManyGraphsIsRefused) {
               AllOf(HasSubstr("window"), HasSubstr("64")));
 }
 
-// requirement: a replay fails with its predecessor, and its changed arguments apply to later
-// replays
+// requirement: a replay fails if its predecessor failed. Arguments that were set before the failed
+// replay still apply to later replays
 TEST_P(RecordingErrors, FailedDependencyFailsOneReplay) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};

@@ -1,4 +1,4 @@
-// Driver calls that fail in a replay: only that replay fails, and the error names the kernel.
+// Driver calls that fail during a replay. Only that replay fails, and its error names the kernel.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -20,7 +20,7 @@ namespace {
 class RecordingFaults : public guest_test {
  protected:
   static constexpr unsigned tasks = 10;
-  /// A recording of ten tasks that each write a word of their own.
+  /// A recording of ten tasks. Each task writes its own word.
   struct recorded_writes {
     runtime rt{{.devices = device_spec(1), .workers = 0}};
     test_program kernels{rt};
@@ -48,8 +48,8 @@ class RecordingFaults : public guest_test {
   }
 };
 
-// requirement: a refused rewrite fails that replay and nothing of its graph runs; the next replay
-// has the right arguments
+// requirement: if the rewrite of a node is refused, the replay fails and no task of its graph runs;
+// the next replay has the right arguments
 TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -61,7 +61,7 @@ TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
     testing::fail_call("cuGraphExecKernelNodeSetParams", nth,
                        driver_status::launch_out_of_resources);
     ticket const bad = in.steps.replay({.label = "failing replay"});
-    in.steps.set(in.all[3], in.write(3, 77));  // after the rewrites that are still due
+    in.steps.set(in.all[3], in.write(3, 77));  // the rewrites of the first replay are still pending
     EXPECT_THAT(
         thrown<driver_error>([&] { bad.wait(); }),
         AllOf(HasSubstr("cuGraphExecKernelNodeSetParams"), HasSubstr("'write_value'"),
@@ -75,7 +75,7 @@ TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   }
 }
 
-// requirement: an invalid launch fails every replay until it is set again
+// requirement: a launch that the driver refuses fails every replay until the task is set again
 TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
   recorded_writes in;
   in.steps.replay().wait();
@@ -94,7 +94,8 @@ TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
   EXPECT_EQ(in.read(), every_word(2));
 }
 
-// requirement: later replays that are already submitted run with their own arguments
+// requirement: if a replay fails, later replays that are already submitted run with their own
+// arguments
 TEST_F(RecordingFaults, ReplaysAfterAFailedOneRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -134,7 +135,8 @@ TEST_F(RecordingFaults, RefusedLaunchFailsOneReplay) {
   }
 }
 
-// requirement: the error names the node, nothing is leaked, and creation can be tried again
+// requirement: if a graph cannot be created, the error names the kernels, nothing leaks, and
+// `finish` or `replay` can be called again
 TEST_F(RecordingFaults, NodeThatCannotBeCreatedIsNamed) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -152,7 +154,8 @@ TEST_F(RecordingFaults, NodeThatCannotBeCreatedIsNamed) {
   EXPECT_EQ(in.read(), every_word(1));
 }
 
-// requirement: the same for copies and fills
+// requirement: if the driver refuses to add or rewrite a node for a copy or fill, the error names
+// the driver call and the task; later calls succeed
 TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   for (std::string const kind : {"Memcpy", "Memset"}) {
@@ -182,7 +185,7 @@ TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   }
 }
 
-// requirement: if the second of two graphs cannot be created, the first is destroyed
+// requirement: if the second of two graphs cannot be created, the first graph is destroyed
 TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
@@ -199,7 +202,8 @@ TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   steps.replay().wait();
 }
 
-// requirement: a failed graph fails its successors on other devices, but no later replay
+// requirement: if a graph fails, its successors on other devices fail too, but later replays
+// succeed
 TEST_F(RecordingFaults, SuccessorOfAFailedGraphDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
@@ -221,7 +225,7 @@ TEST_F(RecordingFaults, SuccessorOfAFailedGraphDoesNotRun) {
   EXPECT_EQ(value[0], (1u * 3 + 1) * 5 + 1);
 }
 
-// requirement: a fault in a replay poisons the runtime, the error lists the kernel, and nothing
+// requirement: a fault in a replay poisons the runtime, the error names the kernel, and no wait
 // hangs
 TEST_F(RecordingFaults, TrapInAReplayPoisons) {
   FLOTILLA_NEED_DEVICES(1);

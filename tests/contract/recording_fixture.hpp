@@ -9,12 +9,13 @@ namespace flotilla::test {
 
 class recording_test : public contract_test {
  protected:
-  /// `word = word * factor + summand`: steps do not commute, so the result shows their order.
+  /// Returns a launch that sets `word = word * factor + summand`. These launches do not commute, so
+  /// the result shows their order.
   [[nodiscard]] launch step(host_buffer<std::uint32_t>& word, std::uint32_t factor,
                             std::uint32_t summand) {
     return program().step.with_shape({1}, {1})(word.data(), factor, summand);
   }
-  /// A word that every device can write.
+  /// Returns a word in pinned memory, which every device can write.
   [[nodiscard]] host_buffer<std::uint32_t> word(std::uint32_t value) {
     host_buffer<std::uint32_t> memory{rt(), 1};
     memory[0] = value;

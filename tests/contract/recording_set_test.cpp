@@ -1,4 +1,4 @@
-// Recordings whose tasks are changed between replays.
+// Changes of recorded tasks between replays.
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,8 @@ namespace {
 class RecordingSet : public recording_test {};
 FLOTILLA_CONTRACT(RecordingSet);
 
-// requirement: a replay that still waits keeps the arguments that it was submitted with
+// requirement: `set` changes the arguments of later replays, but not of a replay that is already
+// submitted
 TEST_P(RecordingSet, ChangedArgumentsApplyFromTheNextReplayOn) {
   host_buffer<std::uint32_t> value = word(0);
   held_word held{rt()};
@@ -21,7 +22,7 @@ TEST_P(RecordingSet, ChangedArgumentsApplyFromTheNextReplayOn) {
   std::vector<ticket> replays;
   replays.push_back(digits.replay({.after = {head}}));
   for (std::uint32_t i = 2; i <= 9; ++i) {
-    digits.set(digit, step(value, 99, 99));  // overridden by the next
+    digits.set(digit, step(value, 99, 99));  // the next call overrides this
     digits.set(digit, step(value, 10, i));
     replays.push_back(digits.replay());
   }
@@ -30,10 +31,10 @@ TEST_P(RecordingSet, ChangedArgumentsApplyFromTheNextReplayOn) {
   for (ticket const& each : replays) { each.wait(); }
   EXPECT_EQ(value[0], 123456789u);
   digits.replay().wait();
-  EXPECT_EQ(value[0], 1234567899u) << "arguments stay until they are set again";
+  EXPECT_EQ(value[0], 1234567899u) << "a replay must keep the arguments of the previous replay";
 }
 
-// requirement: a task may get another kernel, before and after the graphs are created
+// requirement: `set` may change a task's kernel, before and after the graphs are created
 TEST_P(RecordingSet, TaskMayBecomeAnotherKernel) {
   host_buffer<std::uint32_t> value = word(3);
   recording steps{rt()};
@@ -49,8 +50,9 @@ TEST_P(RecordingSet, TaskMayBecomeAnotherKernel) {
   EXPECT_EQ(value[0], 50u);
 }
 
-// requirement: many replays in a row, each with some tasks changed: first arguments and grids, at
-// the end also kernels and blocks. Every replay runs what was set before it
+// requirement: every replay runs the kernels, arguments, grids and blocks that were set before it.
+// The test changes arguments and grids in each of many replays, and at the end also kernels and
+// blocks
 TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   constexpr std::uint32_t tasks = 100, replays = 60;
   host_buffer<std::uint32_t> counters{rt(), tasks};
@@ -61,9 +63,10 @@ TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   };
   recording steps{rt()};
   std::vector<recorded_task> recorded;
-  std::vector<std::uint32_t> each(tasks), expected(tasks, 0);  // by one replay, and in all
+  // What one replay adds to each counter, and the expected values of the counters.
+  std::vector<std::uint32_t> each(tasks), expected(tasks, 0);
   for (std::uint32_t i = 0; i < tasks; ++i) {
-    // Chains of ten, so that the graphs have edges.
+    // The tasks form chains of ten, so the graphs have edges.
     recorded_options options{.device = i % 10 == 0 || i % 20 > 10 ? first() : last()};
     if (i % 10 != 0) { options.after.add(recorded.back()); }
     recorded.push_back(steps.add(adding(i, i, 1), options));
@@ -92,7 +95,7 @@ TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   }
 }
 
-// requirement: arguments that are too large to lie inside a launch
+// requirement: a replay also passes arguments that are too large to be stored inside a launch
 TEST_P(RecordingSet, LargeArgumentsArrive) {
   auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");
   host_buffer<std::uint32_t> out = word(0);
@@ -111,7 +114,8 @@ TEST_P(RecordingSet, LargeArgumentsArrive) {
   }
 }
 
-// requirement: copies and fills among launches run in order, and can be set
+// requirement: copies, fills and launches of a recording run in order, and copies and fills can be
+// set
 TEST_P(RecordingSet, CopiesAndFillsRunInOrder) {
   device_buffer<std::uint32_t> there{rt(), last(), 4}, beside{rt(), last(), 4};
   host_buffer<std::uint32_t> in{rt(), 4}, out{rt(), 4}, other{rt(), 4};

@@ -1,4 +1,4 @@
-// Recordings: tasks that are described once and replayed.
+// Recordings: tasks that are described once and replayed many times.
 
 #include <flotilla/task/coroutine.hpp>
 
@@ -33,7 +33,8 @@ TEST_P(Recording, EveryReplayRunsAChainInOrder) {
   }
 }
 
-// requirement: replays run one after another, also without waits between them
+// requirement: replays of a recording run one after another, also if the host does not wait between
+// them
 TEST_P(Recording, ReplaysRunOneAfterAnother) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};
@@ -51,7 +52,7 @@ TEST_P(Recording, ReplaysRunOneAfterAnother) {
   EXPECT_EQ(value[0], expected);
 }
 
-// requirement: `after` orders tasks across devices, in both directions
+// requirement: `after` orders recorded tasks across devices in both directions
 TEST_P(Recording, ChainCrossesDevicesInBothDirections) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};
@@ -70,8 +71,8 @@ TEST_P(Recording, ChainCrossesDevicesInBothDirections) {
   }
 }
 
-// requirement: more independent tasks than a graph should have, on every device; the ticket ends
-// after all of them
+// requirement: a replay runs each of many independent tasks once, on every device; its ticket
+// becomes ready after all of them
 TEST_P(Recording, ManyIndependentTasksRunOnceEach) {
   constexpr unsigned tasks = 300;
   auto const count = program().loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
@@ -94,12 +95,13 @@ TEST_P(Recording, ManyIndependentTasksRunOnceEach) {
   }
 }
 
-// requirement: any thread may replay, also for the first time, while others set
+// requirement: any thread may replay a recording, also for the first time, while other threads set
+// its tasks
 TEST_P(Recording, SeveralThreadsReplayAndSet) {
   constexpr int threads = 4, times = 25;
   host_buffer<std::uint32_t> value = word(0);
   recording steps{rt()};
-  // The steps are not atomic: if two replays ran at once, some would be lost.
+  // The steps are not atomic. If two replays ran at the same time, some updates would be lost.
   auto const one = steps.add(step(value, 1, 1), {.device = first()});
   static_cast<void>(steps.add(step(value, 1, 1), {.device = last(), .after = {one}}));
   std::vector<std::jthread> team;
@@ -131,7 +133,7 @@ coroutine await(recording& steps, std::atomic<int>& done) {
   ++done;
 }
 
-// requirement: a replay's ticket works with `after`, `co_await` and `then`
+// requirement: the ticket of a replay works with `after`, `co_await` and `then`
 TEST_P(Recording, TicketOfAReplayIsAnOrdinaryTicket) {
   device_word value{rt(), last(), 1};
   recording steps{rt()};
@@ -152,7 +154,7 @@ TEST_P(Recording, TicketOfAReplayIsAnOrdinaryTicket) {
   EXPECT_TRUE(pumping(rt(), [&] { return then.ready(); }));
 }
 
-// requirement: open replays run to their end
+// requirement: open replays still run after their recording is destroyed
 TEST_P(Recording, RecordingMayEndBeforeItsReplays) {
   host_buffer<std::uint32_t> value = word(1);
   held_word held{rt()};
@@ -186,7 +188,7 @@ TEST_P(Recording, RecordingMoves) {
   EXPECT_THROW(to.set(task, step(value, 5, 2)), invalid_argument);
 }
 
-// requirement: a callable may set and replay, also on its own device
+// requirement: a callable may call `set` and `replay`, also for a recording on its own device
 TEST_P(Recording, CallableMaySetAndReplay) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};

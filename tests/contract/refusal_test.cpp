@@ -1,5 +1,5 @@
-// Invalid input that no other file covers: the error names the offender, and tasks submitted before
-// still run.
+// Invalid input that no other test file covers. The error names the invalid value, and tasks that
+// were submitted before still run.
 
 #include <functional>
 #include <optional>
@@ -11,14 +11,15 @@ namespace {
 
 class Refusal : public contract_test {
  protected:
-  /// Expects `bad` to throw an `Error` while a task is open, and the task to run.
+  /// Submits a task and calls `bad`, which must throw an `Error`. Checks that the task still runs.
+  /// @return the message of the error.
   template <class Error>
   std::string refused(std::function<void()> const& bad) {
     device_word value{rt(), last(), 1};
     ticket const before = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u));
     std::string const message = thrown<Error>(bad);
     before.wait();
-    EXPECT_EQ(value.read(), 7u) << "a task submitted before did not run";
+    EXPECT_EQ(value.read(), 7u) << "the task that was submitted before the error did not run";
     return message;
   }
   runtime& other() {
@@ -89,12 +90,12 @@ TEST_P(Refusal, BufferOfAnotherRuntimeIsRefused) {
   device_buffer<std::uint32_t> foreign{other(), first(), 1}, own{rt(), first(), 1};
   (void)refused<wrong_runtime>([&] { (void)program().write.with_shape({1}, {1})(foreign, 1u); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.fill(1)); });
-  // error guess: only one end of the copy belongs to another runtime
+  // error guess: only the source or only the destination belongs to another runtime
   (void)refused<wrong_runtime>([&] { (void)rt().submit(own.copy_to(foreign)); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.copy_to(own)); });
 }
 
-// requirement: a refused task is not queued and not counted
+// requirement: a task that submit refuses is not counted
 TEST_P(Refusal, RefusedTaskIsNotCounted) {
   (void)rt().submit([](task_context&) {}, {.device = first()});
   rt().wait_idle();
@@ -106,8 +107,8 @@ TEST_P(Refusal, RefusedTaskIsNotCounted) {
   EXPECT_EQ(rt().counters(first()).tasks, before);
 }
 
-// requirement: an error that is not sticky fails that task alone, and the message names call,
-// status, kernel, label and device
+// requirement: if the driver refuses a launch with a status that is not sticky, only that task
+// fails. The message names the driver call, the status, the kernel, the label and the device
 TEST_P(Refusal, RefusedLaunchFailsAlone) {
   device_word value{rt(), last(), 1};
   std::vector<ticket> good;

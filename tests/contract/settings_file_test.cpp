@@ -1,4 +1,4 @@
-// Settings from a TOML file and the environment: reading, errors, precedence.
+// Settings from a TOML file and from environment variables: parsing, errors, and precedence.
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that is removed when the object is destroyed.
+/// A file in the temporary directory. The destructor deletes the file.
 class text_file {
  public:
   explicit text_file(std::string const& text)
@@ -80,11 +80,11 @@ TEST_F(SettingsFile, FileSetsEverySettingByName) {
   EXPECT_EQ(from_file.all.persisting_l2_bytes, 3u << 20);
   EXPECT_EQ(from_file.of(1).schedule, wait_policy::spin);
   EXPECT_EQ(from_file.of(1).stack_bytes, 2048u);
-  EXPECT_EQ(from_file.of(1).cache, cache_preference::l1) << "set for all devices";
+  EXPECT_EQ(from_file.of(1).cache, cache_preference::l1) << "the file sets it for all devices";
   EXPECT_EQ(from_file.of(0).stack_bytes, 65536u);
 }
 
-// requirement: every error names file, line and key
+// requirement: every error names the file, the line and the invalid key or value
 TEST_F(SettingsFile, ErrorsNameFileLineAndKey) {
   auto const refused = [](std::string const& text, char const* line, char const* offender) {
     EXPECT_THAT(thrown<unknown_setting>([&] { (void)read(text); }),
@@ -109,7 +109,8 @@ TEST_F(SettingsFile, ErrorsNameFileLineAndKey) {
   refused("[devices]\n1 = 'spin'", "2", "devices.1");
   refused("devices = 2", "1", "devices");
   refused("[devices.0]\nscedule = 'spin'", "2", "'scedule'");
-  refused("schedule = 'spin'\nschedule = 'yield'", "2", "schedule");  // refused by TOML itself
+  refused("schedule = 'spin'\nschedule = 'yield'", "2",
+          "schedule");  // the TOML parser refuses a second value
   refused("schedule = \n", "1", "");
 }
 
@@ -118,10 +119,11 @@ TEST_F(SettingsFile, UnreadableFileIsRefusedByName) {
   EXPECT_THAT(thrown<unknown_setting>([] { (void)settings::read("/no/such/file.toml"); }),
               HasSubstr("/no/such/file.toml"));
   EXPECT_THAT(thrown<unknown_setting>([] { (void)settings::read("/"); }), HasSubstr("directory"));
-  EXPECT_EQ(read("").all, device_settings{}) << "an empty file sets nothing";
+  EXPECT_EQ(read("").all, device_settings{}) << "an empty file must set nothing";
 }
 
-// requirement: code over environment over file, separately for each device and setting
+// requirement: a setting in code overrides the environment, and the environment overrides the file.
+// This holds separately for each device and each setting
 TEST_F(SettingsFile, CodeOverridesEnvironmentOverridesFile) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -143,7 +145,8 @@ TEST_F(SettingsFile, CodeOverridesEnvironmentOverridesFile) {
   });
 }
 
-// requirement: the error says which of the two is wrong
+// requirement: a runtime is not created if the file or the environment variable is invalid, and the
+// error says which
 TEST_F(SettingsFile, WrongFileOrEnvironmentStopsTheRuntime) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     auto const start = [] { runtime const rt{{.devices = device_spec(1)}}; };

@@ -1,4 +1,4 @@
-// A kernel's own cache preference, which overrides that of its context.
+// Cache preferences of single kernels. They override the preference of the context.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 class KernelCache : public guest_test {};
 
-// requirement: the preference applies to that kernel on that device only
+// requirement: the preference of a kernel does not change the preference of the context
 TEST_F(KernelCache, KernelsPreferenceLeavesTheContextsAlone) {
   runtime_options options{.devices = device_spec(1), .workers = 0};
   options.settings = settings::parse("cache=shared");

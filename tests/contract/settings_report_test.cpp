@@ -1,4 +1,4 @@
-// The settings report: which settings were granted, rounded, without effect, or refused.
+// The settings report says which settings were granted, rounded, refused, or without effect.
 
 #include <algorithm>
 
@@ -32,7 +32,8 @@ class SettingsReport : public guest_test {
   }
 };
 
-// requirement: one outcome per setting; settings that were not requested have their default
+// requirement: the report has one outcome per setting; a setting that was not requested is reported
+// with its default value
 TEST_F(SettingsReport, ReportHasAnOutcomeForEverySetting) {
   runtime const rt{asking("schedule=yield")};
   settings_report const report = rt.report_settings(device_ordinal{0});
@@ -43,11 +44,12 @@ TEST_F(SettingsReport, ReportHasAnOutcomeForEverySetting) {
   EXPECT_EQ(outcome(report, "schedule").granted, "yield");
   EXPECT_EQ(outcome(report, "context").granted, "owned");
   EXPECT_EQ(outcome(report, "limits.sync_depth").granted, "")
-      << "today's drivers do not have this limit";
+      << "current drivers do not support this limit";
   EXPECT_TRUE(report.warnings().empty());
 }
 
-// requirement: requested and granted value, if the driver rounded or clamped
+// requirement: if the driver rounds or clamps a value, the report has the requested and the granted
+// value
 TEST_F(SettingsReport, RoundedSettingIsReportedWithBothValues) {
   runtime const rt{asking("limits.stack=5001,limits.malloc_heap=1000,limits.pending_launches=1")};
   settings_report const report = rt.report_settings(device_ordinal{0});
@@ -63,7 +65,7 @@ TEST_F(SettingsReport, RoundedSettingIsReportedWithBothValues) {
                     HasSubstr("5008"), HasSubstr("16 bytes")));
 }
 
-// requirement: settings without effect on today's drivers are reported
+// requirement: the report marks settings that have no effect on current drivers
 TEST_F(SettingsReport, SettingWithoutEffectIsReported) {
   runtime const rt{asking("map_host=true,lmem_resize_to_max=true,bank_size=8")};
   settings_report const report = rt.report_settings(device_ordinal{0});
@@ -71,11 +73,12 @@ TEST_F(SettingsReport, SettingWithoutEffectIsReported) {
     EXPECT_EQ(outcome(report, name).kind, kinds::no_effect) << name;
     EXPECT_FALSE(outcome(report, name).note.empty());
   }
-  EXPECT_EQ(outcome(report, "map_host").granted, "true") << "the driver reports the flag back";
+  EXPECT_EQ(outcome(report, "map_host").granted, "true") << "the driver stores the flag";
   EXPECT_EQ(outcome(report, "bank_size").granted, "4");
 }
 
-// requirement: the error names device, setting and reason
+// requirement: if the driver refuses a setting, the constructor of the runtime throws. The error
+// names the setting and the reason
 TEST_F(SettingsReport, RefusedSettingStopsTheRuntime) {
   EXPECT_THAT(
       thrown<driver_error>([] { runtime const rt{asking("limits.sync_depth=4")}; }),
@@ -86,13 +89,14 @@ TEST_F(SettingsReport, RefusedSettingStopsTheRuntime) {
               AllOf(HasSubstr("exec_affinity = 8"), HasSubstr("MPS")));
 }
 
-// requirement: with best effort, refused settings are reported and the others are applied
+// requirement: with `best_effort`, the report marks refused settings, and the other settings are
+// applied
 TEST_F(SettingsReport, BestEffortReportsRefusedSettingsAndGoesOn) {
   runtime const rt{asking("limits.sync_depth=4,limits.stack=1GiB,cache=l1,exec_affinity=8", true)};
   settings_report const report = rt.report_settings(device_ordinal{0});
   EXPECT_EQ(outcome(report, "limits.sync_depth").kind, kinds::refused);
   EXPECT_EQ(outcome(report, "limits.stack").kind, kinds::refused);
-  EXPECT_EQ(outcome(report, "limits.stack").granted, "1KiB") << "the driver's default remains";
+  EXPECT_EQ(outcome(report, "limits.stack").granted, "1KiB") << "the driver's default must remain";
   EXPECT_EQ(outcome(report, "exec_affinity").kind, kinds::refused);
   EXPECT_EQ(outcome(report, "cache").kind, kinds::granted);
   EXPECT_EQ(report.warnings().size(), 3u);
@@ -113,7 +117,8 @@ TEST_F(SettingsReport, LanesAndWindowAreApplied) {
   }
 }
 
-// requirement: `runtime_options::window` counts as a setting of the code for all devices
+// requirement: `runtime_options::window` sets the window of every device for which the settings in
+// code name no window
 TEST_F(SettingsReport, WindowOptionAppliesIfSettingsHaveNone) {
   runtime_options options = asking("schedule=spin");
   options.window = 256;

@@ -1,4 +1,4 @@
-// Settings: how they are read, which one takes precedence, and what a device was granted.
+// Settings: parsing, precedence, and the values that a device was granted.
 
 #include <cstdlib>
 
@@ -24,7 +24,7 @@ TEST_F(Settings, SettingsAreReadFromText) {
   EXPECT_EQ(read.of(0).cache, std::nullopt);
   EXPECT_EQ(read.of(1).cache, cache_preference::l1);
   EXPECT_EQ(read.of(1).malloc_heap_bytes, 16u << 20);
-  EXPECT_EQ(read.of(1).schedule, wait_policy::spin) << "set for all devices";
+  EXPECT_EQ(read.of(1).schedule, wait_policy::spin) << "the text sets it for all devices";
   EXPECT_TRUE(settings::parse("").devices.empty());
 }
 
@@ -51,7 +51,8 @@ TEST_F(Settings, SettingOfOneDeviceOverridesThatOfAll) {
   EXPECT_EQ(chosen.of(1).schedule, wait_policy::blocking);
 }
 
-// requirement: the error names the offender, and nothing was set
+// requirement: an invalid setting is refused, the error names the invalid part, and no setting
+// changes
 TEST_F(Settings, UnknownSettingIsRefusedByName) {
   auto const refused = [](char const* key, char const* value, char const* offender) {
     settings into;
@@ -70,8 +71,8 @@ TEST_F(Settings, UnknownSettingIsRefusedByName) {
   refused("limits.stack", "-5", "-5");
   refused("limits.stack", "", "limits.stack");
   refused("limits.malloc_heap", "99999999999999999999999", "99999999999999999999999");
-  refused("limits.malloc_heap", "99999999999999GiB",
-          "99999999999999GiB");  // error guess: the bytes overflow
+  // The number of bytes overflows.
+  refused("limits.malloc_heap", "99999999999999GiB", "99999999999999GiB");
   refused("x:schedule", "spin", "x:schedule");
   refused("-1:schedule", "spin", "-1:schedule");
   refused(":schedule", "spin", ":schedule");
@@ -90,7 +91,8 @@ TEST_F(Settings, TextWithABadPairIsRefusedByName) {
   EXPECT_THROW((void)settings::parse("=spin"), unknown_setting);
 }
 
-// requirement: the effective value is the driver's, after rounding
+// requirement: `effective_settings` returns the values that the driver granted, that is, after
+// rounding
 TEST_F(Settings, SettingsOfEachDeviceAreAppliedAndReadBack) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options{.devices = device_spec(2), .workers = 1};
@@ -106,20 +108,21 @@ TEST_F(Settings, SettingsOfEachDeviceAreAppliedAndReadBack) {
   EXPECT_EQ(one.cache, cache_preference::shared);
   ASSERT_TRUE(zero.stack_bytes && one.malloc_heap_bytes);
   EXPECT_GE(*zero.stack_bytes, 2049u);
-  EXPECT_EQ(*zero.stack_bytes % 16, 0u) << "the driver rounds up to 16 bytes";
+  EXPECT_EQ(*zero.stack_bytes % 16, 0u) << "the driver rounds up to a multiple of 16 bytes";
   EXPECT_GE(*one.malloc_heap_bytes, 32u << 20);
   // Settings that were not requested are reported as well.
   EXPECT_TRUE(zero.malloc_heap_bytes && one.stack_bytes);
 }
 
-// requirement: a setting for a device that the runtime does not have
+// requirement: a setting for a device that the runtime does not have is refused
 TEST_F(Settings, SettingOfAnUnknownDeviceIsRefused) {
   runtime_options options{.devices = device_spec(1)};
   options.settings.set("7:schedule", "spin");
   EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{options}; }), HasSubstr("7"));
 }
 
-// requirement: code overrides the environment, which overrides the driver's default
+// requirement: a setting in code overrides the environment, and the environment overrides the
+// driver's default
 TEST_F(Settings, EnvironmentAppliesIfCodeSetsNothing) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {

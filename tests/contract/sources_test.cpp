@@ -1,4 +1,4 @@
-// Context sources: a runtime works the same with primary, adopted and green contexts.
+// Context sources: a runtime works with primary, adopted and green contexts.
 
 #include <numeric>
 #include <vector>
@@ -18,7 +18,7 @@ class Sources : public guest_test {
   static context_driver driver() {
     return on_gpus() ? context_driver::gpus() : context_driver::cpus();
   }
-  /// Copies data to every device and back, and runs a callable there.
+  /// For every device, copies data there and back and runs a callable on it.
   static void expect_to_work(runtime& rt) {
     for (device const& each : rt.devices()) {
       std::vector<int> sent(1000);
@@ -34,7 +34,8 @@ class Sources : public guest_test {
   }
 };
 
-// requirement: it is the context that CUDA's runtime library uses
+// requirement: with `context=primary` the runtime keeps the device's primary context active until
+// the runtime is destroyed
 TEST_F(Sources, PrimaryContextIsActiveWhileTheRuntimeLives) {
   context_driver const cuda = driver();
   device const first = cuda.devices().front();
@@ -49,7 +50,8 @@ TEST_F(Sources, PrimaryContextIsActiveWhileTheRuntimeLives) {
   EXPECT_FALSE(cuda.primary(first).active);
 }
 
-// requirement: an adopted context is used, its settings are restored, and its owner destroys it
+// requirement: a runtime uses an adopted context, restores the context's settings at the end, and
+// does not destroy the context
 TEST_F(Sources, AdoptedContextIsUsedAndNotDestroyed) {
   driver::table const& api = driver_in_use();
   CUcontext adopted = nullptr;
@@ -68,10 +70,11 @@ TEST_F(Sources, AdoptedContextIsUsedAndNotDestroyed) {
     EXPECT_EQ(seen, adopted);
   }
   EXPECT_EQ(driver().adopt(adopted).flags().schedule, wait_policy::yield);
-  EXPECT_EQ(api.ctx_destroy(adopted), CUDA_SUCCESS) << "its owner must still be able to";
+  EXPECT_EQ(api.ctx_destroy(adopted), CUDA_SUCCESS) << "only the application destroys the context";
 }
 
-// requirement: otherwise two owners would destroy the context
+// requirement: a runtime refuses to adopt a context that flotilla owns. Otherwise both owners would
+// destroy the context
 TEST_F(Sources, ContextOfFlotillaCannotBeAdopted) {
   floating_context const holder{driver(), driver().devices().front()};
   runtime_options options{.devices = device_spec(1)};
@@ -80,7 +83,7 @@ TEST_F(Sources, ContextOfFlotillaCannotBeAdopted) {
               HasSubstr("belongs to flotilla"));
 }
 
-// requirement: each green part of a GPU is a device of its own
+// requirement: each green part of a device is a separate device of the runtime
 TEST_F(Sources, GreenPartsOfADeviceAreDevices) {
   std::string const one = on_gpus() ? "cuda:0" : "cpu:1";
   runtime rt{{.devices = one + "/green:16*4"}};
@@ -97,7 +100,7 @@ TEST_F(Sources, GreenPartsOfADeviceAreDevices) {
   rt.wait_idle();
 }
 
-// requirement: if one context is refused, those created before it are destroyed
+// requirement: if a context source is refused, no context remains
 TEST_F(Sources, RefusedSourceLeavesNoContext) {
   std::string const one = on_gpus() ? "cuda:0" : "cpu:1";
   EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{{.devices = one + "/green:1000"}}; }),

@@ -1,4 +1,4 @@
-// Views of device and host memory: parts, conversions to const, and kernel arguments.
+// Spans of device and host memory: parts, conversions to const, and spans as kernel arguments.
 
 #include <concepts>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 class Span : public contract_test {};
 FLOTILLA_CONTRACT(Span);
 
-// requirement: const is added, never removed
+// requirement: conversions may add const, but never remove it
 
 static_assert(std::convertible_to<device_span<int>, device_span<int const>>);
 static_assert(!std::constructible_from<device_span<int>, device_span<int const>>);
@@ -38,7 +38,7 @@ static_assert(!casts<device_buffer<float> const&, float*>);
 static_assert(casts<device_span<float>, float*> && casts<device_span<float>, float const*>);
 static_assert(casts<device_span<float const>, float const*>);
 static_assert(!casts<device_span<float const>, float*>);
-// Not by accident either, for example in a comparison or an `if`.
+// Conversions to pointers are explicit, so they do not happen by accident, for example in an `if`.
 static_assert(!std::convertible_to<device_buffer<float>&, float*>);
 static_assert(!std::convertible_to<device_span<float>, float*>);
 
@@ -59,7 +59,7 @@ static_assert(fills<device_buffer<int>> && !fills<device_buffer<int> const>);
 static_assert(fills<device_span<int>> && fills<device_span<int> const>);
 static_assert(!fills<device_span<int const>>);
 
-/// Whether `To` is written from each kind of memory that can be read.
+/// Whether `To` can be written from every kind of readable memory.
 template <class To>
 constexpr bool is_written_from_all =
     copies_from<To, std::vector<int> const>&& copies_from<To, std::span<int const>>&&
@@ -78,7 +78,7 @@ static_assert(is_written_from_all<device_span<int> const>);
 static_assert(!is_written_from_any<device_buffer<int> const>);
 static_assert(!is_written_from_any<device_span<int const>>);
 
-/// Whether `From` is read to each kind of memory that can be written.
+/// Whether `From` can be copied to every kind of writable memory.
 template <class From>
 constexpr bool is_read_to_all =
     copies_to<From, std::vector<int>>&& copies_to<From, std::span<int>>&&
@@ -93,11 +93,11 @@ static_assert(is_read_to_all<device_buffer<int>> && is_read_to_all<device_buffer
 static_assert(is_read_to_all<device_span<int>> && is_read_to_all<device_span<int const>>);
 static_assert(!is_read_to_const<device_buffer<int>> && !is_read_to_const<device_span<int>>);
 static_assert(!is_read_to_const<device_span<int const>>);
-// The elements of both sides have one type.
+// Source and destination must have the same element type.
 static_assert(!copies_from<device_buffer<int>, std::vector<float>>);
 static_assert(!copies_from<device_span<int>, device_span<unsigned>>);
 
-// requirement: a part has the address and size of its objects, and the device of the whole
+// requirement: a span of a part has the address and size of the part and the device of the buffer
 TEST_P(Span, PartOfADeviceBufferKnowsItsPlace) {
   device_buffer<std::uint32_t> buffer{rt(), last(), 10};
   device_span<std::uint32_t> const all = buffer;
@@ -137,7 +137,7 @@ TEST_P(Span, EmptyPartsAreAllowedUpToTheEnd) {
   rt().submit(buffer.subspan(2, 0).copy_to(pinned.subspan(5))).wait();
 }
 
-/// Expects `memory`, of 8 objects, to refuse every part that does not lie in it.
+/// Checks that `memory`, which has 8 objects, refuses every part that is not completely inside it.
 template <class Memory>
 void expect_parts_refused(Memory const& memory) {
   constexpr std::size_t max = std::numeric_limits<std::size_t>::max();
@@ -148,7 +148,7 @@ void expect_parts_refused(Memory const& memory) {
   EXPECT_THROW((void)memory.subspan(9, 0), invalid_argument);
   EXPECT_THROW((void)memory.subspan(8, 1), invalid_argument);
   EXPECT_THROW((void)memory.subspan(0, 9), invalid_argument);
-  // error guess: offset and count together wrap around to a small number
+  // error guess: the sum of offset and count overflows and wraps around to a small number
   EXPECT_THROW((void)memory.subspan(4, max - 3), invalid_argument);
   EXPECT_THROW((void)memory.subspan(4, max - 1), invalid_argument);
   EXPECT_THROW((void)memory.subspan(max, 2), invalid_argument);
@@ -156,13 +156,13 @@ void expect_parts_refused(Memory const& memory) {
   EXPECT_THROW((void)memory.subspan(max / 4 + 2, 1), invalid_argument);
 }
 
-// requirement: the message has offset, count and size
+// requirement: a part outside the memory is refused, and the message has offset, count and size
 TEST_P(Span, PartThatDoesNotLieInTheMemoryIsRefused) {
   device_buffer<std::uint32_t> buffer{rt(), last(), 8}, larger{rt(), last(), 12};
   host_buffer<std::uint32_t> pinned{rt(), 8}, larger_pinned{rt(), 12};
   expect_parts_refused(buffer);
   expect_parts_refused(buffer.span());
-  expect_parts_refused(larger.subspan(2, 8));  // the memory goes on, the span does not
+  expect_parts_refused(larger.subspan(2, 8));  // the buffer continues after the span
   expect_parts_refused(pinned);
   expect_parts_refused(pinned.span());
   expect_parts_refused(larger_pinned.subspan(2, 8));
@@ -187,7 +187,7 @@ TEST_P(Span, PartOfAHostBufferIsReadAndWritten) {
   EXPECT_EQ(host_span<std::uint32_t const>{part}.subspan(2)[0], 4u);
 }
 
-// requirement: a kernel takes a span as an argument, and runs on its device
+// requirement: a kernel takes spans as arguments and runs on the device of the spans
 TEST_P(Span, KernelsTakeSpans) {
   std::vector<std::uint32_t> const values{1, 2, 3, 4};
   for (device_ordinal const device : ordinals()) {
@@ -197,7 +197,7 @@ TEST_P(Span, KernelsTakeSpans) {
     EXPECT_EQ(write.device(), device);
     ticket const written = rt().submit(write);
     EXPECT_EQ(written.device(), device);
-    // A view of const memory as the parameter that is read, and a buffer as the other one.
+    // The kernel reads from a span of const objects and writes to a span of mutable objects.
     launch const copy = program().copy.with_shape({1}, {1})(words.subspan(3), source.subspan(1, 2));
     EXPECT_EQ(copy.device(), device);
     ticket const copied = rt().submit(copy);

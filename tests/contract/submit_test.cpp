@@ -1,4 +1,4 @@
-// Submitted tasks run once, as they were described.
+// Submitted tasks run once, with the kernel, shape and arguments of their description.
 
 #include <array>
 #include <atomic>
@@ -16,7 +16,7 @@ FLOTILLA_CONTRACT(Submit);
 // requirement
 TEST_P(Submit, LaunchComputesItsResultOnEveryDevice) {
   auto const increment = program().loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
-  constexpr std::uint32_t count = 1000;  // not a multiple of a block
+  constexpr std::uint32_t count = 1000;  // not a multiple of the block size
   for (device_ordinal const device : ordinals()) {
     std::vector<std::uint32_t> values(count);
     for (std::uint32_t i = 0; i < count; ++i) { values[i] = i * 7 + device.value; }
@@ -93,7 +93,7 @@ TEST_P(Submit, CallableRunsOnceWithItsDevicesContextCurrent) {
 TEST_P(Submit, MoveOnlyAndLargeCallablesRun) {
   int sum = 0;
   rt().submit([&sum, owned = std::make_unique<int>(3)](task_context&) { sum += *owned; }).wait();
-  std::array<int, 100> large{};  // 400 bytes: allocated
+  std::array<int, 100> large{};  // 400 bytes do not fit into `callable` and are allocated
   large.fill(2);
   rt().submit([&sum, large](task_context&) {
         for (int const each : large) { sum += each; }
@@ -122,7 +122,7 @@ TEST_P(Submit, TasksOfManyThreadsAllRun) {
   for (device_ordinal const device : ordinals()) {
     sums.push_back(std::make_unique<device_word>(rt(), device));
   }
-  // Loads the program before the threads need it.
+  // Loads the program before several threads use it.
   launch const nothing = program().nothing.with_shape({1}, {1})();
   {
     std::vector<std::jthread> team;
@@ -142,7 +142,8 @@ TEST_P(Submit, TasksOfManyThreadsAllRun) {
   EXPECT_EQ(all, threads * each);
 }
 
-// error guess: the inbox outlives its thread
+// error guess: a task still runs if its submitting thread has ended, because the inbox outlives the
+// thread
 TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   ticket left;
   int ran = 0;
@@ -177,7 +178,7 @@ TEST_P(Submit, ADestructorOfAThreadLocalObjectMaySubmit) {
   EXPECT_EQ(ran, 3);
 }
 
-// requirement: a callable is destroyed, with what it owns, after it has run
+// requirement: after a callable has run, it is destroyed together with the objects that it owns
 TEST_P(Submit, CallableIsDestroyedOnce) {
   auto const owned = std::make_shared<int>(1);
   ticket const done = rt().submit([owned](task_context&) {});

@@ -1,4 +1,4 @@
-// Waiting for several tasks: when_all and wait_any.
+// Waits for several tasks: `when_all` and `wait_any`.
 
 #include <atomic>
 #include <chrono>
@@ -37,7 +37,8 @@ TEST_P(WaitSeveral, WhenAllEndsWithTheLastTask) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: all tasks have ended, also if one fails, and the error is that task's
+// requirement: if a task fails, `when_all` still ends after all tasks and has the error of that
+// task
 TEST_P(WaitSeveral, WhenAllEndsWithTheErrorOfATask) {
   std::vector<ticket> tasks;
   tasks.push_back(rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}));
@@ -50,7 +51,7 @@ TEST_P(WaitSeveral, WhenAllEndsWithTheErrorOfATask) {
 
 // requirement
 TEST_P(WaitSeveral, WaitAnyReturnsTheFirstTaskThatEnds) {
-  // The held kernel occupies the only thread of a CPU device.
+  // A CPU device runs one kernel at a time, so the second task needs another device.
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   held_word word{rt()};
   std::vector<ticket> tasks;
@@ -65,7 +66,7 @@ TEST_P(WaitSeveral, WaitAnyReturnsTheFirstTaskThatEnds) {
   EXPECT_EQ(wait_any_until(tasks, std::chrono::steady_clock::now()), 0u);
 }
 
-// requirement: tickets and ids mix, and the end of each counts
+// requirement: `when_all` takes any mix of tickets and ids and waits for each of them
 TEST_P(WaitSeveral, WhenAllTakesTicketsAndIds) {
   for (std::size_t place = 0; place < 3; ++place) {
     held_word word{rt()};
@@ -95,7 +96,7 @@ TEST_P(WaitSeveral, WhenAllTakesTicketsAndIds) {
   }
 }
 
-// requirement: an id names its task after the ticket is gone
+// requirement: `when_all` and `wait_any` wait for ids whose tickets have been destroyed
 TEST_P(WaitSeveral, IdsOfDroppedTicketsAreWaitedFor) {
   held_word word{rt()};
   task_id const held = rt().submit(word.launch_of(program()), {.device = last()}).id();
@@ -105,7 +106,8 @@ TEST_P(WaitSeveral, IdsOfDroppedTicketsAreWaitedFor) {
   EXPECT_EQ(wait_any_for(ids, std::chrono::milliseconds{1}), std::nullopt);
   EXPECT_EQ(wait_any_until({held}, std::chrono::steady_clock::now()), std::nullopt);
   word.release();
-  // They name one task, and it may end while the call looks at them in turn.
+  // All ids name the same task. The task may end while `wait_any` checks the ids in turn, so the
+  // result may be any index.
   EXPECT_LT(wait_any(ids), ids.size());
   EXPECT_EQ(wait_any(ids), 0u);
   all.wait();
@@ -128,7 +130,7 @@ TEST_P(WaitSeveral, WaitAnyTakesTicketsAndIds) {
   EXPECT_EQ(wait_any_for({held, held.id()}, std::chrono::milliseconds{1}), std::nullopt);
 }
 
-// requirement: without tasks there is nothing to wait for
+// requirement: `when_all` of an empty list is ready at once; `wait_any` refuses an empty list
 TEST_P(WaitSeveral, EmptyListIsDoneForWhenAllAndRefusedByWaitAny) {
   when_all(std::vector<task_id>{}).wait();
   EXPECT_TRUE(when_all(std::vector<ticket>{}).ready());
@@ -138,7 +140,7 @@ TEST_P(WaitSeveral, EmptyListIsDoneForWhenAllAndRefusedByWaitAny) {
   EXPECT_THROW((void)wait_any_for(dependency_list{}, std::chrono::seconds{1}), invalid_argument);
 }
 
-// requirement: the tasks of a runtime that has ended have ended
+// requirement: `when_all` and `wait_any` treat all tasks of a destroyed runtime as ended
 TEST_P(WaitSeveral, IdsOfAnEndedRuntimeAreDone) {
   std::vector<task_id> ids;
   {
@@ -155,7 +157,7 @@ TEST_P(WaitSeveral, IdsOfAnEndedRuntimeAreDone) {
   EXPECT_TRUE(ran);
   EXPECT_EQ(wait_any(ids), 0u);
   EXPECT_EQ(wait_any_until(ids, std::chrono::steady_clock::now()), 0u);
-  // Also beside a runtime that lives, which may have got the memory of the other one.
+  // The ids stay valid even if a new runtime got the memory of the destroyed runtime.
   ticket const live = rt().submit([](task_context&) {});
   EXPECT_TRUE(when_all(ids).ready());
   EXPECT_THAT(thrown<wrong_runtime>([&] { (void)when_all(ids[0], live); }), HasSubstr("entry 1 "));
@@ -163,7 +165,7 @@ TEST_P(WaitSeveral, IdsOfAnEndedRuntimeAreDone) {
               HasSubstr("entry 2 "));
 }
 
-// requirement: the message names the entry
+// requirement: an empty id is refused, and the message has the number of the entry
 TEST_P(WaitSeveral, IdsThatNameNoTaskAreRefusedByNumber) {
   ticket const good = rt().submit([](task_context&) {});
   for (std::size_t const before : {0u, 2u, 4u, 5u}) {

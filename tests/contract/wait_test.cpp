@@ -1,4 +1,4 @@
-// Tickets: ready, wait, and the errors that they keep.
+// Tickets: `ready`, `wait`, and the errors that a ticket stores.
 
 #include <atomic>
 #include <stdexcept>
@@ -28,10 +28,10 @@ TEST_P(Wait, EveryWaitThrowsTheCallablesException) {
   }
   EXPECT_TRUE(bad.ready());
   EXPECT_THROW((void)bad.wait_for(std::chrono::seconds{0}), my_error)
-      << "a timed wait must throw it as well";
+      << "a timed wait must also throw the callable's exception";
 }
 
-// error guess: the thrown object need not be a std::exception
+// error guess: a callable may throw an object that is not a std::exception
 TEST_P(Wait, AnyThrownObjectIsRethrown) {
   ticket const bad = rt().submit([](task_context&) { throw 42; });
   try {
@@ -53,7 +53,7 @@ TEST_P(Wait, TimedWaitTellsWhetherTheTaskEnded) {
   EXPECT_TRUE(held.ready());
 }
 
-// requirement: a timed wait helps like any other wait, so that no worker is needed
+// requirement: a timed wait drains devices itself, so it needs no worker
 TEST_P(Wait, TimedWaitLaunchesItsTask) {
   device_word value{rt(), last(), 4};
   ticket const done = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u));
@@ -61,7 +61,7 @@ TEST_P(Wait, TimedWaitLaunchesItsTask) {
   EXPECT_EQ(value.read(), 9u);
 }
 
-// requirement: in single-threaded mode `ready` alone makes progress
+// requirement: in single-threaded mode (without workers), repeated calls of `ready` make progress
 TEST_P(Wait, ReadyBecomesTrueWithoutAWait) {
   ticket const done = rt().submit(program().nothing.with_shape({1}, {1})());
   if (worker_count() == 0) {
@@ -83,7 +83,7 @@ TEST_P(Wait, WaitEndsUnderEveryPolicy) {
   }
 }
 
-// requirement: also if the task is released during the wait
+// requirement: a wait with any policy ends if the task ends during the wait
 TEST_P(Wait, WaitForAHeldTaskEndsUnderEveryPolicy) {
   for (wait_policy const how :
        {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
@@ -115,7 +115,7 @@ TEST_P(Wait, ManyThreadsMayWaitForOneTicket) {
         try {
           bad.wait();
         } catch (my_error const&) { ++bad_ends; } catch (dependency_failed const&) {
-          ADD_FAILURE() << "its predecessor did not fail";
+          ADD_FAILURE() << "dependency_failed was thrown, but the predecessor did not fail";
         }
       });
     }
@@ -126,8 +126,8 @@ TEST_P(Wait, ManyThreadsMayWaitForOneTicket) {
   EXPECT_EQ(bad_ends, 6);
 }
 
-// requirement: a thread runs the callable that it waits for, also if another thread submitted it
-// and no worker runs it
+// requirement: a waiting thread runs the callable that it waits for, also if another thread
+// submitted the callable
 TEST_P(Wait, WaitRunsACallableThatAnotherThreadSubmitted) {
   int ran = 0;
   ticket const done = rt().submit([&](task_context&) { ++ran; }, {.device = last()});

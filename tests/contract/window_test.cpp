@@ -1,4 +1,4 @@
-// The window of a device: how many tasks may be open, and what happens when it is full.
+// The window of a device limits the number of open tasks. These tests fill it.
 
 #include <array>
 #include <atomic>
@@ -21,7 +21,8 @@ class Window : public contract_test {
     start(changed);
     (void)program();
   }
-  /// Fills the window of `device` with tasks that wait for `word`. @return how many were accepted.
+  /// Fills the window of `device` with tasks that wait for `word`. @return the number of accepted
+  /// tasks.
   std::size_t fill(held_word& word, device_ordinal device, std::vector<ticket>& open) {
     std::size_t accepted = 0;
     while (auto held = rt().try_submit(word.launch_of(program()), {.device = device})) {
@@ -38,12 +39,12 @@ TEST_P(Window, TrySubmitReturnsNothingIfTheWindowIsFull) {
   held_word word{rt()};
   std::vector<ticket> open;
   EXPECT_EQ(fill(word, last(), open), min_window);
-  // Every kind of task counts, and is refused in the same way.
+  // A full window refuses every kind of task.
   EXPECT_FALSE(rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()}));
   EXPECT_FALSE(rt().try_submit([](task_context&) {}, {.device = last()}));
   for (int i = 0; i < 3; ++i) { rt().pump(); }
   EXPECT_FALSE(rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()}))
-      << "launched tasks have not ended";
+      << "the launched tasks have not ended, so the window must still be full";
   word.release();
   for (ticket const& each : open) { each.wait(); }
   auto const after = rt().try_submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
@@ -59,7 +60,7 @@ TEST_P(Window, RefusedCallableStaysWithTheCaller) {
   auto const owned = std::make_shared<int>(0);
   callable mine = [owned](task_context&) { ++*owned; };
   EXPECT_FALSE(rt().try_submit(std::move(mine), {.device = first()}));
-  EXPECT_TRUE(static_cast<bool>(mine)) << "it was moved from, but not run";
+  EXPECT_TRUE(static_cast<bool>(mine)) << "try_submit moved from a callable that it refused";
   EXPECT_EQ(owned.use_count(), 2);
   word.release();
   rt().wait_idle();
@@ -80,7 +81,8 @@ TEST_P(Window, EachDeviceHasItsOwnWindow) {
   }
 }
 
-// requirement: if no other thread drains the device, `submit` itself does
+// requirement: if the window is full and no other thread drains the device, `submit` drains the
+// device
 TEST_P(Window, SubmitIntoAFullWindowHelpsAndSucceeds) {
   device_word sum{rt(), last()};
   for (std::size_t i = 0; i < 20 * min_window; ++i) {
@@ -90,7 +92,8 @@ TEST_P(Window, SubmitIntoAFullWindowHelpsAndSucceeds) {
   EXPECT_EQ(sum.read(), 20 * min_window);
 }
 
-// requirement: the same for callables and for tasks that any device may take
+// requirement: `submit` of callables also drains the device if the window is full, for tasks with
+// and without a named device
 TEST_P(Window, SubmitOfCallablesIntoAFullWindowHelpsAndSucceeds) {
   std::atomic<std::size_t> ran{0};
   for (std::size_t i = 0; i < 10 * min_window; ++i) {
@@ -112,7 +115,7 @@ TEST_P(Window, SubmitWaitsUntilThereIsRoom) {
     returned = true;
   }};
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
-  EXPECT_FALSE(returned) << "all " << min_window << " tasks are held";
+  EXPECT_FALSE(returned) << "submit returned while all " << min_window << " slots were in use";
   word.release();
   EXPECT_TRUE(pumping(rt(), [&] { return returned.load(); }));
 }
@@ -124,7 +127,7 @@ TEST_P(Window, FullWindowInsideACallableThrows) {
   std::size_t accepted = 0;
   rt().submit(
           [&](task_context&) {
-            // This thread drives the device, so no other thread can make room.
+            // This thread holds the device's lease, so no other thread can free slots.
             while (auto more = rt().try_submit(program().nothing.with_shape({1}, {1})(),
                                                {.device = last()})) {
               open.push_back(std::move(*more));
@@ -135,12 +138,12 @@ TEST_P(Window, FullWindowInsideACallableThrows) {
           },
           {.device = last()})
       .wait();
-  EXPECT_EQ(accepted, min_window - 1) << "the callable itself counts";
+  EXPECT_EQ(accepted, min_window - 1) << "the callable itself uses one slot";
   EXPECT_THAT(message, HasSubstr("64"));
   for (ticket const& each : open) { each.wait(); }
 }
 
-// requirement: conservation while several threads meet a full window
+// requirement: no task is lost if several threads submit into a full window
 TEST_P(Window, ManySubmittersIntoAFullWindowLoseNothing) {
   constexpr unsigned each = 500;
   device_word sum{rt(), first()};

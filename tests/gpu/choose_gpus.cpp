@@ -1,4 +1,4 @@
-// Makes these programs test GPUs, also if they are started without CTest.
+// A program with this file runs its tests on GPUs, even if it is started without CTest.
 
 #include <cstdlib>
 

@@ -1,14 +1,14 @@
-# Fails if HEADER cannot be preprocessed with only INCLUDE_DIRS, or if the path of any included file
-# matches FORBIDDEN.
+# Fails if HEADER cannot be preprocessed with INCLUDE_DIRS as the only include directories, or if
+# the path of an included file outside INCLUDE_DIRS matches FORBIDDEN.
 string(REPLACE "|" ";-I" include_flags "-I${INCLUDE_DIRS}")
 execute_process(COMMAND "${COMPILER}" -std=c++20 ${include_flags} -x c++ -M "${HEADER}"
                 RESULT_VARIABLE status OUTPUT_VARIABLE dependencies ERROR_VARIABLE errors)
 if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${HEADER} does not preprocess alone:\n${errors}")
+  message(FATAL_ERROR "${HEADER} cannot be preprocessed alone:\n${errors}")
 endif()
 
 string(REGEX MATCHALL "/[^ \n\\]+" dependencies "${dependencies}")
-# The path of the project itself may match.
+# Ignore files below INCLUDE_DIRS: the path of the project itself may match FORBIDDEN.
 string(REPLACE "|" ";" own_dirs "${INCLUDE_DIRS}")
 set(foreign "")
 foreach(file IN LISTS dependencies)
@@ -24,5 +24,5 @@ foreach(file IN LISTS dependencies)
 endforeach()
 if(foreign)
   list(JOIN foreign "\n  " foreign)
-  message(FATAL_ERROR "${HEADER} includes\n  ${foreign}")
+  message(FATAL_ERROR "${HEADER} must not include, also not indirectly:\n  ${foreign}")
 endif()

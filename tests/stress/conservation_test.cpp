@@ -15,7 +15,7 @@
 namespace flotilla::test {
 namespace {
 
-/// Counts how often each task ran, as a kernel or as a callable.
+/// Counts how often each task ran. A task is a kernel or a callable.
 class run_counts {
  public:
   run_counts(runtime& rt, std::size_t ids) : by_kernels_{rt, ids}, by_callables_(ids) {
@@ -23,7 +23,8 @@ class run_counts {
   }
   [[nodiscard]] std::uint32_t* kernels() { return by_kernels_.data(); }
   void called(std::size_t id) {
-    by_callables_[id].fetch_add(1, std::memory_order_relaxed);  // read when the runtime is idle
+    // relaxed: the count is read only while the runtime is idle.
+    by_callables_[id].fetch_add(1, std::memory_order_relaxed);
   }
   /// The number of tasks that did not run exactly once.
   [[nodiscard]] std::size_t wrong() const {
@@ -46,8 +47,8 @@ struct workload {
   std::size_t tasks;
 };
 
-/// Submits the tasks [first, last): launches and callables, for a named device or any, some after
-/// earlier tasks of the same producer.
+/// Submits the tasks [first, last). They are launches or callables, with or without a named device.
+/// Some have earlier tasks of the same producer as predecessors.
 void produce(runtime& rt, kernel<std::uint32_t*, std::uint32_t> const& count, run_counts& counts,
              std::size_t first, std::size_t last, unsigned seed) {
   std::minstd_rand random{seed};
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(, Conservation,
                                            workload{1, 1, 2, 200'000}, workload{4, 0, 2, 200'000}),
                          name_of);
 
-// stress
+// stress: every task runs exactly once, and no task fails
 TEST_P(Conservation, EveryTaskRunsExactlyOnce) {
   auto const& [devices, workers, producers, all] = GetParam();
   FLOTILLA_NEED_DEVICES(devices);
@@ -107,7 +108,7 @@ TEST_P(Conservation, EveryTaskRunsExactlyOnce) {
     }
   }
   rt.wait_idle();
-  EXPECT_EQ(counts.wrong(), 0u) << "of " << tasks << " tasks";
+  EXPECT_EQ(counts.wrong(), 0u) << "each of the " << tasks << " tasks must run exactly once";
   std::uint64_t ended = 0, failed = 0;
   for (device const& each : rt.devices()) {
     ended += rt.counters(each).tasks;

@@ -1,6 +1,6 @@
-// Bursts of launches whose form (kernel, block, shared memory) keeps changing. On GPUs, templates
-// are created for a form, filled in by the device, and destroyed for other forms: this rare path
-// runs all the time here.
+// Bursts of launches whose form (kernel, block, shared memory) changes often. On GPUs, a
+// device-updated template is created for one form and destroyed when other forms need its place.
+// Applications rarely do this; these tests do it all the time.
 
 #include <algorithm>
 #include <random>
@@ -20,7 +20,8 @@ namespace {
 
 using count_threads = kernel<std::uint32_t*, std::uint32_t>;
 
-/// Counters on one device, with their expected values.
+/// Counters on one device and their expected values. Each launch has its own counter, in which it
+/// counts its threads.
 class expected_counts {
  public:
   expected_counts(runtime& rt, device_ordinal device, std::size_t count)
@@ -30,7 +31,8 @@ class expected_counts {
   [[nodiscard]] std::size_t size() const { return expected_.size(); }
   [[nodiscard]] std::uint32_t* cells() { return cells_.data(); }
   void expect(std::size_t id, std::uint32_t threads) { expected_[id] = threads; }
-  /// Reports the first wrong counters. @return how many are wrong.
+  /// Adds a test failure for each of the first ten wrong counters. @return the number of wrong
+  /// counters.
   [[nodiscard]] std::size_t wrong() const {
     std::vector<std::uint32_t> seen(size());
     rt_.submit(cells_.copy_to(std::span{seen})).wait();
@@ -38,7 +40,8 @@ class expected_counts {
     for (std::size_t id = 0; id < size(); ++id) {
       if (seen[id] == expected_[id]) { continue; }
       if (++count <= 10) {
-        ADD_FAILURE() << "launch " << id << ": " << seen[id] << " threads, not " << expected_[id];
+        ADD_FAILURE() << "launch " << id << " must run " << expected_[id] << " threads, but ran "
+                      << seen[id];
       }
     }
     return count;
@@ -52,7 +55,8 @@ class expected_counts {
 
 class Forms : public guest_test {};
 
-/// Bursts that rarely fill a template, of launches that differ in their arguments and grids.
+/// Submits bursts of launches until every counter has its launch. The launches differ in arguments
+/// and grid. A burst rarely fills a whole template. The block changes every 200 bursts.
 void launch_bursts(runtime& rt, device_ordinal device, count_threads const& kernel,
                    expected_counts& counts, unsigned seed) {
   constexpr std::size_t bursts_per_form = 200, max_burst = 80;
@@ -74,7 +78,7 @@ void launch_bursts(runtime& rt, device_ordinal device, count_threads const& kern
   }
 }
 
-// stress: a launch runs once and in its own grid, in new templates and old ones
+// stress: every launch runs once with its own arguments and grid, in new and in reused templates
 TEST_F(Forms, EveryLaunchRunsOnceInItsOwnGrid) {
   FLOTILLA_NEED_DEVICES(1);
   auto const devices = static_cast<unsigned>(std::min(4, devices_there()));
@@ -95,7 +99,8 @@ TEST_F(Forms, EveryLaunchRunsOnceInItsOwnGrid) {
   for (expected_counts const& each : all) { EXPECT_EQ(each.wrong(), 0u); }
 }
 
-// stress: each replay runs what was set before it, the first one included
+// stress: every replay, including the first, runs with the arguments and grids that were set before
+// it
 TEST_F(Forms, EveryReplayRunsAsItWasSet) {
   FLOTILLA_NEED_DEVICES(1);
   constexpr std::size_t tasks = 48, replays = 3;

@@ -1,4 +1,4 @@
-// Driver calls that fail anywhere: every ticket ends, nothing leaks, nothing hangs.
+// Driver calls that fail at random places. Every ticket must end, and nothing may leak or hang.
 
 #include <array>
 #include <atomic>
@@ -27,7 +27,7 @@ class Injection : public guest_test {
   }
 };
 
-// Calls that a runtime makes to run tasks, and that may fail for lack of a resource.
+// Driver functions that a runtime calls to run tasks, and that can fail if a resource is missing.
 constexpr std::array calls_while_running{"cuLaunchKernel",
                                          "cuLaunchKernelEx",
                                          "cuEventRecord",
@@ -62,8 +62,8 @@ constexpr std::array statuses{driver_status::out_of_memory, driver_status::inval
                               driver_status::invalid_handle,
                               driver_status::launch_out_of_resources};
 
-/// Submits launches and callables to every device, some after others. @return the tickets. A submit
-/// may also throw an `error`.
+/// Submits launches and callables to every device. Some have predecessors. Ignores a task if its
+/// submit throws an `error`. @return the tickets of the accepted tasks.
 std::vector<ticket> submit_tasks(runtime& rt, launch const& nothing, std::atomic<int>& called) {
   std::vector<ticket> open;
   auto const try_to = [&](auto submit) {
@@ -83,7 +83,8 @@ std::vector<ticket> submit_tasks(runtime& rt, launch const& nothing, std::atomic
   return open;
 }
 
-/// Copies and fills on every device; each ticket must end.
+/// Submits copies and fills on every device. Checks that each ticket ends, with or without an
+/// error.
 void copy_data(runtime& rt) {
   for (device const& device : rt.devices()) {
     try {
@@ -105,8 +106,9 @@ void copy_data(runtime& rt) {
   }
 }
 
-/// Injects `count` failures: random functions fail at one of their next 60 calls.
-/// @return them in words, for messages.
+/// Injects `count` failures. Each failure affects one of the next 60 calls of a random driver
+/// function.
+/// @return a text that lists the failures.
 std::string inject_random_failures(std::minstd_rand& random, int count) {
   std::string injected;
   for (int i = 0; i < count; ++i) {
@@ -119,7 +121,7 @@ std::string inject_random_failures(std::minstd_rand& random, int count) {
   return injected;
 }
 
-// stress
+// stress: every ticket ends, whichever driver calls fail, and the runtime works again afterwards
 TEST_F(Injection, EveryTicketEndsWhateverCallFails) {
   std::size_t const rounds = scaled(400, 20);
   std::minstd_rand random{20240607};
@@ -134,24 +136,24 @@ TEST_F(Injection, EveryTicketEndsWhateverCallFails) {
       std::atomic<int> called{0};
       std::vector<ticket> const open = submit_tasks(rt, nothing, called);
       for (ticket const& each : open) {
-        ASSERT_TRUE(ended(each)) << "a ticket stayed open under " << injected;
+        ASSERT_TRUE(ended(each)) << "a ticket is still open after the failures " << injected;
         try {
           each.wait();
         } catch (error const&) { ++failed; }
       }
       copy_data(rt);
       testing::clear_faults();
-      // Without injection the runtime works again.
+      // The runtime works again as soon as no driver call fails.
       rt.submit(nothing, {.device = device_ordinal{0}}).wait();
       rt.submit(nothing, {.device = device_ordinal{1}}).wait();
     }
     ASSERT_EQ(stack_depth(), 0u) << injected;
     ASSERT_EQ(::testing::Test::HasFailure(), false) << injected;
   }
-  EXPECT_GT(failed, 0u) << "nothing was injected";
+  EXPECT_GT(failed, 0u) << "the injected failures must fail some tasks";
 }
 
-// Calls that the construction of a runtime and the loading of a program make.
+// Driver functions that flotilla calls to create a runtime and to load a program.
 constexpr std::array calls_while_starting{"cuDeviceGet",
                                           "cuDeviceGetName",
                                           "cuDeviceGetUuid",
@@ -180,7 +182,7 @@ constexpr std::array calls_while_starting{"cuDeviceGet",
                                           "cuFuncLoad",
                                           "cuFuncGetAttribute"};
 
-// error guess: a runtime that cannot be constructed leaks nothing
+// error guess: if the constructor of a runtime throws, nothing leaks
 TEST_F(Injection, FailedStartLeaksNothing) {
   std::size_t const handles = live_handles();
   std::size_t refused = 0;
@@ -202,11 +204,11 @@ TEST_F(Injection, FailedStartLeaksNothing) {
       EXPECT_EQ(stack_depth(), 0u) << entry << ", call " << n;
     }
   }
-  EXPECT_GT(refused, calls_while_starting.size()) << "nothing was injected";
+  EXPECT_GT(refused, calls_while_starting.size()) << "the injected failures had too little effect";
 }
 
-// error guess: pushing the context fails twice: no task is lost, nothing hangs, and the runtime
-// works again
+// error guess: if pushing the context fails twice, every ticket ends, and the runtime works again
+// afterwards
 TEST_F(Injection, FailedPushLosesNoTask) {
   for (int const workers : {0, 1}) {
     runtime rt{{.devices = device_spec(1), .workers = workers}};
@@ -228,19 +230,20 @@ TEST_F(Injection, FailedPushLosesNoTask) {
   }
 }
 
-// error guess: pushes and pops fail around a callable: the device may become unusable, but every
-// ticket ends and the destructor returns
+// error guess: if a push or pop fails around a callable, the device may become unusable, but every
+// ticket ends and the runtime's destructor returns
 TEST_F(Injection, FailedPushOrPopLeavesNoTicketOpen) {
   for (char const* const entry : {"cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxGetCurrent"}) {
     for (unsigned n = 1; n <= 12; ++n) {
-      std::jthread{[&] {  // its own thread, because a failed pop leaves a context on the stack
+      std::jthread{[&] {  // a new thread, because a failed pop leaves a context on its stack
         runtime rt{{.devices = device_spec(2), .workers = static_cast<int>(n % 2)}};
         test_program const program{rt};
         launch const nothing = program.nothing.with_shape({1}, {1})();
         std::atomic<int> called{0};
         testing::fail_call(entry, n, driver_status::invalid_context);
         for (ticket const& each : submit_tasks(rt, nothing, called)) {
-          EXPECT_TRUE(ended(each)) << "a ticket stayed open under " << entry << ", call " << n;
+          EXPECT_TRUE(ended(each))
+              << "a ticket is still open after call " << n << " of " << entry << " failed";
         }
         testing::clear_faults();
       }}
@@ -249,7 +252,7 @@ TEST_F(Injection, FailedPushOrPopLeavesNoTicketOpen) {
   }
 }
 
-// requirement: allocations fail when memory runs out, and succeed again after it was freed
+// requirement: an allocation fails if device memory is full, and succeeds after memory was freed
 TEST_F(Injection, AllocationsFailWithoutMemoryAndSucceedAfterAFree) {
   testing::limit_memory(testing::cpu_device{0}, 64u << 20);
   runtime rt{{.devices = device_spec(1)}};
@@ -257,7 +260,7 @@ TEST_F(Injection, AllocationsFailWithoutMemoryAndSucceedAfterAFree) {
     device_buffer<char> large{rt, device_ordinal{0}, 40u << 20};
     EXPECT_THROW((device_buffer<char>{rt, device_ordinal{0}, 40u << 20}), driver_error);
   }
-  // The memory is freed after the last task that may use it.
+  // flotilla frees the memory of `large` after the last task that may use it.
   rt.wait_idle();
   EXPECT_TRUE(pumping(rt, [&] {
     try {

@@ -19,8 +19,8 @@ class Threads : public guest_test {};
 
 using runtime_list = std::vector<std::unique_ptr<runtime>>;
 
-/// Submits a callable to each of three runtimes, and waits for some of them.
-/// @return how many it submitted.
+/// Submits a callable to each of three runtimes and waits for some of the callables.
+/// @return the number of callables: three.
 std::size_t submit_some(runtime_list const& all, std::size_t seed, std::atomic<std::size_t>& ran) {
   std::size_t submitted = 0;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -32,15 +32,16 @@ std::size_t submit_some(runtime_list const& all, std::size_t seed, std::atomic<s
   return submitted;
 }
 
-// stress: inboxes outlive their threads, and threads remember runtimes that were destroyed
+// stress: short-lived threads leave inboxes with tasks behind, and long-lived threads use many
+// runtimes one after another
 TEST_F(Threads, ShortLivedThreadsUseManyRuntimes) {
-  FLOTILLA_NEED_CPU_DRIVER();  // on a GPU a hundred contexts need half a GiB each
+  FLOTILLA_NEED_CPU_DRIVER();  // on a GPU each context would need half a GiB
   constexpr std::size_t waves = 5, at_once = 20, long_lived = 3;
   std::size_t const runtimes = scaled(100, 10) / waves, threads = scaled(10'000, 500) / waves;
   std::atomic<std::size_t> ran{0}, submitted{0};
   runtime_list all;
-  // Long-lived threads outlive the runtimes: what they cache for one must not be used for the next
-  // runtime at the same address.
+  // Long-lived threads outlive the runtimes. A thread's cached inbox of a destroyed runtime must
+  // not be used for a new runtime at the same address.
   std::barrier<> wave_begins{long_lived + 1}, wave_ends{long_lived + 1};
   std::vector<std::jthread> long_lived_threads;
   for (std::size_t index = 0; index < long_lived; ++index) {
@@ -68,12 +69,12 @@ TEST_F(Threads, ShortLivedThreadsUseManyRuntimes) {
       }
     }
     wave_ends.arrive_and_wait();
-    all.clear();  // while inboxes of ended threads still hold tasks
+    all.clear();  // inboxes of ended threads may still hold tasks
   }
   EXPECT_EQ(ran, submitted);
 }
 
-// stress: a thread ends at the same time as its runtime
+// stress: no task is lost if a thread ends while the runtime is being destroyed
 TEST_F(Threads, ThreadThatEndsWithItsRuntimeLosesNothing) {
   FLOTILLA_NEED_DEVICES(1);
   std::size_t const rounds = on_gpus() ? 10 : scaled(300, 20);
@@ -89,7 +90,7 @@ TEST_F(Threads, ThreadThatEndsWithItsRuntimeLosesNothing) {
         }
         submitted = 10;
         submitted.notify_all();
-        // From here on, the thread and the runtime end at the same time.
+        // Now this thread ends while the main thread destroys the runtime.
       }};
       submitted.wait(0);
     }

@@ -1,4 +1,5 @@
-// Many tickets: held, waited for by many threads at once, dropped while their runtime ends.
+// Large numbers of tickets: kept for a long time, waited for by many threads at the same time, and
+// destroyed together with their runtime.
 
 #include <array>
 #include <atomic>
@@ -28,8 +29,7 @@ struct numbered_error : std::runtime_error {
   std::size_t id;
 };
 
-// stress: slots are reused while old tickets are held, and each ticket still has the result of its
-// own task
+// stress: a ticket still has the result of its own task after other tasks have reused the slot
 TEST_F(Tickets, HeldTicketsAnswerForTheirTasksWhileSlotsAreReused) {
   FLOTILLA_NEED_DEVICES(1);
   std::size_t const tasks = scaled(10'000'000, 20'000), every = 10,
@@ -64,15 +64,15 @@ TEST_F(Tickets, HeldTicketsAnswerForTheirTasksWhileSlotsAreReused) {
     }
   }
   EXPECT_EQ(open, 0u);
-  EXPECT_EQ(wrong, 0u) << "tickets had the result of another task";
+  EXPECT_EQ(wrong, 0u) << "some tickets had the result of another task";
   EXPECT_GE(failed, 100u);
   std::uint64_t ended = 0;
   for (device const& each : rt.devices()) { ended += rt.counters(each).tasks; }
   EXPECT_EQ(ended, tasks);
 }
 
-// stress: threads drop tickets of open and of ended tasks while the runtime ends. Every task still
-// runs once, what it owns is destroyed, and the last ticket frees the state that all of them share
+// stress: threads destroy tickets of open and of ended tasks while another thread destroys the
+// runtime. Every task still runs once, and every callable and driver handle is destroyed
 TEST_F(Tickets, TicketsMayBeDroppedWhileTheirRuntimeEnds) {
   FLOTILLA_NEED_DEVICES(1);
   constexpr std::size_t threads = 4, tickets_per_thread = 16;
@@ -91,7 +91,8 @@ TEST_F(Tickets, TicketsMayBeDroppedWhileTheirRuntimeEnds) {
       }
       for (std::vector<ticket>& mine : held) {
         team.emplace_back([&mine, &together, waits = team.size() % 2 == 0] {
-          // Waits must have returned when the runtime ends, so they come before the barrier.
+          // No thread may be inside a wait while the runtime is destroyed, so this wait must return
+          // before the barrier.
           if (waits) { mine[tickets_per_thread / 2].wait(); }
           together.arrive_and_wait();
           mine.clear();
@@ -101,12 +102,13 @@ TEST_F(Tickets, TicketsMayBeDroppedWhileTheirRuntimeEnds) {
     }
     team.clear();
     ASSERT_EQ(ran, threads * tickets_per_thread) << "round " << round;
-    ASSERT_EQ(owned.use_count(), 1) << "a callable was not destroyed, round " << round;
+    ASSERT_EQ(owned.use_count(), 1) << "a callable was not destroyed in round " << round;
     ASSERT_EQ(live_handles(), handles) << "round " << round;
   }
 }
 
-// stress
+// stress: many threads wait for the same tickets in different orders and with different policies,
+// and every wait returns
 TEST_F(Tickets, ManyThreadsWaitForTheSameTickets) {
   FLOTILLA_NEED_DEVICES(1);
   int const devices = std::min(4, devices_there());

@@ -13,7 +13,7 @@
 namespace flotilla::test {
 
 namespace {
-// Less than CTest's limit, so that a hang is reported as the child's.
+// Shorter than CTest's timeout, so that the report of a hang names the child.
 constexpr unsigned child_timeout_s = sanitized ? 100 : 50;
 }  // namespace
 
@@ -25,7 +25,8 @@ void run_and_exit(std::function<void()> const& body) {
     std::fprintf(stderr, "the child threw: %s\n", error.what());
     std::exit(2);
   }
-  // GoogleTest prints nothing in such a child. The parent shows the child's stderr.
+  // GoogleTest prints no failures in the child process of a death test. We print them to stderr,
+  // which the parent shows.
   auto const& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
   for (int i = 0; i < result.total_part_count(); ++i) {
     auto const& part = result.GetTestPartResult(i);
@@ -49,7 +50,7 @@ int forked(std::function<int()> const& body) {
     } catch (std::exception const& error) {
       std::fprintf(stderr, "the child threw: %s\n", error.what());
     }
-    _exit(code);  // without the parent's atexit handlers
+    _exit(code);  // skips the parent's atexit handlers
   }
   int status = 0;
   if (waitpid(child, &status, 0) != child) { throw std::runtime_error{"waitpid failed"}; }

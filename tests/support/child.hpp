@@ -1,5 +1,6 @@
 #pragma once
-// Tests that need a process of their own: they poison the driver, fork, or set the environment.
+// Runs tests in a child process. A test needs a child process if the test poisons the driver,
+// forks, or sets environment variables.
 
 #include <gtest/gtest.h>
 
@@ -7,17 +8,17 @@
 
 namespace flotilla::test {
 
-/// Runs `body` in this process, a child created for it, and exits normally: with 0 if no
-/// expectation failed. An alarm kills a child that hangs.
+/// Runs `body` in this process, which must be a child process, and calls `exit`. The exit status is
+/// 0 if no expectation failed. An alarm kills the process if `body` hangs.
 [[noreturn]] void run_and_exit(std::function<void()> const& body);
 
-/// Forks this process. The child runs `body` and exits with its result, without any clean-up.
-/// @return the child's exit status; 256 and the number of the signal if a signal ended it.
+/// Forks this process. The child runs `body` and calls `_exit` with the result of `body`.
+/// @return the child's exit status, or 256 plus the signal number if a signal killed the child.
 [[nodiscard]] int forked(std::function<int()> const& body);
 
 }  // namespace flotilla::test
 
-/// Runs a callable in a new process. Failed expectations in it fail the test.
+/// Runs a callable in a new process. The test fails if an expectation fails in that process.
 #define FLOTILLA_EXPECT_IN_CHILD(...)                                                           \
   do {                                                                                          \
     GTEST_FLAG_SET(death_test_style, "threadsafe");                                             \

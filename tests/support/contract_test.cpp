@@ -28,7 +28,8 @@ contract_test::~contract_test() = default;
 void contract_test::SetUp() {
   FLOTILLA_NEED_DEVICES(device_count());
   guest_test::SetUp();
-  // The host of the hog and the two workers that a runtime has on a machine of three cores.
+  // One thread runs the hog's loop. The other two are the workers that a runtime gets by default on
+  // a machine of three cores.
   constexpr int hogged_threads = 3;
   switch (GetParam().threads) {
     case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(max_tbb_threads); break;
@@ -52,7 +53,7 @@ runtime_options contract_test::options() const {
 }
 
 runtime& contract_test::rt() {
-  std::lock_guard const lock{creation_};  // in some tests several threads call it first
+  std::lock_guard const lock{creation_};  // several threads may call rt() at the same time
   if (!rt_) { rt_.emplace(options()); }
   return *rt_;
 }

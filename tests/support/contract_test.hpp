@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the contract suite: the same promises hold for every number of devices and
-// workers, and whatever the application does with oneTBB's threads.
+// The fixture of the contract tests. They check the same promises for several numbers of devices
+// and workers, with all, one or none of oneTBB's threads free.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 
 namespace flotilla::test {
 
-/// How many of oneTBB's threads the application leaves to flotilla.
+/// How many oneTBB threads the application leaves for flotilla's workers.
 enum class tbb_threads { all, one, none };
 
 struct arrangement {
@@ -32,7 +32,7 @@ struct arrangement {
   tbb_threads threads;
 };
 
-/// For GoogleTest's messages.
+/// Prints an arrangement in GoogleTest's messages.
 void PrintTo(arrangement const& value, std::ostream* out);
 
 [[nodiscard]] std::string arrangement_name(::testing::TestParamInfo<arrangement> const& info);
@@ -44,9 +44,11 @@ class contract_test : public guest_test, public ::testing::WithParamInterface<ar
   void SetUp() override;
   void TearDown() override;
 
-  /// The options of this arrangement, to change and `start` with, or for a second runtime.
+  /// The options of this arrangement. A test can change these options and pass them to `start`, or
+  /// create a second runtime with these options.
   [[nodiscard]] runtime_options options() const;
-  /// The runtime under test. The first call creates it with `options()`, unless `start` did.
+  /// The runtime under test. The first call creates it with `options()`, unless the test has called
+  /// `start`.
   [[nodiscard]] runtime& rt();
   runtime& start(runtime_options options);
   /// Destroys the runtime under test.
@@ -76,7 +78,7 @@ class device_word {
   device_word(runtime& rt, device_ordinal device, std::uint32_t value = 0)
       : rt_{&rt}, memory_{rt, device, std::span<std::uint32_t const>{&value, 1}} {}
   [[nodiscard]] device_buffer<std::uint32_t>& buffer() { return memory_; }
-  /// Copies the value back, after the tasks `after`.
+  /// Waits for the tasks in `after`, then copies the value to the host.
   [[nodiscard]] std::uint32_t read(dependency_list after = {}) const {
     std::uint32_t value = 0;
     rt_->submit(memory_.copy_to(std::span{&value, 1}), {.after = std::move(after)}).wait();
@@ -88,7 +90,7 @@ class device_word {
   device_buffer<std::uint32_t> memory_;
 };
 
-/// A launch that every driver refuses at once: it asks for 64 MiB of dynamic shared memory.
+/// A launch that every driver refuses, because it asks for 64 MiB of dynamic shared memory.
 [[nodiscard]] inline launch refused_launch(test_program const& program) {
   return program.nothing.with_shape({1}, {1}, 64u << 20)();
 }
@@ -97,7 +99,7 @@ class device_word {
 
 }  // namespace flotilla::test
 
-/// Runs the suite under every arrangement. The prefix says how many of oneTBB's threads are left.
+/// Runs the suite under every arrangement. The prefix says how many oneTBB threads are free.
 #define FLOTILLA_CONTRACT(suite)                                                                   \
   INSTANTIATE_TEST_SUITE_P(all_tbb_threads, suite,                                                 \
                            ::testing::ValuesIn(arrangements(tbb_threads::all)), arrangement_name); \

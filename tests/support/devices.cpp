@@ -11,10 +11,10 @@ namespace flotilla::test {
 bool on_gpus() {
   char const* const text = std::getenv("FLOTILLA_TEST_DEVICES");
   std::string_view const wanted = text == nullptr ? "cpu" : text;
-  // A misspelt value must not turn a test on GPUs into one on CPU devices.
+  // If a misspelt value were ignored, a test that was meant for GPUs would run on CPU devices.
   if (wanted != "cpu" && wanted != "cuda") {
     throw std::runtime_error{
-        "the environment's FLOTILLA_TEST_DEVICES must be cpu or cuda, but is '" +
+        "the environment variable FLOTILLA_TEST_DEVICES must be cpu or cuda, but is '" +
         std::string{wanted} + "'"};
   }
   return wanted == "cuda";

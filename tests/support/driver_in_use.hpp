@@ -1,6 +1,6 @@
 #pragma once
-// The driver of the devices under test, called directly: it shows what an application sees that
-// uses flotilla and the driver in one process.
+// Direct calls of the driver of the devices under test. With them a test acts like an application
+// that uses both flotilla and the driver.
 
 #include <cstddef>
 
@@ -13,11 +13,12 @@ namespace flotilla::test {
 /// The context that is current on the calling thread, or null.
 [[nodiscard]] CUcontext current_context();
 
-/// Depth of the calling thread's context stack. A GPU's driver cannot tell it: then 1 if a context
-/// is current, else 0.
+/// Returns the depth of the calling thread's context stack. A GPU driver has no call that returns
+/// the depth. On GPUs the result is 1 if a context is current, else 0.
 [[nodiscard]] std::size_t stack_depth();
 
-/// Live handles of the CPU driver: contexts, streams, events, libraries, allocations. 0 on GPUs.
+/// Number of live handles of the CPU driver: contexts, streams, events, allocations, modules,
+/// libraries. 0 on GPUs.
 [[nodiscard]] std::size_t live_handles();
 
 }  // namespace flotilla::test

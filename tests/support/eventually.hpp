@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for a condition with a deadline, instead of sleeping for a guessed time.
+// Waits for a condition with a deadline. Tests use this instead of sleeping for a guessed time.
 
 #include <chrono>
 #include <thread>
@@ -8,10 +8,11 @@
 
 namespace flotilla::test {
 
-/// More than any correct test needs, also under a sanitizer on a loaded machine.
+/// Longer than a wait in any correct test, even with a sanitizer on a loaded machine.
 inline constexpr std::chrono::seconds test_timeout{60};
 
-/// Polls `condition`; other threads have to make it true. @return false after `test_timeout`.
+/// Polls `condition`, which other threads must make true.
+/// @return true as soon as `condition` is true, false after `test_timeout`.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition) {
   auto const end = std::chrono::steady_clock::now() + test_timeout;
@@ -22,7 +23,7 @@ template <class Condition>
   return true;
 }
 
-/// The same, but pumps `rt` between the polls: no other thread needs to do anything.
+/// Like `eventually`, but pumps `rt` between the polls. Works without any other thread.
 template <class Condition>
 [[nodiscard]] bool pumping(runtime& rt, Condition condition) {
   return eventually([&] {
@@ -32,7 +33,8 @@ template <class Condition>
   });
 }
 
-/// Whether the task ended before `test_timeout`, with a result or an error.
+/// Waits for the task. @return whether the task ended within `test_timeout`, with or without an
+/// error.
 [[nodiscard]] inline bool ended(ticket const& task) {
   try {
     return task.wait_for(test_timeout);

@@ -20,7 +20,7 @@ void guest_test::TearDown() {
   EXPECT_EQ(current_context(), nullptr);
   EXPECT_EQ(stack_depth(), 0u);
   EXPECT_EQ(live_handles(), handles_before_)
-      << "driver handles were leaked, or handles of others were freed";
+      << "the test leaked driver handles or freed handles of other tests";
 }
 
 }  // namespace flotilla::test

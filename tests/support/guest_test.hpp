@@ -1,5 +1,5 @@
 #pragma once
-// The base of every fixture: it checks that flotilla leaves the driver as it found it.
+// The base class of every fixture. It checks that a test leaves the driver's state unchanged.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Work that a test holds back until it releases it, so that no test has to sleep.
+// Kernels, callables and threads that run until the test releases them. Tests use them instead of
+// sleeping.
 
 #include <atomic>
 #include <cstdint>
@@ -13,8 +14,9 @@
 
 namespace flotilla::test {
 
-/// Two words in pinned memory on which the kernel `hold_until` waits. The destructor releases the
-/// kernels, so that a test that fails midway still ends.
+/// Two words in pinned memory for the kernel `hold_until`. The kernel sets the first word when it
+/// starts, and runs until the host sets the second word. The destructor sets the second word, so a
+/// test that fails early does not hang.
 class held_word {
  public:
   explicit held_word(runtime& rt) : words_{rt, 2} {
@@ -23,17 +25,18 @@ class held_word {
   }
   ~held_word() { release(); }
 
-  /// A launch that runs until `release()`.
+  /// A launch of a kernel that runs until `release()`.
   [[nodiscard]] launch launch_of(test_program const& program) const {
     return program.hold.with_shape({1}, {1})(words_.data());
   }
-  /// Whether a kernel has begun to wait.
+  /// Whether a kernel that waits for this word has started.
   [[nodiscard]] bool started() const {
-    // acquire: pairs with the kernel's store, so that effects of work enqueued before it are seen.
+    // acquire: pairs with the kernel's store. The caller then sees the effects of work that ran
+    // before the kernel.
     return std::atomic_ref{words_[0]}.load(std::memory_order_acquire) != 0;
   }
   void release() {
-    // release: pairs with the kernel's load, so that later tasks see what the host wrote before.
+    // release: pairs with the kernel's load. Later tasks then see earlier writes of the host.
     if (words_.size() != 0) { std::atomic_ref{words_[1]}.store(1, std::memory_order_release); }
   }
 
@@ -41,7 +44,7 @@ class held_word {
   host_buffer<std::uint32_t> mutable words_;  // kernels write to it
 };
 
-/// Blocks callables and threads until it is opened. It stays open.
+/// Blocks threads in `wait` until another thread calls `open`. Cannot be closed again.
 class latch {
  public:
   void open() noexcept {
@@ -55,7 +58,7 @@ class latch {
   std::atomic<bool> open_{false};
 };
 
-/// Opens a latch when the block ends, also if the test fails midway.
+/// Opens a latch at the end of a block, even if the test fails early.
 class open_on_exit {
  public:
   explicit open_on_exit(latch& closed) : latch_{closed} {}

@@ -1,5 +1,5 @@
 #pragma once
-// The inside of a runtime, for tests of the inside. Contract tests see public headers only.
+// Access to the internals of a runtime for unit tests. Contract tests must not use it.
 
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace flotilla::test {
   return dispatch::runtime_state::of(detail::access::impl(rt));
 }
 
-/// A runtime that differs from a user's in its tuning.
+/// Creates a runtime with a tuning other than the default.
 [[nodiscard]] inline runtime make_runtime(runtime_options options, dispatch::tuning const& tuned) {
   return detail::access::make(*new dispatch::runtime_state(std::move(options), tuned));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of test_kernels.cu, with their types.
+// The kernels of test_kernels.cu with the types of their parameters.
 
 #include <cstdint>
 
@@ -13,8 +13,9 @@ namespace flotilla::test {
 /// The image of test_kernels.cu.
 [[nodiscard]] image const& test_image();
 
-/// Arguments that are too large to lie inside a launch (512 bytes), as large as a launch allows
-/// (4088 bytes, and 8 for a pointer), and too large.
+// Kernel arguments of different sizes. `words_512` does not fit into a `launch` object and needs a
+// separate block. `words_4088` plus an 8-byte pointer is the maximum of 4096 bytes. `words_4092`
+// plus a pointer is too large.
 struct words_512 {
   std::uint32_t word[128];
 };

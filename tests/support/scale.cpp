@@ -11,10 +11,10 @@ double stress_scale() {
   char const* const text = std::getenv("FLOTILLA_STRESS_SCALE");
   if (text == nullptr || *text == '\0') { return 1.0; }
   double const scale = std::stod(text);
-  // With a scale of 0 every stress test would pass.
+  // With a scale of 0 every stress test would pass without running a task.
   if (!(scale > 0)) {
     throw std::runtime_error{
-        "the environment's FLOTILLA_STRESS_SCALE must be greater than 0, but is " +
+        "the environment variable FLOTILLA_STRESS_SCALE must be greater than 0, but is " +
         std::string{text}};
   }
   return scale;

@@ -1,5 +1,5 @@
 #pragma once
-// The counts of stress tests.
+// How many tasks and rounds the stress tests run.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,20 @@ namespace flotilla::test {
 #endif
 #endif
 
-/// Whether a sanitizer makes this build ten to twenty times slower.
+/// Whether this build has AddressSanitizer or ThreadSanitizer. Such a build is ten to twenty times
+/// slower.
 #ifdef FLOTILLA_TEST_SANITIZED
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-/// The environment's FLOTILLA_STRESS_SCALE, a factor greater than 0. Default: 1.
+/// The value of the environment variable FLOTILLA_STRESS_SCALE. Default: 1.
+/// @throws std::runtime_error  the value is not greater than 0.
 [[nodiscard]] double stress_scale();
 
-/// `count` times the scale, a fiftieth of that under a sanitizer, and at least `min_count`.
+/// Returns `count` times `stress_scale()`. A sanitizer build divides this product by 50. The result
+/// is never less than `min_count`.
 [[nodiscard]] std::size_t scaled(std::size_t count, std::size_t min_count = 1);
 
 }  // namespace flotilla::test

@@ -1,5 +1,5 @@
-// The only file of the tests that calls oneTBB's loops. It is compiled without ThreadSanitizer:
-// see tbb_calls.hpp.
+// All calls of oneTBB's loops in the tests. This file is compiled without ThreadSanitizer: see
+// tbb_calls.hpp.
 #include "support/tbb_calls.hpp"
 
 #include <tbb/parallel_for.h>

@@ -1,8 +1,8 @@
 #pragma once
-// oneTBB's loops, as an application uses them. All calls of the tests are in tbb_calls.cpp, which
-// is compiled without ThreadSanitizer: the oneTBB library is not instrumented, so TSan would report
-// races between its instrumented templates and it. The bodies are instrumented, and `ordered_body`
-// tells TSan their order.
+// oneTBB's parallel loops and task groups. All calls of oneTBB are in tbb_calls.cpp, which is
+// compiled without ThreadSanitizer (TSan). The oneTBB library is not instrumented, and TSan would
+// report false races between the library and instrumented oneTBB templates. The loop bodies are
+// instrumented, and `ordered_body` tells TSan the order of the bodies and the caller's code.
 
 #include <atomic>
 #include <functional>
@@ -17,12 +17,12 @@ void parallel_for(int count, plain_body body, void* context);
 void parallel_for_in_arena(int threads, int count, plain_body body, void* context);
 void task_group(int count, plain_body body, void* context);
 
-/// Each seq_cst increment synchronises with the next one. Static, because TSan does not see that a
-/// oneTBB thread uses an atomic only after the caller created it.
+/// Each seq_cst increment synchronises with the next one. The variable is global, because TSan
+/// would report a race between the creation of a local atomic and its use on a oneTBB thread.
 inline std::atomic<unsigned> steps{0};
 
-/// A body that runs, for TSan too, after the caller's code before the loop and before the code
-/// after it.
+/// Wraps a loop body so that TSan sees this order: the caller's code before the loop, the loop
+/// bodies, the caller's code after the loop.
 struct ordered_body {
   std::function<void(int)> const& body;
 
@@ -46,7 +46,7 @@ inline void tbb_parallel_for(int count, std::function<void(int)> const& body) {
   ordered.use([&] { tbb_calls::parallel_for(count, &tbb_calls::ordered_body::run, &ordered); });
 }
 
-/// The same in an arena of `threads` threads, the caller included.
+/// The same loop in a task_arena of `threads` threads, including the caller.
 inline void tbb_parallel_for_in_arena(int threads, int count,
                                       std::function<void(int)> const& body) {
   tbb_calls::ordered_body ordered{body};

@@ -13,7 +13,7 @@ bool on_each_tbb_thread(int threads, std::function<void()> const& body) {
   std::atomic<int> inside{0};
   std::atomic<bool> complete{true};
   tbb_parallel_for_in_arena(threads, threads, [&](int) {
-    // No body returns before all have begun, so each has a thread of its own.
+    // No body returns until all bodies have started, so each body runs on a different thread.
     ++inside;
     if (!eventually([&] { return inside.load() >= threads; })) {
       complete = false;
@@ -42,7 +42,7 @@ void tbb_hog::occupy(int threads) {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
     complete = on_each_tbb_thread(threads, [&] {
       submit_and_wait(rt);
-      // From here on nobody else can use this thread.
+      // From here on this oneTBB thread is blocked: no worker can run on it.
       ++blocked_;
       blocked_.notify_all();
       release_.wait();

@@ -1,6 +1,5 @@
 #pragma once
-// What an application can do with oneTBB's threads while it uses flotilla: leave many, leave one,
-// or keep them all busy.
+// Limits or blocks oneTBB's threads, as an application could do while it uses flotilla.
 
 #include <tbb/global_control.h>
 
@@ -12,10 +11,10 @@
 
 namespace flotilla::test {
 
-/// oneTBB threads that the largest tests need: 8 workers and the caller.
+/// The number of oneTBB threads that the largest tests need: 8 workers and the caller.
 inline constexpr int max_tbb_threads = 9;
 
-/// Limits oneTBB to `threads` threads, callers included, until it is destroyed.
+/// While the object lives, oneTBB uses at most `threads` threads, including the caller's.
 class parallelism {
  public:
   explicit parallelism(int threads)
@@ -25,15 +24,16 @@ class parallelism {
   tbb::global_control control_;
 };
 
-/// Runs `body` at the same time on `threads` oneTBB threads, one of which is the caller's.
-/// @return false if oneTBB did not provide the threads in time; then no thread ran `body`.
+/// Runs `body` concurrently on `threads` oneTBB threads, one of which is the calling thread.
+/// @return false if oneTBB did not provide enough threads within `test_timeout`.
 [[nodiscard]] bool on_each_tbb_thread(int threads, std::function<void()> const& body);
 
-/// Keeps every oneTBB thread inside a parallel_for until it is destroyed. Each body first submits
-/// to a runtime of its own and waits, then blocks.
+/// Blocks `threads` oneTBB threads in a parallel_for while the object lives. Before a thread
+/// blocks, it submits callables to the hog's own runtime and waits for them.
 class tbb_hog {
  public:
-  /// @throws std::runtime_error  oneTBB did not provide the threads.
+  /// Returns when all threads are blocked.
+  /// @throws std::runtime_error  oneTBB did not provide enough threads.
   explicit tbb_hog(int threads);
   ~tbb_hog();
   tbb_hog(tbb_hog const&) = delete;
@@ -42,7 +42,7 @@ class tbb_hog {
  private:
   void occupy(int threads);
 
-  std::atomic<int> blocked_{0};  // threads that block in their body; -1: the threads never came
+  std::atomic<int> blocked_{0};  // number of blocked threads; -1: oneTBB provided too few threads
   latch release_;
   std::thread host_;
 };

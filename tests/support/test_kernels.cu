@@ -1,5 +1,5 @@
-// The kernels that tests launch. Most write one value: the tests are about dispatch, not
-// arithmetic.
+// The kernels that tests launch. Most of them only write one value, because the tests check
+// dispatch and not arithmetic.
 
 struct words_512 {
   unsigned word[128];
@@ -19,12 +19,13 @@ extern "C" __global__ void add_to(unsigned* where, unsigned amount) { atomicAdd(
 
 extern "C" __global__ void copy_value(unsigned* to, unsigned const* from) { *to = *from; }
 
-// Steps of different numbers do not commute: a chain of them shows its order.
+// Calls with different numbers do not commute, so the result of a chain shows the order of its
+// calls.
 extern "C" __global__ void multiply_add(unsigned* where, unsigned factor, unsigned summand) {
   *where = *where * factor + summand;
 }
 
-// Sets words[0] when it begins, and ends after the host has set words[1].
+// Sets words[0] when it starts, then waits until the host sets words[1].
 extern "C" __global__ void hold_until(unsigned* words) {
 #ifdef __CUDACC__
   *(unsigned volatile*)words = 1;
@@ -36,7 +37,7 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
-// The same as the kernel that ends batches on GPUs.
+// Does the same as the completion kernel, with which a batch ends on GPUs.
 extern "C" __global__ void write_number(unsigned long long* where, unsigned long long number) {
 #ifdef __CUDACC__
   __threadfence_system();
@@ -46,7 +47,7 @@ extern "C" __global__ void write_number(unsigned long long* where, unsigned long
 #endif
 }
 
-// The same as the kernel that waits for another device on GPUs.
+// Does the same as the spin kernel of a device-side wait on GPUs.
 extern "C" __global__ void await_number(unsigned long long const* counter,
                                         unsigned long long number,
                                         unsigned long long const* stopped) {
@@ -66,17 +67,18 @@ extern "C" __global__ void increment_all(unsigned* values, unsigned count) {
   if (i < count) { values[i] += 1; }
 }
 
-// Counters of different tasks may share a cache line, but not a word.
+// Each task counts in its own word: counters[id].
 extern "C" __global__ void count_id(unsigned* counters, unsigned id) {
   atomicAdd(counters + id, 1u);
 }
 
-// turns[0] counts runs. turns[1 + id] receives the position of this run, from 1.
+// turns[0] counts the runs. turns[1 + id] receives the position of this run: 1 for the first run.
 extern "C" __global__ void take_turn(unsigned* turns, unsigned id) {
   turns[1 + id] = atomicAdd(turns, 1u) + 1;
 }
 
-// Writes grid and block as the kernel sees them to out, and the number of threads that ran.
+// Writes the grid dimensions to out[0..2] and the block dimensions to out[3..5]. Counts the threads
+// that ran in out[6].
 extern "C" __global__ void report_shape(unsigned* out) {
   if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z == 0) {
     out[0] = gridDim.x;
@@ -113,12 +115,12 @@ extern "C" __global__ void sum_4088(words_4088 const values, unsigned* out) {
   *out = sum;
 }
 
-// 4100 bytes of arguments: more than a launch can have.
+// 4100 bytes of arguments exceed the limit of 4096.
 extern "C" __global__ void sum_4092(words_4092 const values, unsigned* out) {
   *out = values.word[0];
 }
 
-// There are gaps between the parameters: each must arrive at its own offset.
+// The parameters have padding between them, so a test notices an argument at a wrong offset.
 extern "C" __global__ void mixed_parameters(char a, double b, short c, unsigned long long d,
                                             float e, double* out) {
   out[0] = a;
@@ -135,5 +137,5 @@ extern "C" __global__ void tally_up(unsigned* out) { *out = atomicAdd(&tally, fa
 
 extern "C" __global__ void trap_now() { __trap(); }
 
-// A placeholder for the kernel that updates graph nodes: unit tests let the driver update them.
+// Replaces flotilla's kernel that updates graph nodes. In unit tests the CPU driver updates them.
 extern "C" __global__ void update_nodes(void*, unsigned, unsigned) {}

@@ -9,7 +9,8 @@
 
 namespace flotilla::test {
 
-/// Runs `action`, which must throw an `Error`. @return its message, or "" if the test failed.
+/// Runs `action`, which must throw an `Error`. @return the message of the exception, or "" if the
+/// test failed.
 template <class Error, class Action>
 [[nodiscard]] std::string thrown(Action&& action) {
   try {

@@ -24,7 +24,8 @@ void run_bench(std::vector<std::string> const& arguments) {
   std::string const why = std::generic_category().message(errno);
   throw std::runtime_error{
       "cannot run " + name + ": " + why +
-      ". It must be in the tool's folder; configure with -D FLOTILLA_BUILD_BENCHES=ON to build it"};
+      ". The program must be in the folder of the tool 'flotilla'. To build it, configure with "
+      "-D FLOTILLA_BUILD_BENCHES=ON"};
 }
 
 }  // namespace tool

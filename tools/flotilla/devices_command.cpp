@@ -40,7 +40,8 @@ table devices_table(flotilla::runtime const& runtime) {
   return shown;
 }
 
-/// One line per setting, one column per device: "requested -> granted".
+/// A table with a row for each setting and a column for each device. A cell is "requested ->
+/// granted".
 table settings_table(flotilla::runtime const& runtime) {
   std::vector<std::string> heading{"setting"};
   std::vector<flotilla::settings_report> reports;
@@ -100,7 +101,7 @@ void print_devices(std::ostream& out, std::string const& specification, bool jso
                    bool best_effort) {
   flotilla::driver_report const drivers = flotilla::describe_drivers();
   if (!json) {
-    // Printed first, because it explains why a runtime may fail to start.
+    // Printed before the runtime starts: if the start fails, this output explains the reason.
     out << "GPU driver: " << drivers.gpu_text << "\nCPU driver: " << drivers.cpu_text << std::endl;
   }
   flotilla::runtime const runtime{

@@ -5,10 +5,11 @@
 
 namespace tool {
 
-/// Prints the drivers, the devices that `specification` chooses (empty: the environment's
-/// FLOTILLA_DEVICES, else "auto"), and their settings, requested and granted. Makes a context on
-/// each of these devices.
-/// @param best_effort  As in runtime_options: refused settings are reported and are no failure.
+/// Prints the drivers, the chosen devices, and the requested and granted settings of these devices.
+/// Creates a context on each of the devices.
+/// @param specification  Chooses the devices. If it is empty, the environment variable
+///                       FLOTILLA_DEVICES chooses them; its default is "auto".
+/// @param best_effort    If true, a refused setting is reported and is not a failure.
 void print_devices(std::ostream& out, std::string const& specification, bool json,
                    bool best_effort);
 

@@ -5,9 +5,9 @@
 
 namespace tool {
 
-/// Examines the machine, its drivers and devices, and the settings of the environment. Prints each
-/// finding with advice.
-/// @return whether nothing is broken.
+/// Examines the machine, its drivers and devices, and the settings in environment variables. Prints
+/// each finding with advice.
+/// @return false if a finding has the grade `broken`.
 bool print_doctor(std::ostream& out, std::string const& specification, bool json);
 
 }  // namespace tool

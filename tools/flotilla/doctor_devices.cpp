@@ -29,18 +29,19 @@ void examine_mode(findings& into, flotilla::context_driver const& driver,
       break;
     case flotilla::compute_mode::exclusive_process:
       into.push_back({grades::warning, about + "compute mode", "exclusive: one process at a time",
-                      "run nvidia-smi -c DEFAULT to let several processes use it"});
+                      "run nvidia-smi -c DEFAULT to let several processes use this device"});
       break;
     case flotilla::compute_mode::prohibited:
-      into.push_back(
-          {grades::broken, about + "compute mode", "prohibited: no context can be made",
-           "run nvidia-smi -c DEFAULT as administrator, or leave it out of FLOTILLA_DEVICES"});
+      into.push_back({grades::broken, about + "compute mode",
+                      "prohibited: no context can be created",
+                      "run nvidia-smi -c DEFAULT as administrator, or remove this device from "
+                      "FLOTILLA_DEVICES"});
       break;
   }
 }
 
-/// Makes two contexts: the time of the first includes the start of the driver, the second shows
-/// what each further one costs.
+/// Creates two contexts. The time of the first context includes the start of the driver. The second
+/// context shows the cost of each further context.
 void examine_context(findings& into, flotilla::context_driver const& driver,
                      flotilla::device const& one, std::string const& about) {
   try {
@@ -62,14 +63,15 @@ void examine_context(findings& into, flotilla::context_driver const& driver,
                   static_cast<double>(before > after ? before - after : 0) / (1u << 20));
     into.push_back({grades::ok, about + "a context costs", text, ""});
     bool const little = after < (std::size_t{256} << 20);
-    into.push_back(
-        {little ? grades::warning : grades::ok, about + "free memory",
-         std::to_string(before >> 20) + " MiB",
-         little ? "little is free: nvidia-smi lists the processes that use the rest" : ""});
+    into.push_back({little ? grades::warning : grades::ok, about + "free memory",
+                    std::to_string(before >> 20) + " MiB",
+                    little ? "with two contexts, less than 256 MiB are free: nvidia-smi lists the "
+                             "processes that use the rest"
+                           : ""});
   } catch (std::exception const& failed) {
     into.push_back({grades::broken, about + "a context costs", failed.what(),
-                    "the device cannot be used without a context: end the processes that "
-                    "occupy it, or leave it out of FLOTILLA_DEVICES"});
+                    "flotilla needs a context to use this device: end the processes that "
+                    "occupy the device, or remove it from FLOTILLA_DEVICES"});
   }
 }
 
@@ -86,8 +88,9 @@ void examine_links(findings& into, flotilla::context_driver const& driver,
     }
     std::string const about = "device " + std::to_string(from.driver_ordinal) + ": peers";
     if (!cut_off.empty()) {
-      into.push_back({grades::warning, about, "no direct access to " + cut_off,
-                      "copies go through host memory: nvidia-smi topo -m shows the links"});
+      into.push_back(
+          {grades::warning, about, "no direct access to " + cut_off,
+           "copies to these devices go through host memory: nvidia-smi topo -m shows the links"});
     }
     if (!reached.empty()) {
       into.push_back({grades::ok, about, "direct access to " + reached, ""});
@@ -111,9 +114,9 @@ void examine_devices(findings& into, bool gpus) {
       into.push_back(
           {unknown ? grades::warning : grades::ok, about + "NUMA node",
            one.numa_node < 0 ? "unknown" : std::to_string(one.numa_node),
-           unknown
-               ? "the machine has several, and its firmware or this container hides which is near"
-               : ""});
+           unknown ? "the machine has several NUMA nodes, but its firmware or this container hides "
+                     "which one is near this device"
+                   : ""});
     }
     examine_context(into, driver, one, about);
   }

@@ -29,7 +29,7 @@ bool has_nvidia_gpu() {
     std::ifstream{each.path() / "class"} >> kind;
     if (vendor == "0x10de" && kind.starts_with("0x03")) {
       return true;
-    }  // a display or 3D controller
+    }  // class 0x03: a display or 3D controller
   }
   return false;
 }
@@ -46,12 +46,12 @@ void examine_machine(findings& into) {
   unsigned const all = std::thread::hardware_concurrency();
   int const mine =
       ::sched_getaffinity(0, sizeof may, &may) == 0 ? CPU_COUNT(&may) : static_cast<int>(all);
-  into.push_back(
-      {mine < 2 ? grades::warning : grades::ok, "processors",
-       std::to_string(mine) + " for this process",
-       mine < 2
-           ? "waits that spin on one processor starve the workers: set schedule=yield or blocking"
-           : ""});
+  into.push_back({mine < 2 ? grades::warning : grades::ok, "processors",
+                  std::to_string(mine) + " for this process",
+                  mine < 2 ? "with one processor, threads that spin leave no time for workers: set "
+                             "schedule=yield or "
+                             "schedule=blocking"
+                           : ""});
 
   rlimit lock{};
   if (::getrlimit(RLIMIT_MEMLOCK, &lock) == 0) {
@@ -60,7 +60,7 @@ void examine_machine(findings& into) {
     into.push_back(
         {small ? grades::note : grades::ok, "locked memory",
          unlimited ? "no limit" : "at most " + std::to_string(lock.rlim_cur >> 10) + " KiB",
-         small ? "drivers and containers may count pinned buffers: raise it by ulimit -l unlimited"
+         small ? "pinned buffers may count towards this limit: raise it with ulimit -l unlimited"
                : ""});
   }
 
@@ -75,7 +75,7 @@ void examine_machine(findings& into) {
                                  (text.empty() ? "" : "FLOTILLA_SETTINGS=" + text);
   } catch (std::exception const& wrong) {
     of_settings = {grades::broken, "settings", wrong.what(),
-                   "correct it; docs/settings.md lists all names and values"};
+                   "correct the settings; docs/settings.md lists all names and values"};
   }
   into.push_back(std::move(of_settings));
 }
@@ -94,15 +94,17 @@ bool examine_drivers(findings& into) {
           "driver's package";
     } else if (!chosen.empty()) {
       gpu.grade = grades::broken;
-      gpu.advice = "FLOTILLA_LIBCUDA names " + chosen + ": correct it, or unset it";
+      gpu.advice = "FLOTILLA_LIBCUDA is " + chosen + ": correct or unset this variable";
     } else if (has_nvidia_gpu()) {
       gpu.grade = grades::broken;
       gpu.advice =
-          "the machine has an NVIDIA GPU: install its driver, or give this container access to it";
+          "the machine has an NVIDIA GPU: install its driver, or give this container access to the "
+          "GPU";
     } else if (!silent) {
       gpu.grade = grades::broken;
       gpu.advice =
-          "run nvidia-smi for details; reboot if kernel module and library differ in version";
+          "run nvidia-smi for details; reboot if the kernel module and the driver library have "
+          "different versions";
     } else {
       gpu.grade = grades::note;
       gpu.advice = "the machine has no NVIDIA GPU, so CPU devices are used";

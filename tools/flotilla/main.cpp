@@ -1,4 +1,4 @@
-// The command-line tool. Each command is a function in a file of its own. This file reads the
+// The command-line tool. Each command is a function in its own file. This file parses the
 // arguments.
 
 #include <exception>
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       "devices as in FLOTILLA_DEVICES: auto, cuda, cuda:0,2, cuda:0/green:16*4, cpu:4, UUID, PCI "
       "id";
   CLI::App* const devices = app.add_subcommand(
-      "devices", "shows the devices that a runtime would use, their driver and their settings");
+      "devices", "shows the devices that a runtime would use, and their driver and settings");
   devices->add_option("specification", specification, takes);
   devices->add_flag("--json", json, "print JSON instead of tables");
   devices->add_flag("--best-effort", best_effort,
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("bench",
                          "measures the cost of dispatching on this machine, and "
                          "compares it with controls; see bench --help");
-  bench->prefix_command();  // flotilla_bench gets all arguments, --help too
+  bench->prefix_command();  // passes all arguments to flotilla_bench, including --help
   bench->set_help_flag();
 
   CLI11_PARSE(app, argc, argv);
@@ -52,6 +52,6 @@ int main(int argc, char** argv) {
     std::cerr << "flotilla: " << failure.what() << '\n';
     return 1;
   }
-  // A full disk or a closed pipe is a failure too.
+  // If the output cannot be written, for example because the disk is full, the command fails.
   return std::cout.flush() && well ? 0 : 1;
 }

@@ -11,7 +11,7 @@ class table {
  public:
   explicit table(std::vector<std::string> heading);
 
-  /// `row` has as many cells as the heading.
+  /// Adds a row. `row` must have as many cells as the heading.
   void add(std::vector<std::string> row);
 
   friend std::ostream& operator<<(std::ostream& out, table const& shown);

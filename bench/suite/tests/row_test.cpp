@@ -1,4 +1,4 @@
-// Rows of the suite: comparing figures. A wrong "met" would be worse than none.
+// Tests how a row compares figures. A wrong "met" would be worse than no "met".
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ TEST(BenchRow, LooserOfRatioAndCostIsTheTarget) {
   EXPECT_EQ(evaluate(row, figures, true).met, false);
   row.max_ratio = 1.1;
   EXPECT_EQ(evaluate(row, figures, true).met, true);
-  EXPECT_FALSE(evaluate(row, figures, false).met.has_value()) << "the target is for GPUs";
+  EXPECT_FALSE(evaluate(row, figures, false).met.has_value())
+      << "a target for GPUs must not be judged on CPU devices";
 }
 
 TEST(BenchRow, RatioOrCostTargetIsUnknownWithoutTheControl) {
@@ -128,7 +129,7 @@ TEST(BenchRow, AbsoluteTargetJudgesTheFigureItself) {
   EXPECT_EQ(evaluate(row, figures, true).met, false);
   row.max_value = 61;
   EXPECT_EQ(evaluate(row, figures, true).met, true);
-  // It needs no measured control.
+  // The target does not need a control.
   row.controls.clear();
   EXPECT_EQ(evaluate(row, figures, true).met, true);
 }

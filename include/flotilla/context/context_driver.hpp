@@ -1,6 +1,6 @@
 #pragma once
-/// A driver, for programs that manage contexts themselves: its devices, the context stack of the
-/// calling thread, and primary contexts.
+/// Functions of a driver for programs that manage contexts themselves: devices, the context stack
+/// of the calling thread, and primary contexts.
 
 #include <memory>
 #include <optional>
@@ -16,61 +16,66 @@ inline namespace v0_1 {
 
 class runtime;
 
-/// The state of the primary context of a device, which the CUDA runtime library uses.
+/// The state of a device's primary context, which is the context of the CUDA runtime library.
 struct primary_state {
   bool active = false;
-  context_flags flags{};  ///< its flags; if it is inactive, those it will be created with
+  context_flags flags{};  ///< the flags of the context, or of the next one if it is inactive
 };
 
-/// Which processes may create contexts on a device. The administrator of the machine sets it.
+/// The processes that may create contexts on a device. The administrator of the machine sets this
+/// mode.
 enum class compute_mode { any, exclusive_process, prohibited };
 
 /// One of the drivers of this process. Copies are equivalent.
-/// Threads: any; the context stack is always that of the calling thread.
+/// Threads: any. Functions for the context stack use the stack of the calling thread.
 class FLOTILLA_EXPORT context_driver {
  public:
-  /// @throws no_device  There are no GPUs; the message says why.
+  /// Returns the GPU driver.
+  /// @throws no_device  There are no GPUs. The message has the reason.
   [[nodiscard]] static context_driver gpus();
-  /// The CPU driver, with at least `devices` devices.
+  /// Returns the CPU driver. If it has fewer than `devices` devices, the call adds devices.
   [[nodiscard]] static context_driver cpus(int devices = 1);
-  /// The driver that a runtime uses.
+  /// Returns the driver that `runtime` uses.
   [[nodiscard]] static context_driver of(runtime const& runtime);
 
-  /// All devices of this driver, in its order. `driver_ordinal` identifies them here.
+  /// Returns all devices of this driver, in the order of their `driver_ordinal`. The functions
+  /// below use this ordinal to identify a device.
   [[nodiscard]] std::vector<device> devices() const;
   [[nodiscard]] bool can_access_peer(device const& from, device const& to) const;
-  /// The rank of the link between two devices: 0 is the fastest. Empty: the driver does not know.
+  /// Returns the performance rank of the link between two devices, or empty if the driver does not
+  /// know the rank. 0 is the fastest.
   [[nodiscard]] std::optional<int> peer_rank(device const& from, device const& to) const;
   [[nodiscard]] flotilla::compute_mode compute_mode(device const& device) const;
-  /// Whether a context of this device can be limited to a number of multiprocessors (under MPS).
+  /// Returns whether contexts on this device can be limited to a number of multiprocessors, which
+  /// requires MPS.
   [[nodiscard]] bool can_limit_execution(device const& device) const;
 
-  /// Refers to a context by its handle.
+  /// Returns a reference to the context with this handle.
   /// @throws invalid_argument  The driver does not know the handle: the context was destroyed or
   ///                           belongs to another driver.
   [[nodiscard]] context_ref adopt(CUctx_st* handle) const;
 
-  // ---- the stack of the calling thread; context_scope is safer ----
+  // ---- The context stack of the calling thread. Prefer context_scope, which is safer. ----
 
-  /// The context on top of the stack; empty: the stack is empty.
+  /// Returns the context on top of the stack, or empty if the stack is empty.
   [[nodiscard]] std::optional<context_ref> current() const;
   /// @throws context_in_use  `context` is a green context and current on another thread.
   void push(context_ref const& context) const;
-  /// Pops the top of the stack. @return the popped context; empty: the stack was empty.
-  /// @throws context_in_use  The top belongs to an open context_scope.
+  /// Pops and returns the context on top of the stack, or returns empty if the stack is empty.
+  /// @throws context_in_use  The context on top belongs to an open context_scope.
   std::optional<context_ref> pop() const;
-  /// Replaces the top of the stack by `context`, or pops it if `context` is empty.
-  /// @throws context_in_use  as `pop`.
+  /// Replaces the context on top of the stack by `context`. If `context` is empty, only pops.
+  /// @throws context_in_use  The context on top belongs to an open context_scope.
   void set_current(std::optional<context_ref> const& context) const;
 
-  // ---- primary contexts; to keep one alive, make a floating_context of that source ----
+  // ---- Primary contexts. A floating_context with the source `primary` keeps one alive. ----
 
   [[nodiscard]] primary_state primary(device const& device) const;
-  /// Sets the flags for the next creation of the primary context. If it is active, it gets them
-  /// now.
+  /// Sets the flags of the primary context. If the context is inactive, it gets the flags when it
+  /// is created.
   void set_primary_flags(device const& device, context_flags const& flags) const;
   /// Destroys the primary context and everything in it, even if other code uses it.
-  /// @throws context_in_use  A floating_context or a runtime holds it.
+  /// @throws context_in_use  A floating_context or a runtime holds the primary context.
   void reset_primary(device const& device) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-/// A context by its handle: typed access to everything that the driver reports or changes.
+/// References to contexts, with typed functions for the properties of a context.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ struct table;
 namespace flotilla {
 inline namespace v0_1 {
 
-/// The operation would take a context away from code that uses it, or break an open scope. Nothing
-/// was changed.
+/// The operation was refused because other code uses the context, or because the context belongs to
+/// an open scope. The failed call has changed nothing.
 class FLOTILLA_EXPORT context_in_use : public error {
  public:
   using error::error;
@@ -33,8 +33,8 @@ class FLOTILLA_EXPORT context_in_use : public error {
 /// The flags of a context.
 struct context_flags {
   flotilla::wait_policy schedule = flotilla::wait_policy::automatic;
-  bool map_host = false;  ///< fixed at creation; no effect since CUDA 11, which always maps
-  bool lmem_resize_to_max = false;  ///< no effect on current drivers: they always keep local memory
+  bool map_host = false;            ///< set at creation only; no effect since CUDA 11: always on
+  bool lmem_resize_to_max = false;  ///< no effect on current drivers: always on
   bool coredump = false;
   bool user_coredump = false;  ///< implies `coredump`
   bool sync_memops = false;
@@ -46,66 +46,70 @@ enum class context_limit {
   stack,                 ///< bytes per GPU thread
   printf_fifo,           ///< bytes
   malloc_heap,           ///< bytes; fixed after the first launch of a kernel that uses malloc
-  sync_depth,            ///< grids; current drivers do not support it
-  pending_launches,      ///< a count; for launches from kernels
-  l2_fetch_granularity,  ///< bytes, 0 to 128: a hint
+  sync_depth,            ///< nesting depth of grids; current drivers do not support this limit
+  pending_launches,      ///< maximum number of pending launches from kernels
+  l2_fetch_granularity,  ///< bytes, 0 to 128; a hint
   persisting_l2,         ///< bytes
-  shared_memory,         ///< bytes per kernel in a graphics context
-  graphics,              ///< 1 if the context shares its GPU with graphics
-  graphics_fallback,     ///< whether such a context falls back if shared memory is insufficient
+  shared_memory,         ///< CU_LIMIT_SHMEM_SIZE: bytes per kernel in a CUDA-in-graphics context
+  graphics,              ///< CU_LIMIT_CIG_ENABLED: 1 if this is a CUDA-in-graphics context
+  graphics_fallback,     ///< CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED
 };
 
-/// Priorities of streams. A lower number is more urgent.
+/// The range of stream priorities. A lower number is more urgent.
 struct priority_range {
   int least = 0;
   int greatest = 0;
 };
 
-/// Refers to a context without owning it. Each function makes the context current only for the
-/// duration of its driver call, and leaves the caller's stack unchanged.
+/// Refers to a context without owning it. Each function makes the context current during its driver
+/// call and leaves the caller's context stack unchanged.
 ///
-/// Threads   any, and several at once. A green context can be current on one thread at a time only:
-///           a second thread gets context_in_use.
-/// Errors    driver_error, which names call and context, if the driver refuses; its status is
-///           not_supported if the driver lacks the call.
-/// Lifetime  the context must outlive the reference; floating_context keeps a context alive.
-/// Cost      a push, the driver call and a pop: about 100 ns.
+/// Threads   Several threads may use the same context at the same time. A green context, however,
+///           can be current on only one thread at a time. Another thread gets context_in_use.
+/// Errors    If the driver refuses a call, the function throws driver_error, which names the call
+///           and the context. If the driver does not have the call, the status is not_supported.
+/// Lifetime  The context must outlive the reference. A floating_context keeps a context alive.
+/// Cost      The push and the pop add about 100 ns to the driver call.
 class FLOTILLA_EXPORT context_ref {
  public:
   [[nodiscard]] CUctx_st* handle() const noexcept { return handle_; }
-  /// The driver's ordinal of the context's device.
+  /// Returns the driver's ordinal of the device to which the context belongs.
   [[nodiscard]] int driver_ordinal() const;
   [[nodiscard]] unsigned api_version() const;
-  /// Unique in the process. Handles may be reused, ids are not.
+  /// Returns a number that is unique in this process. A new context may get the handle of a
+  /// destroyed context, but never its id.
   [[nodiscard]] unsigned long long id() const;
 
   [[nodiscard]] context_flags flags() const;
-  /// Changes the flags. @throws invalid_argument  The flags contradict each other.
+  /// Changes the flags.
+  /// @throws invalid_argument  The flags contradict each other.
   void set_flags(context_flags const& flags) const;
   [[nodiscard]] cache_preference cache() const;
   void set_cache(cache_preference preference) const;
   [[nodiscard]] flotilla::bank_size bank_size() const;
-  /// @return the bank size afterwards: `four` on current GPUs.
+  /// @return The bank size after the call. Current GPUs always have `four`.
   flotilla::bank_size set_bank_size(flotilla::bank_size size) const;
-  /// Empty: this driver does not support the limit.
+  /// Returns the value of a limit, or empty if the driver does not support the limit.
   [[nodiscard]] std::optional<std::size_t> limit(context_limit which) const;
-  /// @return the value that the driver granted; it may round.
+  /// @return The value that the driver granted. It can differ from `value` because drivers round.
   std::size_t set_limit(context_limit which, std::size_t value) const;
   [[nodiscard]] priority_range stream_priorities() const;
-  /// The memory of the context's device.
+  /// Returns the free and total memory of the device to which the context belongs.
   [[nodiscard]] memory_info memory() const;
-  /// The number of multiprocessors it may use under MPS; empty: it has no such limit.
+  /// Returns the maximum number of multiprocessors that MPS allows for the context, or empty if
+  /// there is no such limit.
   [[nodiscard]] std::optional<unsigned> exec_affinity() const;
-  /// The number of multiprocessors it has: of a green context, its own part. Empty: the driver does
-  /// not know.
+  /// Returns the number of multiprocessors of the context, or empty if the driver does not know. A
+  /// green context counts only the multiprocessors of its own part.
   [[nodiscard]] std::optional<unsigned> multiprocessors() const;
 
-  /// Waits for all work of this context, in the way that its schedule flag selects.
+  /// Waits until all work in this context has completed. The context's scheduling flag determines
+  /// how the thread waits.
   void synchronize() const;
-  /// Resets all persisting lines of the L2 cache to normal. Affects every context of the GPU.
+  /// Resets all persisting lines of the L2 cache to normal. This affects every context of the GPU.
   void reset_persisting_l2() const;
-  /// Lets kernels and copies of this context use the memory of `other`, a context of another
-  /// device.
+  /// Allows kernels and copies in this context to access the memory of `other`, a context on
+  /// another device.
   void enable_peer(context_ref const& other) const;
   void disable_peer(context_ref const& other) const;
 
@@ -122,9 +126,11 @@ class FLOTILLA_EXPORT context_ref {
   CUctx_st* handle_;
 };
 
-/// One usage count of a context (cuCtxAttach), for libraries that share a context. The destructor
-/// detaches. The owner may destroy the context meanwhile: then the destructor does nothing.
-/// Threads: any. If flotilla did not create the context, it must outlive this object.
+/// The constructor increments the usage count of a context (cuCtxAttach), and the destructor
+/// decrements this count. Libraries use the count to share a context. A context that flotilla
+/// created may be destroyed before this object, and the destructor then does nothing. Any other
+/// context must outlive this object.
+/// Threads: any.
 class FLOTILLA_EXPORT context_attachment {
  public:
   /// @throws driver_error
@@ -134,7 +140,7 @@ class FLOTILLA_EXPORT context_attachment {
 
  private:
   context_ref context_;
-  std::uint64_t serial_;  // 0: flotilla did not create the context
+  std::uint64_t serial_;  // registry::serial of the context; 0 if flotilla did not create it
 };
 
 }  // namespace v0_1

@@ -1,5 +1,6 @@
 #pragma once
-/// A context outside of any runtime, such as that of a plug-in, which is current only during calls.
+/// Floating contexts that belong to no runtime. A plug-in, for example, can have such a context and
+/// make it current only during its own calls.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,27 +23,28 @@ class context_handle;
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Owns a context that is current on no thread. The context is released when this object and the
-/// last of its scopes have ended, so never while a scope has it current.
+/// Owns a context that is current on no thread. A context_scope makes the context current for a
+/// block. The context is released when this object and all of its scopes are gone.
 ///
-/// Threads   any thread may enter it at any time; a green context only one thread at a time.
-/// fork      do not use it in a child of fork().
+/// Threads   Any thread may open a scope at any time. A green context can be current on only one
+///           thread at a time.
+/// fork      Do not use this object in a child of fork().
 class FLOTILLA_EXPORT floating_context {
  public:
-  /// Makes a context of `device` from the source in `settings` (by default an owned one) and
-  /// applies the other settings. The caller's stack is unchanged, also if this throws.
-  /// @param device       One of `driver.devices()`; its `ordinal` is used in messages only.
-  /// @param best_effort  as runtime_options::best_effort.
-  /// @throws driver_error      naming the device, the refused setting and the reason. Nothing is
-  ///                           left behind.
-  /// @throws invalid_argument  The context cannot be adopted, or the device does not have the
+  /// Makes a context on `device` from the source in `settings` (by default an owned context) and
+  /// applies the other settings. The caller's context stack is unchanged, even if the call throws.
+  /// @param device       One of `driver.devices()`. Its `ordinal` is used only in messages.
+  /// @param best_effort  See runtime_options::best_effort.
+  /// @throws driver_error      The driver refused the context or a setting. The message names the
+  ///                           device, the setting and the reason. The call leaves nothing behind.
+  /// @throws invalid_argument  The context cannot be adopted, or the device has too few
   ///                           multiprocessors.
-  /// Cost  about 0.1 s and 0.5 GiB on a GPU; green contexts share one such cost with the primary
-  ///       context.
+  /// Cost  about 0.1 s and 0.5 GiB on a GPU. The green contexts of a GPU have this cost only once,
+  ///       because all of them use the GPU's primary context.
   floating_context(context_driver const& driver, flotilla::device const& device,
                    device_settings const& settings = {}, bool best_effort = false);
-  /// Makes green contexts of one device, one for each element of `multiprocessors`, with that many
-  /// multiprocessors. No multiprocessor belongs to two of them.
+  /// Divides a device into green contexts. Each element of `multiprocessors` is the number of
+  /// multiprocessors of one context. Each multiprocessor belongs to at most one of the contexts.
   [[nodiscard]] static std::vector<floating_context> parts(
       context_driver const& driver, flotilla::device const& device,
       std::span<unsigned const> multiprocessors, device_settings const& settings = {});
@@ -50,9 +52,9 @@ class FLOTILLA_EXPORT floating_context {
   floating_context& operator=(floating_context&&) noexcept;
   ~floating_context();
 
-  /// Releases the context now. Afterwards only `is_open` and the destructor may be called.
-  /// @throws context_in_use  A scope of it is open, or a thread has it on its stack. Nothing
-  ///                         changes.
+  /// Releases the context. Afterwards, only `is_open` and the destructor may be called.
+  /// @throws context_in_use  A scope or mapped_memory of this context exists, or a thread has the
+  ///                         context on its stack. Nothing changes.
   void close();
   [[nodiscard]] bool is_open() const noexcept { return held_ != nullptr; }
 
@@ -68,37 +70,39 @@ class FLOTILLA_EXPORT floating_context {
   std::shared_ptr<context::context_handle> held_;
 };
 
-/// Makes a context current on the calling thread until the end of the block. Scopes nest and close
-/// in reverse order. The destructor restores the stack: it pops contexts that the block has left on
-/// top and reports them on stderr.
+/// Makes a context current on the calling thread until the end of the block. Scopes can be nested.
+/// The destructor restores the context stack: it also pops contexts that the block has left on top,
+/// and reports them on stderr.
 class FLOTILLA_EXPORT [[nodiscard]] context_scope {
  public:
-  /// Pushes the context. @throws driver_error, context_in_use  Nothing was pushed.
+  /// Pushes the context.
+  /// @throws driver_error, context_in_use  The call has pushed nothing.
   explicit context_scope(floating_context const& context);
-  /// The same for a context that other code keeps alive.
+  /// Pushes a context that the caller keeps alive until the scope ends.
   explicit context_scope(context_ref context);
   ~context_scope();
   context_scope(context_scope&&) = delete;
 
  private:
-  std::shared_ptr<context::context_handle> kept_;  // keeps the context alive; null: other code does
+  // Keeps the context alive. Null if the scope was made from a context_ref.
+  std::shared_ptr<context::context_handle> kept_;
   context_ref context_;
 };
 
 static_assert(!std::is_move_constructible_v<context_scope> &&
               !std::is_copy_constructible_v<context_scope>);
 
-/// Host memory that kernels of a context read and write directly. It keeps the context alive.
+/// Host memory that kernels of a context can access directly. This object keeps the context alive.
 class FLOTILLA_EXPORT mapped_memory {
  public:
-  /// @throws driver_error  Out of memory; the message names bytes and device.
+  /// @throws driver_error  The memory is exhausted. The message has the size and the device.
   mapped_memory(floating_context const& context, std::size_t bytes);
   ~mapped_memory();
   mapped_memory(mapped_memory&& other) noexcept;
   mapped_memory& operator=(mapped_memory&&) = delete;
 
   [[nodiscard]] std::span<std::byte> host() const noexcept { return {host_, bytes_}; }
-  /// The address at which kernels access it.
+  /// Returns the address that kernels use for this memory.
   [[nodiscard]] std::uintptr_t device_address() const noexcept { return device_; }
 
  private:

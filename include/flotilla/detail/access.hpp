@@ -1,6 +1,6 @@
 #pragma once
-/// Access to what users must not touch, for the library: opaque types, and one friend of every
-/// class.
+/// Types that only the library uses: the base of a runtime's implementation, and the struct through
+/// which the library reaches private members.
 
 #include <cstdint>
 
@@ -8,13 +8,13 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// The library's part of a runtime. It exists as long as the runtime or any of its tickets.
+/// The implementation of a runtime. It lives until the runtime and all of its tickets are gone.
 struct runtime_impl {
-  /// The number of the runtime. The runtimes of the process are numbered from 1.
+  /// The number of the runtime in this process, from 1.
   std::uint64_t const number;
 };
 
-/// Defined inside the library.
+/// A friend of the public classes. The library defines it in src/base/access.hpp.
 struct access;
 
 }  // namespace detail

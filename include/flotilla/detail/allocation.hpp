@@ -1,5 +1,5 @@
 #pragma once
-/// Memory that a runtime allocated: the untyped part of the buffers.
+/// Memory that a runtime allocated. device_buffer and host_buffer add the element type.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class runtime;
 
 namespace detail {
 
-/// Owns its bytes. Movable.
+/// Owns its memory. Movable.
 class FLOTILLA_EXPORT allocation {
  public:
   enum class places : std::uint8_t { device, pinned_host };
@@ -34,7 +34,7 @@ class FLOTILLA_EXPORT allocation {
     std::swap(range_, other.range_);
     std::swap(place_, other.place_);
   }
-  /// A range of host memory has device 0.
+  /// Returns the range of the memory. If the memory is on the host, the range names device 0.
   [[nodiscard]] device_range const& range() const noexcept { return range_; }
 
  private:
@@ -42,8 +42,8 @@ class FLOTILLA_EXPORT allocation {
   places place_ = places::device;
 };
 
-/// The size of `count` objects in bytes. If the product overflows, the result is more than any
-/// device has, so the driver refuses it.
+/// Returns the size in bytes of `count` objects of `each` bytes. If the product would overflow, the
+/// result is PTRDIFF_MAX. The driver refuses to allocate so much memory.
 [[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
   return count > PTRDIFF_MAX / each ? PTRDIFF_MAX : count * each;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// A range of a device's memory in bytes: the untyped part of device_buffer and device_span.
+/// A range of bytes in the memory of a device. device_buffer and device_span add the element type.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// Threads: as an int.
+/// Threads: same rules as for an `int`.
 class FLOTILLA_EXPORT device_range {
  public:
   device_range() noexcept = default;
@@ -26,18 +26,20 @@ class FLOTILLA_EXPORT device_range {
   [[nodiscard]] std::uintptr_t address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// The bytes from `offset` on. The caller has checked that they are inside the range.
+  /// Returns the `bytes` bytes that start at `offset`. They must be inside this range.
   [[nodiscard]] device_range part(std::size_t offset, std::size_t bytes) const noexcept {
     return {owner_, device_, address_ + offset, bytes};
   }
 
-  // All bytes of the range.
+  // These four functions return an operation on all bytes of the range.
+
   [[nodiscard]] memory_op copy_from_host(void const* host, bool pinned) const noexcept;
   [[nodiscard]] memory_op copy_to_host(void* host, bool pinned) const noexcept;
-  /// @param to  As long as this range. @throws wrong_runtime
+  /// @param to  A range with as many bytes as this one.
+  /// @throws wrong_runtime  `to` belongs to another runtime.
   [[nodiscard]] memory_op copy_to(device_range const& to) const;
-  /// @param value  `size` bytes. The size of the range must be a multiple of `size`.
-  /// @throws invalid_argument  `value` does not repeat a pattern of at most
+  /// @param value  Points to `size` bytes. The size of the range must be a multiple of `size`.
+  /// @throws invalid_argument  The shortest pattern that `value` repeats is longer than
   ///                           `memory_command::max_pattern_bytes` bytes.
   [[nodiscard]] memory_op fill(void const* value, std::size_t size) const;
 
@@ -48,7 +50,7 @@ class FLOTILLA_EXPORT device_range {
   device_ordinal device_;
 };
 
-/// Lets templates of the library reach the range of a span or buffer.
+/// Gives the library's templates access to the range of a span or buffer.
 struct range_access {
   template <class T>
   [[nodiscard]] static device_range range(T const& of) noexcept {
@@ -66,8 +68,9 @@ FLOTILLA_EXPORT void run_memory_op(memory_op const& what);
 [[noreturn]] FLOTILLA_EXPORT void refuse_part(std::size_t size, std::size_t offset,
                                               std::size_t count);
 
-/// The size of a part of a span of `size` objects: `count`, or all objects from `offset` on if
-/// `count` is std::dynamic_extent.
+/// Returns the number of objects in a part of a span that has `size` objects. The part starts at
+/// `offset` and has `count` objects. If `count` is std::dynamic_extent, the part ends with the
+/// span.
 /// @throws invalid_argument  The part is not inside the span.
 [[nodiscard]] inline std::size_t checked_part(std::size_t size, std::size_t offset,
                                               std::size_t count) {

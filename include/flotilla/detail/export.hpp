@@ -1,5 +1,5 @@
 #pragma once
-/// Marks the names that the library exports. Everything else is compiled with hidden visibility.
-/// A standard attribute, so that it can be combined with [[nodiscard]] in either order.
+/// Marks the names that the library exports. All other names have hidden visibility.
+/// The macro uses the [[...]] syntax, so that [[nodiscard]] can be before it or after it.
 
 #define FLOTILLA_EXPORT [[gnu::visibility("default")]]

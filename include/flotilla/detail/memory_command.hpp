@@ -1,5 +1,5 @@
 #pragma once
-/// The fields of a copy or fill, as the library reads them.
+/// The fields of a copy or fill.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,19 +19,20 @@ enum class memory_op_kind : std::uint8_t {
 
 namespace detail {
 
-/// What a memory_op holds. Trivially copyable: the library keeps it in a task's slot.
+/// The data of a memory_op. It is trivially copyable because the library stores it in a task's
+/// slot.
 struct memory_command {
   static constexpr std::size_t max_pattern_bytes = 64;
 
-  runtime_impl* owner = nullptr;  // null: a buffer without memory
+  runtime_impl* owner = nullptr;  // null if the buffer has no memory
   memory_op_kind kind = memory_op_kind::fill;
-  bool pinned = false;             // the host side is pinned memory of flotilla: no staging
-  std::uint8_t pattern_bytes = 1;  // of a fill: the shortest that fits
-  std::uintptr_t to = 0;           // device address, or host address
-  std::uintptr_t from = 0;
-  std::size_t bytes = 0;         // a multiple of pattern_bytes
-  device_ordinal device{};       // runs it: the device side, or the destination
-  device_ordinal from_device{};  // of device_to_device
+  bool pinned = false;             // whether the host memory belongs to a host_buffer
+  std::uint8_t pattern_bytes = 1;  // for fill: the length of the shortest repeating pattern
+  std::uintptr_t to = 0;           // device or host address
+  std::uintptr_t from = 0;         // device or host address
+  std::size_t bytes = 0;           // a multiple of pattern_bytes
+  device_ordinal device{};         // the device that runs the command
+  device_ordinal from_device{};    // for device_to_device: the device of the source
   alignas(4) std::byte pattern[max_pattern_bytes] = {};
 };
 

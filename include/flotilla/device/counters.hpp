@@ -1,8 +1,8 @@
 #pragma once
-/// Counters of a runtime. They never decrease, and are exact after `wait_idle` if no thread
-/// submits. A ticket can be ready before its task is counted, because ended tasks are collected
-/// later. Reading the counters collects ended tasks too, so repeated reads eventually count every
-/// task.
+/// Counters of a runtime. They never decrease. After `wait_idle` they are exact, as long as no
+/// thread submits. At other times, a ticket can be ready before its task is counted, because the
+/// runtime counts an ended task when it retires the task. Reading the counters also retires ended
+/// tasks, so repeated reads eventually count every task.
 
 #include <cstdint>
 
@@ -10,19 +10,19 @@ namespace flotilla {
 inline namespace v0_1 {
 
 struct device_counters {
-  std::uint64_t tasks = 0;    ///< tasks that ended, failed ones included
-  std::uint64_t failed = 0;   ///< tasks that failed
-  std::uint64_t batches = 0;  ///< groups of launches given to a lane together
-  std::uint64_t pushes = 0;   ///< times the context was made current on a thread
-  std::uint64_t migrations =
-      0;                        ///< times the lease went to another thread than its previous holder
+  std::uint64_t tasks = 0;    ///< ended tasks, including failed tasks
+  std::uint64_t failed = 0;   ///< failed tasks
+  std::uint64_t batches = 0;  ///< batches that were launched
+  std::uint64_t pushes = 0;   ///< how often the context was made current on a thread
+  /// How often a thread took the lease that another thread had held before.
+  std::uint64_t migrations = 0;
   std::uint64_t callables = 0;  ///< callables that ran
-  std::uint64_t pulled = 0;     ///< tasks for any device that this device took
+  std::uint64_t pulled = 0;     ///< tasks that named no device and that this device took
 };
 
 struct worker_counters {
-  std::uint64_t drains = 0;   ///< times the worker held a lease
-  std::uint64_t devices = 0;  ///< bit i: whether the worker drove device i, for the first 64
+  std::uint64_t drains = 0;   ///< how often the worker held a lease
+  std::uint64_t devices = 0;  ///< bit i is set if the worker drove device i (devices 0 to 63)
 };
 
 }  // namespace v0_1

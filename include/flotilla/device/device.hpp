@@ -1,5 +1,5 @@
 #pragma once
-/// Devices, and how a runtime numbers them.
+/// Devices and their ordinals.
 
 #include <compare>
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// A device of one runtime: its index in `runtime::devices()`. Not the driver's ordinal.
+/// The index of a device in `runtime::devices()`. It can differ from the driver's ordinal.
 struct device_ordinal {
   unsigned value = 0;
   auto operator<=>(device_ordinal const&) const = default;
@@ -16,20 +16,22 @@ struct device_ordinal {
 
 enum class device_kind { gpu, cpu };
 
-/// The properties of a device. They do not change after the runtime has started.
+/// The properties of a device. They do not change after the runtime has been constructed.
 struct device {
-  device_ordinal ordinal;  ///< its index in `runtime::devices()`
+  device_ordinal ordinal;  ///< index in `runtime::devices()`
   device_kind kind = device_kind::cpu;
-  int driver_ordinal = 0;        ///< the driver's own number, from 0
-  std::string name;              ///< as the driver reports it: "NVIDIA H200"
-  std::string uuid;              ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "CPU-…"
-  std::string pci_id;            ///< "domain:bus:device.function"
-  int numa_node = -1;            ///< the NUMA node of the nearest host memory; -1: unknown
-  int multiprocessors = 0;       ///< of a CPU device: hardware threads; of a part: its own
-  int part = -1;                 ///< of a green context: which part of its GPU, from 0; else -1
+  int driver_ordinal = 0;  ///< the driver's own number, from 0
+  std::string name;        ///< the driver's name for the device, such as "NVIDIA H200"
+  std::string uuid;        ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "CPU-…"
+  std::string pci_id;      ///< "domain:bus:device.function"
+  int numa_node = -1;      ///< the NUMA node nearest to the device; -1 if unknown
+  /// The number of multiprocessors that the device may use. On a CPU device, this is a number of
+  /// hardware threads.
+  int multiprocessors = 0;
+  int part = -1;                 ///< for a green context: its index among the parts; otherwise -1
   std::size_t memory_bytes = 0;  ///< total device memory
 
-  /// A device is accepted wherever its ordinal is.
+  /// Lets functions that take an ordinal also take a device.
   operator device_ordinal() const noexcept { return ordinal; }
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-/// How much memory a device has.
+/// The free and total memory of a device.
 
 #include <cstddef>
 
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Memory of a device in bytes, as its driver reports it.
+/// The memory of a device in bytes, as reported by the driver.
 struct memory_info {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;

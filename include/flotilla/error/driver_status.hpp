@@ -1,5 +1,5 @@
 #pragma once
-/// The status codes of the CUDA driver, without its header.
+/// The status codes of the CUDA driver, for code that does not include cuda.h.
 
 #include <string>
 
@@ -8,8 +8,9 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// The result of a driver call: the values of `CUresult`, named like `CUDA_ERROR_...` in lower
-/// case. Values of newer drivers that have no name here are passed on unchanged.
+/// The result of a driver call. It has the values of `CUresult`. `CUDA_ERROR_OUT_OF_MEMORY` is
+/// named `out_of_memory` here, and so on. A newer driver may return values without a name in this
+/// enum.
 enum class driver_status : int {
   success = 0,
   invalid_value = 1,
@@ -114,13 +115,15 @@ enum class driver_status : int {
   unknown = 999,
 };
 
-/// The driver's own name, such as "CUDA_ERROR_LAUNCH_FAILED"; "CUDA_ERROR_(n)" for a value without
-/// one. Threads: any. Blocks: never.
+/// Returns the name of the status in cuda.h, such as "CUDA_ERROR_LAUNCH_FAILED". For a value
+/// without a name it returns "CUDA_ERROR_(n)".
+/// Threads: any. Blocks: never.
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(driver_status status);
 
-/// Whether the driver is unusable in this process after this status: a kernel faulted, and every
-/// later call in any context of the process, on any device, returns the same status. Only a new
-/// process can continue. The list was observed on real GPUs and agrees with `cuda.h`.
+/// Returns whether the driver is unusable in this process after it has returned `status`. After
+/// such a status, every later call in every context of the process returns the same status, on all
+/// devices. Only a new process can use the driver again. The list of such statuses was observed on
+/// GPUs and agrees with the comments in `cuda.h`.
 /// Threads: any. Blocks: never.
 [[nodiscard]] FLOTILLA_EXPORT bool is_sticky(driver_status status) noexcept;
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The exceptions of flotilla, one type per cause. Messages name the call, the object and the
-/// reason.
+/// The exceptions of flotilla: one type for each cause. A message names the failed call, its object
+/// and the reason.
 
 #include <exception>
 #include <stdexcept>
@@ -19,12 +19,13 @@ class FLOTILLA_EXPORT error : public std::runtime_error {
   ~error() override;
 };
 
-/// A driver call failed. `what()` is like "cuMemAlloc failed on device 1 (…):
-/// CUDA_ERROR_OUT_OF_MEMORY (2)".
+/// A driver call failed. An example of `what()`:
+/// "cuMemAlloc failed on device 1 (…): CUDA_ERROR_OUT_OF_MEMORY (2)".
 class FLOTILLA_EXPORT driver_error : public error {
  public:
   /// @param call     The entry point, such as "cuMemAlloc".
-  /// @param subject  The object in words: "device 1", "kernel 'saxpy', label 'step 3', device 1".
+  /// @param subject  The object of the call in words, such as "device 1" or
+  ///                 "kernel 'saxpy', label 'step 3', device 1".
   driver_error(driver_status status, std::string call, std::string subject);
   ~driver_error() override;
   [[nodiscard]] driver_status status() const noexcept { return status_; }
@@ -37,42 +38,42 @@ class FLOTILLA_EXPORT driver_error : public error {
   std::string subject_;
 };
 
-/// There is no driver or no device. The message says what was looked for and why it was not found.
+/// There is no driver or no device. The message names the missing driver or device and the reason.
 class FLOTILLA_EXPORT no_device : public error {
  public:
   using error::error;
   ~no_device() override;
 };
 
-/// An invalid value: an empty grid, a null callable, arguments that do not match the kernel.
+/// An argument is invalid, such as an empty grid or a null callable.
 class FLOTILLA_EXPORT invalid_argument : public error {
  public:
   using error::error;
   ~invalid_argument() override;
 };
 
-/// A device that does not exist, or a device specification that names none.
+/// A device does not exist, or a device specification selects no device.
 class FLOTILLA_EXPORT unknown_device : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~unknown_device() override;
 };
 
-/// A kernel or global variable that the image does not have.
+/// The image has no kernel or global variable of this name.
 class FLOTILLA_EXPORT unknown_symbol : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~unknown_symbol() override;
 };
 
-/// A setting that does not exist, or a value that it does not take.
+/// A setting does not exist, or its value is not allowed.
 class FLOTILLA_EXPORT unknown_setting : public invalid_argument {
  public:
   using invalid_argument::invalid_argument;
   ~unknown_setting() override;
 };
 
-/// An image or module file that cannot be read or has another format.
+/// An image or module file cannot be read or has the wrong format.
 class FLOTILLA_EXPORT bad_image : public error {
  public:
   using error::error;
@@ -86,42 +87,44 @@ class FLOTILLA_EXPORT wrong_runtime : public invalid_argument {
   ~wrong_runtime() override;
 };
 
-/// The runtime was closed. Nothing was queued.
+/// The runtime was closed. The failed call submitted nothing.
 class FLOTILLA_EXPORT runtime_closed : public error {
  public:
   using error::error;
   ~runtime_closed() override;
 };
 
-/// The window of a device is full, and this call may not wait. Nothing was queued.
+/// The window of a device is full, and the caller must not wait because it is inside a callable.
+/// The failed call submitted nothing.
 class FLOTILLA_EXPORT window_full : public error {
  public:
   using error::error;
   ~window_full() override;
 };
 
-/// A wait that only the waiting thread itself could end.
+/// The caller is inside a callable or a continuation, where this wait could block forever.
 class FLOTILLA_EXPORT would_deadlock : public error {
  public:
   using error::error;
   ~would_deadlock() override;
 };
 
-/// A task did not run because one of its predecessors failed. `what()` ends with the first cause.
+/// A task did not run because one of its predecessors failed. `what()` ends with the error of the
+/// first task that failed.
 class FLOTILLA_EXPORT dependency_failed : public error {
  public:
-  /// @param cause  The error of the predecessor's ticket.
+  /// @param cause  The error of the predecessor.
   dependency_failed(std::string const& what, std::exception_ptr cause);
   ~dependency_failed() override;
-  /// The predecessor's error. It may be a dependency_failed itself.
+  /// Returns the error of the predecessor. This error can be a dependency_failed too.
   [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
 
  private:
   std::exception_ptr cause_;
 };
 
-/// A kernel faulted, and the driver is unusable in this process (see is_sticky). The message names
-/// the status, the device and the tasks that may have caused it. Only a new process can continue.
+/// A kernel faulted, and the driver is unusable in this process (see is_sticky). Only a new process
+/// can use the driver again. The message names the status, the device and the suspected tasks.
 class FLOTILLA_EXPORT poisoned : public error {
  public:
   poisoned(driver_status status, std::string const& what);
@@ -132,8 +135,8 @@ class FLOTILLA_EXPORT poisoned : public error {
   driver_status status_;
 };
 
-/// A runtime was used in a child of fork(), where CUDA does not work. Make the runtime after
-/// fork().
+/// A child of fork() used a runtime that its parent had made. CUDA does not work in such a child.
+/// Make the runtime after fork().
 class FLOTILLA_EXPORT used_after_fork : public error {
  public:
   using error::error;

@@ -1,21 +1,21 @@
 #pragma once
-/// Kernels as data: what `flotilla_add_kernels()` embeds into a program.
+/// Compiled kernels that `flotilla_add_kernels()` embeds into a program.
 
 #include <cstddef>
 
 namespace flotilla {
 inline namespace v0_1 {
 
-/// The compiled kernels of one `flotilla_add_kernels()` call, for GPUs and for CPU devices.
-/// It neither copies nor owns the bytes: they are part of the program or library that the build
-/// embedded them into, and must exist as long as a runtime has the image loaded.
-///
-/// `gpu` is a fatbin, a cubin or PTX text (then ended by a zero byte); null when built with
-/// `FLOTILLA_GPU_KERNELS=OFF`. `cpu` is a CPU image (a shared object).
+/// The compiled kernels of one `flotilla_add_kernels()` call, for GPUs and for CPU devices. The
+/// struct only points to the bytes, which are part of a program or shared library. That program or
+/// library must stay loaded while a runtime uses the image.
 struct image {
-  char const* name = "";  ///< for messages: the target's name
+  char const* name = "";  ///< used in error messages: the name of the CMake target
+  /// A fatbin, a cubin, or PTX text that ends with a zero byte. Null if the build had
+  /// `FLOTILLA_GPU_KERNELS=OFF`.
   void const* gpu = nullptr;
   std::size_t gpu_bytes = 0;
+  /// A CPU image (a shared object).
   void const* cpu = nullptr;
   std::size_t cpu_bytes = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels with their parameter types.
+/// Typed kernels.
 
 #include <concepts>
 #include <cstdint>
@@ -18,7 +18,7 @@ class program;
 
 namespace detail {
 
-/// Size and alignment of one parameter, in bytes, as the compiler lays it out.
+/// The size and alignment of one parameter, in bytes.
 struct parameter_layout {
   std::size_t bytes;
   std::size_t alignment;
@@ -45,8 +45,8 @@ struct launch_builder {
   static void append(launch& to, std::size_t index, Argument& argument) {
     static_assert(
         requires { static_cast<Parameter>(argument); },
-        "an argument does not convert to the kernel's parameter (a const device_buffer "
-        "gives a pointer to const only)");
+        "an argument does not convert to the type of its kernel parameter (a const device_buffer "
+        "converts only to a pointer to const)");
     if constexpr (is_on_device<std::remove_cv_t<Argument>>) {
       device_range const range = range_access::range(argument);
       bool const is_foreign = range.owner() != to.owner_;
@@ -61,27 +61,29 @@ struct launch_builder {
 
 }  // namespace detail
 
-/// A kernel of a loaded program. `Parameters` are those of its `__global__` function, in order;
-/// each is trivially copyable. `program::kernel` creates it and checks their sizes and offsets.
+/// A kernel of a loaded program. `Parameters` are the parameter types of its `__global__` function,
+/// in order. Each type must be trivially copyable. `program::kernel` creates the object and checks
+/// the sizes and offsets of the parameters.
 ///
-/// Threads: as an int. Lifetime: its launches must be submitted while the runtime lives.
+/// Threads: same rules as for an `int`. Lifetime: launches of the kernel must be submitted before
+/// its runtime ends.
 template <class... Parameters>
 class kernel {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "kernel parameters are copied as bytes");
 
  public:
-  /// A kernel with its grid and block, to be called with the arguments.
+  /// A kernel with its grid and block. Call this object with the arguments to make a launch.
   class configured {
    public:
-    /// The launch. Each argument converts to its parameter. A device_buffer or device_span gives
-    /// its address, and the launch then runs on its device.
-    /// @throws invalid_argument  Two buffers lie on different devices.
+    /// Returns the launch. Each argument is converted to the type of its parameter. A device_buffer
+    /// or device_span is converted to its address, and the launch then runs on its device.
+    /// @throws invalid_argument  Two buffers are on different devices.
     /// @throws wrong_runtime     A buffer belongs to another runtime.
     template <class... Arguments>
     [[nodiscard]] launch operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),
-                    "as many arguments as the kernel has parameters");
+                    "the number of arguments differs from the kernel's number of parameters");
       launch made =
           detail::launch_builder::make(kernel_.owner_, kernel_.index_, grid_, block_, shared_);
       [[maybe_unused]] std::size_t index = 0;
@@ -100,11 +102,12 @@ class kernel {
     std::uint32_t shared_;
   };
 
-  /// At least `threads` threads in one dimension, in blocks of `block` threads. The last block may
-  /// have threads beyond `threads`, so the kernel must test its index. `submit` refuses zero
-  /// threads and an empty block. The driver refuses more blocks than a grid can have.
+  /// Returns the kernel with a one-dimensional grid of at least `threads` threads, in blocks of
+  /// `block` threads. The grid can have more than `threads` threads, so the kernel must check its
+  /// index. `submit` refuses zero threads and an empty block. The driver refuses more blocks than a
+  /// grid can have.
   [[nodiscard]] configured over(std::uint64_t threads, std::uint32_t block = 256) const noexcept {
-    // Clipped, because a wrapped number would launch fewer threads than asked for.
+    // Clamped, because a number that wraps around would launch fewer threads than requested.
     constexpr std::uint64_t max_blocks = UINT32_MAX;
     std::uint64_t const blocks = block == 0 ? 0 : threads / block + (threads % block != 0);
     return configured{*this,
@@ -112,8 +115,9 @@ class kernel {
                       extent{block}, 0};
   }
 
-  /// A grid of `grid` blocks of `block` threads. Each block has `dynamic_shared_bytes` bytes of
-  /// shared memory in addition to what the kernel declares.
+  /// Returns the kernel with a grid of `grid` blocks of `block` threads. Each block gets
+  /// `dynamic_shared_bytes` bytes of shared memory in addition to the kernel's static shared
+  /// memory.
   [[nodiscard]] configured with_shape(extent grid, extent block,
                                       std::uint32_t dynamic_shared_bytes = 0) const noexcept {
     return configured{*this, grid, block, dynamic_shared_bytes};

@@ -19,7 +19,8 @@ namespace detail {
 struct launch_builder;
 }
 
-/// The blocks of a grid, or the threads of a block, in three dimensions. Each is at least 1.
+/// The size of a grid in blocks, or of a block in threads, in three dimensions. Each dimension must
+/// be at least 1.
 struct extent {
   std::uint32_t x = 1, y = 1, z = 1;
   constexpr extent() = default;
@@ -27,14 +28,16 @@ struct extent {
       : x{x_size}, y{y_size}, z{z_size} {}
 };
 
-/// A launch that is described and not yet submitted: a kernel, its grid and block, and a copy of
-/// its arguments. `kernel::over` and `kernel::with_shape` make it. Submit it as often as you like.
+/// Describes a kernel launch: the kernel, the grid, the block, and a copy of the arguments.
+/// `kernel::over` and `kernel::with_shape` make launches. The same launch can be submitted any
+/// number of times.
 ///
-/// Threads: as an int. Cost: no driver call. More than 128 bytes of arguments are allocated.
+/// Threads: same rules as for an `int`. Cost: no driver call. A launch with more than 128 bytes of
+/// arguments allocates memory.
 class launch {
  public:
   static constexpr std::size_t inline_bytes = 128;
-  static constexpr std::size_t max_bytes = 4096;  ///< of all arguments together
+  static constexpr std::size_t max_bytes = 4096;  ///< the maximum size of all arguments together
 
   launch(launch&&) noexcept = default;
   launch& operator=(launch&&) noexcept = default;
@@ -56,10 +59,11 @@ class launch {
   [[nodiscard]] extent grid() const noexcept { return grid_; }
   [[nodiscard]] extent block() const noexcept { return block_; }
   [[nodiscard]] std::uint32_t dynamic_shared_bytes() const noexcept { return shared_; }
-  /// The arguments as the kernel takes them, each at a multiple of its alignment.
+  /// Returns the bytes of the arguments. The offset of each argument is a multiple of its
+  /// alignment.
   [[nodiscard]] void const* arguments() const noexcept { return large_ ? large_.get() : small_; }
   [[nodiscard]] std::size_t argument_bytes() const noexcept { return bytes_; }
-  /// The device of the buffers among the arguments. Empty: there are none.
+  /// Returns the device of the buffers among the arguments, or empty if no argument is a buffer.
   [[nodiscard]] std::optional<device_ordinal> device() const noexcept { return device_; }
 
  private:
@@ -76,7 +80,7 @@ class launch {
       large_ = std::make_unique<std::byte[]>(max_bytes);
       std::memcpy(large_.get(), small_, bytes_);
     }
-    // Tests the size and not only the pointer, so that compilers see that `small_` never overflows.
+    // Tests the size instead of the pointer, so that compilers see that `small_` never overflows.
     if (at + size > inline_bytes) {
       std::memcpy(large_.get() + at, value, size);
     } else if (size != 0) {
@@ -85,8 +89,8 @@ class launch {
     bytes_ = at + size;
   }
 
-  /// Records that an argument lies on `device`, so that the launch runs there.
-  /// @return false: an earlier argument lies on another device.
+  /// Records that an argument is on `device`. The launch then runs on this device.
+  /// @return False if an earlier argument is on another device.
   bool require(device_ordinal device) noexcept {
     if (device_ && *device_ != device) { return false; }
     device_ = device;

@@ -1,5 +1,5 @@
 #pragma once
-/// A loaded image: its kernels and globals, on every device of a runtime.
+/// A program: an image that is loaded on every device of a runtime.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,15 +17,17 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// `runtime::load` makes it. A copy names the same program, which stays loaded until its runtime
-/// ends. Threads: const calls from any thread at once.
+/// A handle of a program, made by `runtime::load`. Copies refer to the same program. A program
+/// stays loaded until its runtime ends.
+/// Threads: several threads may call const functions at the same time.
 class FLOTILLA_EXPORT program {
  public:
-  /// The kernel `name`, whose parameters are `Parameters`.
-  /// @throws unknown_symbol    The program has no such kernel; the message lists its kernels.
-  /// @throws invalid_argument  The count, size or offset of a parameter differs from the kernel's.
-  /// Blocks  at most for a control operation. Cost: some driver calls, so create the kernel once
-  ///         and keep it.
+  /// Returns the kernel `name`. `Parameters` are its parameter types.
+  /// @throws unknown_symbol    The program has no such kernel. The message lists its kernels.
+  /// @throws invalid_argument  The kernel has another number of parameters, or a parameter with
+  ///                           another size or offset.
+  /// Blocks  at most for one control operation.
+  /// Cost    some driver calls. Create the kernel once and keep it.
   template <class... Parameters>
   [[nodiscard]] flotilla::kernel<Parameters...> kernel(std::string_view name) const {
     constexpr std::size_t count = sizeof...(Parameters);
@@ -34,19 +36,21 @@ class FLOTILLA_EXPORT program {
     return {owner_, find_kernel(name, std::span{layout, count})};
   }
 
-  /// The names of its kernels.
+  /// Returns the names of all kernels of the program.
   [[nodiscard]] std::vector<std::string> kernel_names() const;
 
-  /// Whether `kernel` prefers shared memory or L1 cache on `device`. It overrides the setting of
-  /// that device's context. A hint: changing it between launches may make the device wait.
+  /// Tells the driver whether `kernel` prefers shared memory or L1 cache on `device`. The
+  /// preference is a hint and overrides the cache setting of the device's context. Two successive
+  /// launches with different preferences may make the device wait.
   /// @throws unknown_symbol, unknown_device, driver_error
-  /// Blocks  for a control operation.
+  /// Blocks  for one control operation.
   void prefer_cache(device_ordinal device, std::string_view kernel,
                     cache_preference preference) const;
 
-  /// Copies `bytes.size()` bytes to or from the start of the `__device__` or `__constant__`
-  /// variable `name`. Each device has its own. Waits for the copy, but not for tasks that use the
-  /// variable: wait for those first.
+  /// Copy `bytes.size()` bytes to or from the start of the `__device__` or `__constant__` variable
+  /// `name`. Each device has its own copy of the variable. The functions return when the copy is
+  /// done. They do not wait for tasks that use the variable: the caller must wait for those tasks
+  /// before the call.
   /// @throws unknown_symbol    The program has no such variable.
   /// @throws invalid_argument  The variable is smaller than `bytes`.
   void write_global(device_ordinal device, std::string_view name,

@@ -1,10 +1,9 @@
 #pragma once
-/// CUDA's atomics. They are overloaded for exactly the types that CUDA takes, so that a source that
-/// compiles here also compiles for GPUs.
+/// CUDA's atomic functions. They have exactly CUDA's overloads, so that a source that compiles here
+/// also compiles for GPUs.
 ///
-/// CUDA's atomics are relaxed, and kernels order them with fences. These atomics acquire and
-/// release: on x86 that costs nothing. ThreadSanitizer does not model fences, but sees the order of
-/// these atomics.
+/// CUDA's atomics are relaxed, and kernels order them with fences. The atomics here use acquire and
+/// release order, because ThreadSanitizer does not model fences. On x86 this costs nothing.
 
 #include <bit>
 #include <cstdint>
@@ -14,14 +13,14 @@
 
 namespace flotilla::cpu::language {
 
-/// Replaces `*p` by `next(*p)` and returns the old value. It works on an integer of the same size,
-/// so that every compiler generates plain instructions for it.
+/// Replaces `*p` by `next(*p)` and returns the old value. The exchange uses an integer of the same
+/// size, so that every compiler generates inline instructions.
 template <class T, class Next>
 T atomic_update(T* p, Next next) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   static_assert(sizeof(T) == sizeof(bits));
   auto* const place = reinterpret_cast<bits*>(p);
-  // Relaxed, because it is only a first guess: the exchange below decides.
+  // Relaxed, because this value is only a first guess. The compare-exchange below checks it.
   bits old = __atomic_load_n(place, __ATOMIC_RELAXED);
   for (;;) {
     auto const desired = std::bit_cast<bits>(static_cast<T>(next(std::bit_cast<T>(old))));
@@ -76,14 +75,16 @@ template <class T>
 T atomic_exch(T* p, T v) {
   T old;
   __atomic_exchange(p, &v, &old, __ATOMIC_ACQ_REL);
-  if (old == v) { services()->yield(services()); }  // perhaps a lock that is held, as below
+  // An exchange that changes nothing may be a failed attempt to take a lock: see atomic_cas.
+  if (old == v) { services()->yield(services()); }
   return old;
 }
 template <class T>
 T atomic_cas(T* p, T compare, T v) {
   T old = compare;
   if (!__atomic_compare_exchange(p, &old, &v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    // If a thread of this block holds a lock, it can release it only after this thread yields.
+    // The kernel may be trying to take a lock. If another thread of this block holds the lock, that
+    // thread can release it only after this thread yields.
     services()->yield(services());
   }
   return old;

@@ -1,7 +1,8 @@
 #pragma once
-/// CUDA's functions for kernels at run time: fences, clocks, sleeping, traps.
-/// printf, assert, malloc, free, new and delete are those of C and C++. The image defines them
-/// itself so that they act on the device (image_definitions.hpp), so every spelling of them works.
+/// Fences, clocks, __nanosleep and __trap for kernels.
+/// printf, assert, malloc, free, new and delete are declared by the C and C++ headers. The image
+/// itself defines these functions for the device (image_definitions.hpp), so a kernel can use both
+/// `printf` and `std::printf`, for example.
 
 #include <assert.h>
 #include <sched.h>
@@ -16,14 +17,14 @@ namespace flotilla::cpu::language {
 
 inline void fence() {
 #if defined(__SANITIZE_THREAD__)
-  // ThreadSanitizer does not model fences, but it models atomic operations.
+  // ThreadSanitizer does not model fences, so this build uses an atomic operation.
   static int fenced = 0;
   __atomic_fetch_add(&fenced, 1, __ATOMIC_SEQ_CST);
 #else
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-  // A kernel that waits for another thread through memory has a fence in its loop, so it yields
-  // here.
+  // A kernel that polls memory for another thread's write has a fence in its loop. So the thread
+  // yields here.
   services()->yield(services());
 }
 
@@ -33,7 +34,7 @@ inline void __threadfence() { flotilla::cpu::language::fence(); }
 inline void __threadfence_block() { flotilla::cpu::language::fence(); }
 inline void __threadfence_system() { flotilla::cpu::language::fence(); }
 
-/// Nanoseconds of a clock that all blocks share.
+/// Returns the time in nanoseconds of a clock that all blocks share.
 inline unsigned long long flotilla_globaltimer() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -41,7 +42,8 @@ inline unsigned long long flotilla_globaltimer() {
          static_cast<unsigned long long>(now.tv_nsec);
 }
 
-/// Ticks of the processor's counter. Their length differs between machines, as between GPU models.
+/// Returns the processor's tick counter. The length of a tick depends on the processor, just as it
+/// depends on the model of a GPU.
 inline long long clock64() {
 #if defined(__x86_64__)
   return static_cast<long long>(__builtin_ia32_rdtsc());
@@ -50,13 +52,13 @@ inline long long clock64() {
 #endif
 }
 
-/// Lets other threads of the block run or, if none can run, other threads of the machine. It may
-/// return early, as CUDA allows (which promises between zero and twice the time).
+/// Yields to other threads of the block and to other OS threads. The call may return early: CUDA
+/// guarantees only that a sleep takes between zero and twice the requested time.
 inline void __nanosleep(unsigned nanoseconds) {
   auto* s = flotilla::cpu::language::services();
   s->yield(s);
-  constexpr unsigned worth_sleeping =
-      100'000;  // a shorter sleep would last twice as long as requested
+  // With a shorter time, nanosleep can take more than twice as long as requested.
+  constexpr unsigned worth_sleeping = 100'000;
   if (nanoseconds >= worth_sleeping) {
     timespec const time{0, static_cast<long>(nanoseconds < 1'000'000 ? nanoseconds : 1'000'000)};
     nanosleep(&time, nullptr);

@@ -1,23 +1,26 @@
 #pragma once
-/// The part of the kernel language that nvcc needs: see kernel_language.hpp.
+/// The part of the kernel language that nvcc needs (see kernel_language.hpp).
 
-// With a host compiler, kernels have these functions without an #include.
+// A host compiler gets assert and printf from the kernel language. Included here so that the same
+// sources compile with nvcc.
 #include <assert.h>
 #include <stdio.h>
 
-/// Defines `type* name`, the block's dynamic shared memory, 16-byte aligned.
+/// Defines `type* name`, which points to the block's dynamic shared memory. The memory is aligned
+/// to 16 bytes.
 #define FLOTILLA_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char flotilla_dynamic_shared[]; \
   type* const name = reinterpret_cast<type*>(flotilla_dynamic_shared)
 
-/// The number of the multiprocessor that runs this block, from 0.
+/// Returns the number of the multiprocessor that runs this block, from 0.
 __device__ __forceinline__ unsigned flotilla_multiprocessor() {
   unsigned which;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(which));
   return which;
 }
 
-/// Nanoseconds of a clock that all blocks share. Its steps may be as coarse as a microsecond.
+/// Returns the time in nanoseconds of a clock that all blocks share. The resolution of the clock
+/// may be as coarse as a microsecond.
 __device__ __forceinline__ unsigned long long flotilla_globaltimer() {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -1,16 +1,16 @@
 #pragma once
 /// The interface between a CPU image and the CPU driver.
 ///
-/// A CPU image is a shared object made by `flotilla_add_kernels()`: kernels compiled by the host
-/// compiler for CPU devices. It exports one symbol, `flotilla_cpu_image`, of type `cpu_image`. It
-/// also has an ELF note (owner "flotilla", type `image_note_type`, the ABI number as its four
-/// bytes), by which the driver recognises it without running its code. The CPU driver loads a
-/// private copy of the object for every context, so that `__device__` and `__constant__` variables
-/// belong to the context, as on a GPU.
+/// A CPU image is a shared object made by `flotilla_add_kernels()`. It contains kernels that the
+/// host compiler compiled for CPU devices. It exports one symbol, `flotilla_cpu_image`, of type
+/// `cpu_image`. It also has an ELF note: the owner is "flotilla", the type is `image_note_type`,
+/// and the value is the ABI number in four bytes. The CPU driver uses the note to recognize an
+/// image without running its code. The driver loads a private copy of the object for every context,
+/// so that each context has its own `__device__` and `__constant__` variables, as on a GPU.
 ///
-/// The threads of a block run one at a time, on fibers of one OS thread. A thread that reaches no
-/// barrier runs as a plain function call: the image itself iterates over the threads
-/// (`run_threads`).
+/// The threads of a block run one at a time, on fibers of one OS thread. A fiber calls
+/// `run_threads` of the image, which runs one thread after another as plain function calls. A new
+/// fiber is needed only when a thread must wait, for example at a barrier.
 ///
 /// Only the CPU driver and the kernel language headers need this file.
 
@@ -28,69 +28,71 @@ struct index3 {
   std::uint32_t x, y, z;
 };
 
-/// Computes the result of each lane for one warp operation. It is called after all lanes have
-/// arrived. `lanes[i]` is what lane i passed to `warp_step`; it is valid only if bit i of
-/// `taking_part` is set.
+/// Computes the results of all lanes for one warp operation. The driver calls this function after
+/// all lanes have arrived. `lanes[i]` is the argument `lane` that lane i passed to `warp_step`, and
+/// is valid only if bit i of `taking_part` is set.
 using warp_completion = void (*)(void* const* lanes, std::uint32_t taking_part);
 
-/// The block that an OS thread runs: its progress, and the services that kernels call. The driver
-/// makes one for each OS thread that runs blocks.
+/// The state of the block that an OS thread runs, and the services that kernels call. The driver
+/// makes one such struct for each OS thread that runs blocks.
 struct block_services {
   index3 grid_size;      ///< gridDim, in blocks
   index3 block_size;     ///< blockDim, in threads
   index3 block_index;    ///< blockIdx
   void* dynamic_shared;  ///< the dynamic shared memory of this block, 16-byte aligned
-  void* driver;          ///< for the driver only; services receive the whole struct
+  void* driver;          ///< for the driver only
 
-  // The running thread. `run_threads` sets it when it begins a thread, and the driver when it
-  // resumes one.
+  // The running thread. `run_threads` sets these members when a thread begins. The driver sets them
+  // when it resumes a thread.
   index3 thread_index;          ///< threadIdx
-  std::uint32_t thread_number;  ///< the same as one number, x fastest
+  std::uint32_t thread_number;  ///< the index as one number; x varies fastest
 
-  // The progress of the block. The driver resets it before a block; `run_threads` advances it.
-  std::uint32_t thread_count;  ///< threads of the block
+  // The progress of the block. The driver resets these members before each block, and `run_threads`
+  // updates them.
+  std::uint32_t thread_count;  ///< number of threads in the block
   std::uint32_t next_thread;   ///< number of the first thread that has not begun
-  index3 next_index;           ///< the same as an index
-  std::uint32_t exited_count;  ///< threads that returned from the kernel
-  std::uint32_t exited[max_block_threads / warp_lanes];  ///< as bits: one word per warp
+  index3 next_index;           ///< index of the first thread that has not begun
+  std::uint32_t exited_count;  ///< number of threads that have returned from the kernel
+  std::uint32_t exited[max_block_threads / warp_lanes];  ///< these threads as bits, a word per warp
 
-  /// `__syncthreads` and its three reducing variants. Returns the number of threads that passed a
-  /// true predicate. Threads that have exited count as arrived.
+  /// Implements `__syncthreads` and its three reducing variants. Returns the number of threads with
+  /// a true predicate. Threads that have exited count as arrived.
   int (*sync_threads)(block_services*, bool predicate);
-  /// One operation of a warp. It returns after every lane of `mask` that has not exited has called
-  /// it with this mask and this `complete`, and `complete` has processed what they passed as
-  /// `lane`.
+  /// Performs one operation of a warp. Every lane in `mask` that has not exited must call this
+  /// function with the same `mask` and `complete`. The calls return after all of these lanes have
+  /// arrived and `complete` has computed the results.
   void (*warp_step)(block_services*, std::uint32_t mask, void* lane, warp_completion complete);
-  /// Lets other threads of the block run. Called if a kernel might be waiting for one of them.
+  /// Lets other threads of the block run. The kernel language calls this function where a kernel
+  /// may be waiting for another thread.
   void (*yield)(block_services*);
-  // These two do not return: they end the grid.
+  // The next two functions end the grid and do not return.
   void (*trap)(block_services*);
   void (*assert_failed)(block_services*, char const* expression, char const* file, unsigned line,
                         char const* function);
   int (*print)(block_services*, char const* format, std::va_list arguments);
   void* (*allocate)(block_services*,
-                    std::size_t bytes);  ///< device malloc: null if the heap is full
+                    std::size_t bytes);  ///< malloc in kernels; null if the heap is full
   void (*release)(block_services*, void*);
 
-  std::uint32_t multiprocessor;  ///< the number of the one that runs this block, from 0
+  std::uint32_t multiprocessor;  ///< number of the multiprocessor that runs this block, from 0
 };
 
 /// One kernel.
 struct kernel_record {
   char const* name;
-  /// Runs threads of the block, each as a plain function call, from `next_thread` on until all have
-  /// begun. `arguments[i]` points to the bytes of the i-th argument, which need no alignment. If a
-  /// thread waits, the driver suspends this call and makes another one on a new fiber, which
-  /// continues with the next thread.
+  /// Runs the threads of the block that have not begun, one after another, as plain function calls.
+  /// `arguments[i]` points to the bytes of the i-th argument, which may be unaligned. If a thread
+  /// must wait, the driver suspends this call. A second call on a new fiber then continues with the
+  /// next thread.
   void (*run_threads)(block_services*, void* const* arguments);
   std::uint32_t parameter_count;
   std::uint32_t const* parameter_sizes;  ///< bytes
   std::uint32_t const*
-      parameter_offsets;  ///< bytes, in the packed argument buffer, as nvcc lays it out
-  std::uint32_t max_threads_per_block;  ///< from __launch_bounds__; 0: none
+      parameter_offsets;  ///< bytes; the layout of the argument buffer is the same as nvcc's
+  std::uint32_t max_threads_per_block;  ///< from __launch_bounds__; 0 if the kernel has none
 };
 
-/// One `__device__` or `__constant__` variable that can be found by name.
+/// One `__device__` or `__constant__` variable of the image.
 struct global_record {
   char const* name;
   void* address;

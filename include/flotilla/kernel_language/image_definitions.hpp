@@ -1,8 +1,8 @@
 #pragma once
-/// The rest of a CPU image. It is included once, at the end of the source that
-/// flotilla_add_kernels() writes. It makes the records of kernels and variables, and defines those
-/// functions of the C library that act on the device in a kernel. The image's version script keeps
-/// all of them local to the image.
+/// Definitions for a CPU image. flotilla_add_kernels() includes this header once, at the end of the
+/// generated source. The header has templates for the records of kernels and variables. It also
+/// defines functions of the C library, such as printf and malloc, that behave differently in a
+/// kernel. The version script of the image keeps these functions local to the image.
 
 #include <cstdarg>
 #include <cstddef>
@@ -33,11 +33,12 @@ inline void advance(index3& index, index3 size) {
   ++index.z;
 }
 
-/// The offsets of parameters as nvcc lays them out: each at its own alignment.
+/// The sizes and offsets of parameters. The layout is the same as nvcc's: each offset is a multiple
+/// of the parameter's alignment.
 template <class... P>
 struct parameters {
   static constexpr std::uint32_t count = sizeof...(P);
-  // One more than needed, because an array has at least one element.
+  // One element more than needed, because an array cannot be empty.
   struct table {
     std::uint32_t of[count + 1];
   };
@@ -71,16 +72,17 @@ struct kernel<Kernel> {
     while (s->next_thread < s->thread_count) {
       std::uint32_t const number = s->next_thread++;
       s->thread_number = number;
-      // Assigned one by one, never as a whole: a value that is written in parts and read as a whole
-      // must reach the cache in between, which took half of the time of an empty thread.
+      // Copies the members one by one. A copy of the whole struct would read members that were just
+      // written separately. The processor cannot forward such stores to the load, and the stall
+      // took half of the time of an empty thread.
       index3& next = s->next_index;
       index3& mine = s->thread_index;
       mine.x = next.x;
       mine.y = next.y;
       mine.z = next.z;
       advance(next, s->block_size);
-      Kernel(
-          std::get<I>(values)...);  // other threads of the block may run inside: `s` has moved on
+      Kernel(std::get<I>(values)...);
+      // Other threads may have run during the call, so `s->thread_number` may have changed.
       s->exited[number / warp_lanes] |= 1u << number % warp_lanes;
       ++s->exited_count;
     }
@@ -96,7 +98,7 @@ struct kernel<Kernel> {
   }
 };
 
-/// `__launch_bounds__(threads, ...)`: only the first number counts.
+/// Returns the first argument of `__launch_bounds__`. The other arguments have no effect here.
 constexpr std::uint32_t launch_bound(auto threads, auto...) {
   return static_cast<std::uint32_t>(threads);
 }
@@ -107,12 +109,12 @@ constexpr global_record global(char const* name, T& variable) {
 }
 
 static_assert(image_note_type == 1 && cpu_image::current_abi == 2,
-              "the note below says so in assembler");
+              "the assembler code of the note below contains these numbers");
 
 }  // namespace flotilla::cpu::language
 
-// The note that identifies the shared object as an image: lengths of owner and value, type, owner,
-// ABI.
+// The ELF note that identifies the shared object as a CPU image. Its fields are: length of the
+// owner, length of the value, type, owner, and value (the ABI number).
 asm(R"(
   .pushsection .note.flotilla, "a", %note
   .balign 4
@@ -123,7 +125,7 @@ asm(R"(
   .popsection
 )");
 
-// glibc's assert, from any header, calls this function, so it does not reach abort().
+// glibc's assert calls this function. This definition ends the grid instead of the process.
 extern "C" void __assert_fail(char const* expression, char const* file, unsigned line,
                               char const* function) noexcept {  // declared noreturn by assert.h
   auto* s = flotilla::cpu::language::services();
@@ -149,7 +151,7 @@ extern "C" void free(void* address) noexcept {
   s->release(s, address);
 }
 
-// As in CUDA: null if the heap is full, because kernels have no exceptions.
+// As in CUDA, the result is null if the heap is full, because kernels have no exceptions.
 void* operator new(std::size_t bytes) { return malloc(bytes); }
 void* operator new[](std::size_t bytes) { return malloc(bytes); }
 void operator delete(void* address) noexcept { free(address); }

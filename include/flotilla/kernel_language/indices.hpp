@@ -1,13 +1,14 @@
 #pragma once
-/// threadIdx and the other indices, barriers of a block, and dynamic shared memory.
+/// Indices such as threadIdx, barriers of a block, and dynamic shared memory.
 
 #include <flotilla/kernel_language/image_abi.hpp>
 #include <flotilla/kernel_language/vector_types.hpp>
 
 namespace flotilla::cpu::language {
 
-/// The block that this OS thread runs. It is set when the threads of a block begin, and is the same
-/// for all fibers of the block, so a compiler may keep a value that it read before a switch.
+/// The block that this OS thread runs. `run_threads` sets this variable. The value is the same for
+/// all fibers of the block. So it does no harm if the compiler reads the variable before a switch
+/// to another fiber and uses the value afterwards.
 static thread_local constinit block_services* bound = nullptr;
 
 inline block_services* services() { return bound; }
@@ -17,8 +18,8 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
 
 }  // namespace flotilla::cpu::language
 
-// Macros, because a variable could not follow the running thread. They are values, because CUDA's
-// are constants, too.
+// These are macros, because a variable would not change when another thread of the block runs. They
+// are rvalues, so that kernels cannot assign to them, as in CUDA.
 #define threadIdx \
   (::flotilla::cpu::language::to_uint3(::flotilla::cpu::language::services()->thread_index))
 #define blockIdx \
@@ -29,13 +30,14 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
   (::flotilla::cpu::language::to_dim3(::flotilla::cpu::language::services()->grid_size))
 inline constexpr int warpSize = static_cast<int>(flotilla::cpu::warp_lanes);
 
-/// The number of the multiprocessor that runs this block, from 0. A CPU device numbers its blocks
-/// in turn, up to the number of multiprocessors that its context may use.
+/// Returns the number of the multiprocessor that runs this block, from 0. A CPU device gives its
+/// blocks the numbers 0 to n - 1 in turn, if its context may use n multiprocessors.
 inline unsigned flotilla_multiprocessor() {
   return flotilla::cpu::language::services()->multiprocessor;
 }
 
-/// Defines `type* name`, the block's dynamic shared memory, 16-byte aligned.
+/// Defines `type* name`, which points to the block's dynamic shared memory. The memory is aligned
+/// to 16 bytes.
 #define FLOTILLA_DYNAMIC_SHARED(type, name) \
   type* const name = static_cast<type*>(::flotilla::cpu::language::services()->dynamic_shared)
 
@@ -45,5 +47,5 @@ inline int __syncthreads_count(int predicate) {
 }
 inline void __syncthreads() { __syncthreads_count(0); }
 inline int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) != 0; }
-// Counts the false predicates: threads that have exited have none.
+// Counts false predicates, because threads that have exited must count as true.
 inline int __syncthreads_and(int predicate) { return __syncthreads_count(predicate == 0) == 0; }

@@ -1,6 +1,6 @@
 #pragma once
-/// Arithmetic: the math library, and CUDA's intrinsics on bits, integers, floats and conversions.
-/// The fast float intrinsics (__expf and the like) are the accurate functions here.
+/// Arithmetic: the math library, and CUDA's intrinsics for bits, integers, floats and conversions.
+/// The fast float intrinsics, such as __expf, call the accurate functions here.
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Minimum and maximum, also of mixed types, as in CUDA.
+// Minimum and maximum. As in CUDA, the two arguments may have different types.
 template <class A, class B>
 requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(
     A a, B b) {
@@ -50,12 +50,12 @@ constexpr unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-/// Each hexadecimal digit of `selector` selects one of the eight bytes of `high:low`. If the
-/// digit's top bit is set, the result is the sign of that byte in all bits.
+/// Each of the low four hexadecimal digits of `selector` selects one of the eight bytes of
+/// `high:low` for the result. If the top bit of a digit is set, the result gets the sign bit of
+/// that byte in all eight bits.
 constexpr unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
-  if (__builtin_constant_p(selector) && selector == 0x0123) {
-    return __builtin_bswap32(low);
-  }  // the most frequent selector
+  // The most frequent selector.
+  if (__builtin_constant_p(selector) && selector == 0x0123) { return __builtin_bswap32(low); }
   std::uint64_t const bytes = static_cast<std::uint64_t>(high) << 32 | low;
   unsigned result = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -101,7 +101,7 @@ constexpr unsigned long long __umul64hi(unsigned long long a, unsigned long long
 }
 constexpr unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 constexpr int __mul24(int a, int b) {
-  // The low 24 bits of each as signed numbers; the low 32 bits of their product.
+  // Multiplies the low 24 bits as signed numbers and returns the low 32 bits of the product.
   std::int64_t const x = static_cast<int>(static_cast<unsigned>(a) << 8) >> 8;
   std::int64_t const y = static_cast<int>(static_cast<unsigned>(b) << 8) >> 8;
   return static_cast<int>(static_cast<std::uint32_t>(x * y));
@@ -130,7 +130,8 @@ constexpr double __hiloint2double(int high, int low) {
 
 namespace flotilla::cpu::language {
 
-/// Converts as a GPU does: a value out of range becomes the nearest one in range, NaN becomes zero.
+/// Converts like a GPU: a value outside the range of `To` becomes the nearest value in the range,
+/// and NaN becomes zero.
 template <class To, class From>
 constexpr To saturating_cast(From x) {
   constexpr From below = static_cast<From>(std::is_signed_v<To> ? -1 : 0);
@@ -145,7 +146,7 @@ constexpr To saturating_cast(From x) {
 
 }  // namespace flotilla::cpu::language
 
-// Conversions with each rounding: to nearest even, towards zero, down, up.
+// Conversions with each rounding mode: to nearest even, towards zero, down, and up.
 #define FLOTILLA_CONVERSIONS(name, from, to)                                \
   inline to name##_rn(from x) {                                             \
     return flotilla::cpu::language::saturating_cast<to>(std::nearbyint(x)); \
@@ -176,7 +177,8 @@ constexpr double __ll2double_rn(long long x) { return static_cast<double>(x); }
 constexpr double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
 constexpr float __double2float_rn(double x) { return static_cast<float>(x); }
 
-// Arithmetic with explicit rounding: only to nearest, as the host computes.
+// Arithmetic with explicit rounding. Only rounding to nearest is supported, because that is the
+// rounding mode of the host.
 constexpr float __fadd_rn(float a, float b) { return a + b; }
 constexpr float __fsub_rn(float a, float b) { return a - b; }
 constexpr float __fmul_rn(float a, float b) { return a * b; }
@@ -203,7 +205,8 @@ inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
 inline float sinpif(float x) { return static_cast<float>(std::sin(3.14159265358979323846 * x)); }
 inline float cospif(float x) { return static_cast<float>(std::cos(3.14159265358979323846 * x)); }
 
-// Macros, because the C library declares functions of these names but does not export them.
+// These are macros, because the C library declares functions with these names but does not export
+// them.
 #define __expf(x) ::expf(x)
 #define __exp10f(x) ::powf(10.0f, x)
 #define __logf(x) ::logf(x)
@@ -215,7 +218,7 @@ inline float cospif(float x) { return static_cast<float>(std::cos(3.141592653589
 #define __powf(x, y) ::powf(x, y)
 #define __sincosf(x, sine, cosine) static_cast<void>((*(sine) = ::sinf(x), *(cosine) = ::cosf(x)))
 
-// Loads and stores with cache hints are loads and stores here.
+// Loads and stores with cache hints are plain loads and stores here.
 template <class T>
 T __ldg(T const* address) {
   return *address;

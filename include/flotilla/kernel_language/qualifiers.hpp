@@ -10,6 +10,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-/// All threads of a block run on one OS thread, and an OS thread runs one block at a time, so a
-/// thread-local variable is shared by exactly one block.
+/// A thread-local variable works as shared memory: all threads of a block run on one OS thread, and
+/// this OS thread runs one block at a time.
 #define __shared__ static thread_local

@@ -1,6 +1,6 @@
 #pragma once
-/// CUDA's vector types, with CUDA's sizes and alignments. Kernels take them as parameters, so host
-/// code compiled against the toolkit must lay them out in the same way.
+/// CUDA's vector types. Their sizes and alignments must be the same as in the CUDA toolkit, because
+/// host code that uses the toolkit's types passes them as kernel arguments.
 
 #define FLOTILLA_VECTOR_TYPES(element, name, align2, align4)                              \
   struct name##1 {                                                                        \

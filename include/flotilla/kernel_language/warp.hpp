@@ -1,6 +1,6 @@
 #pragma once
-/// Operations of a warp. Each is one `warp_step`: one record per lane, and a function that computes
-/// the results of all lanes after they have arrived.
+/// Operations of a warp. Each operation is one `warp_step`: every lane passes a record, and after
+/// all lanes have arrived, one function computes the results in all records.
 
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ inline void warp_step(unsigned mask, void* record, warp_completion complete) {
   s->warp_step(s, mask, record, complete);
 }
 
-/// Calls `each(lane number, lane's record)` for the lanes in `taking_part`.
+/// Calls `each(number, record)` with the number and the record of each lane in `taking_part`.
 template <class Record, class Each>
 void for_lanes(void* const* lanes, std::uint32_t taking_part, Each each) {
   for (unsigned i = 0; i < warp_lanes; ++i) {
@@ -28,7 +28,8 @@ struct exchange_lane {
   int source;
 };
 
-/// A lane whose source does not take part gets its own value; CUDA leaves it undefined.
+/// Gives each lane the value of its source lane. If the source lane does not take part, the lane
+/// gets its own value. (In CUDA the result is undefined in this case.)
 inline void complete_exchange(void* const* lanes, std::uint32_t taking_part) {
   for_lanes<exchange_lane>(lanes, taking_part, [&](unsigned, exchange_lane& to) {
     bool const present = to.source >= 0 && (taking_part >> to.source & 1u) != 0;
@@ -140,7 +141,7 @@ template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize) {
   int const own = static_cast<int>(flotilla::cpu::language::lane());
   int const source = own ^ lane_mask;
-  // As CUDA has it: lanes of earlier groups can be read, lanes of later ones cannot.
+  // As in CUDA, a lane can read lanes of earlier groups of `width` lanes, but not of later groups.
   return flotilla::cpu::language::exchange(mask, value,
                                            source >= (own & -width) + width ? own : source);
 }
@@ -155,8 +156,8 @@ inline int __all_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate == 0) == 0;
 }
 
-/// The calling lane only: the lanes of a warp do not run in lockstep on a CPU device, and CUDA
-/// promises no more.
+/// Returns only the calling lane, because the lanes of a warp do not run in lockstep on a CPU
+/// device. CUDA guarantees no other lanes either.
 inline unsigned __activemask() { return 1u << flotilla::cpu::language::lane(); }
 
 template <class T>

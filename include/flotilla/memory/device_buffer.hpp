@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of a device.
+/// Buffers of device memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// `size()` objects of memory of one device. Movable. Destroying it never waits: the memory is
-/// freed after the tasks that were submitted before.
+/// Owns `size()` objects in the memory of one device. Movable. The destructor never waits. The
+/// runtime frees the memory after all tasks that were submitted before the destructor have ended.
 ///
-/// It is deeply const: a `device_buffer const` gives no write access to its memory.
+/// A `device_buffer const` gives no write access to its memory.
 ///
-/// Lifetime: must end before its runtime does. Threads: as a std::vector.
+/// Lifetime: must end before its runtime does. Threads: same rules as for a std::vector.
 template <class T>
 class device_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable objects");
@@ -29,26 +29,26 @@ class device_buffer {
 
   device_buffer() noexcept = default;
 
-  /// Uninitialised memory.
-  /// @param size  A count of objects; 0 makes an empty buffer without an address.
-  /// @throws driver_error    CUDA_ERROR_OUT_OF_MEMORY: the device does not have that much free
+  /// Allocates memory without initializing it.
+  /// @param size  The number of objects. 0 makes an empty buffer with the address 0.
+  /// @throws driver_error    CUDA_ERROR_OUT_OF_MEMORY if the device does not have that much free
   ///                         memory.
   /// @throws unknown_device
-  /// Blocks  for a control operation: at most the current batch of the thread that drives the
-  ///         device.
+  /// Blocks  for one control operation: until the thread that drives the device has launched its
+  ///         current batch.
   device_buffer(runtime& owner, device_ordinal device, std::size_t size)
       : memory_{owner, detail::allocation::places::device, device,
                 detail::bytes_of(size, sizeof(T))},
         size_{size} {}
 
-  /// Memory with a copy of `from`, which may change once this returns.
+  /// Allocates memory and copies `from` to this memory. `from` may change after the call.
   /// Blocks  until the copy is done.
   device_buffer(runtime& owner, device_ordinal device, std::span<T const> from)
       : device_buffer{owner, device, from.size()} {
     if (size_ != 0) { detail::run_memory_op(copy_from(from)); }
   }
 
-  /// The address on the device. The host cannot access it.
+  /// Returns the device address. Host code must not dereference it.
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(address()); }
   [[nodiscard]] T const* data() const noexcept { return reinterpret_cast<T const*>(address()); }
   [[nodiscard]] std::uintptr_t address() const noexcept { return memory_.range().address(); }
@@ -56,7 +56,7 @@ class device_buffer {
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] device_ordinal device() const noexcept { return memory_.range().device(); }
-  /// Kernel arguments are converted in this way.
+  /// These conversions make the buffer usable as a kernel argument.
   explicit operator T*() noexcept { return data(); }
   explicit operator T const*() const noexcept { return data(); }
 
@@ -68,8 +68,9 @@ class device_buffer {
   }
   operator device_span<T>() noexcept { return span(); }
   operator device_span<T const>() const noexcept { return span(); }
-  /// `count` objects from `offset` on; by default all that follow.
-  /// @throws invalid_argument  They do not lie in the buffer.
+  /// Returns a view of the `count` objects that start at index `offset`. By default the view ends
+  /// with the buffer.
+  /// @throws invalid_argument  The objects are not inside the buffer.
   [[nodiscard]] device_span<T> subspan(std::size_t offset,
                                        std::size_t count = std::dynamic_extent) {
     return span().subspan(offset, count);
@@ -79,8 +80,8 @@ class device_buffer {
     return span().subspan(offset, count);
   }
 
-  /// Copies and fills of the whole buffer, as tasks. See device_span, which copies and fills parts
-  /// too.
+  /// These functions describe a copy or fill of the whole buffer, which can then be submitted as a
+  /// task. For a part of the buffer, use the same functions of `subspan()`.
   template <class From>
   [[nodiscard]] memory_op copy_from(From&& from) requires requires(device_span<T> all) {
     all.copy_from(from);

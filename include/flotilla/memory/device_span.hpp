@@ -1,5 +1,5 @@
 #pragma once
-/// A view of memory of one device, and the copies and fills of it.
+/// Views of device memory, with functions that describe copies and fills.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,12 @@ inline namespace v0_1 {
 template <class T>
 class device_buffer;
 
-/// Consecutive objects of a device_buffer. A kernel takes it as an argument and gets its address;
-/// the launch then runs on its device. A `device_span<T const>` cannot be written through.
+/// A view of consecutive objects in a device_buffer. It can be an argument of a kernel: the kernel
+/// gets the address, and the launch runs on the device of the span. A `device_span<T const>` gives
+/// no write access.
 ///
-/// Lifetime: as a pointer into the buffer. Threads: as a pointer.
+/// Lifetime: a span must not be used after its buffer is gone. Threads: same rules as for a
+/// pointer.
 template <class T>
 class device_span {
   static_assert(std::is_trivially_copyable_v<std::remove_cv_t<T>>,
@@ -36,36 +38,38 @@ class device_span {
   requires(std::is_same_v<U const, T> && !std::is_same_v<U, T>) device_span(device_span<U> other)
   noexcept : range_{detail::range_access::range(other)}, size_{other.size()} {}
 
-  /// The address on the device. The host cannot access it.
+  /// Returns the device address. Host code must not dereference it.
   [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(range_.address()); }
   [[nodiscard]] std::uintptr_t address() const noexcept { return range_.address(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] device_ordinal device() const noexcept { return range_.device(); }
-  /// Kernel arguments are converted in this way.
+  /// These conversions make the span usable as a kernel argument.
   explicit operator T*() const noexcept { return data(); }
   explicit operator T const*() const noexcept requires(!std::is_const_v<T>) { return data(); }
 
-  /// `count` objects from `offset` on; by default all that follow.
-  /// @throws invalid_argument  They do not lie in the span.
+  /// Returns the `count` objects that start at index `offset`. By default the result ends with the
+  /// span.
+  /// @throws invalid_argument  The objects are not inside the span.
   [[nodiscard]] device_span subspan(std::size_t offset,
                                     std::size_t count = std::dynamic_extent) const {
     std::size_t const size = detail::checked_part(size_, offset, count);
     return device_span{range_.part(offset * sizeof(T), size * sizeof(T)), size};
   }
 
-  // Copies as tasks, to submit. Both sides must have the same number of objects.
+  // These functions describe a copy, which can then be submitted as a task. The source and the
+  // destination must have the same number of objects.
   //
-  // @throws invalid_argument  The numbers differ; the message has both.
-  // @throws wrong_runtime     The other side belongs to another runtime.
+  // @throws invalid_argument  The numbers differ. The message has both.
+  // @throws wrong_runtime     The source and the destination belong to different runtimes.
 
-  /// From pageable memory, in pieces through pinned memory.
+  /// Copies from pageable memory. The runtime stages the data in pinned memory, piece by piece.
   [[nodiscard]] memory_op copy_from(std::span<value_type const> host) const
       requires(!std::is_const_v<T>) {
     return from_host(host.data(), host.size(), false);
   }
-  /// From pinned memory.
+  /// Copies from pinned memory.
   [[nodiscard]] memory_op copy_from(host_span<value_type const> host) const
       requires(!std::is_const_v<T>) {
     return from_host(host.data(), host.size(), true);
@@ -78,35 +82,36 @@ class device_span {
       requires(!std::is_const_v<T>) {
     return from_host(host.data(), host.size(), true);
   }
-  /// From memory of this device or of another one.
+  /// Copies from memory of the same device or of another device.
   [[nodiscard]] memory_op copy_from(device_span<value_type const> from) const
       requires(!std::is_const_v<T>) {
     check_size(from.size());
     return detail::range_access::range(from).copy_to(range_);
   }
 
-  /// To pageable memory, in pieces through pinned memory.
+  /// Copies to pageable memory. The runtime stages the data in pinned memory, piece by piece.
   [[nodiscard]] memory_op copy_to(std::span<value_type> host) const {
     return to_host(host.data(), host.size(), false);
   }
-  /// To pinned memory.
+  /// Copies to pinned memory.
   [[nodiscard]] memory_op copy_to(host_span<value_type> host) const {
     return to_host(host.data(), host.size(), true);
   }
   [[nodiscard]] memory_op copy_to(host_buffer<value_type>& host) const {
     return to_host(host.data(), host.size(), true);
   }
-  /// To memory of this device or of another one.
+  /// Copies to memory of the same device or of another device.
   [[nodiscard]] memory_op copy_to(device_span<value_type> to) const {
     check_size(to.size());
     return range_.copy_to(detail::range_access::range(to));
   }
 
-  /// A fill as a task, to submit: every object becomes `value`.
-  /// @throws invalid_argument  `value` does not repeat a pattern of at most 64 bytes. (Zero always
-  ///                           does.)
-  /// Cost  one operation of the device if `value` repeats 1, 2 or 4 bytes; else 1 for each 4 bytes
-  ///       of `value`, and log2(size()) copies.
+  /// Describes a fill, which can then be submitted as a task. The fill sets every object to
+  /// `value`.
+  /// @throws invalid_argument  The bytes of `value` do not repeat a pattern of at most 64 bytes. A
+  ///                           value whose bytes are all zero is always accepted.
+  /// Cost  one device operation if the pattern has 1, 2 or 4 bytes. Otherwise one device operation
+  ///       for each 4 bytes of the pattern, and log2(size()) copies.
   [[nodiscard]] memory_op fill(value_type const& value) const requires(!std::is_const_v<T>) {
     return range_.fill(&value, sizeof value);
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// Pinned memory of the host.
+/// Buffers of pinned host memory.
 
 #include <cstddef>
 #include <span>
@@ -11,19 +11,20 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// `size()` objects of pinned host memory, which every device of the runtime copies from and to
-/// without staging, and which GPUs can address. Uninitialised. It is freed after the tasks that
-/// were submitted before its destruction.
+/// Owns `size()` objects of pinned host memory. The memory is not initialized. Every device of the
+/// runtime can copy from and to this memory without staging, and GPUs can access it directly. The
+/// destructor never waits. The runtime frees the memory after all tasks that were submitted before
+/// the destructor have ended.
 ///
-/// Lifetime: must end before its runtime does. Threads: as a std::vector.
+/// Lifetime: must end before its runtime does. Threads: same rules as for a std::vector.
 template <class T>
 class host_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "a host_buffer holds trivially copyable objects");
 
  public:
   host_buffer() noexcept = default;
-  /// @param size  A count of objects; 0 makes an empty buffer.
-  /// @throws driver_error  CUDA_ERROR_OUT_OF_MEMORY: the driver cannot pin that much memory.
+  /// @param size  The number of objects. 0 makes an empty buffer.
+  /// @throws driver_error  CUDA_ERROR_OUT_OF_MEMORY if the driver cannot pin that much memory.
   host_buffer(runtime& owner, std::size_t size)
       : memory_{owner, detail::allocation::places::pinned_host, device_ordinal{0},
                 detail::bytes_of(size, sizeof(T))},
@@ -47,8 +48,9 @@ class host_buffer {
   [[nodiscard]] host_span<T const> span() const noexcept {
     return host_span<T const>{std::span<T const>{data(), size_}};
   }
-  /// `count` objects from `offset` on; by default all that follow.
-  /// @throws invalid_argument  They do not lie in the buffer.
+  /// Returns a view of the `count` objects that start at index `offset`. By default the view ends
+  /// with the buffer.
+  /// @throws invalid_argument  The objects are not inside the buffer.
   [[nodiscard]] host_span<T> subspan(std::size_t offset, std::size_t count = std::dynamic_extent) {
     return span().subspan(offset, count);
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// A view of pinned host memory.
+/// Views of pinned host memory.
 
 #include <cstddef>
 #include <span>
@@ -13,10 +13,11 @@ inline namespace v0_1 {
 template <class T>
 class host_buffer;
 
-/// Consecutive objects of a host_buffer. Copies from and to it need no staging. It converts to
-/// std::span, which does not know that the memory is pinned.
+/// A view of consecutive objects in a host_buffer. Copies from and to this memory need no staging.
+/// The view converts to std::span, but a copy that gets the std::span is staged.
 ///
-/// Lifetime: as a pointer into the buffer. Threads: as a pointer.
+/// Lifetime: a span must not be used after its buffer is gone. Threads: same rules as for a
+/// pointer.
 template <class T>
 class host_span {
  public:
@@ -39,8 +40,9 @@ class host_span {
   operator std::span<T>() const noexcept { return span_; }
   operator std::span<T const>() const noexcept requires(!std::is_const_v<T>) { return span_; }
 
-  /// `count` objects from `offset` on; by default all that follow.
-  /// @throws invalid_argument  They do not lie in the span.
+  /// Returns the `count` objects that start at index `offset`. By default the result ends with the
+  /// span.
+  /// @throws invalid_argument  The objects are not inside the span.
   [[nodiscard]] host_span subspan(std::size_t offset,
                                   std::size_t count = std::dynamic_extent) const {
     return host_span{span_.subspan(offset, detail::checked_part(size(), offset, count))};

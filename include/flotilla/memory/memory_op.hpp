@@ -1,5 +1,5 @@
 #pragma once
-/// Copies and fills as data.
+/// Descriptions of copies and fills.
 
 #include <cstddef>
 
@@ -14,19 +14,20 @@ namespace detail {
 class device_range;
 }
 
-/// A copy or fill that is described and not yet submitted. Buffers and spans make it. Submit it as
-/// often as you like. The memory that it names must exist until its task has ended: host memory is
-/// read and written by the task, not by `submit`.
+/// Describes a copy or fill. Buffers and spans make such operations. The same operation can be
+/// submitted any number of times. The memory must exist until the task has ended, because the task
+/// accesses the memory and `submit` does not.
 ///
-/// Threads: as an int.
+/// Threads: same rules as for an `int`.
 class memory_op {
  public:
   using kinds = memory_op_kind;
 
   [[nodiscard]] kinds kind() const noexcept { return command_.kind; }
-  /// The bytes that are copied or filled.
+  /// Returns the number of bytes to copy or fill.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return command_.bytes; }
-  /// The device that runs it. A copy between devices runs on the destination's device.
+  /// Returns the device that runs the operation. For a copy between devices, this is the device of
+  /// the destination.
   [[nodiscard]] device_ordinal device() const noexcept { return command_.device; }
 
  private:

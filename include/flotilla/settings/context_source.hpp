@@ -1,5 +1,5 @@
 #pragma once
-/// Where the context of a device comes from.
+/// The source of a device's context: how the runtime makes or gets the context.
 
 #include <string>
 
@@ -13,14 +13,23 @@ inline namespace v0_1 {
 /// The source of a device's context.
 struct context_source {
   enum class kinds {
-    owned,    ///< created for the runtime and destroyed with it; the default
-    primary,  ///< the context of the CUDA runtime library: retained, and released at the end
-    adopted,  ///< created by other code: never destroyed; its settings are restored at the end
-    green,    ///< a context that has a part of the GPU's multiprocessors; a GPU can have several
+    /// The default. flotilla creates the context, and destroys it when the runtime or
+    /// floating_context ends.
+    owned,
+    /// The context of the CUDA runtime library. flotilla retains this context, and releases it when
+    /// the runtime or floating_context ends.
+    primary,
+    /// A context that other code created. flotilla never destroys this context. When the runtime or
+    /// floating_context ends, flotilla restores the earlier settings of the context.
+    adopted,
+    /// A context with a part of the GPU's multiprocessors. A GPU can have several green contexts.
+    green,
   };
   kinds kind = kinds::owned;
-  CUctx_st* handle = nullptr;    ///< for `adopted`: must stay valid as long as the device is used
-  unsigned multiprocessors = 0;  ///< for `green`: at least this many; the driver may round up
+  /// For `adopted`: the context. It must outlive the runtime or floating_context that uses it.
+  CUctx_st* handle = nullptr;
+  /// For `green`: the minimum number of multiprocessors. The driver may round the number up.
+  unsigned multiprocessors = 0;
 
   [[nodiscard]] static context_source owned() noexcept { return {}; }
   [[nodiscard]] static context_source primary() noexcept { return {kinds::primary, nullptr, 0}; }
@@ -33,7 +42,7 @@ struct context_source {
   bool operator==(context_source const&) const = default;
 };
 
-/// "owned", "primary", "adopted", "green:16".
+/// Returns the text form of a source: "owned", "primary", "adopted" or, for example, "green:16".
 [[nodiscard]] FLOTILLA_EXPORT std::string to_string(context_source const& source);
 
 }  // namespace v0_1

@@ -1,11 +1,14 @@
 #pragma once
 /// The settings of a device's context: its source, flags, cache preference and limits.
 ///
-/// Precedence: code, then the environment (`FLOTILLA_SETTINGS`), then a TOML file (its path is in
-/// `FLOTILLA_CONFIG`), then the driver's default. At each level, a setting for one device overrides
-/// the setting for all devices. Settings are applied when the context is made, and read back then:
-/// `runtime::effective_settings()` returns the actual values, `runtime::report_settings()` the
-/// outcome of each request. docs/settings.md lists all settings.
+/// Settings can be in code, in the environment variable `FLOTILLA_SETTINGS`, and in the TOML file
+/// that `FLOTILLA_CONFIG` names. Code overrides the environment variable, and the environment
+/// variable overrides the file. In each of these places, a setting for one device overrides the
+/// setting for all devices. Without a setting, the driver's default applies.
+///
+/// The runtime applies the settings when it makes the context, and then reads the values back.
+/// `runtime::effective_settings()` returns the actual values. `runtime::report_settings()` returns
+/// the outcome of each request. docs/settings.md lists all settings.
 
 #include <cstddef>
 #include <filesystem>
@@ -21,110 +24,122 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// How threads wait for a device. It is the scheduling flag of the device's context, which the
-/// driver's own waits follow (cuCtxSynchronize, cuStreamSynchronize; a blocking event needs its own
-/// flag as well). All waits of a runtime follow it, and so do idle workers:
-/// * `spin`: polls continuously. Lowest latency; uses a whole processor.
-/// * `yield`: calls sched_yield between polls. After 2000 polls without progress it also sleeps 50
+/// How threads wait for a device. The policy sets the scheduling flag of the device's context,
+/// which cuCtxSynchronize and cuStreamSynchronize follow. All waits of a runtime and its idle
+/// workers follow the policy too:
+/// * `spin` polls continuously. It has the lowest latency and occupies one processor.
+/// * `yield` calls sched_yield between polls. After 2000 polls without progress it also sleeps 50
 ///   us between polls.
-/// * `blocking`: sleeps. If the work is on a stream, until the driver reports its end. Otherwise
-///   (the task is not launched yet or is a callable; the wait has a time limit, is for the first of
-///   several tasks, or for a completion) it polls after 20, 40, 80, 160, 320 us and then every 500
-///   us, counted from the last progress. If all devices block, idle workers leave at once.
-/// * `automatic`: as CU_CTX_SCHED_AUTO: yield if there are more active contexts than processors,
-///   else spin. The contexts are those of this process's runtimes and `floating_context`s, the
-///   processors those that this process may use. On CPU devices waits yield, because these devices
-///   compute on the processors.
+/// * `blocking` sleeps until the driver reports the end of the work in a stream. Some waits cannot
+///   sleep in this way: waits with a time limit, for a completion, for the first of several tasks,
+///   for a callable, and for a task that is not launched yet. These waits sleep and poll in turn:
+///   they poll 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
+/// * `automatic` follows the rule of CU_CTX_SCHED_AUTO: yield if there are more active contexts
+///   than processors, else spin. It counts the contexts of the runtimes and `floating_context`s in
+///   this process, and the processors that this process may use. For CPU devices it means yield,
+///   because these devices compute on the processors.
 ///
-/// A wait for several devices (`wait_idle`, `wait_any`, completions, a task for any device that no
-/// device has taken) spins if one of the devices spins, else yields if one of them yields, and
-/// sleeps only if all of them block. For `wait_idle` and completions these are the devices that
-/// have work. Workers never spin for CPU devices. A worker that waits for busy devices (a full
-/// device, tasks with continuations) while no thread waits for it treats automatic as yield.
-/// Independent of the policy, a submit that waits for room in a large window sleeps between polls,
-/// and a control operation sleeps until it has the lease.
+/// Some waits are for several devices: `wait_idle`, `wait_any`, a wait for a completion, and a wait
+/// for a task that any device may take. Such a wait spins if one of the devices has the policy
+/// spin. Otherwise it yields if one of them has the policy yield. It sleeps only if all of them
+/// have the policy blocking. `wait_idle` and waits for completions consider only devices with open
+/// tasks.
 ///
-/// The granted policy is read back from the context (`runtime::effective_settings`), so each policy
-/// but `automatic` needs a flag of the driver.
+/// Workers never spin for CPU devices. If all devices have the policy blocking, an idle worker ends
+/// at once. A worker that waits for busy devices treats `automatic` as yield, because no thread
+/// waits for that worker. Two waits do not depend on the policy: `submit` sleeps between polls
+/// while it waits for room in a large window, and a control operation sleeps until it has the
+/// lease.
+///
+/// The runtime reads the granted policy back from the context's flags, so every policy except
+/// `automatic` corresponds to a flag of the driver.
 enum class wait_policy { automatic, spin, yield, blocking };
 
-/// Whether kernels prefer shared memory or L1 cache, which share hardware. A kernel's own
-/// preference overrides it.
+/// Whether kernels prefer shared memory or L1 cache. Both use the same hardware. The preference of
+/// a single kernel (program::prefer_cache) overrides this setting.
 enum class cache_preference { none, shared, l1, equal };
 
-/// The width of a shared memory bank. On current GPUs it is always four bytes.
+/// The width of a shared memory bank. On current GPUs the width is always four bytes.
 enum class bank_size { standard, four, eight };
 
-/// The settings of one device. An empty one is not set. The comment gives the name that text, the
-/// environment and the file use.
+/// The settings of one device. An empty member is not set. The comment of a member begins with the
+/// name of the setting in the environment and in the settings file.
 struct FLOTILLA_EXPORT device_settings {
   std::optional<context_source> context{};          ///< "context": owned, primary, green:N
   std::optional<flotilla::wait_policy> schedule{};  ///< "schedule"
   std::optional<bool> map_host{};                   ///< "map_host"; always on since CUDA 3.2
   /// "lmem_resize_to_max"; always on with current drivers
   std::optional<bool> lmem_resize_to_max{};
-  std::optional<bool> coredump{};           ///< "coredump": on an exception of this context
-  std::optional<bool> user_coredump{};      ///< "user_coredump": on request; implies `coredump`
-  std::optional<bool> sync_memops{};        ///< "sync_memops": memory operations are synchronous
-  std::optional<cache_preference> cache{};  ///< "cache"
+  std::optional<bool> coredump{};       ///< "coredump": dump after an exception in this context
+  std::optional<bool> user_coredump{};  ///< "user_coredump": dump on request; implies `coredump`
+  std::optional<bool> sync_memops{};    ///< "sync_memops": memory operations are synchronous
+  std::optional<cache_preference> cache{};         ///< "cache"
   std::optional<flotilla::bank_size> bank_size{};  ///< "bank_size": default, 4, 8
   std::optional<std::size_t> stack_bytes{};        ///< "limits.stack": bytes per GPU thread
   std::optional<std::size_t> printf_fifo_bytes{};  ///< "limits.printf_fifo": bytes
   /// "limits.malloc_heap": bytes for malloc in kernels
   std::optional<std::size_t> malloc_heap_bytes{};
-  /// "limits.sync_depth": grids; current drivers do not support it
+  /// "limits.sync_depth": nesting depth of grids; current drivers do not support this limit
   std::optional<std::size_t> sync_depth{};
-  /// "limits.pending_launches": a count, for launches from kernels
+  /// "limits.pending_launches": maximum number of pending launches from kernels
   std::optional<std::size_t> pending_launches{};
   /// "limits.l2_fetch_granularity": bytes, 0 to 128
   std::optional<std::size_t> l2_fetch_granularity{};
   std::optional<std::size_t> persisting_l2_bytes{};  ///< "limits.persisting_l2": bytes
-  /// "exec_affinity": how many multiprocessors an owned context may use; requires MPS
+  /// "exec_affinity": maximum number of multiprocessors of an owned context; requires MPS
   std::optional<unsigned> exec_affinity{};
-  std::optional<unsigned> lanes{};      ///< "lanes": streams for launches, 1 to 32
-  std::optional<std::size_t> window{};  ///< "window": tasks that have not ended, 64 to 65000
+  std::optional<unsigned> lanes{};      ///< "lanes": number of streams for launches, 1 to 32
+  std::optional<std::size_t> window{};  ///< "window": maximum number of open tasks, 64 to 65000
 
   bool operator==(device_settings const&) const = default;
 
-  /// These settings, completed by those of `lower` that are not set here.
+  /// Returns a copy of these settings in which every empty member has the value from `lower`.
   [[nodiscard]] device_settings over(device_settings const& lower) const;
   /// Sets one setting by name. `value` is a word ("spin", "true"), a count, or a size in bytes with
   /// an optional unit ("65536", "64KiB", "16MiB", "1GiB").
-  /// @throws unknown_setting  naming the key or the value. Nothing was set.
+  /// @throws unknown_setting  The key or the value is invalid; the message names it. Nothing was
+  ///                          set.
   void set(std::string_view key, std::string_view value);
-  /// The value of one setting as text that `set` reads; empty: it is not set.
-  /// @throws unknown_setting
+  /// Returns the value of one setting in the text form that `set` accepts, or an empty string if
+  /// the setting is not set.
+  /// @throws unknown_setting  There is no such setting.
   [[nodiscard]] std::string text(std::string_view key) const;
-  /// All names, in the order above.
+  /// Returns the names of all settings, in the order of the members.
   [[nodiscard]] static std::span<std::string_view const> names() noexcept;
 };
 
 struct FLOTILLA_EXPORT settings {
-  device_settings all{};  ///< for every device
-  /// By index in `runtime::devices()`; overrides `all`.
+  device_settings all{};  ///< settings for every device
+  /// Settings for single devices. They override `all`. The key is an index in `runtime::devices()`.
   std::map<unsigned, device_settings> devices{};
 
-  /// Sets one setting by name: `key` is a name, or "N:" and a name for device N.
-  /// @throws unknown_setting  naming the key or the value. Nothing was set.
+  /// Sets one setting. `key` is the name of the setting. The setting applies to all devices, or
+  /// only to device N if `key` begins with "N:".
+  /// @throws unknown_setting  The key or the value is invalid; the message names it. Nothing was
+  ///                          set.
   void set(std::string_view key, std::string_view value);
 
   /// Reads "key=value" pairs separated by commas, as in
   /// `FLOTILLA_SETTINGS="schedule=spin,1:cache=l1"`.
-  /// @throws unknown_setting  naming the pair that is invalid or contradicts an earlier one.
+  /// @throws unknown_setting  A pair is invalid or contradicts an earlier pair; the message names
+  ///                          the pair.
   [[nodiscard]] static settings parse(std::string_view text);
 
-  /// Reads a TOML file: names are keys, `[limits]` is a table, `[devices.N]` has the settings of
-  /// device N.
-  /// @throws unknown_setting  naming file, line and key; also if the file cannot be read.
+  /// Reads a TOML file. The names of settings are keys. A table `[limits]` may contain the settings
+  /// that begin with "limits.". A table `[devices.N]` contains the settings for device N.
+  /// @throws unknown_setting  The file cannot be read or is invalid; the message names the file,
+  ///                          and the line and key if possible.
   [[nodiscard]] static settings read(std::filesystem::path const& file);
 
-  /// Reads the environment: FLOTILLA_SETTINGS, completed by the file that FLOTILLA_CONFIG names.
-  /// @throws unknown_setting  naming which of the two is wrong, and where.
+  /// Reads the settings in FLOTILLA_SETTINGS and in the file that FLOTILLA_CONFIG names. If both
+  /// have the same setting, FLOTILLA_SETTINGS wins.
+  /// @throws unknown_setting  The variable or the file is invalid; the message says which, and
+  ///                          where.
   [[nodiscard]] static settings from_environment();
 
-  /// The settings of device `ordinal`: its own, completed by those of all devices.
+  /// Returns the settings for device `ordinal`. Where `devices` has no value, `all` applies.
   [[nodiscard]] device_settings of(unsigned ordinal) const;
-  /// These settings, completed for each device by those of `lower`.
+  /// Returns these settings, completed for each device by the settings in `lower`.
   [[nodiscard]] settings over(settings const& lower) const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Which of the requested settings a device was granted.
+/// The outcome of each setting of a device.
 
 #include <string>
 #include <vector>
@@ -10,29 +10,29 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// One setting: its requested value, its actual value, and why they differ.
+/// The requested value and the actual value of one setting, and the reason if they differ.
 struct setting_outcome {
   enum class kinds {
-    by_default,  ///< not requested; the driver's default
-    granted,     ///< as requested
-    adjusted,    ///< the driver rounded or clamped the value
-    no_effect,   ///< accepted, but without effect on current drivers
-    refused,     ///< the driver's default is used; only with `best_effort`
+    by_default,  ///< not requested: the device has the driver's default
+    granted,     ///< the device has the requested value
+    adjusted,    ///< the driver rounded or clamped the requested value
+    no_effect,   ///< the driver accepted the value, but current drivers ignore it
+    refused,     ///< the device has the driver's default; possible only with `best_effort`
   };
-  std::string name;       ///< "limits.stack"
-  std::string requested;  ///< as text; empty: not requested
-  std::string granted;    ///< read back from the driver; empty: the driver does not support it
+  std::string name;       ///< such as "limits.stack"
+  std::string requested;  ///< the requested value as text; empty if the setting was not requested
+  std::string granted;    ///< read back from the driver; empty if the driver lacks the setting
   kinds kind = kinds::by_default;
-  std::string note;  ///< the reason, for `adjusted`, `no_effect` and `refused`
+  std::string note;  ///< the reason for `adjusted`, `no_effect` and `refused`
 };
 
 struct FLOTILLA_EXPORT settings_report {
   flotilla::device device;
-  /// One per setting, in the order of device_settings::names().
+  /// One entry for each setting, in the order of device_settings::names().
   std::vector<setting_outcome> outcomes;
 
-  /// One line per setting that was adjusted, refused or has no effect. It names the device, the
-  /// setting, both values and the reason.
+  /// Returns one line for each setting that was adjusted or refused or has no effect. The line
+  /// names the device, the setting, both values and the reason.
   [[nodiscard]] std::vector<std::string> warnings() const;
 };
 

@@ -17,7 +17,7 @@ struct CUctx_st;
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Where a callable runs. Valid until the callable returns.
+/// The device, context and stream for one call of a callable. Valid until the callable returns.
 class task_context {
  public:
   task_context(flotilla::device const& device, CUctx_st* context, CUstream_st* stream) noexcept
@@ -26,12 +26,13 @@ class task_context {
   task_context& operator=(task_context const&) = delete;
 
   [[nodiscard]] flotilla::device const& device() const noexcept { return *device_; }
-  /// The device's context, current on this thread. It must be current again when the callable
-  /// returns.
+  /// Returns the device's context, which is current on this thread. The same context must be
+  /// current when the callable returns.
   [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
-  /// A stream of that context for this callable alone. The task ends when this stream has
-  /// completed; work that is enqueued elsewhere is not waited for. The stream waits for the tasks
-  /// in `after`, but the callable itself may run before they have ended.
+  /// Returns a stream of the context. No other task uses the stream during the call. The task ends
+  /// when all work in this stream has completed. The runtime does not wait for work in other
+  /// streams. The stream waits for the tasks in `after`, but the callable itself may run before
+  /// these tasks have ended.
   [[nodiscard]] CUstream_st* stream() const noexcept { return stream_; }
 
  private:
@@ -40,8 +41,8 @@ class task_context {
   CUstream_st* stream_;
 };
 
-/// Owns a callable of type `void(task_context&)`. Movable. Callables of up to 64 bytes that can be
-/// moved without throwing are stored inline; others are allocated.
+/// Owns a callable of type `void(task_context&)`. Movable. A callable of up to 64 bytes whose move
+/// constructor cannot throw is stored inline. Any other callable is allocated.
 class callable {
  public:
   static constexpr std::size_t inline_bytes = 64;
@@ -51,7 +52,7 @@ class callable {
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, callable> &&
            std::invocable<std::decay_t<F>&, task_context&>)
-      callable(F&& function) {  // implicit: submit takes lambdas
+      callable(F&& function) {  // implicit, so that lambdas can be passed to submit
     using held = std::decay_t<F>;
     if constexpr (requires { static_cast<bool>(function == nullptr); }) {
       // An empty std::function or a null pointer makes an empty callable.
@@ -86,7 +87,7 @@ class callable {
  private:
   struct methods {
     void (*call)(void*, task_context&);
-    void (*move)(void* from, void* to) noexcept;  // and destroys `from`
+    void (*move)(void* from, void* to) noexcept;  // also destroys `from`
     void (*destroy)(void*) noexcept;
   };
   template <class T>

@@ -1,5 +1,5 @@
 #pragma once
-/// Host code that runs after tasks, without a thread that waits for them.
+/// Completions: host code runs after tasks have ended, and no thread has to wait for the tasks.
 
 #include <chrono>
 #include <concepts>
@@ -43,7 +43,7 @@ struct continuation_of final : continuation {
 
 [[noreturn]] FLOTILLA_EXPORT void refuse_null_continuation();
 
-/// @throws invalid_argument  An empty std::function or a null pointer.
+/// @throws invalid_argument  `callable` is an empty std::function or a null pointer.
 template <class F>
 [[nodiscard]] std::unique_ptr<continuation> make_continuation(F&& callable) {
   if constexpr (requires { static_cast<bool>(callable == nullptr); }) {
@@ -52,10 +52,11 @@ template <class F>
   return std::make_unique<continuation_of<std::decay_t<F>>>(std::forward<F>(callable));
 }
 
-/// Both forms of `then`. `callable` may destroy the ticket or completion as soon as it can run.
+/// These functions implement `then`. Before they return, `callable` may run, and may destroy `task`
+/// or `end`.
 FLOTILLA_EXPORT completion attach(ticket const& task, std::unique_ptr<continuation> callable);
 FLOTILLA_EXPORT completion attach(completion const& end, std::unique_ptr<continuation> callable);
-/// Whether the task or completion has ended. Never pumps.
+/// These functions return whether the task or completion has ended. They never pump.
 [[nodiscard]] FLOTILLA_EXPORT bool has_ended(ticket const& task);
 [[nodiscard]] FLOTILLA_EXPORT bool has_ended(completion const& end);
 
@@ -64,41 +65,41 @@ concept tasks = (std::convertible_to<Tasks const&, dependency_list::item> && ...
 
 }  // namespace detail
 
-/// The end of something on the host: of a callable given to `then`, or of all tasks given to
-/// `when_all`. Copies name the same end. The callable runs even if its completion is dropped. A
-/// completion may outlive its runtime, and is done by then. It is not a task and takes no slot of a
-/// window. To order *device work* after a task use `task_options::after`, which needs no host
-/// thread.
+/// Represents the end of a continuation (a callable given to `then`) or of all tasks given to
+/// `when_all`. Copies of a completion are equivalent. A continuation runs even if its completion is
+/// dropped. A completion may outlive its runtime; it is done before the runtime has ended. A
+/// completion is not a task and takes no slot of a window. To run *device work* after a task, use
+/// `task_options::after`, which needs no host thread.
 ///
-/// If a callable throws and nobody asks for its error (no wait, `then` or co_await of its
-/// completion), the error is printed on stderr when the last copy is dropped. It never ends the
-/// process.
+/// If a continuation throws, the runtime prints the error on stderr when the last copy of its
+/// completion is dropped. It prints nothing if the error was requested by a wait, `then` or
+/// co_await of the completion. An exception never ends the process.
 ///
-/// A default-constructed or moved-from completion names nothing: `valid()` is false, and every
-/// other call throws invalid_argument.
+/// A default-constructed or moved-from completion is empty: `valid()` is false, and every other
+/// call throws invalid_argument.
 class FLOTILLA_EXPORT completion {
  public:
   completion() noexcept = default;
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
-  /// Whether it is done. In single-threaded mode it pumps once first.
+  /// Returns whether the completion is done. In single-threaded mode the call may pump once.
   /// @throws used_after_fork
   /// Threads  any.
   /// Blocks   never.
   [[nodiscard]] bool ready() const;
 
-  /// Waits until it is done, and throws its error if it has one. Each call throws it again. The
-  /// caller helps: it launches and retires tasks, and runs continuations, no matter which thread
-  /// attached them. In between it waits as the devices with open tasks are set (see wait_policy).
-  /// @throws would_deadlock  It is not done, and the caller is inside a callable or a continuation
-  ///                         of this runtime, which must not wait for another one. Use `then` or
-  ///                         co_await there.
-  /// @throws what the callable threw; of `when_all` the error of the task that was first seen to
-  ///         fail
+  /// Waits until the completion is done. Every call throws the error of the completion, if there is
+  /// one: the exception of the callable or, for `when_all`, the error of the task whose failure was
+  /// seen first.
+  /// The caller helps while it waits: it launches and retires tasks, and it runs continuations of
+  /// all threads. While there is nothing to do, the wait policies of the devices with open tasks
+  /// determine how the caller waits (see wait_policy).
+  /// @throws would_deadlock  The completion is not done, and the caller is inside a callable or a
+  ///                         continuation of this runtime. Use `then` or co_await there.
   void wait() const;
 
-  /// The same for a limited time. @return whether it is done. If not, nothing has changed.
+  /// Waits as `wait` does, but only until `when`. @return Whether the completion is done.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> time) const {
@@ -106,7 +107,8 @@ class FLOTILLA_EXPORT completion {
                       std::chrono::ceil<std::chrono::steady_clock::duration>(time));
   }
 
-  /// As ticket::then: `callable` gets null, or what `wait` would throw.
+  /// Runs `callable(std::exception_ptr)` once after the completion is done. The argument is null,
+  /// or the exception that `wait` would throw. The rules of ticket::then apply.
   template <class F>
   requires std::invocable < std::decay_t<F>
   &, std::exception_ptr > completion then(F&& callable) const {
@@ -119,17 +121,18 @@ class FLOTILLA_EXPORT completion {
              std::shared_ptr<detail::completion_state> state) noexcept
       : runtime_{runtime}, state_{std::move(state)} {}
 
-  detail::runtime_impl* runtime_ = nullptr;  // exists until this is done; null: it is done
+  // Exists until the completion is done. Null if the completion was done from the beginning.
+  detail::runtime_impl* runtime_ = nullptr;
   std::shared_ptr<detail::completion_state> state_;
 };
 
-/// A completion of all these tasks. Its error is that of the task that was first seen to fail. The
-/// tickets may be dropped meanwhile. Without tasks it is done at once.
-/// @throws invalid_argument  An entry names no task; the message says which.
+/// Returns a completion that is done when all `tasks` have ended. Its error is the error of the
+/// task whose failure was seen first. The tickets may be dropped before the tasks end. If `tasks`
+/// is empty, the completion is done at once.
+/// @throws invalid_argument  An entry names no task; the message has its index.
 /// @throws wrong_runtime     The tasks belong to different runtimes.
-/// Lifetime  If tasks are named by ids, their runtime must live until this returns, or have ended
-///           before.
-/// Cost      an allocation, and one more for each task.
+/// Lifetime  If `tasks` has ids, the runtime of the tasks must not end during the call.
+/// Cost      one allocation, and one more for each task.
 [[nodiscard]] FLOTILLA_EXPORT completion when_all(dependency_list const& tasks);
 template <class... Tasks>
 requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] completion
@@ -137,21 +140,22 @@ requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] completi
   return when_all(dependency_list{dependency_list::item{tasks}...});
 }
 
-/// Waits until one of the tasks has ended, successfully or not. It helps as ticket::wait does, and
-/// waits as the tasks' devices are set (see wait_policy).
-/// @return its index; if several have ended, the lowest. Ask that ticket for its error.
-/// @throws invalid_argument  There is no task, or an entry names none.
+/// Waits until one of the tasks has ended, successfully or not. The caller helps as in
+/// ticket::wait. While there is nothing to do, the wait policies of the tasks' devices determine
+/// how the caller waits (see wait_policy).
+/// @return The lowest index of a task that has ended. The ticket of this task has the error.
+/// @throws invalid_argument  `tasks` is empty, or an entry names no task.
 /// @throws wrong_runtime     The tasks belong to different runtimes.
-/// @throws would_deadlock    None has ended, and the caller is inside a callable.
-/// Lifetime  As when_all.
-/// Cost      It polls every task in turn: three loads each.
+/// @throws would_deadlock    No task has ended, and the caller is inside a callable.
+/// Lifetime  If `tasks` has ids, the runtime of the tasks must not end during the call.
+/// Cost      The call polls every task in turn. Each poll takes three loads.
 [[nodiscard]] FLOTILLA_EXPORT std::size_t wait_any(dependency_list const& tasks);
 template <class... Tasks>
 requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] std::size_t
     wait_any(Tasks const&... tasks) {
   return wait_any(dependency_list{dependency_list::item{tasks}...});
 }
-/// The same for a limited time. @return empty: none has ended.
+/// Waits as `wait_any` does, but only until `when`. @return Empty if no task has ended.
 [[nodiscard]] FLOTILLA_EXPORT std::optional<std::size_t> wait_any_until(
     dependency_list const& tasks, std::chrono::steady_clock::time_point when);
 template <class Rep, class Period>

@@ -22,20 +22,20 @@ class awaiter {
   void await_suspend(std::coroutine_handle<> suspended) {
     suspended_ = true;
     try {
-      // From here on another thread may resume the coroutine, which may end and destroy this
-      // awaiter.
+      // As soon as the continuation is attached, another thread may resume the coroutine. The
+      // coroutine may then end and destroy this awaiter.
       static_cast<void>(attach(*of_, make_continuation([this, suspended](std::exception_ptr why) {
         why_ = std::move(why);
         suspended.resume();
       })));
-    } catch (...) {  // nothing was attached: the coroutine continues with the error
+    } catch (...) {  // no continuation is attached: the coroutine resumes with the error
       suspended_ = false;
       throw;
     }
   }
   void await_resume() {
     if (!suspended_) {
-      of_->wait();  // it has ended, so this throws or returns at once
+      of_->wait();  // the task or completion has ended, so this returns or throws at once
     } else if (why_ != nullptr) {
       std::rethrow_exception(std::exchange(why_, nullptr));
     }
@@ -49,16 +49,17 @@ class awaiter {
 
 }  // namespace detail
 
-/// Resumes when the task has ended, and throws what `wait` would throw. If the task has ended
-/// already, the coroutine is not suspended. Otherwise it is resumed as a continuation (see
-/// ticket::then): on a worker, or in single-threaded mode inside a pump or wait, with no context
-/// current. The resuming thread runs it up to its next suspension. Until then the rules of
-/// continuations hold: it may submit, wait for *tickets* and co_await, and a blocking wait for a
-/// completion throws would_deadlock.
+/// Suspends the coroutine until the task or completion has ended, and then throws the error that
+/// `wait` would throw. If the task or completion has already ended, the coroutine is not suspended.
+///
+/// A suspended coroutine is resumed as a continuation (see ticket::then). The resuming thread runs
+/// the coroutine up to its next suspension. During this time the rules of continuations apply: the
+/// coroutine may submit, wait for tickets and co_await, but a blocking wait for a completion throws
+/// would_deadlock.
 ///
 /// The ticket may be dropped while the coroutine is suspended. The coroutine must not be destroyed
-/// while it is suspended here. The end of the runtime resumes all of them first. Exceptions that
-/// leave the coroutine go to its promise, whose `unhandled_exception` must not throw them again.
+/// while it is suspended here. The destructor of the runtime first resumes all suspended
+/// coroutines. The `unhandled_exception` of the coroutine's promise must not rethrow the exception.
 [[nodiscard]] inline detail::awaiter<ticket> operator co_await(ticket const& task) noexcept {
   return detail::awaiter<ticket>{task};
 }

@@ -18,13 +18,13 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Tasks, named by their tickets or ids. Every `after` takes one, and so do wait_any and when_all.
-/// In `recorded_options::after` it names tasks of the recording instead.
+/// A list of tasks, which are given as tickets or ids. `after`, wait_any and when_all take such a
+/// list. In `recorded_options::after` the list has recorded tasks instead.
 ///
-/// Threads: as a std::vector. Cost: more than 4 tasks are allocated.
+/// Threads: same rules as for a std::vector. Cost: a list of more than 4 tasks allocates memory.
 class dependency_list {
  public:
-  /// One entry.
+  /// The type to which tickets, ids and recorded tasks convert.
   struct item {
     item(ticket const& task) noexcept : id{task.id()} {}
     item(task_id task) noexcept : id{task} {}
@@ -36,7 +36,7 @@ class dependency_list {
   dependency_list(std::initializer_list<item> items) {
     for (item const& each : items) { add(each); }
   }
-  /// From a range of tickets, ids or recorded tasks.
+  /// Makes a list from a range of tickets, ids or recorded tasks.
   template <std::ranges::input_range Range>
   requires(!std::same_as<std::remove_cvref_t<Range>, dependency_list> &&
            std::convertible_to<std::ranges::range_reference_t<Range>, item>)
@@ -63,7 +63,7 @@ class dependency_list {
  private:
   friend struct detail::access;
   static constexpr std::size_t inline_size = 4;
-  // Distinguishes the number of a recording from that of a runtime.
+  // This bit is set in task_id::runtime if the id names a task of a recording.
   static constexpr std::uint64_t recording_bit = std::uint64_t{1} << 63;
 
   [[nodiscard]] static task_id id_of(recorded_task task) noexcept {
@@ -72,7 +72,7 @@ class dependency_list {
 
   std::size_t size_ = 0;
   std::array<task_id, inline_size> first_;
-  std::vector<task_id> all_;  // all entries, if there are more than inline_size
+  std::vector<task_id> all_;  // all entries if there are more than inline_size, else unused
 };
 
 }  // namespace v0_1

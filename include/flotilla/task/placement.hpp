@@ -1,5 +1,5 @@
 #pragma once
-/// The choice of a device for tasks that name none.
+/// Placements: they choose a device for tasks that name no device.
 
 #include <atomic>
 #include <optional>
@@ -14,25 +14,26 @@ inline namespace v0_1 {
 
 struct task_options;
 
-/// Chooses a device for each task whose options and buffers name none. The submitting thread calls
-/// it once for each task.
+/// Chooses a device for each task whose options and buffers name no device.
 class FLOTILLA_EXPORT placement {
  public:
   virtual ~placement();
-  /// @return the device. Empty: the first device with room pulls the task, so that devices of
-  ///         different speed share the work.
-  /// Threads  any number at once. It must not block, and must not call the runtime.
+  /// The submitting thread calls this function once for each such task. The function must not block
+  /// and must not call the runtime.
+  /// @return The device. If empty, the first device with room in its window takes the task. Then a
+  ///         faster device takes more tasks.
+  /// Threads  Several threads may call this function at the same time.
   virtual std::optional<device_ordinal> place(std::span<device const> devices,
                                               task_options const& options) = 0;
 };
 
-/// The first device with room. The default.
+/// The default: the first device with room in its window takes the task.
 class FLOTILLA_EXPORT any_device final : public placement {
  public:
   std::optional<device_ordinal> place(std::span<device const>, task_options const&) override;
 };
 
-/// One device after the other.
+/// Chooses the devices in turn.
 class FLOTILLA_EXPORT round_robin final : public placement {
  public:
   std::optional<device_ordinal> place(std::span<device const> devices,
@@ -42,12 +43,15 @@ class FLOTILLA_EXPORT round_robin final : public placement {
   std::atomic<unsigned> next_{0};
 };
 
-/// In turn, with given shares. If the shares are unknown, use any_device, which balances by itself.
+/// Gives each device a fixed share of the tasks. If you do not know the right shares, use
+/// any_device, which balances the devices by itself.
 class FLOTILLA_EXPORT weighted final : public placement {
  public:
-  /// @param weights  One for each device, by ordinal. A device gets weight / sum of the tasks, to a
+  /// @param weights  One weight for each device, in the order of the ordinals. The share of a
+  ///                 device is its weight divided by the sum of all weights, rounded to a
   ///                 thousandth.
-  /// @throws invalid_argument  There is no weight, one is negative or not finite, or all are zero.
+  /// @throws invalid_argument  `weights` is empty; or a weight is negative or not finite; or all
+  ///                           weights are zero.
   explicit weighted(std::vector<double> const& weights);
   /// @throws invalid_argument  The number of devices differs from the number of weights.
   std::optional<device_ordinal> place(std::span<device const> devices,
@@ -55,7 +59,7 @@ class FLOTILLA_EXPORT weighted final : public placement {
 
  private:
   std::size_t devices_;
-  std::vector<unsigned> turns_;  // one round of devices, each spread evenly over it
+  std::vector<unsigned> turns_;  // device numbers; the turns of each device are evenly spread
   std::atomic<unsigned> next_{0};
 };
 

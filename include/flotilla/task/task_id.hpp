@@ -8,17 +8,17 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Names a submitted task and holds no resources of it. It stays valid after the task's ticket is
-/// gone: a task that names it in `after` still runs after it, and wait_any and when_all see its
-/// end. If the task failed and its ticket is gone, its error may be forgotten, and then the task
-/// counts as successful.
+/// The name of a submitted task. An id owns nothing and stays valid after the task's ticket is
+/// gone: it can be used in `after`, and wait_any and when_all see the end of the task. If the task
+/// failed and its ticket is gone, the runtime may have forgotten the error. The task then counts as
+/// successful.
 struct task_id {
-  std::uint64_t runtime = 0;  ///< the runtime's number in this process; 0: names no task
+  std::uint64_t runtime = 0;  ///< the runtime's number in this process; 0 if the id names no task
   std::uint32_t slot = 0;
   std::uint64_t generation = 0;
 };
 
-/// Names a task of a recording and holds no resources of it. A default-constructed one names none.
+/// The name of a task in a recording. It owns nothing. A default-constructed object names no task.
 class recorded_task {
  public:
   constexpr recorded_task() = default;

@@ -19,12 +19,12 @@ inline namespace v0_1 {
 
 class completion;
 
-/// A submitted task. Movable, not copyable: the runtime keeps the error of a failed task as long as
-/// its ticket lives. A ticket may outlive its runtime; every task has ended by then. The task runs
-/// even if its ticket is dropped.
+/// The handle of a submitted task. Movable, not copyable. The runtime keeps the error of a failed
+/// task until its ticket is destroyed. A task runs even if its ticket is dropped. A ticket may
+/// outlive its runtime, which ends only after all tasks have ended.
 ///
-/// A moved-from or default-constructed ticket names no task: `valid()` is false, and every other
-/// call throws invalid_argument.
+/// A moved-from or default-constructed ticket names no task: `valid()` is false, `id()` names no
+/// task, and every other call throws invalid_argument.
 class FLOTILLA_EXPORT [[nodiscard]] ticket {
  public:
   ticket() noexcept = default;
@@ -37,32 +37,33 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
     return {runtime_ == nullptr ? 0 : runtime_->number, slot_, generation_};
   }
 
-  /// Whether the task has ended, successfully or not. In single-threaded mode it pumps once first.
+  /// Returns whether the task has ended, successfully or not. In single-threaded mode the call may
+  /// pump once.
   /// @throws used_after_fork
-  /// Threads  any. Several threads may call const functions of one ticket at once.
+  /// Threads  any. Several threads may call const functions of one ticket at the same time.
   /// Blocks   never.
-  /// Cost     three loads and no driver call, apart from the pump.
+  /// Cost     three loads and no driver call, plus the pump in single-threaded mode.
   [[nodiscard]] bool ready() const;
 
-  /// Waits until the task has ended, and throws its error if it has one. Each call throws it again.
-  /// The caller helps while it waits: it launches tasks that no thread has launched yet, and runs
-  /// callables that it submitted itself or that the task depends on.
-  /// @param how  How this thread waits. The default is the wait policy of the task's device.
-  ///             Workers follow the settings of their devices. `blocking` sleeps on an event that
-  ///             is recorded after everything that was put into the task's stream so far. If other
-  ///             threads keep that stream full, it wakes later than the task ends.
-  /// @throws driver_error, dependency_failed, poisoned, or what the callable threw
-  /// @throws would_deadlock  The caller is inside a callable, and only this thread could let the
-  ///                         task continue. Nothing has changed, and the task still runs.
-  /// Threads  any, also inside a callable and inside a oneTBB task. It runs no oneTBB task while it
-  ///          waits.
+  /// Waits until the task has ended. If the task failed, every call throws its error.
+  /// The caller helps while it waits: it launches tasks that are not launched yet. It also runs
+  /// callables that it submitted itself, or on which the task depends.
+  /// @param how  The wait policy of this thread. The default is the policy of the task's device.
+  ///             The parameter does not affect workers. With `blocking`, the thread sleeps on an
+  ///             event that is recorded behind all present work in the task's stream. If the stream
+  ///             has other work behind the task, the thread wakes later than the task ends.
+  /// @throws driver_error, dependency_failed, poisoned, or the exception of the callable
+  /// @throws would_deadlock  The caller is inside a callable, and the task cannot continue before
+  ///                         this callable returns. The task is unaffected and will still run.
+  /// Threads  any, also inside a callable and inside a oneTBB task. The waiting thread runs no
+  ///          oneTBB task.
   void wait(std::optional<wait_policy> how = std::nullopt) const;
 
-  /// The same for a limited time. It throws as `wait` does, and uses the wait policy of the task's
-  /// device. The driver has no wait with a deadline, so with `blocking` it alternates between
-  /// sleeping and polling: it may see the end up to 0.5 ms late, but it does not sleep beyond
-  /// `when`.
-  /// @return whether the task has ended. If not, nothing has changed.
+  /// Waits as `wait` does, but only until `when`, and with the wait policy of the task's device.
+  /// With `blocking` the thread alternates between sleeping and polling, because the driver has no
+  /// wait with a deadline. Then it may see the end of the task up to 0.5 ms late, but it never
+  /// sleeps beyond `when`.
+  /// @return Whether the task has ended.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> time) const {
@@ -70,29 +71,32 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
                       std::chrono::ceil<std::chrono::steady_clock::duration>(time));
   }
 
-  /// Runs `callable(std::exception_ptr)` once after the task has ended: with null, or with what
-  /// `wait` throws. It runs on a worker, or on a thread that pumps, waits for a completion, or
-  /// waits for all tasks; in single-threaded mode inside any pump or wait. It never runs inside
-  /// `then` itself, and no device's context is current. It may submit, wait for tickets, and call
-  /// `then`. It must leave the thread's context stack as it found it, and must not end the runtime.
-  /// The ticket may be dropped meanwhile. The end of the runtime runs all open continuations first.
-  /// If the ticket has outlived its runtime, `callable` runs at once on this thread. Defined in
-  /// <flotilla/task/completion.hpp>.
-  /// @return A completion of `callable`. It may be dropped. Its error is what `callable` throws.
-  /// @throws invalid_argument  `callable` is null. Nothing was attached.
+  /// Attaches a continuation: `callable(std::exception_ptr)` runs once after the task has ended.
+  /// The argument is null, or the exception that `wait` would throw. The continuation runs on a
+  /// worker, or inside `pump`, `wait_idle` or the wait for a completion. In single-threaded mode it
+  /// can run inside every pump and wait. It does not run inside `then`, with one exception: if the
+  /// ticket has outlived its runtime, `then` runs it at once.
+  ///
+  /// No device context is current in a continuation. A continuation may submit, wait for tickets,
+  /// and call `then`. It must leave the thread's context stack unchanged, and it must not destroy
+  /// the runtime. The ticket may be dropped before the task ends. The destructor of the runtime
+  /// first runs all continuations. `then` is defined in <flotilla/task/completion.hpp>.
+  /// @return A completion that is done when the continuation has returned. Its error is the
+  ///         exception of the continuation. The completion may be dropped.
+  /// @throws invalid_argument  `callable` is null. The call has attached nothing.
   /// @throws used_after_fork
   /// Threads  any, also inside a callable.
   /// Blocks   never.
-  /// Cost     two or three allocations and a lock, only for tasks with a continuation. While one is
-  ///          open, one worker keeps looking, as the device's wait policy says. No host function is
-  ///          enqueued.
+  /// Cost     two or three allocations and a lock; tasks without a continuation pay nothing. While
+  ///          continuations are open, one worker polls for ended tasks, as the device's wait policy
+  ///          says. The runtime enqueues no host function on the stream.
   template <class F>
   requires std::invocable < std::decay_t<F>
   &, std::exception_ptr > completion then(F&& callable) const;
 
-  /// The device that runs or ran the task. Empty: no device has taken the task yet. It is also
-  /// empty if the task could run on any device and ended long before the first call, because
-  /// the runtime keeps no record of ended tasks.
+  /// Returns the device that runs or ran the task, or empty if no device has taken the task yet.
+  /// The result can also be empty for a task that has ended, if the task named no device and this
+  /// function was not called before. The reason is that the runtime keeps no record of ended tasks.
   [[nodiscard]] std::optional<device_ordinal> device() const;
 
  private:
@@ -102,7 +106,7 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   detail::runtime_impl* runtime_ = nullptr;
   std::uint64_t generation_ = 0;
   std::uint32_t slot_ = 0;
-  mutable std::uint32_t device_ = 0;  // 1 + the device, once known
+  mutable std::uint32_t device_ = 0;  // 1 + the device's ordinal; 0 while the device is unknown
 };
 
 }  // namespace v0_1

@@ -1,6 +1,6 @@
 #pragma once
-/// Fault injection for CPU devices: slow kernels, late and failing driver calls, faults and memory
-/// limits. It serves tests of programs that use flotilla, and has no effect on GPUs.
+/// Fault injection for tests of programs that use flotilla: slow kernels, late and failing driver
+/// calls, kernel faults and memory limits. It affects CPU devices only.
 ///
 /// The environment variable FLOTILLA_CPU_INJECT injects the same faults when the process starts, as
 /// in FLOTILLA_CPU_INJECT="slow=1:5,fail=cuLaunchKernel@10:CUDA_ERROR_OUT_OF_MEMORY".
@@ -14,50 +14,53 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/error/driver_status.hpp>
 
-/// Every function may be called from any thread at any time. It affects the whole process and takes
-/// effect from the next call or kernel on. If it throws, it has changed nothing.
+/// Any thread may call these functions at any time. An injection applies to the whole process, and
+/// to driver calls and kernels that begin after it. A function that throws has changed nothing.
 namespace flotilla {
 inline namespace v0_1 {
 namespace testing {
 
-/// A CPU device, by its number in the CPU driver. It need not exist yet.
+/// The number of a CPU device in the CPU driver. The device does not have to exist yet.
 struct FLOTILLA_EXPORT cpu_device {
   explicit constexpr cpu_device(int ordinal) noexcept : driver_ordinal{ordinal} {}
   /// @throws invalid_argument  `device` is a GPU.
   cpu_device(device const& device);
 
-  int driver_ordinal;  ///< as `device::driver_ordinal`, from 0
+  int driver_ordinal;  ///< from 0; see `device::driver_ordinal`
 };
 
-/// The `nth` call of `entry` from now on (1 is the next) returns `status` and does nothing else.
-/// Injected failures accumulate: each counts down by itself.
-/// @param entry  An entry point of the driver without version suffix, such as "cuLaunchKernel".
-/// @throws invalid_argument  naming the argument: the CPU driver has no such entry point, `nth` is
-///                           0, or `status` is not an error.
+/// Makes the `nth` call of `entry` from now on (1 is the next call) return `status` without any
+/// other effect. Several failures can be pending at the same time, each with its own counter.
+/// @param entry  An entry point of the driver without a version suffix, such as "cuLaunchKernel".
+/// @throws invalid_argument  The CPU driver has no such entry point, `nth` is 0, or `status` is not
+///                           an error. The message names the argument.
 FLOTILLA_EXPORT void fail_call(std::string_view entry, std::uint64_t nth, driver_status status);
 
-/// Every call of `entry` takes this much longer. It replaces an earlier delay of that entry point.
-/// @throws invalid_argument  naming the argument: the CPU driver has no such entry point, or
-///                           `delay` is negative or longer than an hour.
+/// Makes every call of `entry` take longer by `delay`. This replaces an earlier delay of `entry`.
+/// @throws invalid_argument  The CPU driver has no such entry point, or `delay` is negative or
+///                           longer than an hour. The message names the argument.
 FLOTILLA_EXPORT void delay_calls(std::string_view entry, std::chrono::microseconds delay);
 
-/// Kernels on `device` take `factor` times as long. It replaces an earlier factor of that device.
-/// @throws invalid_argument  naming the argument: the CPU driver cannot have such a device, or
-///                           `factor` is not between 1 and 1000000.
+/// Makes kernels on `device` take `factor` times as long. This replaces an earlier factor of
+/// `device`.
+/// @throws invalid_argument  The CPU driver cannot have such a device, or `factor` is not between 1
+///                           and 1000000. The message names the argument.
 FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 
-/// The `nth` kernel on `device` from now on (1 is the next) faults with `status`, and the driver of
-/// this process is poisoned. Injected faults accumulate.
-/// @throws invalid_argument  naming the argument: the CPU driver cannot have such a device, `nth`
-///                           is 0, or `status` is not an error.
+/// Makes the `nth` kernel on `device` from now on (1 is the next kernel) fault with `status`. The
+/// fault poisons the driver of this process. Several faults can be pending at the same time, each
+/// with its own counter.
+/// @throws invalid_argument  The CPU driver cannot have such a device, `nth` is 0, or `status` is
+///                           not an error. The message names the argument.
 FLOTILLA_EXPORT void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status);
 
-/// `device` has this much memory. It replaces an earlier limit of that device.
-/// @throws invalid_argument  naming the argument: the CPU driver cannot have such a device.
+/// Limits the memory of `device` to `bytes`. This replaces an earlier limit of `device`.
+/// @throws invalid_argument  The CPU driver cannot have such a device. The message names the
+///                           argument.
 FLOTILLA_EXPORT void limit_memory(cpu_device device, std::size_t bytes);
 
-/// Removes all injected faults, those of FLOTILLA_CPU_INJECT too. A driver that is poisoned stays
-/// so.
+/// Removes all injections, including those from FLOTILLA_CPU_INJECT. A poisoned driver stays
+/// poisoned.
 FLOTILLA_EXPORT void clear_faults();
 
 }  // namespace testing

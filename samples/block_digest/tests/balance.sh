@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Requirement: of four devices, one that is slowed by a factor of five gets at most half the blocks
-# of any other.
+# Requirement: if one of four devices is slower by a factor of five, it gets at most half as many
+# blocks as each of the other devices.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file input 100000000
 export FLOTILLA_CPU_INJECT=slow=1:5
 
-# This measures speed, which other processes disturb: one of three runs must show the balance.
+# Other processes can disturb the measured speeds, so only one of three runs has to pass.
 for attempt in 1 2 3; do
   digest 0 --devices cpu:4 input
   slow=$(blocks_of 1)

@@ -1,5 +1,5 @@
-# Shared by the tests of block_digest. Each test gets the program as its argument and works in a
-# temporary folder.
+# Functions for the tests of block_digest. The argument of each test is the path of the program.
+# Each test works in a temporary folder.
 set -euo pipefail
 program=$(realpath "$1")
 here=$(mktemp -d)
@@ -15,25 +15,26 @@ fail() {
   exit 1
 }
 
-# digest STATUS argument...: runs the program with its output in `out` and `err`, and expects that
-# exit status.
+# digest STATUS argument...: runs the program and expects the exit status STATUS. The files `out`
+# and `err` get the output.
 digest() {
   local expected=$1 status=0
   shift
   "$program" "$@" >out 2>err || status=$?
-  [[ $status == "$expected" ]] || fail "exit status $status, not $expected, of: block_digest $*"
+  [[ $status == "$expected" ]] || fail "the exit status of 'block_digest $*' is $status, but must be $expected"
 }
 
-# random_file NAME BYTES
+# random_file NAME BYTES: makes a file with random contents.
 random_file() { head -c "$2" /dev/urandom >"$1"; }
 
-# expected_manifest BLOCK FILE...: prints the manifest of these files, made with coreutils alone.
+# expected_manifest BLOCK FILE...: prints the manifest that the program must write for these files.
+# It uses only coreutils.
 expected_manifest() {
   local block=$1 file size offset length line prefix shown
   shift
   for file; do
     size=$(stat -c %s -- "$file")
-    line=$(sha256sum -- "$file")  # the manifest escapes names in the same way
+    line=$(sha256sum -- "$file")  # sha256sum escapes names like the manifest
     prefix=${line%%[!\\]*}
     shown=${line#*  }
     offset=0
@@ -45,5 +46,5 @@ expected_manifest() {
   done
 }
 
-# blocks_of DEVICE: the device's blocks in the table.
+# blocks_of DEVICE: prints the number of blocks of the device, from the table in `out`.
 blocks_of() { awk -v device="$1" '$1 == device && $NF + 0 == $NF { print $(NF - 4) }' out; }

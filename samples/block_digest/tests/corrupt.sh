@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Requirement: a wrong digest is found, and the block is named.
+# Requirement: the program finds a wrong digest and names its block.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 50000
@@ -7,6 +7,6 @@ random_file other 10000
 digest 1 --devices cpu:2 --corrupt --manifest manifest good other
 grep -Eq '^block_digest: good: block at offset 0, 4096 bytes: device [01] and the host disagree on its digest$' err ||
   fail "the corrupt block is not named"
-[[ $(wc -l <err) == 1 ]] || fail "more than one block differs"
+[[ $(wc -l <err) == 1 ]] || fail "standard error has more than one line"
 expected_manifest 4096 good other | tail -n +2 | cmp - manifest || fail "the other blocks are not as expected"
 grep -q '^digest: 15 blocks verified, 55904 bytes' out || fail "the last line is not as expected"

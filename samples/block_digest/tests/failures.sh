@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Requirement: paths that cannot be read or are not files are named, the other files are digested,
-# and the exit status is 1.
+# Requirement: if some paths cannot be read or are not files, the program names these paths, digests
+# the other files, and ends with exit status 1.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 100000
 ln -s good link
 mkfifo pipe
 
-# named TEXT: standard error has a line "block_digest: TEXT".
-named() { grep -Fxq "block_digest: $1" err || fail "not named: $1"; }
+# named TEXT: checks that standard error has the line "block_digest: TEXT".
+named() { grep -Fxq "block_digest: $1" err || fail "standard error does not have the line: block_digest: $1"; }
 
 # /proc/self/mem is a regular file whose first byte cannot be read, even by root.
 digest 1 --devices cpu:2 --manifest manifest missing link pipe /dev/null /proc/self/mem $'new\nline' good
@@ -22,8 +22,8 @@ expected_manifest 4096 good | cmp - manifest || fail "the manifest of the good f
 grep -q '^failures: 6,' out || fail "there are not 6 failures"
 grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "the last line is not as expected"
 
-# A file that vanishes after its folder was listed: when the first blocks are in the manifest, the
-# program has listed the folder and is still at its large first file.
+# A file vanishes after the program has listed its folder. When the manifest has its first lines,
+# the program has listed the folder, but it is still reading the large first file.
 mkdir folder
 random_file folder/a 20000000
 random_file folder/vanishing 10
@@ -36,9 +36,9 @@ status=0
 wait $job || status=$?
 [[ $status == 1 ]] || fail "exit status $status when a file vanished"
 named 'folder/vanishing: No such file or directory'
-[[ $(tail -n 1 manifest) == *folder/z ]] || fail "the files after it were not digested"
+[[ $(tail -n 1 manifest) == *folder/z ]] || fail "the file after the vanished file was not digested"
 
-# A driver call that fails: its blocks are named, the others are digested.
+# A driver call fails. The program names the blocks that have no digest, and digests the others.
 random_file several 10000000
 FLOTILLA_CPU_INJECT=fail=cuGraphExecKernelNodeSetParams@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
   digest 1 --devices cpu:2 several

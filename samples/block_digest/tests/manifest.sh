@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Requirement: the manifest agrees with sha256sum for every block, with odd names and sizes, in
-# order.
+# Requirement: the manifest has the same digests as sha256sum, in the documented order, also for
+# files with unusual names and sizes.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 mkdir -p 'tree/a/deep' 'tree/a-b' tree/empty_folder
 random_file tree/a/deep/file 100000
 random_file tree/a/z 4096                # exactly one block
-random_file tree/a-b/x 4097              # and one byte more
-random_file tree/a.txt 1                 # "a-b/", "a.txt", "a/": '-' < '.' < '/'
+random_file tree/a-b/x 4097              # one block and one byte
+random_file tree/a.txt 1                 # byte order is "a-b/", "a.txt", "a/": '-' < '.' < '/'
 : >tree/a/empty
 random_file 'tree/with  two spaces' 5000
 random_file $'tree/new\nline' 9000
@@ -19,7 +19,7 @@ ln -s a tree/link_to_folder
 ln -s nowhere tree/dangling
 mkfifo tree/pipe
 random_file single 1200000               # more than a batch
-for i in $(seq 100); do random_file "tree/a/small_$i" "$i"; done  # more than fit into a batch
+for i in $(seq 100); do random_file "tree/a/small_$i" "$i"; done  # more blocks than a batch can hold
 cp single copy
 
 mapfile -d '' -t files < <(find tree -type f -print0 | sort -z)
@@ -33,17 +33,17 @@ for block in 4096 10000; do
   grep -Eq "^digest: $blocks blocks verified, $bytes bytes, 3 devices, [0-9.]+ MB/s$" <(tail -n 1 out) ||
     fail "the last line is not as expected"
   distinct=$(sed 's/^\\//' manifest | cut -c 1-64 | sort -u | wc -l)
-  grep -q "^distinct: $distinct of $blocks blocks" out || fail "not $distinct distinct blocks"
-  grep -q '^left out: 4 ' out || fail "3 links and a pipe are not skipped"
+  grep -q "^distinct: $distinct of $blocks blocks" out || fail "the output does not have $distinct distinct blocks"
+  grep -q '^left out: 4 ' out || fail "the output does not say that 3 links and a pipe are left out"
 done
 
-# Blocks smaller and larger than any batch; sizes with units.
+# Very small blocks, blocks larger than a default batch, and a size with a unit.
 digest 0 --block 7 --devices cpu --manifest manifest tree/a/z
 expected_manifest 7 tree/a/z | cmp - manifest || fail "block 7"
 digest 0 --block 2MiB --devices cpu --manifest manifest single
 expected_manifest $((2 << 20)) single | cmp - manifest || fail "block 2MiB"
 
-# No work is not a failure.
+# Boundary: if there are no blocks, the program succeeds.
 digest 0 --devices cpu:2 --manifest manifest tree/a/empty tree/empty_folder
-[[ ! -s manifest ]] || fail "an empty file has a line"
+[[ ! -s manifest ]] || fail "the manifest has a line for an empty file"
 grep -q '^digest: 0 blocks verified, 0 bytes, 2 devices' out || fail "the last line is not as expected"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Error guess: if the arguments are wrong, the exit status is 2 and the message names the wrong one.
+# Error guess: if an argument is wrong, the exit status is 2 and the message names this argument.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file good 10
-# refused NAME argument...
+# refused TEXT argument...: runs the program and expects exit status 2 and an error with TEXT.
 refused() {
   local offender=$1
   shift
   digest 2 "$@"
-  grep -Fq -- "$offender" err || fail "'$offender' is not named, of: block_digest $*"
+  grep -Fq -- "$offender" err || fail "the error of 'block_digest $*' does not contain '$offender'"
 }
 refused PATH
 refused 0 --block 0 good

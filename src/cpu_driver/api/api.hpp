@@ -1,17 +1,19 @@
 #pragma once
 // Declares every entry point of the CPU driver. The same sources are compiled twice. In the
-// built-in copy these are hidden functions of this namespace, and no symbol is called cu*. In the
-// drop-in (FLOTILLA_CPU_DROPIN) they are the exported C functions that <cuda.h> declares.
+// built-in copy, the entry points are hidden functions of this namespace, and no symbol has a name
+// that begins with "cu". In the drop-in (FLOTILLA_CPU_DROPIN), they are exported C functions, which
+// <cuda.h> declares.
 //
-// Callers of the built-in copy must qualify the names. Otherwise argument-dependent lookup also
-// finds the global declarations of <cuda.h>.
+// Code that calls the built-in copy must qualify the names. Otherwise argument-dependent lookup
+// also finds the global declarations of <cuda.h>.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
 #include <type_traits>
 
-// <cuda.h> defines these as macros for their successors, but the lists contain both.
+// <cuda.h> defines these names as macros for newer versions, but the lists below contain both
+// versions.
 #undef cuEventElapsedTime
 #undef cuDeviceGetUuid
 

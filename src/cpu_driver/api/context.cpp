@@ -1,4 +1,4 @@
-// Contexts and the calling thread's stack of them.
+// Entry points that create and destroy contexts, and those that change the calling thread's stack.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/context/device.hpp"
@@ -51,7 +51,8 @@ FLOTILLA_CPU_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     {
       auto const found = context::table().find(handle);
-      // Primary contexts are released, and green contexts are destroyed by their own entry point.
+      // A primary context must be released instead. A green context must be destroyed by
+      // cuGreenCtxDestroy.
       if (!found || found->kind() == context_kind::primary) { return CUDA_ERROR_INVALID_CONTEXT; }
     }
     if (!context::destroy(handle)) { return CUDA_ERROR_INVALID_CONTEXT; }
@@ -75,8 +76,8 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.kind() == context_kind::primary) {
-      // It can be detached as often as it was attached. The last use is the retain, which needs a
-      // release.
+      // A primary context can be detached as often as it was attached. The last use comes from
+      // cuDevicePrimaryCtxRetain, and only cuDevicePrimaryCtxRelease can end that use.
       return current.detach_but_last() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.detach()) {

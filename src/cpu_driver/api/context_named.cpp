@@ -1,5 +1,4 @@
-// Questions to a context by its handle, or to the current one: its identity, its device, whether
-// its work has ended.
+// Entry points that take a context by its handle, or that query or synchronise the current context.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
@@ -11,7 +10,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// An entry point for which a null handle means the current context.
+/// Implements an entry point for which a null handle means the current context.
 template <when_poisoned rule, class Body>
 CUresult with_named(char const* entry, CUcontext handle, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -21,7 +20,7 @@ CUresult with_named(char const* entry, CUcontext handle, Body&& body) noexcept {
   });
 }
 
-/// An entry point that refuses a null handle.
+/// Implements an entry point that refuses a null handle.
 template <class Body>
 CUresult with_this(char const* entry, CUcontext handle, Body&& body) noexcept {
   return with_driver(entry, [&] {
@@ -109,7 +108,7 @@ FLOTILLA_CPU_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* r
   });
 }
 
-// Execution affinity exists only with a server that several processes share (MPS).
+// Execution affinity needs MPS, a server that several processes share. The CPU driver has no MPS.
 
 FLOTILLA_CPU_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity,
                                                CUexecAffinityType type) {

@@ -1,4 +1,4 @@
-// The settings of the current context: flags, limits, preferences.
+// Entry points for the settings of the current context: flags, limits, preferences.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 
 FLOTILLA_CPU_API CUresult cuCtxGetFlags(unsigned* flags) {
-  // An H200 checks this before the context.
+  // An H200 checks this argument before it checks the context.
   if (flags == nullptr) {
     return with_driver<when_poisoned::ignore>(__func__, [] { return CUDA_ERROR_INVALID_VALUE; });
   }
@@ -34,8 +34,7 @@ FLOTILLA_CPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit which) {
 FLOTILLA_CPU_API CUresult cuCtxSetLimit(CUlimit which, size_t value) {
   return with_context(__func__, [&](context& current) {
     if (limits::settled_by_kernels(raw_enum(which))) {
-      // Kernels that were launched before may still make the limit final, even if they have not
-      // begun.
+      // Waits for all launched kernels, because each of them may still make the limit final.
       current.synchronize();
       if (CUresult const status = fault::status()) { return status; }
     }
@@ -79,8 +78,8 @@ FLOTILLA_CPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest)
 }
 
 FLOTILLA_CPU_API CUresult cuCtxResetPersistingL2Cache() {
-  return with_context(__func__,
-                      [](context&) { return CUDA_SUCCESS; });  // there is nothing to reset
+  // A CPU device has no such cache to reset.
+  return with_context(__func__, [](context&) { return CUDA_SUCCESS; });
 }
 
 }  // namespace flotilla::cpu_driver

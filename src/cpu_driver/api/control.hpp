@@ -1,14 +1,14 @@
 #pragma once
-// Functions of a CPU driver for tests and for flotilla itself, in addition to the CUDA API. The
-// drop-in exports them as `flotilla_cpu_driver`, which also identifies it; the built-in copy as
-// control().
+// Functions of the CPU driver that are not in the CUDA API, for tests and for flotilla itself. The
+// drop-in exports them through the symbol `flotilla_cpu_driver`, by which flotilla also recognises
+// the drop-in. The built-in copy provides them through control().
 
 #include <cstddef>
 
 namespace flotilla::cpu_driver {
 
-/// The numbers of open handles and of allocations. They include a library's module in a context,
-/// but not the NULL stream of a context nor the variables of a module.
+/// The numbers of open handles and of allocations. The modules that libraries load into contexts
+/// are counted. NULL streams and the variables of modules are not counted.
 struct live_counts {
   std::size_t contexts;
   std::size_t streams;
@@ -22,17 +22,18 @@ struct flotilla_cpu_driver_control {
   static constexpr int current_version = 1;
   int version;
 
-  /// From now on the driver has at least `count` devices, but at most 64. Threads: any.
+  /// Adds devices until the driver has at least `count`, but at most 64. Threads: any.
   void (*ensure_devices)(int count);
-  /// Adds fault injections, in the language of injection.hpp. 0, or -1 with the reason in `error`.
+  /// Adds the fault injection rules in `spec` (see injection.hpp). Returns 0 on success. If a rule
+  /// is invalid, writes the reason to `error` and returns -1.
   int (*inject)(char const* spec, char* error, std::size_t error_bytes);
   /// Removes all fault injections.
   void (*clear_injection)();
-  /// Exact only while no other thread calls the driver.
+  /// Returns the counts. They are exact only while no other thread calls the driver.
   live_counts (*live_handles)();
-  /// The number of contexts on the calling thread's stack.
+  /// Returns the number of contexts on the calling thread's stack.
   std::size_t (*stack_depth)();
-  /// Removes the sticky fault. False, without effect, while a context lives.
+  /// Removes the sticky fault. If a context exists, does nothing and returns false.
   bool (*reset_fault_for_tests)();
 };
 

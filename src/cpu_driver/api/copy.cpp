@@ -1,4 +1,4 @@
-// Copies and fills.
+// Entry points for copies and fills.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/context/copies.hpp"
@@ -23,7 +23,8 @@ CUresult fill_there(char const* entry, CUstream target, fill_request wanted) noe
   return with_stream(entry, target, [&](stream& found) { return fill_in(found, wanted); });
 }
 
-/// A null handle is valid, because the address determines the memory. Two H200s behave like that.
+/// Whether each of the handles is null or names a context. Null is allowed because the address
+/// alone determines the memory. Two H200s also allow null.
 bool are_contexts_or_none(CUcontext one, CUcontext other) noexcept {
   place found;
   return (one == nullptr || find_place(one, found)) &&

@@ -1,5 +1,5 @@
-// Copies of rows that lie a pitch apart, and memory for them. A copy is one operation for each row.
-// It is checked as a whole before the first.
+// Entry points for 2D copies, and for allocating pitched memory. Each row of a 2D copy is one
+// operation. The whole copy is checked before the first row is copied.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t pitch_granule = 512;  // bytes
 
-/// One side: the start of its first row, and the distance between rows.
+/// The source or the destination of a copy: the address of the first row, and the distance between
+/// rows in bytes.
 struct rows {
   CUmemorytype type;
   CUdeviceptr first;
@@ -54,7 +55,7 @@ CUresult read(side const& given, std::size_t width, std::size_t height, rows& fo
   return CUDA_SUCCESS;
 }
 
-/// Calls `copy_row(to, from)` for each row if the whole copy is allowed.
+/// Calls `copy_row(to, from, bytes)` for each row if the whole copy is allowed.
 template <class Copy>
 CUresult copy_rows(CUDA_MEMCPY2D const* wanted, Copy&& copy_row) {
   if (wanted == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

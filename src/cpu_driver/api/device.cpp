@@ -1,4 +1,4 @@
-// Devices and their attributes.
+// Entry points for devices and their attributes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// A question about a device, which a poisoned process still answers.
+/// Implements a query about a device. Such a query still works after a fault.
 template <class Body>
 CUresult about_device(char const* entry, CUdevice ordinal, Body&& body) noexcept {
   return with_driver<when_poisoned::ignore>(entry, [&] {

@@ -1,6 +1,6 @@
-// The parts of the drop-in libcuda.so.1 alone: the symbol that identifies it, older names of
-// functions that have not changed, and every other name of the driver API, which
-// dropin_generate.cmake generates.
+// Code that only the drop-in libcuda.so.1 contains: the symbol that identifies the drop-in, older
+// names of functions that have not changed, and a lookup of exported names. dropin_generate.cmake
+// generates a function for every other name of the driver API.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/control.hpp"
 
-// <cuda.h> defines the older names as macros for the newer ones.
+// <cuda.h> defines the older names as macros that expand to the newer names.
 #undef cuCtxCreate
 #undef cuCtxDestroy
 #undef cuCtxPopCurrent
@@ -21,7 +21,7 @@
 #undef cuMemHostRegister
 #undef cuStreamDestroy
 
-/// Every name that the toolkit's stub exports, sorted, with our function if there is one.
+/// A name that the toolkit's stub exports, with the drop-in's function of that name.
 struct flotilla_dropin_symbol {
   char const* name;
   void (*address)();
@@ -58,7 +58,8 @@ FLOTILLA_CPU_API CUresult cuGetProcAddress(char const* name, void** address, int
   return cuGetProcAddress_v2(name, address, version, flags, nullptr);
 }
 
-/// Finds names that are exported but not in our lists, for cuGetProcAddress.
+/// Finds an exported function by its name, or returns null. cuGetProcAddress calls this for names
+/// that are not in the lists of entry points.
 void* find_exported(char const* name) noexcept {
   auto const* const end = flotilla_dropin_symbols + flotilla_dropin_symbol_count;
   auto const* const found = std::find_if(flotilla_dropin_symbols, end, [&](auto const& each) {

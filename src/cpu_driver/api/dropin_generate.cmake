@@ -1,10 +1,10 @@
-# Generates the C file with every name of the driver API for the drop-in:
+# Generates a C file for the drop-in, with every name of the driver API:
 #
 #   cmake -D NAMES=dropin_names.txt -D OUTPUT=dropin_names.c -P dropin_generate.cmake
 #
-# Each name is a weak function that returns CUDA_ERROR_NOT_SUPPORTED. It does not touch its arguments,
-# so its signature does not matter. Functions that the CPU driver implements override it at link time.
-# The file also has a table of all names, for cuGetProcAddress.
+# Each name becomes a weak function that returns CUDA_ERROR_NOT_SUPPORTED. The function does not read its
+# arguments, so its signature does not matter. Functions that the CPU driver implements override the weak
+# functions at link time. The file also contains a table of all names, for cuGetProcAddress.
 
 if(NOT NAMES OR NOT OUTPUT)
   message(FATAL_ERROR "dropin_generate.cmake needs -D NAMES=<file> and -D OUTPUT=<file>")
@@ -42,7 +42,7 @@ ${table}};
 size_t const flotilla_dropin_symbol_count = ${count};
 ")
 
-# Write only if it has changed, so that configuring again does not recompile it.
+# Write the file only if its text has changed. Otherwise each run of CMake would cause its recompilation.
 if(EXISTS "${OUTPUT}")
   file(READ "${OUTPUT}" before)
 else()

@@ -1,7 +1,7 @@
 #pragma once
-// The checks that entry points have in common, in the order of a GPU's driver: whether the driver
-// is initialised, whether a call is injected to fail, whether the process is poisoned, whether a
-// context is current.
+// Checks that the entry points share, in the order of a GPU's driver: whether the driver is
+// initialised, whether a fault injection rule makes the call fail, whether the process is poisoned,
+// and whether a context is current.
 
 #include <cuda.h>
 
@@ -24,11 +24,11 @@ namespace flotilla::cpu_driver {
 /// The behaviour of an entry point after a fault has poisoned the process.
 enum class when_poisoned {
   refuse,          // returns the fault and does nothing
-  act_and_report,  // works, and returns the fault: entry points that free something
-  ignore           // works as before: questions, and the calling thread's stack of contexts
+  act_and_report,  // works, and then returns the fault; for entry points that free something
+  ignore           // works as before; for queries, and for the calling thread's stack
 };
 
-/// Turns exceptions into statuses: no exception leaves the C interface.
+/// Converts exceptions to statuses, because no exception may leave the C interface.
 template <class Body>
 CUresult guarded(Body&& body) noexcept {
   try {
@@ -38,7 +38,8 @@ CUresult guarded(Body&& body) noexcept {
   }
 }
 
-/// CUDA_SUCCESS if the entry point may act, else the status that it returns at once.
+/// Returns CUDA_SUCCESS if the entry point may continue. Otherwise returns the status that the
+/// entry point must return immediately.
 [[nodiscard]] inline CUresult admit(char const* entry, when_poisoned rule) noexcept {
   if (CUresult const status = driver_state::get().ready()) { return status; }
   if (in_host_function()) { return CUDA_ERROR_NOT_PERMITTED; }
@@ -48,7 +49,7 @@ CUresult guarded(Body&& body) noexcept {
   return rule == when_poisoned::refuse ? fault::status() : CUDA_SUCCESS;
 }
 
-/// An entry point that needs no context.
+/// Implements an entry point that needs no context.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_driver(char const* entry, Body&& body) noexcept {
   if (CUresult const status = admit(entry, rule)) { return status; }
@@ -59,11 +60,11 @@ CUresult with_driver(char const* entry, Body&& body) noexcept {
   return answer;
 }
 
-/// The context that a handle names, kept alive: a whole context, or a green context, which is a
-/// part of a primary context.
+/// Keeps the context of a handle alive. The handle names either a whole context or a green context,
+/// which is a part of a primary context.
 struct place {
   green_context::ref part;  // empty if the handle does not name a green context
-  context::ref whole;       // the context itself, or the one that the part belongs to
+  context::ref whole;       // the context itself, or the primary context of the part
   CUcontext handle = nullptr;
 
   [[nodiscard]] stream_group& streams() const noexcept {
@@ -71,7 +72,8 @@ struct place {
   }
 };
 
-/// Finds a context by a handle that is not null. False if there is none (any more).
+/// Finds a context by its handle, which must not be null. Returns false if the handle names no
+/// context.
 [[nodiscard]] inline bool find_place(CUcontext handle, place& found) noexcept {
   found.handle = handle;
   found.whole = context::table().find(handle);
@@ -81,14 +83,15 @@ struct place {
   return static_cast<bool>(found.whole);
 }
 
-/// Finds the current context, or returns the status that says why there is none.
+/// Finds the current context. Returns an error if no context is current, or if the current context
+/// was destroyed.
 [[nodiscard]] inline CUresult current_place(place& found) noexcept {
   CUcontext const top = context_stack::top();
   if (top == nullptr) { return CUDA_ERROR_INVALID_CONTEXT; }
   return find_place(top, found) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-/// Finds the current context, or the primary context if a green context is current.
+/// Finds the current context. If a green context is current, finds its primary context instead.
 [[nodiscard]] inline CUresult current_context(context::ref& found) noexcept {
   place here;
   if (CUresult const status = current_place(here)) { return status; }
@@ -96,13 +99,13 @@ struct place {
   return CUDA_SUCCESS;
 }
 
-/// Finds the context of that handle, or the current context if the handle is null.
+/// Finds the context with this handle, or the current context if the handle is null.
 [[nodiscard]] inline CUresult named_place(CUcontext handle, place& found) noexcept {
   if (handle == nullptr) { return current_place(found); }
   return find_place(handle, found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/// An entry point that acts on the current context and distinguishes green contexts.
+/// Implements an entry point that acts on the current context and treats green contexts separately.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_place(char const* entry, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -112,15 +115,15 @@ CUresult with_place(char const* entry, Body&& body) noexcept {
   });
 }
 
-/// An entry point that acts on the current context, or on the primary context if a green context is
-/// current.
+/// Implements an entry point that acts on the current context. If a green context is current, the
+/// entry point acts on its primary context.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_context(char const* entry, Body&& body) noexcept {
   return with_place<rule>(entry, [&](place& here) { return body(*here.whole); });
 }
 
-/// A question that even a destroyed context answers to a thread that has it current. Calls `body`
-/// with the destroyed_contexts::facts of the context, destroyed or not.
+/// Implements a query that also works if the current context was destroyed. Calls `body` with the
+/// destroyed_contexts::facts of the current context, whether it was destroyed or not.
 template <class Body>
 CUresult with_facts(char const* entry, Body&& body) noexcept {
   return with_driver<when_poisoned::ignore>(entry, [&] {
@@ -137,7 +140,8 @@ CUresult with_facts(char const* entry, Body&& body) noexcept {
   });
 }
 
-/// An entry point that works with and without a current context, but not with a destroyed one.
+/// Implements an entry point that needs no current context, but fails if the current context was
+/// destroyed.
 template <when_poisoned rule, class Body>
 CUresult with_context_or_none(char const* entry, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -148,14 +152,14 @@ CUresult with_context_or_none(char const* entry, Body&& body) noexcept {
   });
 }
 
-/// The status for a handle that is not a stream.
+/// Returns the status for a handle that names no stream.
 [[nodiscard]] inline CUresult no_stream(CUstream handle) {
   return green_context::left_in_a_destroyed(handle) ? CUDA_ERROR_CONTEXT_IS_DESTROYED
                                                     : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/// An entry point that acts on a stream. The NULL stream is that of the current context. Other
-/// streams need no current context.
+/// Implements an entry point that acts on a stream. A null handle means the NULL stream of the
+/// current context. Other streams need no current context.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_stream(char const* entry, CUstream handle, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -170,7 +174,7 @@ CUresult with_stream(char const* entry, CUstream handle, Body&& body) noexcept {
   });
 }
 
-/// Writes a result to the caller's variable.
+/// Writes a result to the caller's variable. Returns an error if the pointer is null.
 template <class Value>
 [[nodiscard]] CUresult answer(Value* to, std::type_identity_t<Value> value) noexcept {
   if (to == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

@@ -1,4 +1,4 @@
-// Events.
+// Entry points for events.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 
@@ -51,7 +51,7 @@ FLOTILLA_CPU_API CUresult cuEventCreate(CUevent* made, unsigned flags) {
     constexpr unsigned known =
         CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (made == nullptr || (flags & ~known) != 0) { return CUDA_ERROR_INVALID_VALUE; }
-    // Other processes can wait for such an event, but not measure time with it.
+    // Other processes can wait for an interprocess event, but cannot measure time with it.
     if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -80,7 +80,7 @@ FLOTILLA_CPU_API CUresult cuEventRecord(CUevent handle, CUstream target) {
 }
 
 FLOTILLA_CPU_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream target, unsigned flags) {
-  // External records only have a meaning in captures.
+  // The only flag requests an external record, which has a meaning only in captures.
   if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
   return record(__func__, handle, target);
 }
@@ -89,7 +89,8 @@ FLOTILLA_CPU_API CUresult cuEventQuery(CUevent handle) {
   return with_event(__func__, handle, [](event& found) {
     auto const latest = found.latest();
     bool const passed = !latest || latest->completed();
-    // A fault completes records that were never reached, so check for a fault after the record.
+    // A fault completes even records that no stream has reached. Therefore the fault is checked
+    // after the record.
     if (CUresult const status = fault::status()) { return status; }
     return passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });

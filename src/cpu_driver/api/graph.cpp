@@ -1,4 +1,4 @@
-// Definitions of graphs: nodes and edges.
+// Entry points that create, clone and destroy graphs and their nodes.
 #include <span>
 
 #include "cpu_driver/api/api.hpp"
@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Adds a node with the work that `make(node_work&)` fills in.
+/// Adds a node. `make(node_work&)` sets the work of the node.
 template <class Make>
 CUresult add_node(char const* entry, CUgraphNode* made, CUgraph to, CUgraphNode const* after,
                   std::size_t count, Make&& make) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// The checks of handles that entry points of graphs have in common.
+// Checks of handles that the entry points for graphs share.
 
 #include <cuda.h>
 
@@ -13,7 +13,7 @@
 
 namespace flotilla::cpu_driver {
 
-/// An entry point that acts on a graph.
+/// Implements an entry point that acts on a graph.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_graph(char const* entry, CUgraph handle, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -22,7 +22,7 @@ CUresult with_graph(char const* entry, CUgraph handle, Body&& body) noexcept {
   });
 }
 
-/// An entry point that acts on a node: `body(graph&, std::uint32_t index)`.
+/// Implements an entry point that acts on a node. Calls `body(graph&, std::uint32_t index)`.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_node(char const* entry, CUgraphNode handle, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -33,7 +33,7 @@ CUresult with_node(char const* entry, CUgraphNode handle, Body&& body) noexcept 
   });
 }
 
-/// An entry point that acts on a node of one kind: `body(graph_node&, Work&)`.
+/// Implements an entry point that acts on a node of one kind. Calls `body(graph_node&, Work&)`.
 template <class Work, when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_work(char const* entry, CUgraphNode handle, Body&& body) noexcept {
   return with_node<rule>(entry, handle, [&](graph& owner, std::uint32_t index) {
@@ -44,8 +44,8 @@ CUresult with_work(char const* entry, CUgraphNode handle, Body&& body) noexcept 
   });
 }
 
-/// An entry point that acts on an executable graph: `body(std::shared_ptr<executable_graph>
-/// const&)`.
+/// Implements an entry point that acts on an executable graph. Calls
+/// `body(std::shared_ptr<executable_graph> const&)`.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_exec(char const* entry, CUgraphExec handle, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -54,8 +54,9 @@ CUresult with_exec(char const* entry, CUgraphExec handle, Body&& body) noexcept 
   });
 }
 
-/// Returns a list as these entry points do. If `to` is null, sets only *count. Otherwise writes at
-/// most *count handles, fills the rest of `to` with null, and sets *count to the number written.
+/// Returns a list to the caller of an entry point for graphs. If `to` is null, sets *count to the
+/// length of the list. Otherwise writes at most *count handles, fills the rest of `to` with null,
+/// and sets *count to the number of handles written.
 template <class Handle>
 CUresult answer_list(std::vector<Handle> const& found, Handle* to, std::size_t* count) noexcept {
   if (count == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

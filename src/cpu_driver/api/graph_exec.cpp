@@ -1,4 +1,4 @@
-// Executable graphs: made, rewritten, launched.
+// Entry points that instantiate, rewrite and launch executable graphs.
 #include "cpu_driver/graph/graph_exec.hpp"
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/graph_entry.hpp"
@@ -14,7 +14,7 @@ CUresult instantiate(CUgraphExec* made, CUgraph handle, unsigned long long flags
       CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
   auto const source = graph::table().find(handle);
   if (made == nullptr || !source || (flags & ~known) != 0) { return CUDA_ERROR_INVALID_VALUE; }
-  // Kernels here cannot launch graphs.
+  // Kernels on CPU devices cannot launch graphs.
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) { return CUDA_ERROR_NOT_SUPPORTED; }
   std::vector<planned_node> steps;
   if (CUresult const status = source->plan(steps, offender)) { return status; }
@@ -161,7 +161,7 @@ FLOTILLA_CPU_API CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode 
 }
 
 FLOTILLA_CPU_API CUresult cuGraphUpload(CUgraphExec handle, CUstream target) {
-  // There is nothing to upload, but arguments are still checked.
+  // A CPU device has nothing to upload, but the arguments are still checked.
   return with_stream(__func__, target, [&](stream&) {
     return graph_exec::table().find(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });

@@ -1,4 +1,5 @@
-// Getting the parameters of a graph's nodes, and setting them for future executable graphs.
+// Entry points that get and set the parameters of a graph's nodes. A change affects only executable
+// graphs that are instantiated afterwards.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/graph_entry.hpp"
 
@@ -27,7 +28,8 @@ CUresult set_event(char const* entry, CUgraphNode handle, CUevent event_handle) 
 
 FLOTILLA_CPU_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID,
                                                         CUkernelNodeAttrValue const* value) {
-  // A CPU device has no nodes that kernels can update: the host rewrites its nodes quickly enough.
+  // CPU devices do not support device-updatable nodes, because the host rewrites nodes quickly
+  // enough.
   return with_work<kernel_work>(__func__, handle, [&](graph_node&, kernel_work&) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
   });

@@ -1,4 +1,4 @@
-// The shape of graphs: edges, and queries of nodes and edges.
+// Entry points that change edges, and entry points that query nodes and edges.
 #include <algorithm>
 #include <span>
 
@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Ports and programmatic edges are refused: CPU devices do not support them.
+/// Whether no edge has a port or is programmatic. CPU devices support neither.
 bool plain(CUgraphEdgeData const* data, std::size_t count) noexcept {
   return data == nullptr || std::all_of(data, data + count, [](CUgraphEdgeData const& each) {
            return each.from_port == 0 && each.to_port == 0 && each.type == 0;

@@ -1,4 +1,4 @@
-// Green contexts, and the resources of devices that they are made of.
+// Entry points for green contexts, and for the device resources from which they are made.
 #include <algorithm>
 
 #include "cpu_driver/api/api.hpp"
@@ -56,7 +56,7 @@ FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc d
     if (made == nullptr || flags != CU_GREEN_CTX_DEFAULT_STREAM) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    multiprocessor_set allowed = all_multiprocessors();  // without a description, as on an H200
+    multiprocessor_set allowed = all_multiprocessors();  // the default, as on an H200
     if (int device = -1; description != nullptr &&
                          (!read_description(description, device, allowed) || device != ordinal)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -106,8 +106,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
     // Another thread destroys the green context.
     if (*made == nullptr) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }
-    // Refused, but the caller's variable is overwritten with a handle that is no longer valid. An
-    // H200 overwrites it too.
+    // The call fails, but the caller's variable now contains an invalid handle. An H200 does the
+    // same.
     static_cast<void>(found.streams().destroy(*made));
     return CUDA_ERROR_INVALID_VALUE;
   });

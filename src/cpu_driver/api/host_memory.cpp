@@ -1,5 +1,5 @@
-// Host memory that devices can access: pinned or registered. Devices and host share one address
-// space, so mapping has no effect.
+// Entry points for host memory that devices can access: pinned or registered memory. Devices and
+// host share one address space, so mapping has no effect.
 #include <unistd.h>
 
 #include "cpu_driver/api/api.hpp"
@@ -14,11 +14,11 @@ namespace {
 CUresult allocate_host(context& current, void** made, std::size_t bytes, unsigned flags) {
   if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (bytes == 0) {
-    *made = nullptr;  // as on an H200
+    *made = nullptr;  // An H200 also returns CUDA_SUCCESS. The null pointer is our choice.
     return CUDA_SUCCESS;
   }
-  // Pinned memory cannot exceed the installed memory. An allocator may grant more, and a
-  // sanitizer's allocator ends the process.
+  // Pinned memory cannot exceed the installed memory. Without this check, an ordinary allocator may
+  // grant more, and a sanitizer's allocator ends the process.
   auto const installed = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > installed) { return CUDA_ERROR_OUT_OF_MEMORY; }
@@ -85,7 +85,7 @@ FLOTILLA_CPU_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* found, void*
     bool const on_host =
         holder && (holder->kind == memory_kind::host || holder->kind == memory_kind::registered);
     if (found == nullptr || flags != 0 || !on_host) { return CUDA_ERROR_INVALID_VALUE; }
-    *found = asked;  // one address space
+    *found = asked;  // devices and host share one address space
     return CUDA_SUCCESS;
   });
 }

@@ -1,4 +1,4 @@
-// Initialisation, version, error names.
+// Entry points for initialisation, the version, names of errors, and addresses of entry points.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/api/resolver.hpp"

@@ -1,4 +1,4 @@
-// Launches.
+// Entry points that launch kernels.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
@@ -8,14 +8,15 @@ namespace flotilla::cpu_driver {
 namespace {
 
 /// Launches a grid whose blocks may wait for each other. A CPU device may run blocks one after the
-/// other, so it only supports one block.
+/// other, so it supports only grids of one block.
 CUresult launch_cooperative(stream& target, launch_request const& wanted) {
   cpu::index3 const& grid = wanted.grid_size;
   bool const one_block = grid.x <= 1 && grid.y <= 1 && grid.z <= 1;
   return one_block ? launch(target, wanted) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/// Ignores attributes that are hints. Refuses attributes that change what a kernel may do.
+/// Reads the attributes of a launch. Ignores attributes that are only hints. Refuses attributes
+/// that change what a kernel may do.
 CUresult read_attributes(CUlaunchConfig const& config, bool& cooperative) noexcept {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     CUlaunchAttribute const& each = config.attrs[i];

@@ -1,4 +1,4 @@
-// Libraries and their kernels.
+// Entry points for libraries and their kernels.
 #include <algorithm>
 
 #include "cpu_driver/api/api.hpp"
@@ -37,7 +37,7 @@ CUresult with_kernel_on(char const* entry, CUkernel handle, CUdevice ordinal,
   });
 }
 
-/// This library's module in the current context.
+/// Finds the library's module in the current context. Loads the module if necessary.
 CUresult module_here(library& asked, module::ref& found) {
   context::ref current;
   if (CUresult const status = current_context(current)) { return status; }

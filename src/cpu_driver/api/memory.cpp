@@ -1,4 +1,4 @@
-// A device's memory: allocating and freeing it.
+// Entry points that allocate, free and query the memory of a device.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/context/device.hpp"

@@ -1,4 +1,4 @@
-// Modules and their functions.
+// Entry points for modules and their functions.
 #include <limits>
 
 #include "cpu_driver/api/api.hpp"
@@ -36,7 +36,8 @@ CUresult with_module(char const* entry, CUmodule handle, Body&& body) noexcept {
   });
 }
 
-/// An entry point that acts on a function, or on a kernel's function in the current context.
+/// Implements an entry point that acts on a function. If the handle names a kernel, the entry point
+/// acts on the kernel's function in the current context.
 template <class Body>
 CUresult with_function(char const* entry, CUfunction handle, Body&& body) noexcept {
   return with_driver(entry, [&] {
@@ -72,17 +73,16 @@ FLOTILLA_CPU_API CUresult cuModuleLoadData(CUmodule* made, void const* code) {
 
 FLOTILLA_CPU_API CUresult cuModuleLoadDataEx(CUmodule* made, void const* code, unsigned,
                                              CUjit_option*, void**) {
-  return load_module(__func__, made,
-                     code);  // the options are for compiling PTX, which does not happen here
+  // The options are for the compilation of PTX, which the CPU driver does not support.
+  return load_module(__func__, made, code);
 }
 
 FLOTILLA_CPU_API CUresult cuModuleUnload(CUmodule handle) {
   return with_driver<when_poisoned::act_and_report>(__func__, [&] {
     auto const found = module::table().find(handle);
     if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
-    if (found->library() != nullptr) {
-      return CUDA_ERROR_NOT_PERMITTED;
-    }  // it ends with the library
+    // The module of a library ends with the library.
+    if (found->library() != nullptr) { return CUDA_ERROR_NOT_PERMITTED; }
     found->owner().resources().fifo.flush();
     return found->owner().modules().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
@@ -102,7 +102,7 @@ FLOTILLA_CPU_API CUresult cuModuleGetFunction(CUfunction* found, CUmodule handle
 FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule handle,
                                                char const* name) {
   return with_module(__func__, handle, [&](module& in) {
-    bool const asks = address != nullptr || bytes != nullptr;  // one of them is enough
+    bool const asks = address != nullptr || bytes != nullptr;  // one of the two is enough
     if (name == nullptr || !asks) { return CUDA_ERROR_INVALID_VALUE; }
     cpu::global_record const* const known = in.find_global(name);
     if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
@@ -121,9 +121,8 @@ FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 FLOTILLA_CPU_API CUresult cuFuncLoad(CUfunction handle) {
-  return with_function(__func__, handle, [](function&) {
-    return CUDA_SUCCESS;
-  });  // a function that is found is loaded
+  // Every function that exists is loaded.
+  return with_function(__func__, handle, [](function&) { return CUDA_SUCCESS; });
 }
 
 FLOTILLA_CPU_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {

@@ -1,5 +1,5 @@
-// Peers: access of devices and contexts to each other's memory. All memory is the host's, so every
-// device can always access it. Enabling access is only recorded.
+// Entry points for peer access. All memory is host memory, so every device can always access it.
+// Enabling access is only recorded.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
@@ -26,10 +26,11 @@ FLOTILLA_CPU_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttrib
       return CUDA_ERROR_INVALID_DEVICE;
     }
     switch (raw_enum(which)) {
-      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: return answer(value, 0);  // all alike
+      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+        return answer(value, 0);  // all pairs of devices have the same rank
       case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
       case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: return answer(value, 1);
-      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:  // there are no arrays
+      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:  // CPU devices have no arrays
       case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: return answer(value, 0);
       default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -41,7 +42,7 @@ FLOTILLA_CPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) 
     if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
     place other;
     if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
-    // The same device, or even the same context.
+    // Two contexts of one device are not peers.
     if (&other.whole->home() == &current.home()) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }
     return current.enable_peer(*other.whole) ? CUDA_SUCCESS
                                              : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;

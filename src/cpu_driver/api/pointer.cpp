@@ -1,4 +1,4 @@
-// Attributes of addresses.
+// Entry points that query attributes of addresses.
 #include <cstring>
 
 #include "cpu_driver/api/api.hpp"
@@ -43,7 +43,7 @@ CUresult pointer_attribute(void* to, int which, allocation const& found,
   }
 }
 
-/// The attributes of an unknown address, for cuPointerGetAttributes.
+/// Writes an attribute of an address that the driver does not know, for cuPointerGetAttributes.
 CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
   switch (which) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write_to(to, int{CU_DEVICE_INVALID});
@@ -54,7 +54,7 @@ CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
       return CUDA_SUCCESS;  // leaves the caller's variable unchanged
     default: break;
   }
-  // Zero, in the size of the attribute.
+  // Every other attribute is zero. The number of bytes depends on the attribute.
   allocation const nothing{};
   if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE || which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
       which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MAPPED) {
@@ -86,7 +86,8 @@ FLOTILLA_CPU_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attri
       CUresult const status = found ? pointer_attribute(values[i], asked, *found, address)
                                     : fact_of_nothing(values[i], asked, address);
       if (status == CUDA_ERROR_INVALID_VALUE) {
-        static_cast<void>(write_to(values[i], CUdeviceptr{0}));  // device memory's host address
+        // The address does not have this attribute. For example, device memory has no host pointer.
+        static_cast<void>(write_to(values[i], CUdeviceptr{0}));
       } else if (status != CUDA_SUCCESS) {
         return status;
       }

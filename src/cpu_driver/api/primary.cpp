@@ -1,4 +1,4 @@
-// Primary contexts.
+// Entry points for primary contexts.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/context/device.hpp"
@@ -41,7 +41,7 @@ FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsign
 FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags,
                                                      int* active) {
   return with_driver<when_poisoned::ignore>(__func__, [&] {
-    // In the order of an H200, for calls with more than one wrong argument.
+    // The checks are in the order of an H200, which matters if several arguments are wrong.
     if (flags == nullptr || active == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     device* const found = driver_state::get().find_device(ordinal);
     if (found == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }

@@ -4,7 +4,7 @@
 
 #include "cpu_driver/api/api.hpp"
 
-// In the drop-in these are the toolkit's declarations, some of which are deprecated.
+// In the drop-in, the entry points are declared by the toolkit. Some of them are deprecated there.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace flotilla::cpu_driver {
@@ -16,8 +16,8 @@ struct entry {
   void* address;
 };
 
-// A function and not a constant array, because a function's address as void* is no constant
-// expression.
+// Calls `visit` for every entry point. A constexpr array is impossible, because the conversion of a
+// function pointer to void* is not a constant expression.
 template <class Visit>
 void for_each_entry(Visit visit) noexcept {
 #define FLOTILLA_DRIVER_ENTRY(need, field, name, version, symbol) \

@@ -1,10 +1,11 @@
 #pragma once
-// Finds entry points by name and version, for flotilla's loader of the built-in CPU driver.
+// Finds entry points by name and version, for the loader of the built-in CPU driver and for
+// cuGetProcAddress.
 
 namespace flotilla::cpu_driver {
 
-/// The function of that name in the newest version not above `version`; null if there is none.
-/// Its type is PFN_<name>_v<its version> of <cudaTypedefs.h>.
+/// Returns the newest version of the function `name` that is not newer than `version`, or null if
+/// there is none. If the function has version V, its type is PFN_<name>_v<V> from <cudaTypedefs.h>.
 [[nodiscard]] void* resolve(char const* name, int version) noexcept;
 
 }  // namespace flotilla::cpu_driver

@@ -1,4 +1,5 @@
-// Streams, host functions, writing and waiting for values.
+// Entry points for streams, for host functions, and for operations that write a value or wait for a
+// value.
 #include <algorithm>
 
 #include "cpu_driver/api/api.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int priority) noexcept {
   return with_driver(entry, [&] {
-    // An H200 checks this before the context.
+    // An H200 checks this argument before it checks the context.
     if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     place here;
     if (CUresult const status = current_place(here)) { return status; }
@@ -26,7 +27,7 @@ CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int pr
   });
 }
 
-/// A question about a stream, which a poisoned process still answers.
+/// Implements a query about a stream. Such a query still works after a fault.
 template <class Body>
 CUresult about_stream(char const* entry, CUstream handle, Body&& body) noexcept {
   return with_stream<when_poisoned::ignore>(entry, handle, std::forward<Body>(body));
@@ -81,7 +82,7 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     bool const idle =
         found.kind() == stream_kind::legacy ? found.group().legacy_idle() : found.idle();
-    // A fault empties streams, so check for a fault after asking whether the stream is idle.
+    // A fault also makes streams idle. Therefore the fault is checked after the stream.
     if (CUresult const status = fault::status()) { return status; }
     return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
@@ -90,7 +91,8 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
 FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     if (found.kind() == stream_kind::legacy && !found.group().legacy_idle()) {
-      // The NULL stream has ended when the streams that it waits for have ended.
+      // The NULL stream may be empty while blocking streams have work. An operation that is
+      // enqueued in the NULL stream runs after that work.
       latch reached(1);
       found.enqueue(reach_latch{&reached});
       reached.wait(found.resources().flags.spin());
@@ -149,7 +151,7 @@ FLOTILLA_CPU_API CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureSt
 }
 
 FLOTILLA_CPU_API CUresult cuStreamEndCapture(CUstream handle, CUgraph*) {
-  // The CPU driver has no captures, so none can be ended.
+  // The CPU driver does not support captures, so no capture can be ended.
   return with_stream(__func__, handle, [](stream&) { return CUDA_ERROR_ILLEGAL_STATE; });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The names of statuses, in both directions.
+// Converts between driver statuses and their names.
 
 #include <cuda.h>
 
@@ -8,11 +8,11 @@
 
 namespace flotilla::cpu_driver {
 
-/// Null if the number is not a status.
+/// Return the name or the description of a status, or null for an unknown status.
 [[nodiscard]] char const* error_name(CUresult status) noexcept;
 [[nodiscard]] char const* error_description(CUresult status) noexcept;
 
-/// The status with that name ("CUDA_ERROR_OUT_OF_MEMORY") or number ("2").
+/// Finds a status by its name ("CUDA_ERROR_OUT_OF_MEMORY") or its number ("2").
 [[nodiscard]] std::optional<CUresult> error_by_name(std::string_view name) noexcept;
 
 }  // namespace flotilla::cpu_driver

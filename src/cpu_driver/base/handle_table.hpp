@@ -1,12 +1,11 @@
 #pragma once
-// Handles that can be checked. A handle is not an address: it encodes a kind, a generation and an
-// index. The table therefore recognises any invalid value, stale or invented, without touching
-// memory that may have been freed. Finding an object costs one atomic operation. An object stays
-// alive until the last `ref` to it is destroyed, even if another thread closes its handle
-// meanwhile.
+// Handles whose validity can be checked. A handle is not an address: it encodes a kind, a
+// generation and an index. The table therefore recognises an outdated or invented handle without
+// reading freed memory. Finding an object costs one atomic read-modify-write. An object stays alive
+// until the last `ref` to it is destroyed, even if another thread closes the handle earlier.
 //
-// Standing handles have generation 0. Each names one object at a time, but may name another object
-// after that one was closed.
+// A standing handle has generation 0 and names at most one object at a time. After that object was
+// closed, the same handle may name another object.
 
 #include <array>
 #include <atomic>
@@ -36,14 +35,15 @@ enum class handle_kind : std::uint64_t {
 template <class T, class Handle, handle_kind kind>
 class handle_table {
   struct slot {
-    // Bits 63..33: generation; 32: open; 31..0: references, of which one is for being open.
+    // Bits 63 to 33: the generation. Bit 32: whether the handle is open. Bits 31 to 0: the number
+    // of references. The open handle itself counts as one reference.
     std::atomic<std::uint64_t> word{0};
     alignas(T) std::byte storage[sizeof(T)];
     T* object() noexcept { return std::launder(reinterpret_cast<T*>(storage)); }
   };
 
  public:
-  /// Keeps one object alive. Movable; empty if nothing was found.
+  /// Keeps one object alive, or is empty if no object was found. Movable.
   class ref {
    public:
     ref() = default;
@@ -74,23 +74,23 @@ class handle_table {
 
   static constexpr std::size_t standing_handles = 64;
 
-  /// The table of its kind. Never destroyed, because threads and static destructors may call until
-  /// the process ends.
+  /// Returns the only table of this type in the process. The table is never destroyed, because
+  /// threads and static destructors may call the driver until the process ends.
   static handle_table& of_process() {
     static auto* const only = new handle_table;
     return *only;
   }
 
   /// Constructs an object from its own handle and `arguments`. Throws std::bad_alloc if no handle
-  /// is left, and whatever the constructor throws.
+  /// is left. Exceptions from the constructor pass through.
   template <class... Arguments>
   ref open(Arguments&&... arguments) {
     return make(nullptr, std::forward<Arguments>(arguments)...);
   }
 
-  /// Constructs an object with standing handle `number`, which is below `standing_handles` and
-  /// names no object now. The caller serialises calls for one number; find() needs no
-  /// serialisation.
+  /// Constructs an object with the standing handle `number`. The caller must ensure three things:
+  /// `number` is less than `standing_handles`, the handle names no object now, and no other thread
+  /// calls this function with the same number. Calls of find() may run concurrently.
   template <class... Arguments>
   ref open_standing(std::size_t number, Arguments&&... arguments) {
     Handle const standing = encode(number, 0);
@@ -102,7 +102,7 @@ class handle_table {
     return made;
   }
 
-  /// The object, or an empty ref if the value is not an open handle of this kind.
+  /// Returns the object, or an empty ref if the value is not an open handle of this kind.
   ref find(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -112,13 +112,14 @@ class handle_table {
     std::uint64_t word = place->word.load(std::memory_order_relaxed);
     do {
       if ((word >> generation_shift) != generation || (word & open_bit) == 0) { return {}; }
-      // acquire: pairs with the release in open()
+      // acquire: pairs with the release in make()
     } while (!place->word.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                                 std::memory_order_relaxed));
     return ref(this, place, index);
   }
 
-  /// Makes find() fail for the handle. False if it was not open. The last ref destroys the object.
+  /// Closes the handle, so that find() no longer finds the object. The last ref destroys the
+  /// object. Returns false if the handle was not open.
   bool close(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -135,20 +136,24 @@ class handle_table {
     return true;
   }
 
-  /// Destroys an object whose type has a `retire()`: see release().
+  /// Destroys an object whose type has a `retire()`. For such an object, release() calls retire()
+  /// instead of the destructor, and retire() must lead to a call of finish().
   void finish(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
     if (decode(handle, index, generation)) { destroy(*find_slot(index), index); }
   }
 
-  /// The number of open handles. Exact only while no thread opens or closes one.
+  /// Returns the number of open handles. The number is exact only while no thread opens or closes a
+  /// handle.
   std::size_t live() const noexcept { return live_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr unsigned low_bits = 4;  // zero, as in an address
+  static constexpr unsigned low_bits = 4;  // always zero, as in an aligned address
   static constexpr unsigned index_bits = 20;
-  static constexpr unsigned generation_bits = 19;  // 47 bits in all, as many as an address has
+  // A handle has 47 bits, like an address in user space: four for the kind, 19 for the generation,
+  // 20 for the index, and four that are zero.
+  static constexpr unsigned generation_bits = 19;
   static constexpr unsigned generation_shift = 33;
   static constexpr std::uint64_t open_bit = std::uint64_t{1} << 32;
   static constexpr std::uint64_t references = open_bit - 1;
@@ -173,7 +178,7 @@ class handle_table {
     return (bits >> generation_bits) == static_cast<std::uint64_t>(kind);
   }
 
-  /// Uses `standing` as the object's handle, or a new handle if it is null.
+  /// Constructs an object whose handle is `standing`, or a new handle if `standing` is null.
   template <class... Arguments>
   ref make(Handle standing, Arguments&&... arguments) {
     std::uint64_t const index = take_index();
@@ -188,20 +193,21 @@ class handle_table {
       give_index(index);
       throw;
     }
-    live_.fetch_add(1, std::memory_order_relaxed);  // only a count
+    live_.fetch_add(1, std::memory_order_relaxed);  // relaxed: orders no other memory
     // release: pairs with the acquire in find()
     place.word.store((generation << generation_shift) | open_bit | 2, std::memory_order_release);
     return ref(this, &place, index);
   }
 
-  /// For a standing handle: the handle of the object that it names now, null if none. Returns any
-  /// other handle unchanged.
+  /// Returns the current object's own handle for a standing handle, or null if the standing handle
+  /// names no object. Returns any other handle unchanged.
   Handle resolve(Handle handle) const noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
     if (!decode(handle, index, generation) || generation != 0) { return handle; }
     if (index >= standing_handles) { return nullptr; }
-    return standing_[index].load(std::memory_order_acquire);  // pairs with open_standing()
+    // acquire: pairs with the release in open_standing()
+    return standing_[index].load(std::memory_order_acquire);
   }
 
   slot* find_slot(std::uint64_t index) noexcept {
@@ -219,7 +225,7 @@ class handle_table {
     }
     if (next_ == chunk_count * chunk_slots) { throw std::bad_alloc(); }
     if (next_ % chunk_slots == 0) {
-      // Never freed: a stale handle may be looked up at any time.
+      // A chunk is never freed, because a thread may look up an outdated handle at any time.
       chunks_[next_ / chunk_slots].store(new chunk, std::memory_order_release);
     }
     return next_++;
@@ -228,17 +234,18 @@ class handle_table {
   void give_index(std::uint64_t index) noexcept {
     std::lock_guard const lock(mutex_);
     try {
-      free_.push_back(index);  // at the end, so that all slots use up their generations evenly
+      free_.push_back(index);  // at the end, so that all slots are reused equally often
     } catch (std::bad_alloc const&) {
-      // The index stays unused. Losing a slot is harmless.
+      // The slot is then never used again, which is harmless.
     }
   }
 
   void release(slot& place, std::uint64_t index) noexcept {
-    // acq_rel: everything done through other refs happens before the end of the object
+    // acq_rel: everything that threads did through other refs happens before the object's
+    // destruction
     if ((place.word.fetch_sub(1, std::memory_order_acq_rel) & references) != 1) { return; }
     if constexpr (requires(T & object) { object.retire(); }) {
-      place.object()->retire();  // leads to a call of finish() later
+      place.object()->retire();  // leads to a later call of finish()
     } else {
       destroy(place, index);
     }
@@ -246,7 +253,8 @@ class handle_table {
 
   void destroy(slot& place, std::uint64_t index) noexcept {
     place.object()->~T();
-    // A slot that has used up its generations is not used again, so no handle is ever given twice.
+    // A slot whose generations are used up is never used again. Otherwise two objects would get the
+    // same handle.
     if ((place.word.load(std::memory_order_relaxed) >> generation_shift) < last_generation) {
       give_index(index);
     }

@@ -1,6 +1,7 @@
 #pragma once
-// A host thread waits on a latch until device threads have passed a point. A latch may live on the
-// waiter's stack: wait() returns only after the last count_down() has left the mutex.
+// A latch on which a host thread waits until device threads have reached a point. The latch may be
+// a local variable of the waiting thread, because wait() returns only after the last count_down()
+// has unlocked the mutex.
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +13,7 @@
 
 namespace flotilla::cpu_driver {
 
-/// How long a waiter spins, and then yields, before it sleeps.
+/// How long a waiting thread spins, and then yields, before it sleeps.
 struct spin_times {
   std::chrono::microseconds spin{20};
   std::chrono::microseconds yield{0};
@@ -43,7 +44,8 @@ class latch {
         std::this_thread::yield();
       }
     }
-    std::unique_lock lock(mutex_);  // needed even if reached: the last count_down may still hold it
+    // Locks even if the count is already zero: the last count_down() may still hold the mutex.
+    std::unique_lock lock(mutex_);
     passed_.wait(lock, [this] { return reached(); });
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reads an enum that a C caller has passed as a number. The caller may have passed any number, and
-// using a value that the enum cannot hold is undefined behaviour.
+// Returns the number that a C program has passed as an enum. The program may have passed any
+// number. In C++, using an enum whose number is out of range would be undefined behaviour.
 
 #include <cstring>
 #include <type_traits>

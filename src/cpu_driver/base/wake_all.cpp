@@ -5,7 +5,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-std::atomic<wakeable*> newest{nullptr};  // linked; elements are never removed
+std::atomic<wakeable*> newest{nullptr};  // head of a list from which nothing is ever removed
 
 }  // namespace
 

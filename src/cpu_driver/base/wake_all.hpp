@@ -1,10 +1,12 @@
 #pragma once
-// Wakes the threads of all devices. Events and faults change what any stream may wait for, but the
-// rooms that define them do not know the devices, so devices register here.
+// Wakes the threads of all devices, because an event or a fault can concern streams on any device.
+// The folders that implement events and faults cannot include the devices. Therefore the devices
+// register here.
 
 namespace flotilla::cpu_driver {
 
-/// A sleeper that looks again at what it waits for when it is woken.
+/// An object whose thread may sleep until a condition is true. wake() makes the thread check the
+/// condition again.
 class wakeable {
  public:
   virtual void wake() noexcept = 0;
@@ -16,14 +18,13 @@ class wakeable {
  private:
   friend void register_wakeable(wakeable& added) noexcept;
   friend void wake_all() noexcept;
-  wakeable* next_ = nullptr;  // written once, before it is registered
+  wakeable* next_ = nullptr;  // written only by register_wakeable()
 };
 
-/// Adds `added` to what wake_all() wakes, until the process ends: it must never be destroyed.
-/// Threads: any.
+/// From now on, wake_all() also wakes `added`, which must never be destroyed. Threads: any.
 void register_wakeable(wakeable& added) noexcept;
 
-/// Wakes everything registered. Threads: any.
+/// Wakes every registered object. Threads: any.
 void wake_all() noexcept;
 
 }  // namespace flotilla::cpu_driver

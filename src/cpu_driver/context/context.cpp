@@ -13,8 +13,9 @@ namespace flotilla::cpu_driver {
 
 CUcontext context::create(device& home, unsigned flags, context_kind kind) {
   home.thread().start();
-  // All primary contexts of a device have the same handle, one after the other: a thread that has
-  // the handle current uses the new context once somebody retains it, as with a GPU's driver.
+  // The primary contexts of a device exist one after the other, and all of them have the same
+  // handle. A thread that still has a destroyed primary context current therefore uses the next
+  // primary context as soon as it is created. A GPU's driver behaves the same way.
   static_assert(max_devices <= handles::standing_handles);
   return kind == context_kind::primary
              ? table()
@@ -25,8 +26,8 @@ CUcontext context::create(device& home, unsigned flags, context_kind kind) {
 
 bool context::destroy(CUcontext handle) {
   auto const ended = table().find(handle);
-  // Closed first: of two threads that destroy it only one continues, and no call enters it any
-  // more.
+  // Closes the handle before anything else. If two threads destroy the context, only one of them
+  // continues. Other calls no longer find the context.
   if (!ended || !table().close(handle)) { return false; }
   destroyed_contexts::add(handle, {ended->home().ordinal(), ended->resources().flags.get()});
   ended->tear_down();
@@ -49,7 +50,7 @@ bool context::detach_but_last() noexcept {
   int now = usage_.load(std::memory_order_relaxed);
   do {
     if (now <= 1) { return false; }
-    // relaxed, as in attach(): the context does not end here
+    // relaxed, as in attach(): this decrement never ends the context
   } while (!usage_.compare_exchange_weak(now, now - 1, std::memory_order_relaxed));
   return true;
 }

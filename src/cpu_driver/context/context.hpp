@@ -1,5 +1,5 @@
 #pragma once
-// A context: what the API may ask of it, and everything that ends with it.
+// A context, with its settings and all objects that are destroyed with it.
 
 #include <cuda.h>
 
@@ -20,7 +20,7 @@ class device;
 
 enum class context_kind : std::uint8_t { owned, primary };
 
-/// A new id. Contexts and green contexts share one sequence.
+/// Returns a new id. Contexts and green contexts share one sequence of ids.
 [[nodiscard]] unsigned long long next_context_id() noexcept;
 
 class context {
@@ -29,11 +29,11 @@ class context {
   using ref = handles::ref;
   [[nodiscard]] static handles& table() { return handles::of_process(); }
 
-  /// Makes a context that is current on no thread. Throws std::bad_alloc, std::system_error.
+  /// Creates a context that is current on no thread. Throws std::bad_alloc, std::system_error.
   [[nodiscard]] static CUcontext create(device& home, unsigned flags, context_kind kind);
-  /// Waits for the context's work and frees everything it owns. False if there is no such context
-  /// (any more). A thread that still has it current keeps a handle that answers
-  /// CUDA_ERROR_CONTEXT_IS_DESTROYED.
+  /// Waits for the context's work, and frees everything that the context owns. Returns false if the
+  /// handle names no context. If other threads still have the context current, most of their calls
+  /// return CUDA_ERROR_CONTEXT_IS_DESTROYED from now on.
   static bool destroy(CUcontext handle);
 
   context(CUcontext self, device& home, unsigned flags, context_kind kind);
@@ -43,44 +43,48 @@ class context {
   [[nodiscard]] context_kind kind() const noexcept { return kind_; }
   [[nodiscard]] unsigned long long id() const noexcept { return id_; }
   [[nodiscard]] context_resources& resources() noexcept { return resources_; }
-  /// Its own streams, without those of its green contexts.
+  /// The streams of this context, without the streams of its green contexts.
   [[nodiscard]] stream_group& streams() noexcept { return streams_; }
   [[nodiscard]] owned_handles<CUevent>& events() noexcept { return events_; }
   [[nodiscard]] owned_handles<CUmodule>& modules() noexcept { return modules_; }
 
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
-  /// The usage count, which is one for a new context.
+  /// Increments the usage count. The count of a new context is one.
   void attach() noexcept { usage_.fetch_add(1, std::memory_order_relaxed); }
-  /// True if that was the last use, after which the caller destroys the context.
+  /// Decrements the usage count. Returns true if the count became zero. The caller must then
+  /// destroy the context.
   [[nodiscard]] bool detach() noexcept {
     return usage_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  /// The same, except that the last use stays: false then.
+  /// Decrements the usage count, unless the count is one. Returns whether the count was
+  /// decremented.
   [[nodiscard]] bool detach_but_last() noexcept;
 
-  /// Enables or disables access to the memory of `peer`. False if that changed nothing.
+  /// Enable or disable access to the memory of `peer`. Return false if nothing changed.
   [[nodiscard]] bool enable_peer(context const& peer);
   [[nodiscard]] bool disable_peer(context const& peer);
 
-  /// Green contexts that are parts of this primary context. Throws std::bad_alloc.
+  /// Add or remove a green context that is a part of this primary context. add_part() throws
+  /// std::bad_alloc.
   void add_part(CUcontext green);
   void remove_part(CUcontext green) noexcept;
-  /// Ends all parts, and returns how many there were.
+  /// Ends all green contexts of this primary context, and returns their number.
   int end_parts();
 
-  /// Waits for everything submitted before to its streams and to those of its parts.
+  /// Waits for all operations submitted so far to the streams of this context and of its green
+  /// contexts.
   void synchronize();
-  /// A record that completes when all of that has ended.
+  /// Returns a record that completes when the operations that synchronize() waits for have ended.
   [[nodiscard]] std::shared_ptr<event_record> record(bool timed);
-  /// Everything submitted to any of these streams from now on waits for `record`.
+  /// Makes all operations that are submitted later to any of these streams wait for `record`.
   void wait_for(std::shared_ptr<event_record> const& record);
 
  private:
   void tear_down();
 
   struct all_streams {
-    std::vector<std::shared_ptr<void const>> kept;  // green contexts, alive as long as this
+    std::vector<std::shared_ptr<void const>> kept;  // keeps the green contexts alive
     std::vector<stream_group*> groups;
   };
   [[nodiscard]] all_streams streams_of_all();
@@ -95,8 +99,9 @@ class context {
   owned_handles<CUmodule> modules_;
 
   std::mutex mutable mutex_;
-  std::unordered_set<unsigned long long> peers_;  // ids: handles of primary contexts are reused
-  std::unordered_set<CUcontext> parts_;           // both guarded by mutex_
+  // Ids and not handles, because handles of primary contexts are reused. Guarded by mutex_.
+  std::unordered_set<unsigned long long> peers_;
+  std::unordered_set<CUcontext> parts_;  // guarded by mutex_
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,6 +1,7 @@
 #pragma once
-// The contexts that are current on the calling thread. The stack holds handles, not objects: a
-// destroyed context stays on the stacks of other threads as a handle that names nothing.
+// The calling thread's stack of contexts. The stack holds handles, not objects. If a context on the
+// stack is destroyed by another thread, its handle stays on the stack but no longer names an
+// object.
 
 #include <cuda.h>
 
@@ -8,13 +9,13 @@
 
 namespace flotilla::cpu_driver::context_stack {
 
-/// The current context; null if there is none.
+/// Returns the current context, or null if there is none.
 [[nodiscard]] CUcontext top() noexcept;
-/// Throws std::bad_alloc.
+/// Makes a context current. Throws std::bad_alloc.
 void push(CUcontext added);
-/// Removes the top and returns it; null if the stack is empty.
+/// Removes and returns the current context. Returns null if the stack is empty.
 CUcontext pop() noexcept;
-/// The number of contexts on the calling thread's stack.
+/// Returns the number of contexts on the calling thread's stack.
 [[nodiscard]] std::size_t depth() noexcept;
 
 }  // namespace flotilla::cpu_driver::context_stack

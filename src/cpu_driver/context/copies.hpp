@@ -1,6 +1,5 @@
 #pragma once
-// Copies and fills, for all their entry points: which addresses are allowed, and what waits for
-// what.
+// Copies and fills. Checks which addresses are allowed, and waits where CUDA requires it.
 
 #include <cuda.h>
 
@@ -12,8 +11,9 @@ namespace flotilla::cpu_driver {
 class stream_group;
 class stream;
 
-/// One end of a copy. A `device` end must lie in memory that the driver has allocated, a `host` end
-/// may be any memory, and an `either` end may be both, as unified addressing allows.
+/// The source or the destination of a copy. A `device` address must lie in memory that the driver
+/// knows. A `host` address may lie in any memory. An `either` address may be a device address or a
+/// host address, as with unified addressing.
 struct copy_end {
   enum class kind { device, host, either };
   kind what;
@@ -26,28 +26,28 @@ struct copy_end {
   static copy_end either(CUdeviceptr address) noexcept { return {kind::either, address}; }
 };
 
-/// CUDA_SUCCESS if these bytes may be copied, else the reason.
+/// Returns CUDA_SUCCESS if the copy is allowed, and an error otherwise.
 [[nodiscard]] CUresult check_copy(copy_end to, copy_end from, std::size_t bytes);
 
-/// Copies after everything that the NULL stream of `here` waits for, and returns when done.
+/// Copies in the order of the NULL stream of `here`. Returns after the copy has ended.
 [[nodiscard]] CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t bytes);
 
-/// Enqueues a copy. Handles pageable memory as a GPU's driver has to: before it returns, it copies
-/// a pageable source aside, and it has written a pageable destination.
+/// Enqueues a copy. Treats pageable memory like a GPU's driver does: a pageable source can be
+/// overwritten after this function returns, and a pageable destination is complete when it returns.
 [[nodiscard]] CUresult copy_in(stream& target, copy_end to, copy_end from, std::size_t bytes);
 
 struct fill_request {
   CUdeviceptr address;
   std::uint32_t value;
-  std::uint8_t width;  // bytes of an element: 1, 2 or 4; the address must be a multiple
+  std::uint8_t width;  // bytes per element: 1, 2 or 4; `address` must be a multiple of it
   std::size_t elements;
 };
 
-/// CUDA_SUCCESS if this memory may be filled, else the reason.
+/// Returns CUDA_SUCCESS if the fill is allowed, and an error otherwise.
 [[nodiscard]] CUresult check_fill(fill_request const& wanted);
 
-/// Fills after everything that the NULL stream of `here` waits for, and returns when done. A GPU's
-/// driver may return earlier, but with either the next reader in any context sees the fill.
+/// Fills in the order of the NULL stream of `here`. Returns after the fill has ended. A GPU's
+/// driver may return earlier.
 [[nodiscard]] CUresult fill_now(stream_group& here, fill_request const& wanted);
 
 /// Enqueues a fill.

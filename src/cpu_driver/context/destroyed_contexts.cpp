@@ -11,10 +11,10 @@ namespace {
 struct known_contexts {
   std::mutex mutex;
   std::unordered_map<CUcontext, facts> known;  // guarded by mutex
-  std::deque<CUcontext> by_age;  // each of `known`, the oldest first; guarded by mutex
+  std::deque<CUcontext> by_age;  // the handles in `known`, oldest first; guarded by mutex
 
   static known_contexts& get() {
-    static auto* const only = new known_contexts;  // never destroyed, as handle tables are not
+    static auto* const only = new known_contexts;  // never destroyed, like handle tables
     return *only;
   }
 };
@@ -26,7 +26,7 @@ void add(CUcontext handle, facts its_facts) noexcept {
     auto& all = known_contexts::get();
     std::lock_guard const lock(all.mutex);
     if (auto const before = all.known.find(handle); before != all.known.end()) {
-      before->second = its_facts;  // a primary context, whose handle is reused
+      before->second = its_facts;  // primary contexts reuse their handle
       return;
     }
     all.by_age.push_back(handle);
@@ -41,7 +41,7 @@ void add(CUcontext handle, facts its_facts) noexcept {
       all.by_age.pop_front();
     }
   } catch (std::bad_alloc const&) {
-    // The context then answers as one that was forgotten.
+    // The context is then unknown, like a context that was forgotten.
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The device and the flags of destroyed contexts. A thread that still has such a context current
-// can ask for both: an H200's driver answers from memory that it has freed. Every other question is
-// answered with CUDA_ERROR_CONTEXT_IS_DESTROYED.
+// The device and the flags of destroyed contexts. A thread that still has a destroyed context
+// current can query both, as on an H200. All other calls that use the context return
+// CUDA_ERROR_CONTEXT_IS_DESTROYED.
 
 #include <cuda.h>
 
@@ -15,12 +15,12 @@ struct facts {
   unsigned flags;
 };
 
-/// Older contexts are forgotten.
+/// How many contexts are remembered. Contexts that were destroyed earlier are forgotten.
 inline constexpr std::size_t max_known = 4096;
 
-/// Remembers a context, unless memory runs out.
+/// Remembers a context. Does nothing if memory runs out.
 void add(CUcontext handle, facts its_facts) noexcept;
-/// Empty if the context is not known.
+/// Returns nothing if the context is not known.
 [[nodiscard]] std::optional<facts> find(CUcontext handle);
 
 }  // namespace flotilla::cpu_driver::destroyed_contexts

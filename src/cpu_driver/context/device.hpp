@@ -1,5 +1,5 @@
 #pragma once
-// One CPU device: its thread, its memory, its primary context.
+// One CPU device with its thread, its memory and its primary context.
 
 #include <cuda.h>
 

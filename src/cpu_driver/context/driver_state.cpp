@@ -37,8 +37,9 @@ CUresult driver_state::initialise() {
   struct stop_at_exit {
     ~stop_at_exit() { driver_state::get().end(); }
   };
-  // Registered now, so it runs before the destructors of everything that existed before the driver,
-  // oneTBB included.
+  // Static destructors run in the reverse order of construction. This destructor therefore runs
+  // before the destructors of all static objects that are older than the driver, such as those of
+  // oneTBB.
   static stop_at_exit const registered;
   // As with a GPU's driver, a child of fork() cannot use a driver that its parent has initialised:
   // the child has no device threads.
@@ -67,8 +68,8 @@ void driver_state::add_devices(int count) {
     auto* const added = new device(ordinal, capacity);
     register_wakeable(added->thread());
     devices_[static_cast<std::size_t>(ordinal)].store(added, std::memory_order_release);
-    count_.store(ordinal + 1,
-                 std::memory_order_release);  // pairs with the acquire in device_count()
+    // release: pairs with the acquire in device_count()
+    count_.store(ordinal + 1, std::memory_order_release);
   }
 }
 

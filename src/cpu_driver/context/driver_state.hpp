@@ -1,7 +1,8 @@
 #pragma once
-// The driver of this process: its devices, and whether it can be used. Made on first use and never
-// destroyed, because threads and static destructors may call until the very end; at exit the device
-// threads are stopped and every further call answers CUDA_ERROR_DEINITIALIZED.
+// The state of the driver in this process: its devices, and whether the driver can be used. The
+// object is made on first use. It is never destroyed, because threads and static destructors may
+// call the driver until the process ends. At process exit the device threads are stopped, and every
+// later call returns CUDA_ERROR_DEINITIALIZED.
 
 #include <cuda.h>
 
@@ -22,9 +23,10 @@ class driver_state {
  public:
   [[nodiscard]] static driver_state& get() noexcept;
 
-  /// cuInit: reads the environment and makes the devices. May be called again, by any thread.
+  /// Implements cuInit: reads the environment and makes the devices. Does nothing if the driver is
+  /// already initialised. Threads: any.
   [[nodiscard]] CUresult initialise();
-  /// CUDA_SUCCESS between initialise() and the end of the process.
+  /// Returns CUDA_SUCCESS from initialise() until process exit.
   [[nodiscard]] CUresult ready() const noexcept {
     return phase_.load(std::memory_order_acquire);  // pairs with the release in initialise()
   }
@@ -32,28 +34,29 @@ class driver_state {
   [[nodiscard]] int device_count() const noexcept {
     return count_.load(std::memory_order_acquire);  // pairs with the release in add_devices()
   }
-  /// Null if there is no such device.
+  /// Returns null if there is no such device.
   [[nodiscard]] device* find_device(int ordinal) const noexcept;
-  /// From now on there are at least `count` devices, but at most max_devices.
+  /// Adds devices until there are at least `count`, but at most max_devices. Before initialise(),
+  /// only stores the number for later.
   void ensure_devices(int count);
 
-  /// Adds injections: see injection.hpp. False: `error` says why not, and nothing has changed.
+  /// Adds fault injection rules (see injection.hpp). If a rule is invalid, changes nothing, sets
+  /// `error` to the reason and returns false.
   [[nodiscard]] bool inject(std::string_view spec, std::string& error);
   void clear_injection();
 
  private:
   driver_state() = default;
-  // With mutex_ held:
-  void add_devices(int count);
-  void set_capacities() noexcept;
-  void end() noexcept;
+  void add_devices(int count);     // the caller must hold mutex_
+  void set_capacities() noexcept;  // the caller must hold mutex_
+  void end() noexcept;             // runs at process exit
 
   std::atomic<CUresult> phase_{CUDA_ERROR_NOT_INITIALIZED};
   bool is_inherited_ = false;  // set by fork() in a child, before the child has a second thread
   std::mutex mutex_;           // held while devices are added or injections change
   std::atomic<int> count_{0};
-  std::array<std::atomic<device*>, max_devices> devices_{};  // devices are only added
-  std::size_t default_capacity_ = 0;  // bytes of a device; set by initialise()
+  std::array<std::atomic<device*>, max_devices> devices_{};  // devices are never removed
+  std::size_t default_capacity_ = 0;  // bytes per device; set by initialise()
   int min_devices_ = 1;               // guarded by mutex_
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Freeing that does not go through a stream.
+// Frees memory immediately, not in the order of a stream.
 
 #include <cuda.h>
 
@@ -8,8 +8,8 @@
 
 namespace flotilla::cpu_driver {
 
-/// Waits for the work of the context that owns the allocation of that kind at `address`, so that
-/// nothing can use it any more. Then frees it.
+/// Frees the allocation of kind `kind` that begins at `address`. Before that, waits for all work of
+/// the context that owns the allocation, because the work may use the memory.
 [[nodiscard]] inline CUresult free_now(CUdeviceptr address, memory_kind kind) {
   auto const found = memory_map::of_process().find(address);
   if (!found || found->address != address || found->kind != kind || found->ending) {

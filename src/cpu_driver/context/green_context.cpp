@@ -9,17 +9,18 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Added to a context's handle, whose four lowest bits are zero.
+// The difference between the CUgreenCtx and the CUcontext of a green context. The four lowest bits
+// of a handle are zero, so the CUgreenCtx is never a valid CUcontext.
 constexpr std::uintptr_t apart = 8;
 
-/// Streams that nobody destroyed before their green context. Handles are never given twice, so the
-/// set stays valid.
+/// Streams that were open when their green context ended. Stream handles are never reused, so the
+/// entries remain valid.
 struct orphans {
   std::mutex mutex;
   std::unordered_set<CUstream> streams;
 
   static orphans& get() {
-    static auto* const only = new orphans;  // never destroyed, as handle tables are not
+    static auto* const only = new orphans;  // never destroyed, like handle tables
     return *only;
   }
 };
@@ -51,7 +52,7 @@ CUresult green_context::create(device& home, multiprocessor_set allowed, CUgreen
     auto whole = context::table().find(primary_handle);
     if (!whole) {
       static_cast<void>(primary.release());
-      return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // another thread has just reset it
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // another thread has just reset the primary context
     }
     context& primary_context = *whole;
     auto const opened = green_context::table().open(std::move(whole), std::move(allowed));
@@ -71,7 +72,8 @@ CUresult green_context::create(device& home, multiprocessor_set allowed, CUgreen
 
 bool green_context::end(CUcontext converted) {
   auto const ended = green_context::table().find(converted);
-  // Closed first, as in context::destroy(): of two threads that destroy it only one continues.
+  // Closes the handle before anything else, as in context::destroy(). If two threads end the green
+  // context, only one of them continues.
   if (!ended || !green_context::table().close(converted)) { return false; }
   auto const left = ended->streams().tear_down(ended->whole().resources().flags.spin());
   ended->whole().remove_part(converted);

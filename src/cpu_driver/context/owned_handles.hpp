@@ -1,6 +1,6 @@
 #pragma once
-// Handles that a context closes when it ends. A context does not know the types behind them:
-// whoever adds a handle says how to close it.
+// A set of handles that a context closes when it ends. The context does not know the types of the
+// objects. Therefore each handle is added together with a function that closes it.
 
 #include <mutex>
 #include <unordered_map>
@@ -11,9 +11,9 @@ namespace flotilla::cpu_driver {
 template <class Handle>
 class owned_handles {
  public:
-  using closer = bool (*)(Handle);  // false if the handle was not open
+  using closer = bool (*)(Handle);  // returns false if the handle was not open
 
-  /// Throws std::bad_alloc, and then the handle has been closed.
+  /// Adds a handle. If memory runs out, closes the handle and throws std::bad_alloc.
   void add(Handle handle, closer closing) {
     try {
       std::lock_guard const lock(mutex_);
@@ -24,7 +24,7 @@ class owned_handles {
     }
   }
 
-  /// False if the handle is not open (any more).
+  /// Closes a handle. Returns false if the handle was not open.
   [[nodiscard]] bool close(Handle handle) {
     typename map::node_type found;
     {

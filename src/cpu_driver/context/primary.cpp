@@ -9,8 +9,8 @@ namespace flotilla::cpu_driver {
 CUresult primary::retain(CUcontext& retained) {
   std::lock_guard const lock(mutex_);
   if (handle_ == nullptr) {
-    // A primary context always maps host memory, although cuDevicePrimaryCtxGetState() does not say
-    // so.
+    // A primary context always maps host memory, although cuDevicePrimaryCtxGetState() does not
+    // report this flag.
     handle_ = context::create(home_, flags_ | CU_CTX_MAP_HOST, context_kind::primary);
   }
   ++retained_;
@@ -37,7 +37,7 @@ CUresult primary::set_flags(unsigned flags) {
 
 CUresult primary::reset() {
   std::lock_guard const lock(mutex_);
-  destroy();  // callers that have retained it still have to release it
+  destroy();  // the earlier calls of retain() must still be matched by release()
   return CUDA_SUCCESS;
 }
 
@@ -49,12 +49,13 @@ void primary::state(unsigned& flags, bool& active) const {
 
 void primary::destroy() {
   if (auto const live = context::table().find(handle_)) {
-    // Each part has retained the context. Surplus releases by the application took from those.
+    // Each green context has retained the primary context, so `retained_` decreases by their
+    // number. The result would be negative if the application had released the context too often.
     retained_ = std::max(retained_ - live->end_parts(), 0);
   }
   if (handle_ != nullptr) { static_cast<void>(context::destroy(handle_)); }
   handle_ = nullptr;
-  flags_ = 0;  // as with an H200: docs/results/h200-conformance.txt
+  flags_ = 0;  // as on an H200: docs/results/h200-conformance.txt
 }
 
 }  // namespace flotilla::cpu_driver

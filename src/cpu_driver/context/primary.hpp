@@ -1,5 +1,6 @@
 #pragma once
-// A device's primary context. The first retain creates it, the last release destroys it.
+// A device's primary context. The first call of retain() creates the context, and the last call of
+// release() destroys it.
 
 #include <cuda.h>
 
@@ -20,7 +21,7 @@ class primary {
   void state(unsigned& flags, bool& active) const;
 
  private:
-  void destroy();  // with mutex_ held
+  void destroy();  // the caller must hold mutex_
 
   device& home_;
   std::mutex mutable mutex_;

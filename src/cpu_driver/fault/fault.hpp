@@ -1,6 +1,7 @@
 #pragma once
-// The sticky fault. After a kernel has trapped, every context of the process answers the same
-// error, as with a GPU's driver. It is one word, which nearly every entry point reads.
+// The sticky fault. After a kernel has trapped, calls in every context of the process return the
+// same error, as with a GPU's driver. The fault is a single word, which nearly every entry point
+// reads.
 
 #include <cuda.h>
 
@@ -12,17 +13,17 @@ namespace detail {
 inline std::atomic<CUresult> word{CUDA_SUCCESS};
 }
 
-/// CUDA_SUCCESS, or the error of the first fault. acquire: pairs with the release in raise(), so a
-/// thread that sees a fault also sees everything that happened before it.
+/// Returns CUDA_SUCCESS, or the status of the first fault. acquire: pairs with the release in
+/// raise(), so a thread that sees a fault also sees everything that happened before the fault.
 [[nodiscard]] inline CUresult status() noexcept {
   return detail::word.load(std::memory_order_acquire);
 }
 
-/// Poisons the driver and wakes every device, which then abandons its pending operations. Does
-/// nothing after the first fault.
+/// Poisons the driver and wakes every device. Each device then abandons its pending operations.
+/// Does nothing if the driver is already poisoned.
 void raise(CUresult status) noexcept;
 
-/// For tests: removes the fault. Valid only while no context lives.
+/// Removes the fault, for tests. The caller must ensure that no context exists.
 void reset() noexcept;
 
 }  // namespace flotilla::cpu_driver::fault

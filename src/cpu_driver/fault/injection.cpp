@@ -14,7 +14,7 @@
 namespace flotilla::cpu_driver::injection {
 namespace {
 
-// Counts down calls or kernels, and applies when it reaches 0.
+// Counts down calls or kernels. The rule takes effect when `left` reaches 0.
 struct countdown {
   unsigned long long left;
   CUresult status;
@@ -31,7 +31,7 @@ struct rules {
 std::mutex mutex;
 rules active;  // guarded by mutex
 
-// cuMemAlloc_v2 -> cuMemAlloc
+// Removes the version suffix: "cuMemAlloc_v2" becomes "cuMemAlloc".
 std::string_view without_version(std::string_view entry) noexcept {
   auto const mark = entry.rfind("_v");
   bool const versioned = mark != std::string_view::npos && mark + 3 == entry.size();
@@ -80,7 +80,7 @@ double parse_factor(std::string_view text) {
   return factor;
 }
 
-// Splits "left<mark>right". Throws if the mark is missing.
+// Splits the text at the first `mark`. Throws bad_part if the text has no `mark`.
 std::pair<std::string_view, std::string_view> split(std::string_view text, char mark,
                                                     char const* expected) {
   auto const at = text.find(mark);
@@ -136,7 +136,8 @@ void add(rules& to, std::string_view part) {
   }
 }
 
-// Advances every countdown of the range. Returns the status of the first that reaches 0.
+// Decrements every countdown in the range, and removes those that reach 0. Returns the status of
+// the first one removed, or CUDA_SUCCESS.
 template <class Map, class Range>
 CUresult count_down(Map& all, Range range) noexcept {
   CUresult reached = CUDA_SUCCESS;

@@ -1,13 +1,13 @@
 #pragma once
-// Fault injection: slow devices, delayed or failing calls, faults, little memory. The rules come
-// from FLOTILLA_CPU_INJECT at cuInit, and from tests through control.hpp, as a comma-separated list
-// of
+// Fault injection: slow devices, delayed or failing calls, faults, little memory. cuInit reads
+// rules from the environment variable FLOTILLA_CPU_INJECT. Tests add rules through control.hpp.
+// Commas separate the rules:
 //
-//   slow=DEVICE:FACTOR            kernels of that device take FACTOR times as long
-//   delay=ENTRY:MICROSECONDS      every call of that entry takes that much longer
-//   fail=ENTRY@N:STATUS           the N-th call from now answers STATUS and does nothing else
-//   fault=DEVICE@N:STATUS         the N-th kernel run on that device from now faults, stickily
-//   capacity=DEVICE:BYTES         that device has that much memory (KiB, MiB, GiB)
+//   slow=DEVICE:FACTOR            kernels on the device take FACTOR times as long
+//   delay=ENTRY:MICROSECONDS      every call of the entry point takes MICROSECONDS longer
+//   fail=ENTRY@N:STATUS           the N-th call from now returns STATUS and does nothing else
+//   fault=DEVICE@N:STATUS         the N-th kernel from now on the device faults with STATUS
+//   capacity=DEVICE:BYTES         the device has BYTES of memory (suffixes: KiB, MiB, GiB)
 //
 // ENTRY is a name such as cuLaunchKernel, without a version suffix. STATUS is a name or a number.
 
@@ -25,24 +25,28 @@ namespace detail {
 inline std::atomic<bool> armed{false};
 }
 
-/// Whether there is any rule. Calls and kernels check this first. acquire: pairs with the release
-/// in apply()
+/// Whether rules were added since the last clear(). Calls and kernels check this first. acquire:
+/// pairs with the release in apply().
 [[nodiscard]] inline bool armed() noexcept { return detail::armed.load(std::memory_order_acquire); }
 
-/// Adds the rules in `spec`, all or none. False: `error` names the offending part. The caller
-/// sets the devices' memory from capacity() afterwards: see driver_state::inject().
+/// Adds the rules in `spec`. If a rule is invalid, adds none of them, sets `error` to a text that
+/// names the rule, and returns false. Afterwards the caller must set the devices' memory to
+/// capacity(), as driver_state::inject() does.
 [[nodiscard]] bool apply(std::string_view spec, std::string& error);
-/// Removes every rule. The caller resets the devices' memory: see driver_state::clear_injection().
+/// Removes every rule. Afterwards the caller must reset the devices' memory, as
+/// driver_state::clear_injection() does.
 void clear();
 
-/// An entry point calls it before it acts. If the result is not CUDA_SUCCESS, the entry point does
-/// nothing and returns the result.
+/// Applies the rules for a call of `entry`: sleeps for the delay, and returns the injected error or
+/// CUDA_SUCCESS. If it returns an error, the entry point must return that error and do nothing
+/// else.
 [[nodiscard]] CUresult before(char const* entry) noexcept;
-/// Called for each kernel before it runs: CUDA_SUCCESS, or the fault that the kernel ends with.
+/// Applies the rules for the next kernel on a device. Returns CUDA_SUCCESS, or the fault with which
+/// the kernel must end.
 [[nodiscard]] CUresult next_kernel(int device) noexcept;
-/// The factor by which kernels of the device take longer.
+/// Returns the factor by which kernels on the device take longer. Without a rule, this is 1.
 [[nodiscard]] double slowness(int device) noexcept;
-/// The memory of the device in bytes, if a rule sets it.
+/// Returns the device's memory in bytes, or nothing if no rule sets it.
 [[nodiscard]] std::optional<std::size_t> capacity(int device);
 
 }  // namespace flotilla::cpu_driver::injection

@@ -74,7 +74,7 @@ CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_
   }
   node->index = static_cast<std::uint32_t>(nodes_.size());
   node->work = std::move(work);
-  nodes_.reserve(nodes_.size() + 1);  // may fail, so before the handle is made
+  nodes_.reserve(nodes_.size() + 1);  // may throw, so it comes before the handle is created
   node->self = node_place::table().open(self_, node->index)->self;
   made = node->self;
   nodes_.push_back(std::move(node));
@@ -116,7 +116,7 @@ CUresult graph::add_edges(std::span<CUgraphNode const> from, std::span<CUgraphNo
     }
   }
   if (good) { return CUDA_SUCCESS; }
-  // Undone in reverse, so that each edge is the last of its node.
+  // Undo in reverse order: the edge to remove is then the last element of its node's `after`.
   while (added-- > 0) { ends[added]->after.pop_back(); }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -195,7 +195,7 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
   std::lock_guard const lock(mutex_);
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::uint32_t>> followers(nodes_.size());
-  using candidate = std::pair<bool, std::uint32_t>;  // waits, index: the smallest goes first
+  using candidate = std::pair<bool, std::uint32_t>;  // (waits, index); the smallest runs first
   std::priority_queue<candidate, std::vector<candidate>, std::greater<>> ready;
   std::size_t left = 0;
   for (auto const& each : nodes_) {
@@ -220,7 +220,8 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
     }
   }
   if (steps.size() == left) { return CUDA_SUCCESS; }
-  // The remaining nodes depend on each other. Following their dependencies backwards finds a cycle.
+  // The graph has a cycle. Each node without a step depends on at least one other such node. After
+  // `left` steps along these dependencies, `at_node` is in a cycle.
   auto const stuck = [&](std::uint32_t index) { return missing[index] != 0; };
   std::uint32_t at_node = 0;
   while (!nodes_[at_node] || !stuck(at_node)) { ++at_node; }

@@ -1,6 +1,6 @@
 #pragma once
-// The definition of a graph: nodes, and edges that order them. It belongs to no context and cannot
-// run; executable graphs (graph_exec.hpp) are made from it.
+// The definition of a graph: nodes, and edges that order the nodes. A graph belongs to no context.
+// A graph cannot run. It is instantiated as an executable graph (graph_exec.hpp), which can run.
 
 #include <cuda.h>
 
@@ -17,33 +17,33 @@
 
 namespace flotilla::cpu_driver {
 
-/// The object that a node's handle names.
+/// The object behind a node's handle.
 struct node_place {
   using handles = handle_table<node_place, CUgraphNode, handle_kind::graph_node>;
   [[nodiscard]] static handles& table() { return handles::of_process(); }
 
   CUgraphNode self;
   CUgraph owner;
-  std::uint32_t index;  // never given twice within a graph; the same in its clones
+  std::uint32_t index;  // unique within a graph, never reused; a clone keeps the indices
 };
 
 struct graph_node {
   CUgraphNode self = nullptr;
   std::uint32_t index = 0;
   node_work work;
-  std::vector<std::uint32_t> after;  // indices of nodes, in the order in which they were added
-  std::vector<void*> addresses;      // of arguments, for cuGraphKernelNodeGetParams
+  std::vector<std::uint32_t> after;  // indices of the nodes that this node depends on
+  std::vector<void*> addresses;      // argument addresses, for cuGraphKernelNodeGetParams
 };
 
 /// One step of a future executable graph.
 struct planned_node {
   CUgraphNode self;
   std::uint32_t index;
-  std::vector<std::uint32_t> after;  // steps, ascending
+  std::vector<std::uint32_t> after;  // positions of the steps that it depends on, ascending
   node_work work;
 };
 
-/// Threads: any; each member function is atomic.
+/// Thread-safe: each member function locks the graph.
 class graph {
  public:
   using handles = handle_table<graph, CUgraph, handle_kind::graph>;
@@ -52,7 +52,7 @@ class graph {
   using edge = std::pair<CUgraphNode, CUgraphNode>;  // from, to
 
   explicit graph(CUgraph self) noexcept : self_(self) {}
-  graph(CUgraph self, graph const& original);  // a clone
+  graph(CUgraph self, graph const& original);  // makes a clone
   ~graph();
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
@@ -60,14 +60,16 @@ class graph {
   [[nodiscard]] CUgraph self() const noexcept { return self_; }
   [[nodiscard]] CUgraph original() const noexcept { return original_; }  // null if not a clone
 
-  /// CUDA_ERROR_INVALID_VALUE if a dependency is named twice or is not a node of this graph.
+  /// Returns CUDA_ERROR_INVALID_VALUE if `after` names a node twice or a node of another graph.
   [[nodiscard]] CUresult add(CUgraphNode& made, std::span<CUgraphNode const> after, node_work work);
   [[nodiscard]] CUresult remove(CUgraphNode which);
 
-  /// Adds or removes all edges from[i] -> to[i], or none of them: none may exist before adding, all
-  /// must exist before removing.
+  /// Adds all edges from[i] -> to[i]. If an edge exists already or is not allowed, adds no edge and
+  /// returns CUDA_ERROR_INVALID_VALUE.
   [[nodiscard]] CUresult add_edges(std::span<CUgraphNode const> from,
                                    std::span<CUgraphNode const> to);
+  /// Removes all edges from[i] -> to[i]. If an edge does not exist, removes no edge and returns
+  /// CUDA_ERROR_INVALID_VALUE.
   [[nodiscard]] CUresult remove_edges(std::span<CUgraphNode const> from,
                                       std::span<CUgraphNode const> to);
 
@@ -76,10 +78,10 @@ class graph {
   [[nodiscard]] std::vector<edge> edges() const;
   [[nodiscard]] std::vector<CUgraphNode> dependencies(std::uint32_t index) const;
   [[nodiscard]] std::vector<CUgraphNode> dependents(std::uint32_t index) const;
-  /// The node with that index; null if it was removed.
+  /// The node with this index; null if the node was removed.
   [[nodiscard]] CUgraphNode node_at(std::uint32_t index) const;
 
-  /// Calls `body(graph_node&)` with the graph locked.
+  /// Locks the graph and calls `body(graph_node&)` for the node with this index.
   template <class Body>
   CUresult change(std::uint32_t index, Body&& body) {
     std::lock_guard const lock(mutex_);
@@ -87,13 +89,13 @@ class graph {
     return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_VALUE;
   }
 
-  /// Copies all nodes, each after the nodes that it depends on. Nodes that wait come as late as
-  /// that allows, so they do not hold up nodes that could run before them. If there is a cycle,
-  /// `offender` is one of its nodes.
+  /// Copies all nodes into `steps`, each node after its dependencies. Among the nodes that could
+  /// come next, nodes that wait come last, so that other nodes run before the wait. If the graph
+  /// has a cycle, returns CUDA_ERROR_INVALID_VALUE and sets `offender` to a node of the cycle.
   [[nodiscard]] CUresult plan(std::vector<planned_node>& steps, CUgraphNode& offender) const;
 
  private:
-  // With mutex_ held:
+  // The caller holds mutex_:
   [[nodiscard]] graph_node* at(std::uint32_t index) const noexcept;
   [[nodiscard]] graph_node* own(CUgraphNode handle) const;
   [[nodiscard]] CUresult own_all(std::span<CUgraphNode const> named,
@@ -102,7 +104,8 @@ class graph {
   CUgraph const self_;
   CUgraph const original_ = nullptr;
   std::mutex mutable mutex_;
-  std::vector<std::unique_ptr<graph_node>> nodes_;  // by index, null if removed; guarded by mutex_
+  // Indexed by graph_node::index; null if the node was removed. Guarded by mutex_.
+  std::vector<std::unique_ptr<graph_node>> nodes_;
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,4 +1,4 @@
-// Copies and fills as nodes of graphs.
+// Copy nodes and fill nodes of graphs.
 #include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/context.hpp"
 #include "cpu_driver/context/copies.hpp"
@@ -7,7 +7,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Reads one side of a copy of one row.
+/// Reads the source or the destination of a copy of one row.
 CUresult read(CUmemorytype const& type, void const* host, CUdeviceptr device, std::size_t x,
               copy_end& found) {
   switch (raw_enum(type)) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto nowhere = std::numeric_limits<std::uint32_t>::max();
 
-/// The kinds of nodes that a GPU's driver lets an application disable, and that we have.
+/// CUDA can also disable copy and fill nodes. This driver can disable only kernel nodes.
 bool can_be_disabled(node_work const& work) noexcept {
   return std::holds_alternative<kernel_work>(work);
 }
@@ -68,7 +68,8 @@ CUresult executable_graph::is_enabled(CUgraphNode node, bool& enabled) const {
 }
 
 CUresult executable_graph::launch(std::shared_ptr<executable_graph> const& self, stream& target) {
-  // Locked until the launch is in its stream: launches are numbered in the order of their streams.
+  // Hold the lock until the launch is in its stream. Otherwise two launches could enter a stream in
+  // the wrong order, and each would wait for the other.
   std::lock_guard const lock(mutex_);
   graph_run& run = runs_.take(steps_.size());
   auto const give_up = [&] {

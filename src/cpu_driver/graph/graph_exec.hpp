@@ -1,8 +1,9 @@
 #pragma once
-// An executable graph: the steps of a graph in an order that respects its edges. They can be
-// rewritten and launched. Each launch reuses the copy of an earlier launch and updates the steps
-// that have changed, so rewriting never touches a launch in flight, and nothing is allocated in the
-// steady state.
+// An executable graph holds the steps of a graph in an order that respects the edges.
+//
+// Each launch has its own copy of the steps, so a rewrite does not affect launches in flight. A
+// launch reuses the copy of a finished launch and updates only the steps that have changed since.
+// So rewriting and launching do not allocate in the steady state.
 
 #include <cuda.h>
 
@@ -20,7 +21,7 @@ namespace flotilla::cpu_driver {
 
 class stream;
 
-/// Owned by its handle and its launches in flight together. Threads: any.
+/// Shared ownership: the handle and each launch in flight own it. Thread-safe.
 class executable_graph {
  public:
   executable_graph(CUgraph source, unsigned long long flags, std::vector<planned_node> steps);
@@ -29,9 +30,9 @@ class executable_graph {
 
   [[nodiscard]] unsigned long long flags() const noexcept { return flags_; }
 
-  /// Calls `body(work)` on the node's own `Work`, for later launches. CUDA_ERROR_INVALID_VALUE for
-  /// a node of another graph or kind. If `body` does not return CUDA_SUCCESS it has changed
-  /// nothing.
+  /// Calls `body(work)` to change the parameters of a node for later launches. Returns
+  /// CUDA_ERROR_INVALID_VALUE if the node is not a node of this graph or holds no `Work`. If `body`
+  /// returns an error, it must leave `work` unchanged.
   template <class Work, class Body>
   CUresult rewrite(CUgraphNode node, Body&& body) {
     std::size_t position = 0;
@@ -47,30 +48,32 @@ class executable_graph {
   [[nodiscard]] CUresult enable(CUgraphNode node, bool enabled);
   [[nodiscard]] CUresult is_enabled(CUgraphNode node, bool& enabled) const;
 
-  /// Takes over the parameters of a graph of the same shape. Changes nothing if the shape differs.
+  /// Takes over the parameters of a graph with the same topology. If the topology differs, changes
+  /// nothing and returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
   [[nodiscard]] CUresult update(graph const& from, CUgraphExecUpdateResultInfo& result);
 
-  /// Enqueues one launch with the present parameters. `self` is this object.
+  /// Enqueues one launch with the current parameters. `self` must point to this object.
   [[nodiscard]] CUresult launch(std::shared_ptr<executable_graph> const& self, stream& target);
 
  private:
   [[nodiscard]] bool find(CUgraphNode node, std::size_t& position) const;
-  void changed(std::size_t position) noexcept;  // with mutex_ held
+  void changed(std::size_t position) noexcept;  // the caller holds mutex_
 
   CUgraph const source_;
   unsigned long long const flags_;
-  std::vector<std::uint32_t> position_of_;  // by index in the graph
-  std::vector<CUcontext> contexts_;         // of kernels, each once; never change
+  std::vector<std::uint32_t> position_of_;  // maps the index of a node to its step
+  std::vector<CUcontext> contexts_;         // the distinct contexts of all kernels; constant
 
   std::mutex mutable mutex_;
-  std::vector<graph_step> steps_;        // guarded by mutex_, as are those below
-  std::vector<std::uint64_t> versions_;  // of each step: moves when it changes
-  std::uint64_t version_ = 1;            // moves when any does
+  // mutex_ guards all members below.
+  std::vector<graph_step> steps_;
+  std::vector<std::uint64_t> versions_;  // version of each step; grows when the step changes
+  std::uint64_t version_ = 1;            // the largest version
   std::uint64_t launches_ = 0;
   graph_run_pool runs_;
 };
 
-/// The object that a handle names.
+/// The object behind a CUgraphExec handle.
 class graph_exec {
  public:
   using handles = handle_table<graph_exec, CUgraphExec, handle_kind::graph_exec>;

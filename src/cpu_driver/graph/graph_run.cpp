@@ -21,7 +21,7 @@ void graph_run::copy(std::span<graph_step const> steps, std::span<std::uint64_t 
     kinds_[i] = !steps[i].enabled || std::holds_alternative<empty_work>(work) ? step_kind::skip
                 : std::holds_alternative<kernel_work>(work)                   ? step_kind::kernel
                                                                               : step_kind::other;
-    versions_[i] = versions[i];  // only now, because the copy may have failed
+    versions_[i] = versions[i];  // last, because copying the work may throw
   }
   version_ = version;
 }
@@ -82,7 +82,8 @@ bool graph_run::needs_polling() const noexcept {
 
 CUresult graph_run::run_steps(launch_site const& site) noexcept {
   for (; next_ < steps_.size(); ++next_) {
-    // A step that was rewritten is in another core's cache. Fetch it while the step before it runs.
+    // A rewritten step is in the cache of the rewriting core. Prefetch the next step while this
+    // step runs.
     if (next_ + 1 < steps_.size() && kinds_[next_ + 1] == step_kind::kernel) {
       auto const* const line = reinterpret_cast<char const*>(&steps_[next_ + 1]);
       __builtin_prefetch(line);
@@ -149,11 +150,12 @@ CUresult graph_run::run_kernel(kernel_work& kernel, launch_site const& site) noe
       return run_launch(launch, {context, context.thread.device(), site.placement});
     }
   }
-  return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // not reached: prepare() has found them all
+  return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // not reached: prepare() has found every context
 }
 
 void graph_run::end() noexcept {
-  // After a fault some records are never reached. Their waiters check for the fault next.
+  // After a fault, the remaining steps do not run. Abandoning their records releases the waiting
+  // threads, which check for the fault afterwards.
   for (; next_ < steps_.size(); ++next_) {
     node_work& work = steps_[next_].work;
     if (auto* const record = std::get_if<record_work>(&work); record != nullptr && record->made) {
@@ -164,7 +166,7 @@ void graph_run::end() noexcept {
   }
   next_ = operation_ = 0;
   others_.clear();
-  auto const owner = std::move(owner_);  // owns the pool
+  auto const owner = std::move(owner_);  // keeps the pool alive until finish() has returned
   pool_.finish(*this);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// One launch of an executable graph: its own copy of the steps. They run one after the other on the
-// device thread of the stream that the graph was launched in. If a step waits, the stream steps
-// aside, as it does for a waiting operation.
+// A run is one launch of an executable graph, with its own copy of the steps. The steps run one
+// after the other on the device thread of the stream that the graph was launched in. While a step
+// waits, the device thread runs other streams.
 
 #include <cuda.h>
 
@@ -22,7 +22,7 @@ class graph_run_pool;
 /// One step of an executable graph.
 struct graph_step {
   bool enabled = true;
-  std::vector<std::uint32_t> after;  // steps, ascending
+  std::vector<std::uint32_t> after;  // positions of the steps that it depends on, ascending
   node_work work;
 };
 
@@ -33,28 +33,29 @@ class graph_run final : public stream_task {
   graph_run(graph_run const&) = delete;
   graph_run& operator=(graph_run const&) = delete;
 
-  // The launching thread's, before the run is in a stream:
-  /// Copies the steps that have another version than the copy. `version` changes with any of
-  /// `versions`. Throws std::bad_alloc; the copy can be continued later then.
+  // For the launching thread, before the run is in a stream:
+  /// Copies the steps whose version differs from the version of this run's copy. If an element of
+  /// `versions` changes, `version` must change too. If copy() throws std::bad_alloc, a later call
+  /// copies the remaining steps.
   void copy(std::span<graph_step const> steps, std::span<std::uint64_t const> versions,
             std::uint64_t version);
-  /// Finds the other contexts that the steps use, and makes the records of the steps that record
-  /// events. Throws std::bad_alloc.
+  /// Takes a reference to each of `contexts` except the stream's, and creates an event record for
+  /// each step that records an event. Throws std::bad_alloc.
   [[nodiscard]] CUresult prepare(std::span<CUcontext const> contexts,
                                  context_resources const& stream_context);
-  /// Takes prepare() back.
+  /// Releases the references that prepare() took.
   void discard() noexcept { others_.clear(); }
-  /// Makes the records known to their events, and finds the records that steps wait for, in the
-  /// order of the steps, so that a wait finds the record of an earlier step. `owner` lives until
-  /// end().
+  /// Goes through the steps in order. A record step makes its record the latest record of its
+  /// event. A wait step takes the latest record of its event, which may come from an earlier step.
+  /// The run owns `owner` until end().
   void begin(std::uint64_t number, std::shared_ptr<void const> owner) noexcept;
 
-  // The device thread's, until end():
+  // For the device thread, until end():
   [[nodiscard]] bool may_continue() noexcept override;
   [[nodiscard]] bool needs_polling() const noexcept override;
   [[nodiscard]] CUresult run_steps(launch_site const& site) noexcept override;
   [[nodiscard]] bool finished() const noexcept override { return next_ == steps_.size(); }
-  /// Afterwards the run may be launched again, or be destroyed.
+  /// Returns the run to the pool, which may reuse or destroy it.
   void end() noexcept override;
 
  private:
@@ -64,23 +65,23 @@ class graph_run final : public stream_task {
     node_work work;
   };
 
-  /// False if the step has to wait.
+  /// Returns false if the step has to wait.
   [[nodiscard]] bool run_step(node_work& work) noexcept;
   [[nodiscard]] CUresult run_kernel(kernel_work& kernel, launch_site const& site) noexcept;
   [[nodiscard]] bool run_memory_ops(memory_ops_work const& work) noexcept;
 
   graph_run_pool& pool_;
   std::vector<step> steps_;
-  std::vector<step_kind> kinds_;         // of the steps, close together
-  std::vector<std::uint64_t> versions_;  // of the executable graph's steps when they were copied
+  std::vector<step_kind> kinds_;         // kinds of the steps, in a compact array
+  std::vector<std::uint64_t> versions_;  // version of each step when it was copied
   std::uint64_t version_ = 0;
-  std::uint64_t number_ = 0;           // of the launch: 1 is the first
-  std::shared_ptr<void const> owner_;  // the executable graph, while in a stream
-  std::vector<context::ref> others_;   // contexts of steps, except the stream's
-  graph_run* next_free_ = nullptr;     // the pool's
+  std::uint64_t number_ = 0;           // number of the launch; the first is 1
+  std::shared_ptr<void const> owner_;  // the executable graph, while the run is in a stream
+  std::vector<context::ref> others_;   // contexts of the kernels, except the stream's context
+  graph_run* next_free_ = nullptr;     // next run in a free list of the pool
 
-  std::size_t next_ = 0;       // step
-  std::size_t operation_ = 0;  // of a step of several memory operations
+  std::size_t next_ = 0;       // position of the next step
+  std::size_t operation_ = 0;  // next operation within a step of several memory operations
 };
 
 }  // namespace flotilla::cpu_driver

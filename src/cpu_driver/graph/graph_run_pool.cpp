@@ -25,8 +25,8 @@ void graph_run_pool::return_unused(graph_run& run) noexcept {
 bool graph_run_pool::is_next(std::uint64_t number) noexcept {
   auto const reached = [&] { return finished_.load(std::memory_order_seq_cst) + 1 >= number; };
   if (reached()) { return true; }
-  // Announce, then ask again. finish() counts first and checks `watched_` then, so at least one of
-  // the two sees the other.
+  // Sets `watched_`, then reads `finished_` again. finish() increments `finished_`, then reads
+  // `watched_`. So either this function sees the new count, or finish() wakes the devices.
   watched_.store(true, std::memory_order_seq_cst);
   return reached();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The runs of one executable graph: those that can be launched again, and the order of those in
-// flight. The launches of an executable graph run one after the other, in the order of launching.
+// The pool of runs (launches) of one executable graph. A run is reused for a later launch after it
+// has ended. The launches of an executable graph run one after the other, in launch order.
 
 #include <atomic>
 #include <cstddef>
@@ -14,17 +14,18 @@ namespace flotilla::cpu_driver {
 
 class graph_run_pool {
  public:
-  // One launching thread at a time:
-  /// A run with that many steps, the same at each call. Throws std::bad_alloc.
+  // For launching threads. The caller holds the mutex of the executable graph:
+  /// Returns a run that is not in use. `steps` is the number of steps of the graph, the same at
+  /// each call. Throws std::bad_alloc.
   [[nodiscard]] graph_run& take(std::size_t steps);
-  /// Returns a run that was not launched.
+  /// Puts an unused run back into the pool.
   void return_unused(graph_run& run) noexcept;
 
-  // Any device thread:
-  /// Whether all launches before number `number` have ended. If not, the devices are woken when one
-  /// has ended.
+  // For device threads:
+  /// Whether all launches before launch `number` have ended. If it returns false, all devices are
+  /// woken when a launch ends.
   [[nodiscard]] bool is_next(std::uint64_t number) noexcept;
-  /// A launch has ended, so its run can be launched again.
+  /// Puts a run back into the pool after its launch has ended.
   void finish(graph_run& run) noexcept;
 
  private:
@@ -33,7 +34,7 @@ class graph_run_pool {
 
   std::atomic<graph_run*> returned_{nullptr};  // pushed to by device threads, emptied as a whole
   std::atomic<std::uint64_t> finished_{0};     // launches that have ended
-  std::atomic<bool> watched_{false};           // a device waits for the next end
+  std::atomic<bool> watched_{false};           // a device waits until a launch ends
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,4 +1,5 @@
-// Updates an executable graph with the parameters of a graph of the same shape, with all or none.
+// Copies the parameters of a graph into an executable graph with the same topology. If one node
+// cannot be updated, no node is updated.
 #include <algorithm>
 
 #include "cpu_driver/graph/graph_exec.hpp"
@@ -6,7 +7,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Why a node cannot take over the parameters of another; CU_GRAPH_EXEC_UPDATE_SUCCESS if it can.
+/// Returns the reason why the node `mine` cannot take over the parameters of `other`, or
+/// CU_GRAPH_EXEC_UPDATE_SUCCESS.
 CUgraphExecUpdateResult compare(node_work const& mine, node_work const& other) noexcept {
   if (mine.index() != other.index()) { return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED; }
   if (auto const* const kernel = std::get_if<kernel_work>(&mine)) {

@@ -13,14 +13,14 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// The function that a node's parameters mean: `func` if set, else `kern` in `ctx` or in the
-/// current context.
+/// Finds the function that a node's parameters name: `func` if it is set, else `kern` in the
+/// context `ctx`. If `ctx` is null, the current context is used.
 CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted, function::ref& found) {
   if (wanted.func != nullptr) {
     found = function::table().find(wanted.func);
     if (found) { return CUDA_SUCCESS; }
   }
-  // `func` may also be a kernel. As for functions, `ctx` is ignored then.
+  // `func` may also hold a CUkernel. `ctx` is ignored whenever `func` is set.
   CUkernel const kernel =
       wanted.func != nullptr ? reinterpret_cast<CUkernel>(wanted.func) : wanted.kern;
   if (kernel == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -34,7 +34,7 @@ CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted, function::ref
   return find_function(reinterpret_cast<CUfunction>(kernel), owner->resources(), found);
 }
 
-/// The size in bytes of the word that the operation writes or waits for; 0 if it does neither.
+/// Size in bytes of the word that the operation writes or waits for; 0 for other operations.
 std::uint8_t width_of(CUstreamBatchMemOpParams const& operation) noexcept {
   switch (raw_enum(operation.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -108,11 +108,12 @@ void argument_store::resize(std::size_t bytes) {
 }
 
 kernel_work& kernel_work::operator=(kernel_work const& other) {
-  arguments = other.arguments;  // first, because only it can throw
+  arguments = other.arguments;  // first, because only this assignment can throw
   func = other.func;
   kern = other.kern;
   owner = other.owner;
-  // Usually the image is the same. Avoid touching the shared count then.
+  // If the image is the same, as usual, skip the assignment: it would write the reference count,
+  // which other threads use.
   if (image != other.image) { image = other.image; }
   kernel = other.kernel;
   grid_size = other.grid_size;
@@ -208,7 +209,7 @@ wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept {
 
 void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept {
   std::uint8_t const width = width_of(operation);
-  if (width == 0) { return; }  // a barrier: later operations see every earlier write anyway
+  if (width == 0) { return; }  // nothing to do for a barrier: the operations run on one thread
   auto const& wanted = operation.writeValue;
   execute_write({reinterpret_cast<void*>(wanted.address),
                  value_of(wanted.value, wanted.value64, width), width});

@@ -1,7 +1,7 @@
 #pragma once
-// The parameters of each kind of node, checked and copied when they are set. A graph, an executable
-// graph and each launch in flight have copies of their own, so changing one does not affect the
-// others.
+// The parameters of each kind of node. They are checked and copied when the application sets them.
+// A graph, an executable graph and each launch in flight have separate copies, so a change to one
+// copy does not affect the others.
 
 #include <cuda.h>
 
@@ -19,14 +19,14 @@
 
 namespace flotilla::cpu_driver {
 
-/// Packed arguments of a kernel. Copying and resizing allocate only if the size exceeds every
-/// earlier size.
+/// Packed arguments of a kernel. Copying and resizing allocate only if the new size exceeds the
+/// capacity, which never shrinks.
 class argument_store {
  public:
-  argument_store() noexcept {}  // NOLINT: `= default` would clear the bytes
+  argument_store() noexcept {}  // NOLINT: `= default` would make `argument_store{}` clear the bytes
   argument_store(argument_store const& other) { *this = other; }
   argument_store& operator=(argument_store const& other);
-  /// Discards the contents. Throws std::bad_alloc, and then nothing has changed.
+  /// Sets the size; the contents are undefined afterwards. Throws std::bad_alloc without changes.
   void resize(std::size_t bytes);
   [[nodiscard]] std::byte* data() noexcept { return large_ ? large_.get() : inline_.data(); }
   [[nodiscard]] std::byte const* data() const noexcept {
@@ -34,23 +34,23 @@ class argument_store {
   }
 
  private:
-  // The members that a device reads come first: see kernel_work.
+  // The device thread reads only the first two members: see kernel_work.
   std::unique_ptr<std::byte[]> large_;
   alignas(16) std::array<std::byte, inline_argument_bytes> inline_;
   std::size_t bytes_ = 0;
   std::size_t capacity_ = inline_argument_bytes;
 };
 
-/// Laid out so that a kernel with few arguments uses two cache lines. After rewriting, each line
-/// travels from the rewriting core to the device's core.
+/// The members that a launch reads come first. For a kernel with few arguments they fill two cache
+/// lines. After a rewrite, the device thread fetches these lines from the rewriting core's cache.
 struct kernel_work {
   kernel_work() = default;
   kernel_work(kernel_work const&) = default;
   kernel_work& operator=(kernel_work const& other);
 
-  std::shared_ptr<loaded_image const> image;   // keeps it loaded
-  cpu::kernel_record const* kernel = nullptr;  // of that image
-  CUcontext owner = nullptr;                   // where it runs
+  std::shared_ptr<loaded_image const> image;   // keeps the image loaded
+  cpu::kernel_record const* kernel = nullptr;  // a kernel of `image`
+  CUcontext owner = nullptr;                   // the context that the kernel runs in
   cpu::index3 grid_size{};
   cpu::index3 block_size{};
   std::uint32_t dynamic_shared_bytes = 0;
@@ -62,17 +62,17 @@ struct kernel_work {
 struct memory_ops_work {
   CUcontext owner = nullptr;
   unsigned flags = 0;
-  std::vector<CUstreamBatchMemOpParams> operations;  // one after the other
+  std::vector<CUstreamBatchMemOpParams> operations;  // run in this order
 };
 
 struct record_work {
   CUevent event = nullptr;
-  std::shared_ptr<event_record> made;  // of one launch
+  std::shared_ptr<event_record> made;  // set in a launch's copy only
 };
 
 struct wait_work {
   CUevent event = nullptr;
-  std::shared_ptr<event_record> awaited;  // of one launch; null if there is nothing to wait for
+  std::shared_ptr<event_record> awaited;  // set in a launch's copy only; null: no wait
 };
 
 struct copy_work {
@@ -92,30 +92,32 @@ using node_work = std::variant<empty_work, kernel_work, memory_ops_work, record_
 
 [[nodiscard]] CUgraphNodeType type_of(node_work const& work) noexcept;
 
-/// Checks the parameters as for a launch, and copies function and arguments. Changes nothing unless
-/// it returns CUDA_SUCCESS. If `context` is not null, the function must belong to it. Throws
-/// std::bad_alloc, and then nothing has changed. Allocates nothing if `work` had as many arguments
-/// before.
+/// Checks the parameters as for a launch, and copies the function and the arguments. If `context`
+/// is not null, the function must belong to that context. Changes nothing if it returns an error or
+/// throws std::bad_alloc. Allocates only if the arguments need more bytes than the capacity of
+/// `work.arguments`.
 [[nodiscard]] CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted,
                                   CUcontext context);
 
-/// Checks and copies a list of memory operations, with the same guarantees.
+/// Checks and copies a list of memory operations. Changes nothing if it returns an error or throws
+/// std::bad_alloc.
 [[nodiscard]] CUresult set_memory_ops(memory_ops_work& work,
                                       CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted);
-/// The same for a node of an executable graph, which must keep its context and the number and kinds
-/// of its operations.
+/// Like set_memory_ops(), but for a node of an executable graph. The new list must have the same
+/// context and the same number and kinds of operations.
 [[nodiscard]] CUresult rewrite_memory_ops(memory_ops_work& work,
                                           CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted);
 
-/// Checks and copies the parameters of a copy or a fill of one row. CUDA_ERROR_NOT_SUPPORTED for
-/// arrays and for more rows. Changes nothing unless it returns CUDA_SUCCESS. `context` must be a
-/// context.
+/// Checks and copies the parameters of a copy or a fill of one row. Returns
+/// CUDA_ERROR_NOT_SUPPORTED for arrays and for several rows, and CUDA_ERROR_INVALID_CONTEXT if
+/// `context` does not exist. Changes nothing if it returns an error.
 [[nodiscard]] CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext context);
 [[nodiscard]] CUresult set_fill(fill_work& work, CUDA_MEMSET_NODE_PARAMS const& wanted,
                                 CUcontext context);
 
-/// Whether the operation waits for a value, and the wait itself.
+/// Whether the operation waits for a value.
 [[nodiscard]] bool is_wait(CUstreamBatchMemOpParams const& operation) noexcept;
+/// Converts a waiting operation.
 [[nodiscard]] wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept;
 /// Runs an operation that does not wait.
 void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept;

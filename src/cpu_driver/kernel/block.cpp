@@ -8,14 +8,14 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Smaller stacks could not hold the frames of a host compiler and of the C library's printf.
-// Sanitizers make frames larger.
+// Minimum stack size: code of a host compiler and the C library's printf have large frames.
+// Sanitizers make frames even larger.
 #if defined(FLOTILLA_ASAN) || defined(FLOTILLA_TSAN)
 constexpr std::size_t least_stack_bytes = 256 * 1024;
 #else
 constexpr std::size_t least_stack_bytes = 64 * 1024;
 #endif
-// A kernel's author sizes the stack for the frames of a GPU. The host's frames need this much more.
+// Applications choose the stack size for a GPU. The frames of host code need this much more.
 constexpr std::size_t stack_margin_bytes = 32 * 1024;
 constexpr std::size_t shared_alignment = 128;
 
@@ -61,7 +61,7 @@ bool block_runner::begin(grid const& what) noexcept {
   std::size_t const wanted = std::max(least_stack_bytes, what.stack_bytes + stack_margin_bytes);
   if (wanted > stack_bytes_) {
     idle_ = nullptr;
-    fibers_.clear();  // all idle: no block is running
+    fibers_.clear();  // all fibers are idle, because no block is running
     stack_bytes_ = wanted;
   }
   if (what.dynamic_shared_bytes > dynamic_shared_bytes_) {
@@ -70,7 +70,7 @@ bool block_runner::begin(grid const& what) noexcept {
     dynamic_shared_.reset(std::aligned_alloc(shared_alignment, bytes));
     dynamic_shared_bytes_ = dynamic_shared_ ? bytes : 0;
     if (!dynamic_shared_) {
-      complain("no memory for its dynamic shared memory");
+      complain("out of memory while allocating dynamic shared memory");
       return false;
     }
   }
@@ -106,7 +106,8 @@ void block_runner::fiber_body(void* self) {
   }
 }
 
-// Null, with `end_` set, if there is no memory for another fiber.
+// Returns an idle fiber, or creates one. If there is no memory for another fiber, returns null and
+// sets `end_`.
 block_fiber* block_runner::idle_fiber() {
   if (idle_ == nullptr) {
     std::unique_ptr<block_fiber> made;
@@ -115,7 +116,7 @@ block_fiber* block_runner::idle_fiber() {
       fibers_.reserve(fibers_.size() + 1);
     } catch (std::bad_alloc const&) { made = nullptr; }
     if (!made || !made->flow.valid()) {
-      complain("no memory for the stacks of its threads");
+      complain("out of memory while allocating the stacks of the block's threads");
       end_ = grid_end::trapped;
       return nullptr;
     }
@@ -128,7 +129,8 @@ block_fiber* block_runner::idle_fiber() {
   return f;
 }
 
-// A fiber that can continue now. Null if there is none: the block has ended, or is deadlocked.
+// Returns a fiber that can run now. Returns null if all threads have ended, if the block is
+// deadlocked, or if there is no memory for another fiber.
 block_fiber* block_runner::next_fiber() {
   if (block_fiber* const f = runnable_.pop()) { return f; }
   if (services_.next_thread < services_.thread_count) { return idle_fiber(); }
@@ -141,8 +143,8 @@ block_fiber* block_runner::next_fiber() {
   return nullptr;
 }
 
-// Threads that have exited count as arrived. That is checked only here, when no other thread can
-// continue.
+// An exited thread counts as arrived at every barrier and warp operation. An exit does not check
+// that. Instead, next_fiber() calls this function when no other thread can continue.
 void block_runner::wake_after_exits() {
   if (at_barrier_.first != nullptr &&
       barrier_arrived_ + services_.exited_count == services_.thread_count) {
@@ -157,8 +159,8 @@ void block_runner::wake_after_exits() {
   }
 }
 
-// Leaves the running fiber, which is in a queue if it will continue. If `next` is null the block
-// has ended.
+// Switches from the running fiber to `next`, or to the OS thread if `next` is null (end of the
+// block). If the running fiber is to continue later, the caller has put it into a queue.
 [[gnu::always_inline]] inline void block_runner::go_to(block_fiber* next) {
   block_fiber& self = *running_;
   if (next == &self) { return; }
@@ -217,7 +219,7 @@ void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, 
   std::uint32_t const w = services->thread_number / cpu::warp_lanes;
   std::uint32_t const l = services->thread_number % cpu::warp_lanes;
   if ((mask >> l & 1u) == 0) {
-    self.complain("a warp operation's mask does not name the lane that calls it");
+    self.complain("a warp operation's mask does not name the lane of the calling thread");
     self.abandon(grid_end::trapped);
   }
   block_fiber* const mine = self.running_;
@@ -229,8 +231,8 @@ void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, 
   if (!self.complete_warp(w, mask, complete)) { self.go_to(self.next_fiber()); }
 }
 
-// Ends the operation if all its lanes have arrived. All of them except the running one then become
-// runnable.
+// Completes the warp operation and returns true if all lanes of the mask have arrived. The waiting
+// lanes then become runnable. The lane of the running thread, if it takes part, just continues.
 bool block_runner::complete_warp(std::uint32_t number, std::uint32_t mask,
                                  cpu::warp_completion complete) {
   warp& w = warps_[number];
@@ -259,8 +261,8 @@ void block_runner::yield(cpu::block_services* services) {
   block_runner& self = of(services);
   bool const more_to_begin = services->next_thread < services->thread_count;
   if (!more_to_begin && self.runnable_.first == nullptr) { return; }
-  // Threads that have not begun go first. Threads that yield in turns while they wait for them
-  // would otherwise keep them from ever beginning.
+  // Threads that have not started run first. Otherwise two threads could yield to each other
+  // forever while they wait for a thread that has not started.
   block_fiber* const next = more_to_begin ? self.idle_fiber() : self.runnable_.pop();
   if (next == nullptr) { self.abandon(grid_end::trapped); }
   self.runnable_.push(self.running_);

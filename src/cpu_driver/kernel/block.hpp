@@ -1,10 +1,10 @@
 #pragma once
 // Runs the threads of one block on the calling OS thread.
 //
-// One fiber runs thread after thread by plain calls. If a thread has to wait at a barrier or in a
-// warp operation, its fiber is parked with the thread's frames, and another fiber continues with
-// the threads that have not begun. So a kernel without barriers needs no switches, and a kernel
-// with barriers needs one switch for each thread and barrier. Fibers are kept for the next block.
+// A fiber calls the kernel function for one thread after the other. If a thread has to wait at a
+// barrier or in a warp operation, its fiber is suspended, and another fiber runs the threads that
+// have not started. So a kernel without barriers needs no switches between fibers, and a kernel
+// with barriers needs one switch for each thread and barrier. The next block reuses the fibers.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,16 +28,17 @@ class block_runner {
   block_runner(block_runner const&) = delete;
   block_runner& operator=(block_runner const&) = delete;
 
-  /// Prepares for blocks of `what`, which must live until the last of them has run. False if there
-  /// is no memory, with a message on stderr.
+  /// Prepares this object for running blocks of `what`, which must live until the last block has
+  /// run. If there is not enough memory, returns false and writes a message to stderr.
   [[nodiscard]] bool begin(grid const& what) noexcept;
 
-  /// Runs one block of that grid, as if on that multiprocessor.
+  /// Runs one block of the grid that was passed to begin(). The block sees `multiprocessor` as the
+  /// number of its multiprocessor.
   [[nodiscard]] grid_end run(cpu::index3 block_index, std::uint32_t multiprocessor);
 
  private:
   struct warp {
-    std::uint32_t waiting = 0;  // lanes inside warp_step
+    std::uint32_t waiting = 0;  // bit mask of the lanes that wait in warp_step()
     block_fiber* at[cpu::warp_lanes];
   };
   struct free_memory {
@@ -47,7 +48,7 @@ class block_runner {
   static block_runner& of(cpu::block_services* s) { return *static_cast<block_runner*>(s->driver); }
   static void fiber_body(void* self);
 
-  // The services.
+  // Implementations of the functions in cpu::block_services.
   static int sync_threads(cpu::block_services* services, bool predicate);
   static void warp_step(cpu::block_services* services, std::uint32_t mask, void* lane,
                         cpu::warp_completion complete);
@@ -57,13 +58,13 @@ class block_runner {
                                   char const* function);
   int print(char const* format, std::va_list arguments);
 
-  // Messages (block_messages.cpp).
+  // Messages on stderr (block_messages.cpp).
   void complain(char const* what) const;
   void report_deadlock() const;
   void report_assert(char const* expression, char const* file, unsigned line,
                      char const* function) const;
 
-  // Scheduling. All but `run` are called on a fiber of the block.
+  // Scheduling of fibers.
   [[nodiscard]] block_fiber* idle_fiber();
   [[nodiscard]] block_fiber* next_fiber();
   void wake_after_exits();
@@ -80,14 +81,14 @@ class block_runner {
   execution os_thread_;
   block_fiber* running_ = nullptr;  // null while no fiber runs
   fiber_queue runnable_;
-  block_fiber* idle_ = nullptr;  // last in, first out, because its stack is in the cache
+  block_fiber* idle_ = nullptr;  // LIFO list: the stack of the last fiber is still in the cache
   std::vector<std::unique_ptr<block_fiber>> fibers_;
   std::size_t stack_bytes_ = 0;
 
   fiber_queue at_barrier_;
   std::uint32_t barrier_arrived_ = 0;
   int barrier_true_ = 0;
-  int barrier_result_ = 0;  // of the last barrier: the next cannot end before all have read it
+  int barrier_result_ = 0;  // result of the last barrier, read before the next barrier ends
   warp warps_[cpu::max_block_threads / cpu::warp_lanes];
 
   std::unique_ptr<void, free_memory> dynamic_shared_;

@@ -12,23 +12,24 @@ namespace flotilla::cpu_driver {
 
 class block_runner;
 
-/// Runs threads of a block, one after the other, until one has to wait.
+/// A fiber that runs threads of a block one after the other. If a thread has to wait, its fiber
+/// waits too.
 struct block_fiber {
   block_fiber(block_runner& runner, std::size_t stack_bytes, void (*body)(void*))
       : owner(&runner), flow(stack_bytes, body, this) {}
 
   block_runner* owner;
   fiber flow;
-  block_fiber* next = nullptr;  // of the queue or list that it is in
+  block_fiber* next = nullptr;  // in the queue or list that contains this fiber
   bool idle = false;
 
-  // While its thread waits in a warp operation:
+  // Valid while the fiber's thread waits in a warp operation:
   void* lane = nullptr;
   std::uint32_t mask = 0;
   cpu::warp_completion complete = nullptr;
 };
 
-/// First in, first out, linked through the fibers.
+/// An intrusive FIFO queue.
 struct fiber_queue {
   block_fiber* first = nullptr;
   block_fiber* last = nullptr;
@@ -39,7 +40,7 @@ struct fiber_queue {
     last = added;
   }
 
-  /// Null if empty.
+  /// Returns null if the queue is empty.
   block_fiber* pop() {
     block_fiber* const taken = first;
     if (taken != nullptr && (first = taken->next) == nullptr) { last = nullptr; }

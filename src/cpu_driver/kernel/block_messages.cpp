@@ -1,4 +1,4 @@
-// The output of a block: printf of its threads, and messages on stderr if it fails.
+// The output of a block: the text that its threads print, and error messages on stderr.
 #include <cstdio>
 
 #include "cpu_driver/kernel/block.hpp"

@@ -16,7 +16,7 @@ int arguments_asked_for(char const* format) {
       ++format;
       continue;
     }
-    // `*` as a width or precision takes an argument of its own.
+    // A `*` as width or precision consumes one more argument.
     std::size_t const flags = std::strspn(format, "-+ #0123456789.*hlLqjzt");
     for (std::size_t i = 0; i < flags; ++i) { count += format[i] == '*'; }
     format += flags;
@@ -31,7 +31,7 @@ int device_printf(grid_hooks const& hooks, char const* format, std::va_list argu
   if (format == nullptr) { return -1; }
   std::va_list again;
   va_copy(again, arguments);
-  char on_stack[512];  // short, because a fiber's stack is small
+  char on_stack[512];  // small, because fibers have small stacks
   int const length = std::vsnprintf(on_stack, sizeof on_stack, format, arguments);
   std::unique_ptr<char[]> on_heap;
   char const* text = on_stack;

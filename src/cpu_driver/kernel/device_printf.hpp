@@ -1,5 +1,5 @@
 #pragma once
-// printf for kernels.
+// The printf function of kernels.
 
 #include <cstdarg>
 
@@ -7,8 +7,9 @@
 
 namespace flotilla::cpu_driver {
 
-/// Formats like the host's printf and passes the text to `hooks.print`. Returns the same as CUDA's
-/// printf: the number of arguments of the format, -1 for a null format, -2 after an internal error.
+/// Formats like the host's printf and passes the text to `hooks.print`. Returns the value that
+/// CUDA's printf returns: the number of arguments that the format requires, -1 if the format is
+/// null, or -2 after an internal error.
 int device_printf(grid_hooks const& hooks, char const* format, std::va_list arguments);
 
 }  // namespace flotilla::cpu_driver

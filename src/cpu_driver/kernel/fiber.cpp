@@ -26,7 +26,7 @@ void fiber::restart() {
   sanitizer::destroyed(*this);
   sanitizer::stack_forgotten(stack_.bottom(), stack_.size());
   sanitizer::created(*this);
-  fake_stack = nullptr;  // leaks ASan's frames of a dropped fiber, if it has any; traps are rare
+  fake_stack = nullptr;  // leaks ASan's fake stack of a dropped fiber; acceptable, traps are rare
   stack_bottom = stack_.bottom();
   stack_size = stack_.size();
   context = fcontext::make_fcontext(stack_.top(), stack_.size(), &fiber_entry::run);

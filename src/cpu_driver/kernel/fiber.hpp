@@ -1,11 +1,12 @@
 #pragma once
-// Fibers that switch directly to one another and can be dropped at any point.
+// Fibers that switch directly to one another. A fiber can be dropped at any switch.
 //
-// They use Boost.Context's jump and not its fiber class. That class returns to the fiber that
-// resumed it, which would need two switches instead of one. It also unwinds a dropped fiber by an
-// exception, which cannot pass through kernels, because they are compiled without exceptions.
+// This code uses Boost.Context's `jump_fcontext` instead of `boost::context::fiber`, for two
+// reasons. A direct switch between two fibers of that class would take two jumps instead of one.
+// And that class throws an exception to unwind a dropped fiber, but kernels are compiled without
+// exceptions.
 //
-// Every switch is announced to the sanitizers: to ASan with the stack, to TSan with the fiber.
+// ASan and TSan need to know about each switch: ASan needs the stack, TSan needs the fiber.
 
 #include <cstddef>
 
@@ -15,8 +16,8 @@ namespace flotilla::cpu_driver {
 
 /// A target of a switch (fiber_switch.hpp): a fiber, or the OS thread that waits for its fibers.
 struct execution {
-  void* context = nullptr;     // where it continues; valid while it does not run
-  void* fake_stack = nullptr;  // ASan
+  void* context = nullptr;     // the saved context; valid while this execution does not run
+  void* fake_stack = nullptr;  // for ASan
   void const* stack_bottom = nullptr;
   std::size_t stack_size = 0;
   void* tsan_fiber = nullptr;
@@ -24,7 +25,7 @@ struct execution {
 
 class fiber : public execution {
  public:
-  /// `body(context)` begins at the first switch and must never return.
+  /// The first switch to this fiber calls `body(context)`, which must never return.
   fiber(std::size_t stack_bytes, void (*body)(void*), void* context);
   ~fiber();
   fiber(fiber const&) = delete;
@@ -33,8 +34,8 @@ class fiber : public execution {
   [[nodiscard]] bool valid() const noexcept { return stack_.valid(); }
   [[nodiscard]] std::size_t stack_bytes() const noexcept { return stack_.size(); }
 
-  /// Discards the stack without unwinding it: the next switch begins `body` again. Must not be
-  /// called from the fiber itself.
+  /// Discards the stack without unwinding it. The next switch to this fiber calls `body` again.
+  /// Must not be called while the fiber runs.
   void restart();
 
  private:
@@ -45,7 +46,8 @@ class fiber : public execution {
   void* body_context_;
 };
 
-/// Makes `own` represent the calling OS thread. Call before the first switch away from the thread.
+/// Makes `own` represent the calling OS thread. Must be called before the first switch from this
+/// thread to a fiber.
 void adopt_thread(execution& own);
 
 }  // namespace flotilla::cpu_driver

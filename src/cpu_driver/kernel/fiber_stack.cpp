@@ -11,13 +11,13 @@ std::size_t page_bytes() noexcept {
   return bytes;
 }
 
-// Stacks are mapped at equal distances, and the frames of all fibers lie at the same depth, so they
-// would compete for the same few cache lines. Each stack therefore begins a little lower than the
-// last one. With 256 threads at a barrier that makes a switch several times as fast.
+// Returns the next offset of a stack's top from the end of its mapping. Without offsets, the frames
+// of all fibers would have the same address modulo the page size and would map to the same few
+// cache sets. With 256 threads at a barrier, the offsets make a switch several times as fast.
 std::size_t next_offset() noexcept {
   constexpr std::size_t
       step = 5 * 64,
-      range = 4096;  // bytes: `step` is whole cache lines, and does not divide `range`
+      range = 4096;  // in bytes; `step` is a multiple of a cache line and does not divide `range`
   thread_local std::size_t offset = 0;
   return offset = (offset + step) % range;
 }
@@ -31,8 +31,8 @@ fiber_stack::fiber_stack(std::size_t bytes) noexcept : offset_(next_offset()) {
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) { return; }
   mapping_ = mapping;
-  // Fails if the process has reached the system's limit of mappings. The guard page only helps to
-  // find bugs in kernels, so the stack is usable without it.
+  // mprotect fails if the process has reached the system's limit of mappings. The error is ignored,
+  // because the stack works without a guard page. Guard pages only help to find bugs in kernels.
   static_cast<void>(::mprotect(mapping_, page, PROT_NONE));
 }
 

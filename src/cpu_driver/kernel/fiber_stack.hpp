@@ -7,8 +7,8 @@ namespace flotilla::cpu_driver {
 
 class fiber_stack {
  public:
-  /// Rounds `bytes` up to pages. Check `valid()`: there may be no memory. If the system allows no
-  /// more mappings, the stack has no guard page.
+  /// Rounds `bytes` up to whole pages. The caller must check `valid()`, which is false if the
+  /// allocation failed. If the system allows no more mappings, the stack has no guard page.
   explicit fiber_stack(std::size_t bytes) noexcept;
   ~fiber_stack();
   fiber_stack(fiber_stack const&) = delete;
@@ -22,7 +22,7 @@ class fiber_stack {
  private:
   void* mapping_ = nullptr;
   std::size_t mapped_ = 0;
-  std::size_t offset_;  // from the top of the stack to the end of the mapping
+  std::size_t offset_;  // distance from the top of the stack to the end of the mapping
 };
 
 }  // namespace flotilla::cpu_driver

@@ -11,10 +11,11 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Waking a worker takes some microseconds on either side. A shorter grid ends sooner without help.
+// Waking a worker costs several microseconds on the waking thread and on the worker. If less work
+// than this is left, the grid ends sooner without help.
 constexpr std::chrono::nanoseconds worth_helping{20'000};
-// A helper takes blocks from a shared counter, which costs two cache misses. This much work hides
-// it.
+// Taking blocks from the shared counter costs two cache misses. Threads take several blocks at a
+// time, which together run for up to this time, so that the cache misses hardly matter.
 constexpr std::chrono::nanoseconds work_at_a_time{10'000};
 
 }  // namespace
@@ -25,8 +26,8 @@ grid_end run_grid(grid const& what) {
   std::uint64_t const total = std::uint64_t{what.grid_size.x} * what.grid_size.y * what.grid_size.z;
   if (total == 1) { return runner.run({0, 0, 0}, what.multiprocessor_of(0)); }
 
-  // Works alone until the measured time shows that help pays. Reads the clock after 1, 2, 4 ... 64,
-  // 128, 192 ... blocks.
+  // This thread runs blocks alone until the measured time shows that helpers would be faster. It
+  // reads the clock after 1, 2, 4 ... 64, 128, 192 ... blocks.
   auto const start = clock::now();
   std::uint64_t look_again = 1;
   for (std::uint64_t done = 0; done < total;) {
@@ -46,7 +47,7 @@ grid_end run_grid(grid const& what) {
     auto const threads = static_cast<std::uint64_t>(max_helpers) + 1;
     std::uint64_t const by_time = static_cast<std::uint64_t>(work_at_a_time.count() / a_block);
     std::uint64_t const by_share =
-        left / (4 * threads);  // so that all threads end at about the same time
+        left / (4 * threads);  // small shares, so all threads finish at about the same time
     shared_blocks blocks{what, total, std::max<std::uint64_t>(std::min(by_time, by_share), 1), done,
                          max_helpers};
     work_with_helpers(blocks);

@@ -14,7 +14,7 @@ namespace {
 
 class grid_helpers {
  public:
-  // Never destroyed, because a worker may still use it when the process ends.
+  // Never destroyed, because a worker may still use the object when the process ends.
   static grid_helpers& of_process() {
     static auto* const only = new grid_helpers;
     return *only;
@@ -26,7 +26,8 @@ class grid_helpers {
     {
       std::lock_guard const lock{mutex_};
       open_.push_back(&blocks);
-      // A job that no worker has taken stays with oneTBB, so never post more jobs than workers.
+      // At most one job for each worker: oneTBB keeps a posted job until a worker takes the job, so
+      // more jobs would only accumulate.
       to_post = static_cast<int>(std::min({left, static_cast<std::uint64_t>(workers_ - posted_),
                                            static_cast<std::uint64_t>(blocks.max_helpers)}));
       posted_ += to_post;
@@ -34,7 +35,7 @@ class grid_helpers {
     for (int i = 0; i < to_post; ++i) { arena_.post(job_); }
   }
 
-  // Waits only for helpers that have begun.
+  // Waits only for helpers that have started.
   void close(shared_blocks& blocks) {
     std::unique_lock lock{mutex_};
     std::erase(open_, &blocks);
@@ -44,8 +45,8 @@ class grid_helpers {
  private:
   grid_helpers() : workers_(max_helpers_on_machine()), arena_(workers_) {}
 
-  // One run of the posted job helps one grid. The worker then returns to oneTBB, because others
-  // need it too. If there is more to do, the job is posted again.
+  // The body of a posted job: helps one grid. The worker then returns to oneTBB, which may have
+  // other tasks for it. If a grid still needs help, the job is posted again.
   void help() {
     std::unique_lock lock{mutex_};
     if (shared_blocks* const blocks = neediest()) {
@@ -55,7 +56,7 @@ class grid_helpers {
       lock.lock();
       if (--blocks->helpers == 0) {
         helper_left_.notify_all();
-      }  // under the lock, because `blocks` may be destroyed afterwards
+      }  // still locked: after the unlock, `blocks` may be destroyed
     }
     if (neediest() != nullptr) {
       lock.unlock();
@@ -78,7 +79,7 @@ class grid_helpers {
   std::mutex mutex_;
   std::condition_variable helper_left_;
   std::vector<shared_blocks*> open_;  // guarded by mutex_
-  int posted_ = 0;                    // guarded by mutex_: jobs that have not ended
+  int posted_ = 0;                    // jobs that have not ended; guarded by mutex_
   int const workers_;
   base::posted_job job_{[](void* self) { static_cast<grid_helpers*>(self)->help(); }, this, {}};
   base::worker_arena arena_;
@@ -105,19 +106,20 @@ void shared_blocks::work() {
     return;
   }
   for (;;) {
-    // relaxed: it only hands out numbers; the mutex of grid_helpers orders what blocks have written
+    // relaxed: the counter only assigns numbers. The mutex of grid_helpers makes the writes of the
+    // blocks visible to the thread that waits in close().
     std::uint64_t const first = next.fetch_add(at_a_time, std::memory_order_relaxed);
     if (first >= total) { return; }
     std::uint64_t const last = std::min(first + at_a_time, total);
     for (std::uint64_t number = first; number < last; ++number) {
       if (end.load(std::memory_order_relaxed) != grid_end::completed) {
         return;
-      }  // only a hint, so relaxed
+      }  // relaxed: if this thread sees a failure late, it only runs a few more blocks
       grid_end const how =
           runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
       if (how != grid_end::completed) {
         auto none = grid_end::completed;
-        end.compare_exchange_strong(none, how);  // the first failure counts
+        end.compare_exchange_strong(none, how);  // keeps the first failure
         return;
       }
     }

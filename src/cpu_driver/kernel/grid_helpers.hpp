@@ -1,6 +1,6 @@
 #pragma once
-// oneTBB's workers help threads that run grids. No thread waits for a worker to begin: a grid's own
-// thread runs the blocks, and each helper takes some of the remaining blocks.
+// oneTBB workers help a thread that runs a grid. The thread runs blocks itself, and each helping
+// worker takes some of the remaining blocks. No thread waits until a worker starts.
 
 #include <atomic>
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace flotilla::cpu_driver {
 
-/// The remaining blocks of one grid, shared by several threads. Lives on the stack of the grid's
-/// own thread.
+/// The remaining blocks of one grid, shared by several threads. This object is on the stack of the
+/// thread that called run_grid().
 struct shared_blocks {
   grid const& what;
   std::uint64_t const total;
   std::uint64_t const at_a_time;
   std::atomic<std::uint64_t> next;  // first block that no thread has taken
-  int const max_helpers;            // at a time
+  int const max_helpers;            // maximum number of helpers at a time
   std::atomic<grid_end> end{grid_end::completed};
-  int helpers = 0;  // guarded by the mutex of grid_helpers
+  int helpers = 0;  // current number of helpers, guarded by the mutex of grid_helpers
 
-  /// Takes and runs blocks until there are no more or one has failed.
+  /// Takes and runs blocks until no block is left or a block has failed.
   void work();
 };
 
@@ -29,7 +29,8 @@ struct shared_blocks {
 /// The maximum number of helpers on this machine.
 [[nodiscard]] int max_helpers_on_machine();
 
-/// Runs `blocks` with the helpers that are available. Returns when no thread runs any of them.
+/// Runs `blocks` on this thread and on available workers. Returns when no thread runs a block of
+/// the grid.
 void work_with_helpers(shared_blocks& blocks);
 
 }  // namespace flotilla::cpu_driver

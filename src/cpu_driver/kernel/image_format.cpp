@@ -20,7 +20,7 @@ constexpr Elf64_Half own_machine = EM_AARCH64;
 #error "CPU devices need x86-64 or AArch64"
 #endif
 
-// The bytes of a file that may be read. Its arithmetic on offsets cannot overflow.
+// The readable bytes of a file. The bounds checks cannot overflow.
 class bytes_view {
  public:
   bytes_view(void const* data, std::size_t size)
@@ -47,12 +47,12 @@ class bytes_view {
 
 constexpr std::uint64_t round_up_4(std::uint64_t n) { return (n + 3) / 4 * 4; }
 
-// Whether a note segment holds flotilla's note, with our ABI.
+// Whether a note segment contains flotilla's note with the current ABI version.
 bool has_our_note(bytes_view file, Elf64_Phdr const& segment) {
   constexpr char owner[] = "flotilla";
   std::uint64_t at = segment.p_offset;
   std::uint64_t const end =
-      segment.p_offset + segment.p_filesz;  // both are checked to lie in the file
+      segment.p_offset + segment.p_filesz;  // the caller checked that the segment is in the file
   while (end - at >= sizeof(Elf64_Nhdr)) {
     auto const note = file.read<Elf64_Nhdr>(at);
     if (!note) { return false; }
@@ -75,18 +75,19 @@ std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept {
   bytes_view const file{code, available};
   if (code == nullptr || !file.equal(0, ELFMAG, SELFMAG)) { return 0; }
   auto const header = file.read<Elf64_Ehdr>(0);
-  // A cubin is an ELF file too, but for another machine.
+  // A cubin is also an ELF file, but e_machine differs.
   if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN ||
       header->e_machine != own_machine || header->e_phentsize != sizeof(Elf64_Phdr) ||
       header->e_phnum == 0) {
     return 0;
   }
-  // Larger than any image: larger offsets are garbage, and sums of smaller ones cannot overflow.
+  // No image is this large, so a larger offset is invalid. Sums of smaller offsets cannot overflow.
   constexpr std::uint64_t largest = std::uint64_t{1} << 40;
   if (header->e_phoff > largest || header->e_shoff > largest) { return 0; }
 
-  // Linkers usually, but not always, put the section headers last.
+  // Linkers usually put the section headers at the end of the file, but not always. So use the
+  // largest end of all headers and segments.
   std::uint64_t end = header->e_shoff + std::uint64_t{header->e_shnum} * header->e_shentsize;
   end = std::max(end, header->e_phoff + std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr));
   if (!file.holds(0, end)) { return 0; }

@@ -1,13 +1,13 @@
 #pragma once
-// Recognises CPU images and their lengths by their ELF headers alone.
+// Recognises a CPU image and finds its length. Reads only ELF headers and notes.
 
 #include <cstddef>
 
 namespace flotilla::cpu_driver {
 
-/// The length of the CPU image at `code`; 0 if it is not a CPU image, or of another ABI or
-/// processor. Reads at most `available` bytes, and only the first four unless they are an ELF
-/// magic.
+/// Returns the length of the CPU image at `code`. Returns 0 if `code` is not a CPU image, or has
+/// another ABI version, or is for another processor. Reads at most `available` bytes, and only the
+/// first four if they are not the ELF magic number.
 [[nodiscard]] std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept;
 
 }  // namespace flotilla::cpu_driver

@@ -42,14 +42,14 @@ bool write_all(int fd, void const* data, std::size_t bytes) {
   return true;
 }
 
-// A path to `fd` that no earlier call has returned. The dynamic loader treats equal paths as the
-// same object without looking at the file, and descriptor numbers are reused. So the path encodes a
-// counter, each bit as "/" or as "/.".
+// Returns a path to `fd` that differs from the paths of all earlier calls. The dynamic loader does
+// not load a path that is already loaded, and the system reuses descriptor numbers. So the path
+// also encodes a counter: each bit is "/" or "/.".
 std::string path_never_used(int fd) {
   static std::atomic<std::uint64_t> calls{0};
   std::string path = "/proc/self/fd";
   for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0;
-       n >>= 1) {  // only has to be unique
+       n >>= 1) {  // relaxed: the number only has to be unique
     path += (n & 1) != 0 ? "/." : "/";
   }
   return path + "/" + std::to_string(fd);
@@ -67,16 +67,16 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
   last_error.clear();
   std::size_t const size = cpu_image_bytes(code, bytes);
   if (size == 0) {
-    last_error = "it is not a CPU image for this processor and ABI";
+    last_error = "the bytes are not a CPU image for this processor and this version of flotilla";
     return nullptr;
   }
   file_descriptor const file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
   if (file.get() < 0 || !write_all(file.get(), code, size)) {
-    last_error = std::string("copying it failed: ") + std::strerror(errno);
+    last_error = std::string("copying the image to a memory file failed: ") + std::strerror(errno);
     return nullptr;
   }
-  // RTLD_LOCAL: copies must not find each other's symbols. RTLD_NOW: a missing symbol fails here
-  // and not in a kernel.
+  // RTLD_LOCAL: a copy must not use the symbols of another copy. RTLD_NOW: a missing symbol causes
+  // an error here instead of a crash in a kernel.
   void* const handle = ::dlopen(path_never_used(file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     char const* const why = ::dlerror();
@@ -86,7 +86,7 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
   auto const* const image =
       static_cast<cpu::cpu_image const*>(::dlsym(handle, "flotilla_cpu_image"));
   if (image == nullptr || image->abi != cpu::cpu_image::current_abi) {
-    last_error = "it has no table of kernels of this ABI";
+    last_error = "the image has no kernel table for this version of flotilla";
     ::dlclose(handle);
     return nullptr;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A private copy of a CPU image, with kernels and variables of its own.
+// A private copy of a CPU image. Each copy has separate variables.
 
 #include <cstddef>
 #include <limits>
@@ -12,23 +12,23 @@ namespace flotilla::cpu_driver {
 
 class loaded_image {
  public:
-  /// For images of unknown length: their headers give the length.
+  /// For images of unknown length: the length is then taken from the ELF headers.
   static constexpr std::size_t unknown_size = std::numeric_limits<std::size_t>::max();
 
-  /// Whether `code` is a CPU image of our ABI for this processor. Never reads past `bytes`. If the
-  /// length is unknown, reads the four bytes of an ELF magic first, and then as far as the headers
-  /// say. Runs no code of the image.
+  /// Whether `code` is a CPU image for this processor and the current ABI version. Runs no code of
+  /// the image. Reads at most `bytes` bytes, and only the first four if they are not the ELF magic
+  /// number.
   [[nodiscard]] static bool recognised(void const* code, std::size_t bytes = unknown_size) noexcept;
 
-  /// Loads a copy, whose variables have their initial values. Null if it is not recognised or the
-  /// dynamic loader refuses it: see `load_error()`. Threads: any.
+  /// Loads a copy of the image. Its variables have their initial values. Returns null if `code` is
+  /// not recognised or the dynamic loader cannot load the copy: see `load_error()`. Thread-safe.
   [[nodiscard]] static std::shared_ptr<loaded_image const> load(void const* code,
                                                                 std::size_t bytes = unknown_size);
 
-  /// Why the last `load` on this thread returned null; empty if it did not.
+  /// The reason why this thread's last call of `load` failed; empty if the call succeeded.
   [[nodiscard]] static char const* load_error() noexcept;
 
-  ~loaded_image();  // none of its blocks may be running
+  ~loaded_image();  // no kernel of this image may be running
   loaded_image(loaded_image const&) = delete;
   loaded_image& operator=(loaded_image const&) = delete;
 

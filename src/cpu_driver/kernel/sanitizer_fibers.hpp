@@ -1,5 +1,5 @@
 #pragma once
-// The sanitizers' interfaces for fibers. Does nothing in other builds.
+// Tells ASan and TSan about fibers. The functions do nothing in builds without sanitizers.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FLOTILLA_ASAN 1
@@ -28,7 +28,7 @@ namespace flotilla::cpu_driver::sanitizer {
 
 inline void created(execution&) {}
 inline void destroyed(execution&) {}
-/// Clears the poisoned redzones that dropped frames have left.
+/// Unpoisons the redzones of the frames of a dropped fiber.
 inline void stack_forgotten(void* bottom, std::size_t size) {
   __asan_unpoison_memory_region(bottom, size);
 }
@@ -36,7 +36,8 @@ inline void adopted(execution&) {}
 inline void before_switch(execution& from, execution& to) {
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
 }
-/// `from` ran before. Only this call reports where the stack of an OS thread lies.
+/// Must be called after a switch from `from` to `self`. Stores the stack bounds of `from`: for an
+/// OS thread, they are known only through this call.
 inline void after_switch(execution& self, execution& from) {
   void const* bottom = nullptr;
   std::size_t size = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The heap of malloc in kernels. Each context has one; its limits set the size.
+// The heap for malloc in kernels. Each context has one heap; the context's limits set its size.
 
 #include <cstddef>
 #include <mutex>
@@ -16,16 +16,16 @@ class device_heap {
   device_heap(device_heap const&) = delete;
   device_heap& operator=(device_heap const&) = delete;
 
-  /// Null if the heap has no room. Threads: any, because blocks of a grid run in parallel.
+  /// Returns null if the heap has no room. Thread-safe, because blocks of a grid run in parallel.
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
-  /// Ignores addresses that are not from this heap.
+  /// Frees a block. Does nothing if `address` is not a block of this heap. Thread-safe.
   void release(void* address) noexcept;
 
  private:
   limits& limits_;
   std::mutex mutex_;
-  std::unordered_map<void*, std::size_t> blocks_;  // bytes by address; guarded by mutex_
-  std::size_t used_ = 0;                           // bytes; guarded by mutex_
+  std::unordered_map<void*, std::size_t> blocks_;  // size by address; guarded by mutex_
+  std::size_t used_ = 0;                           // in bytes; guarded by mutex_
 };
 
 }  // namespace flotilla::cpu_driver

@@ -3,7 +3,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Small allocations count as much as in a GPU's allocator, so a device fills up at the same rate.
+// Rounds a size up to the granularity of a GPU's allocator, so that small allocations fill a device
+// as fast as they fill a GPU.
 std::size_t granules(std::size_t bytes) noexcept {
   constexpr std::size_t granule = 512;
   return bytes > ~std::size_t{0} - granule ? ~std::size_t{0}
@@ -19,7 +20,7 @@ bool memory_account::fits(std::size_t bytes) const noexcept {
 bool memory_account::reserve(std::size_t bytes, bool may_wait) {
   std::size_t const wanted = granules(bytes);
   std::unique_lock lock(mutex_);
-  // A request larger than the device would wait forever.
+  // A request larger than the capacity fails at once, because no free can make it fit.
   while (!fits(wanted)) {
     if (!may_wait || expected_ == 0 || wanted > capacity_) { return false; }
     freed_.wait(lock);
@@ -42,7 +43,7 @@ void memory_account::expect(std::size_t bytes) noexcept {
 void memory_account::expect_no_more(std::size_t bytes) noexcept {
   std::lock_guard const lock(mutex_);
   expected_ -= granules(bytes);
-  freed_.notify_all();  // waiters must give up if no free is expected any more
+  freed_.notify_all();  // waiting threads fail if this was the last expected free
 }
 
 void memory_account::give_back_expected(std::size_t bytes) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
-// How much of a device's memory is in use. The memory is the host's; this count makes allocation
-// fail when the device's capacity is used up.
+// Counts the bytes in use on one CPU device and enforces the device's capacity. Device memory is
+// ordinary host memory, so nothing else limits it.
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,19 +13,22 @@ class memory_account {
   memory_account(int ordinal, std::size_t capacity) noexcept
       : ordinal_(ordinal), capacity_(capacity) {}
 
-  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }  // of the device
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }  // ordinal of the device
 
-  /// Counts `bytes` as used. False if they do not fit. If `may_wait`, first waits as long as
-  /// expected frees could make room.
+  /// Counts `bytes` as used. Returns false if they do not fit into the capacity. If `may_wait` is
+  /// true, waits until they fit or no free is expected any more.
   [[nodiscard]] bool reserve(std::size_t bytes, bool may_wait);
   void give_back(std::size_t bytes) noexcept;
 
-  /// A free of `bytes` was put into a stream. give_back_expected() must follow.
+  /// Announces that a free of `bytes` is pending in a stream. The caller must call
+  /// give_back_expected() or expect_no_more() later.
   void expect(std::size_t bytes) noexcept;
+  /// Withdraws the announcement; the memory stays in use.
   void expect_no_more(std::size_t bytes) noexcept;
+  /// Gives back memory whose free was announced.
   void give_back_expected(std::size_t bytes) noexcept;
 
-  /// Memory in use stays in use, even if it exceeds the new capacity.
+  /// The new capacity may be below the bytes in use. They stay in use.
   void set_capacity(std::size_t bytes) noexcept;
   [[nodiscard]] std::size_t capacity() const noexcept;
   [[nodiscard]] std::size_t available() const noexcept;
@@ -36,9 +39,10 @@ class memory_account {
   int const ordinal_;
   std::mutex mutable mutex_;
   std::condition_variable freed_;
-  std::size_t capacity_;      // bytes; all guarded by mutex_
-  std::size_t used_ = 0;      // bytes
-  std::size_t expected_ = 0;  // bytes of `used_` that pending frees will give back
+  // In bytes, guarded by mutex_:
+  std::size_t capacity_;
+  std::size_t used_ = 0;
+  std::size_t expected_ = 0;  // the part of `used_` that pending frees will give back
 };
 
 }  // namespace flotilla::cpu_driver

@@ -10,7 +10,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr std::size_t alignment = 256;  // cuMemAlloc promises it
+constexpr std::size_t alignment = 256;  // in bytes, as cuMemAlloc guarantees
 
 void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
 
@@ -27,7 +27,7 @@ CUresult memory_map::allocate(CUdeviceptr& address, std::size_t bytes, memory_ki
   bool const counted = kind == memory_kind::device;
   if (counted && !account.reserve(bytes, may_wait)) { return CUDA_ERROR_OUT_OF_MEMORY; }
   void* made = nullptr;
-  // Exactly `bytes`, not rounded up, so that an address checker sees the first byte past the end.
+  // Do not round `bytes` up: AddressSanitizer should detect a write to the first byte past the end.
   if (posix_memalign(&made, alignment, bytes) != 0) {
     if (counted) { account.give_back(bytes); }
     return CUDA_ERROR_OUT_OF_MEMORY;

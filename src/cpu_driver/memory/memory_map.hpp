@@ -1,7 +1,7 @@
 #pragma once
-// Every allocation of the driver, by address. All devices and the host share one address space.
-// Each allocation is a block of ordinary heap memory, so address checkers notice kernels that
-// overrun it.
+// Maps addresses to the driver's allocations. All devices and the host share one address space.
+// Each allocation is a separate block of heap memory, so AddressSanitizer and similar tools detect
+// a kernel that writes past the end.
 
 #include <cuda.h>
 
@@ -18,61 +18,64 @@ class memory_account;
 enum class memory_kind : std::uint8_t {
   device,      // cuMemAlloc and cuMemAllocAsync
   host,        // pinned: cuMemHostAlloc
-  registered,  // the application's own memory, pinned by cuMemHostRegister
-  global       // a module's variable, which is part of its image
+  registered,  // memory of the application, pinned by cuMemHostRegister
+  global       // a variable of a module, stored in the module's image
 };
 
 struct allocation {
   CUdeviceptr address;
   std::size_t bytes;
   memory_kind kind;
-  memory_account* account;  // of the device that it belongs to
+  memory_account* account;  // account of the allocation's device
   CUcontext owner;
   std::uint64_t id;
-  bool ending;     // cuMemFreeAsync was called for it
-  unsigned flags;  // of host memory
+  bool ending;     // cuMemFreeAsync was called, but has not taken effect
+  unsigned flags;  // host memory: the flags of cuMemHostAlloc or cuMemHostRegister
 };
 
 class memory_map {
  public:
-  /// The map of this process. Never destroyed, as handle tables are not.
+  /// The map of this process. Never destroyed, because threads may use it until the process ends.
   [[nodiscard]] static memory_map& of_process();
 
-  /// Allocates memory. CUDA_ERROR_OUT_OF_MEMORY if the device's capacity does not allow it; with
-  /// `may_wait`, first waits for frees that are pending in streams of the device. Host memory does
-  /// not count against a capacity.
+  /// Allocates memory. Returns CUDA_ERROR_OUT_OF_MEMORY if the host is out of memory or if device
+  /// memory would exceed the device's capacity. If `may_wait` is true, first waits for frees that
+  /// are pending in streams. Host memory does not count towards the capacity.
   [[nodiscard]] CUresult allocate(CUdeviceptr& address, std::size_t bytes, memory_kind kind,
                                   memory_account& account, CUcontext owner, bool may_wait,
                                   unsigned flags = 0);
 
-  /// Adds memory that the map does not own. False if it overlaps an allocation.
+  /// Adds memory that the map does not own. Returns false if it overlaps an allocation.
   [[nodiscard]] bool adopt(void* address, std::size_t bytes, memory_kind kind,
                            memory_account& account, CUcontext owner, unsigned flags = 0);
 
-  /// Frees the allocation of `kind` that starts at `address`. False if there is none.
+  /// Frees the allocation of `kind` that starts at `address`. Returns false if there is no such
+  /// allocation or its asynchronous free is pending.
   bool free(CUdeviceptr address, memory_kind kind);
 
-  /// Marks device memory as ending; finish_free() must follow. False if there is none (any more).
+  /// Starts an asynchronous free of the device memory that starts at `address`. The caller must
+  /// call finish_free() or cancel_free() later. Returns false if there is no such allocation or its
+  /// asynchronous free is pending already.
   [[nodiscard]] bool begin_free(CUdeviceptr address);
   void finish_free(CUdeviceptr address) noexcept;
   /// Undoes begin_free().
   void cancel_free(CUdeviceptr address) noexcept;
 
-  /// Frees every allocation of a context.
+  /// Frees all allocations of a context.
   void free_all(CUcontext owner);
 
-  /// The allocation that holds `address`.
+  /// Returns the allocation that contains `address`.
   [[nodiscard]] std::optional<allocation> find(CUdeviceptr address) const;
-  /// Whether [address, address + bytes) lies within one allocation that is not ending.
+  /// Whether [address, address + bytes) is inside one allocation without a pending free.
   [[nodiscard]] bool covers(CUdeviceptr address, std::size_t bytes) const;
 
-  /// The number of allocations, without globals, which nobody frees.
+  /// The number of allocations. Does not count globals, because applications cannot free them.
   [[nodiscard]] std::size_t live() const;
 
  private:
   using map = std::map<CUdeviceptr, allocation>;
   [[nodiscard]] map::const_iterator holder(CUdeviceptr address) const;
-  void insert(allocation made);  // with mutex_ held
+  void insert(allocation made);  // the caller holds mutex_
   void destroy(allocation const& ended) noexcept;
 
   std::shared_mutex mutable mutex_;

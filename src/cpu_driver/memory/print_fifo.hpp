@@ -1,6 +1,7 @@
 #pragma once
-// The printf buffer of a context's kernels. It has a limited size and is written to stdout when the
-// host synchronises, as on a GPU. If it is full, new text is lost; a GPU loses the oldest instead.
+// The buffer for the printf output of a context's kernels. Its size is limited, and it is written
+// to stdout when the host synchronises, as on a GPU. If the buffer is full, new text is lost. A GPU
+// loses the oldest text instead.
 
 #include <cstddef>
 #include <mutex>
@@ -14,7 +15,7 @@ class print_fifo {
  public:
   explicit print_fifo(limits& its_limits) noexcept : limits_(its_limits) {}
 
-  /// Keeps the whole text or none of it. Threads: any.
+  /// Appends the text, or discards the whole text if it does not fit. Thread-safe.
   void print(char const* text, std::size_t bytes) noexcept;
   /// Writes the buffer to stdout and empties it.
   void flush() noexcept;

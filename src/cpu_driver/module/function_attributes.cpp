@@ -5,7 +5,7 @@
 
 namespace flotilla::cpu_driver {
 
-// relaxed throughout: the settings order no other memory
+// All accesses to settings are relaxed: no other memory depends on them.
 
 CUresult function_attribute(int& value, int which, cpu::kernel_record const& record,
                             function_settings const& settings) noexcept {
@@ -24,8 +24,8 @@ CUresult function_attribute(int& value, int which, cpu::kernel_record const& rec
       return CUDA_SUCCESS;
     default: break;
   }
-  // 0 for registers and for local, constant and static shared memory, which the host compiler
-  // manages, and for clusters, which do not exist.
+  // All other attributes are 0: registers and local, constant and static shared memory are managed
+  // by the host compiler, and clusters are not supported.
   if (which < 0 || which >= CU_FUNC_ATTRIBUTE_MAX) { return CUDA_ERROR_INVALID_VALUE; }
   value = 0;
   return CUDA_SUCCESS;

@@ -1,6 +1,6 @@
 #pragma once
-// Attributes and settings that functions and kernels have in common. Attributes and preferences are
-// numbers here, because the caller may have passed any number.
+// Attributes and settings of functions and kernels. Enumeration values are passed as `int`, because
+// an application may pass any number.
 
 #include <cuda.h>
 
@@ -18,7 +18,8 @@ struct function_settings;
                                               function_settings& settings) noexcept;
 [[nodiscard]] CUresult set_function_cache(int config, function_settings& settings) noexcept;
 
-/// CUDA_ERROR_INVALID_VALUE past the last parameter. `bytes` may be null.
+/// Finds the offset and the size of parameter `index`. `bytes` may be null. Returns
+/// CUDA_ERROR_INVALID_VALUE if the kernel has no such parameter.
 [[nodiscard]] CUresult parameter_info(cpu::kernel_record const& record, std::size_t index,
                                       std::size_t* offset, std::size_t* bytes) noexcept;
 
@@ -26,7 +27,7 @@ struct function_settings;
   return config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL;
 }
 
-/// Whether a number is a bank size. Bank sizes have no effect, as on current GPUs.
+/// Whether `config` is a shared memory bank size. Bank sizes have no effect, as on current GPUs.
 [[nodiscard]] constexpr bool known_bank_size(int config) noexcept {
   return config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE;

@@ -9,9 +9,9 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Looking up a kernel takes three tables, a function only one. Each thread therefore remembers the
-// functions of the kernels that it launched last. Handles are never given twice, so a remembered
-// handle is either right or not found any more.
+// Each thread has a cache of the functions of recently launched kernels. Without the cache, the
+// lookup of a kernel's function needs several handle tables instead of one. Function handles are
+// never reused, so a cached handle is either correct or no longer in the table.
 struct remembered {
   CUkernel kernel;
   CUcontext owner;
@@ -40,7 +40,7 @@ CUresult check_shape(launch_request const& wanted, function const& called) noexc
   std::uint32_t const bound = called.record().max_threads_per_block;
   std::uint64_t const max = bound != 0 ? bound : max_threads_per_block;
   bool const fits = std::uint64_t{block.x} * block.y * block.z <= max;
-  // relaxed: a setting orders no other memory
+  // relaxed: no other memory depends on the setting
   auto const shared = called.settings().max_dynamic_shared.load(std::memory_order_relaxed);
   return fits && wanted.dynamic_shared_bytes <= static_cast<std::uint32_t>(shared)
              ? CUDA_SUCCESS
@@ -67,7 +67,7 @@ CUresult read_extra(void* const* extra, void const*& start, std::size_t& bytes) 
   return start != nullptr || bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Checks the arguments and finds packed ones, before anything is allocated or enqueued.
+/// Checks the arguments. If they are packed, `packed` becomes their address.
 CUresult check_arguments(launch_request const& wanted, cpu::kernel_record const& kernel,
                          void const*& packed) noexcept {
   if (wanted.parameters != nullptr && wanted.extra != nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -140,7 +140,7 @@ CUresult launch(stream& target, launch_request const& wanted) {
   std::unique_ptr<std::byte[]> large;
   if (bytes > inline_argument_bytes) { large = std::make_unique_for_overwrite<std::byte[]>(bytes); }
   operation* const made = take_operation();
-  // From here on nothing fails. The launch is filled in where it is stored, because it is large.
+  // From here on nothing fails. The launch is built in place, because it is large.
   auto& todo = made->what.emplace<launch_kernel>();
   todo.image = &called->image();
   todo.kernel = &kernel;

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a launch that the calling thread does: finds the function, checks shape and
-// arguments, enqueues.
+// The part of a launch that runs on the calling thread: it finds the function, checks the shape and
+// the arguments, and enqueues the operation.
 
 #include <cuda.h>
 
@@ -13,37 +13,40 @@
 namespace flotilla::cpu_driver {
 
 struct launch_request {
-  CUfunction function_handle;  // a function, or a kernel cast to one
+  CUfunction function_handle;  // a CUfunction, or a CUkernel cast to CUfunction
   cpu::index3 grid_size;
   cpu::index3 block_size;
   std::uint32_t dynamic_shared_bytes;
-  void** parameters;  // addresses of the arguments, or null
-  void** extra;       // packed arguments, as a CU_LAUNCH_PARAM_* list, or null
+  void** parameters;  // addresses of the arguments; may be null
+  void** extra;       // CU_LAUNCH_PARAM_* list that describes packed arguments; may be null
 };
 
-/// The function that `handle` means in a context: itself, or a kernel's function there.
-/// CUDA_ERROR_INVALID_HANDLE if it is neither, or belongs to another context.
+/// Finds the function that `handle` names in the context `owner`. If `handle` is a CUkernel, finds
+/// the kernel's function in that context. Returns CUDA_ERROR_INVALID_HANDLE if `handle` is neither
+/// a CUkernel nor a CUfunction of that context.
 [[nodiscard]] CUresult find_function(CUfunction handle, context_resources const& owner,
                                      function::ref& found);
 
-/// The function of a kernel if this thread has found it before and it still exists; else empty.
+/// Returns the function of a kernel from this thread's cache; empty if the cache has no entry or
+/// the function no longer exists.
 [[nodiscard]] function::ref remembered_function(CUkernel kernel, CUcontext owner) noexcept;
 
 /// The input of pack_arguments().
 struct checked_launch {
-  void const* packed = nullptr;  // in the caller's memory; null if each argument has an address
-  std::size_t bytes = 0;         // of all arguments, packed
+  void const* packed = nullptr;  // arguments in the caller's memory; null if `parameters` is used
+  std::size_t bytes = 0;         // size of the packed arguments
 };
 
-/// Checks shape, shared memory and arguments. Allocates nothing and changes nothing.
+/// Checks the shape, the shared memory and the arguments of a launch. Does not allocate.
 [[nodiscard]] CUresult check_launch(launch_request const& wanted, function const& called,
                                     checked_launch& checked) noexcept;
 
-/// Copies the arguments of a launch that has passed check_launch(): `checked.bytes` bytes to `to`.
+/// Copies the arguments of a launch to `to`, which must have room for `checked.bytes` bytes. The
+/// launch must have passed check_launch().
 void pack_arguments(std::byte* to, launch_request const& wanted, cpu::kernel_record const& kernel,
                     checked_launch const& checked) noexcept;
 
-/// Checks the launch and enqueues it. Enqueues nothing unless it returns CUDA_SUCCESS.
+/// Checks the launch and enqueues it. Does not enqueue it if it returns an error.
 [[nodiscard]] CUresult launch(stream& target, launch_request const& wanted);
 
 }  // namespace flotilla::cpu_driver

@@ -59,7 +59,8 @@ library::library(CUlibrary self, std::vector<std::byte> code,
 library::~library() {
   for (CUkernel const each : kernels_) { kernel::table().close(each); }
   for (auto const& [owner, here] : modules_) {
-    // Through its context, which may be ending and closing the module too.
+    // Close the module through its context, because the context may be ending and may close the
+    // module at the same time.
     if (auto const live = context::table().find(owner); live && live->id() == here.context_id) {
       static_cast<void>(live->modules().close(here.module));
     }
@@ -79,7 +80,8 @@ CUresult library::module_in(context& owner, CUmodule& found) {
   if (here.context_id != owner.id()) { here = {nullptr, owner.id()}; }
   CUmodule& known = here.module;
   if (known == nullptr) {
-    // A library may outlive many contexts: forget those that were destroyed.
+    // Remove the entries of destroyed contexts. Otherwise the map grows if the library outlives
+    // many contexts.
     std::erase_if(modules_, [&](auto const& entry) {
       return entry.second.module != nullptr && !context::table().find(entry.first);
     });

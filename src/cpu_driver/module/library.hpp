@@ -1,6 +1,7 @@
 #pragma once
-// Libraries: one image for all contexts. A context gets a private copy, a module, when it first
-// needs one. A kernel of a library means its function in the context in which it is used.
+// A library is one image for all contexts. The library loads a module, which is a private copy of
+// the image, when a context first uses the library. A kernel of a library has one function in each
+// context.
 
 #include <cuda.h>
 
@@ -31,9 +32,10 @@ class kernel {
 
   [[nodiscard]] CUkernel self() const noexcept { return self_; }
   [[nodiscard]] CUlibrary library_handle() const noexcept { return library_; }
-  /// In the library's own copy of the image: for names and parameters, not for running.
+  /// The kernel's record in the library's first copy of the image. It gives the name and the
+  /// parameters; a launch uses the record in the module of its context.
   [[nodiscard]] cpu::kernel_record const& record() const noexcept { return record_; }
-  /// The settings that its functions on that device share.
+  /// The settings that all functions of this kernel on `device` share.
   [[nodiscard]] std::shared_ptr<function_settings> settings(int device);
 
  private:
@@ -41,7 +43,7 @@ class kernel {
   CUlibrary const library_;
   cpu::kernel_record const& record_;
   std::mutex mutex_;
-  std::map<int, std::shared_ptr<function_settings>> settings_;  // by device; guarded by mutex_
+  std::map<int, std::shared_ptr<function_settings>> settings_;  // key: device; guarded by mutex_
 };
 
 class library {
@@ -50,7 +52,8 @@ class library {
   using ref = handles::ref;
   [[nodiscard]] static handles& table() { return handles::of_process(); }
 
-  /// Copies the image. CUDA_ERROR_INVALID_IMAGE if `code` is not a CPU image.
+  /// Copies the image and opens a library. Returns CUDA_ERROR_INVALID_IMAGE if `code` is not a CPU
+  /// image.
   [[nodiscard]] static CUresult create(void const* code, std::size_t bytes, CUlibrary& made);
 
   library(CUlibrary self, std::vector<std::byte> code, std::shared_ptr<loaded_image const> first);
@@ -60,35 +63,39 @@ class library {
 
   [[nodiscard]] CUlibrary self() const noexcept { return self_; }
   [[nodiscard]] std::vector<CUkernel> const& kernels() const noexcept { return kernels_; }
-  /// Null if there is no kernel of that name.
+  /// Returns null if there is no kernel with this name.
   [[nodiscard]] CUkernel find_kernel(std::string_view name) const;
-  /// This library's module in that context. Loads it on the first call.
+  /// Finds this library's module in the context `owner`. Loads the module on the first call.
   [[nodiscard]] CUresult module_in(context& owner, CUmodule& found);
 
  private:
   CUlibrary const self_;
   std::vector<std::byte> const code_;
-  // The first copy gives names and parameters as long as the library lives. It is also the image of
-  // the module in the first context, whose variables it holds.
+  // The first copy of the image. The library reads names and parameters from it, so it must live as
+  // long as the library. The module in the first context also uses this copy, including its
+  // variables.
   std::shared_ptr<loaded_image const> const first_;
   std::vector<CUkernel> kernels_;
   std::mutex mutex_;
-  bool first_taken_ = false;  // guarded by mutex_
+  bool first_taken_ = false;  // a module uses `first_`; guarded by mutex_
   struct loaded {
     CUmodule module = nullptr;
-    unsigned long long context_id = 0;  // handles of primary contexts are reused, ids are not
+    unsigned long long context_id = 0;  // unlike handles of primary contexts, ids are not reused
   };
-  std::unordered_map<CUcontext, loaded> modules_;  // guarded by mutex_; some contexts may be gone
+  std::unordered_map<CUcontext, loaded> modules_;  // guarded by mutex_; may hold dead contexts
 };
 
-/// A kernel's function in a context. Cheap once the library has been loaded there.
+/// Finds the function of a kernel in the context `owner`. The first call for a library and a
+/// context loads the library's module.
 [[nodiscard]] CUresult function_of(CUkernel handle, context& owner, CUfunction& found);
 
-/// Loads a private copy. If a CPU image cannot be loaded, prints the reason on stderr.
+/// Loads a private copy of an image. Returns CUDA_ERROR_INVALID_IMAGE if `code` is not a CPU image.
+/// If the dynamic loader fails, prints the reason to stderr and returns
+/// CUDA_ERROR_SHARED_OBJECT_INIT_FAILED.
 [[nodiscard]] CUresult load_image(void const* code, std::size_t bytes,
                                   std::shared_ptr<loaded_image const>& loaded);
 
-/// Reads a file. CUDA_ERROR_FILE_NOT_FOUND if it cannot be read.
+/// Reads a file. Returns CUDA_ERROR_FILE_NOT_FOUND if the file cannot be opened or read.
 [[nodiscard]] CUresult read_file(char const* path, std::vector<std::byte>& bytes);
 
 }  // namespace flotilla::cpu_driver

@@ -11,7 +11,7 @@
 namespace flotilla::cpu_driver {
 
 CUfunc_cache function::cache_preference() const noexcept {
-  // relaxed: settings order no other memory
+  // relaxed: no other memory depends on the settings
   for (auto const* const set :
        std::initializer_list<std::atomic<CUfunc_cache> const*>{&own_cache_, &settings_->cache}) {
     CUfunc_cache const preferred = set->load(std::memory_order_relaxed);
@@ -42,7 +42,7 @@ module::~module() {
   for (cpu::global_record const& each : image_->globals()) {
     memory_map::of_process().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
   }
-  // Launches of its functions may still be queued.
+  // Queued launches may still use the image.
   owner_.home().thread().release_after_pending(image_);
 }
 

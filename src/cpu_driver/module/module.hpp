@@ -1,5 +1,5 @@
 #pragma once
-// Modules: a context's private copy of a CPU image, and the functions in it.
+// A module is a context's private copy of a CPU image, with the functions in that copy.
 
 #include <cuda.h>
 
@@ -17,10 +17,10 @@ namespace flotilla::cpu_driver {
 
 class context;
 
-/// The settings of a function. A kernel of a library shares them with its functions on a device.
+/// The settings of a function. All functions of one library kernel on one device share them.
 struct function_settings {
   std::atomic<int> max_dynamic_shared{static_cast<int>(properties::default_shared_bytes)};  // bytes
-  std::atomic<int> shared_carveout{-1};  // percent
+  std::atomic<int> shared_carveout{-1};  // in percent; -1: the default
   std::atomic<CUfunc_cache> cache{CU_FUNC_CACHE_PREFER_NONE};
 };
 
@@ -46,16 +46,18 @@ class function {
   [[nodiscard]] cpu::kernel_record const& record() const noexcept { return record_; }
   [[nodiscard]] function_settings& settings() const noexcept { return *settings_; }
 
-  /// The cache preference of launches: the one set for this function; if none, the one set for its
-  /// kernel on this device; if none, that of its context. It has no effect on a CPU device.
+  /// The cache preference of this function. If the function has none, the preference of its kernel
+  /// on this device; if the kernel has none, the preference of the context. It has no effect on a
+  /// CPU device.
   [[nodiscard]] CUfunc_cache cache_preference() const noexcept;
   void prefer_cache(CUfunc_cache preferred) noexcept {
-    own_cache_.store(preferred, std::memory_order_relaxed);  // orders no other memory
+    // relaxed: no other memory depends on the preference
+    own_cache_.store(preferred, std::memory_order_relaxed);
   }
 
  private:
   CUfunction const self_;
-  context& owner_;  // outlives its modules and functions
+  context& owner_;  // lives longer than its modules and functions
   CUmodule const module_;
   loaded_image const& image_;
   cpu::kernel_record const& record_;
@@ -69,8 +71,8 @@ class module {
   using ref = handles::ref;
   [[nodiscard]] static handles& table() { return handles::of_process(); }
 
-  /// Makes a module in `owner`. The context closes the module when the context ends. `library` is
-  /// null if the module belongs to no library.
+  /// Creates a module in the context `owner`. The context closes the module when the context ends.
+  /// `library` is null if the module belongs to no library.
   [[nodiscard]] static CUmodule create(context& owner, std::shared_ptr<loaded_image const> image,
                                        CUlibrary library);
 
@@ -85,11 +87,11 @@ class module {
   [[nodiscard]] CUlibrary library() const noexcept { return library_; }
   [[nodiscard]] std::shared_ptr<loaded_image const> const& image() const noexcept { return image_; }
 
-  /// Returns the same handle on each call; null if there is no such kernel. Uses `settings` on the
-  /// first call only.
+  /// Returns the function of a kernel, or null if there is no kernel with this name. All calls for
+  /// one kernel return the same handle. Only the first of these calls uses `settings`.
   [[nodiscard]] CUfunction get_function(std::string_view name,
                                         std::shared_ptr<function_settings> settings = nullptr);
-  /// Null if there is no such variable.
+  /// Returns null if there is no variable with this name.
   [[nodiscard]] cpu::global_record const* find_global(std::string_view name) const noexcept;
 
  private:

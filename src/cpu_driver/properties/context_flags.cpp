@@ -25,7 +25,7 @@ void context_flags::set(unsigned flags) noexcept {
 }
 
 spin_times context_flags::spin() const noexcept {
-  // CU_CTX_SCHED_SPIN is bounded too: a CPU device needs a core to make progress.
+  // Even CU_CTX_SCHED_SPIN spins for a limited time, because the device thread needs a core too.
   switch (get() & CU_CTX_SCHED_MASK) {
     case CU_CTX_SCHED_SPIN: return {.spin = 500us, .yield = 0us};
     case CU_CTX_SCHED_YIELD: return {.spin = 5us, .yield = 1000us};

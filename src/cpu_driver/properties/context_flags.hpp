@@ -1,5 +1,5 @@
 #pragma once
-// The flags of a context, which can change while it lives.
+// The flags of a context. They can change during the context's lifetime.
 
 #include <cuda.h>
 
@@ -9,18 +9,20 @@
 
 namespace flotilla::cpu_driver {
 
-/// Threads: any. The flags are one number that orders no other memory, so relaxed suffices.
+/// Thread-safe. All accesses are relaxed: the flags are one number, and no other memory depends on
+/// them.
 class context_flags {
  public:
   explicit context_flags(unsigned flags) noexcept : flags_(flags) {}
 
-  /// Whether a context may be created with these flags, or get them later.
+  /// Whether a context can have these flags.
   [[nodiscard]] static bool valid(unsigned flags) noexcept;
 
   [[nodiscard]] unsigned get() const noexcept { return flags_.load(std::memory_order_relaxed); }
-  /// Changes every flag but CU_CTX_MAP_HOST, which is fixed when a context is created.
+  /// Sets all flags except CU_CTX_MAP_HOST, which is fixed when a context is created.
   void set(unsigned flags) noexcept;
-  /// How threads wait for the work of the context, as its scheduling flag asks.
+  /// How long a thread spins and yields while it waits for work of the context. The scheduling flag
+  /// determines the times.
   [[nodiscard]] spin_times spin() const noexcept;
 
  private:

@@ -47,7 +47,7 @@ std::optional<int> attribute(int which, int ordinal) noexcept {
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return ordinal + 1;
     case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: return ordinal;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID:
-    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: return -1;  // not on a NUMA node of its own
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: return -1;  // no NUMA node is assigned to the device
     case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
@@ -69,8 +69,8 @@ std::optional<int> attribute(int which, int ordinal) noexcept {
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: return 1;
     default: break;
   }
-  // Everything else is not supported: textures, managed and virtual memory, clusters, cooperative
-  // launches, IPC.
+  // 0 for features that are not supported: textures, managed and virtual memory, clusters,
+  // cooperative launches, IPC.
   bool const exists =
       which >= CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK && which < CU_DEVICE_ATTRIBUTE_MAX;
   return exists ? std::optional(0) : std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// The attributes of a CPU device. Where programs base decisions on an attribute, it has an H200's
-// value, unless that value would promise a feature that a CPU device does not have.
+// The attributes of a CPU device. Most values are those of an H200. An attribute that would promise
+// an unsupported feature is 0.
 
 #include <cuda.h>
 
@@ -19,13 +19,14 @@ inline constexpr int max_block_z = 64;
 inline constexpr unsigned max_grid_x = 2147483647;
 inline constexpr unsigned max_grid_y = 65535;
 inline constexpr unsigned max_grid_z = 65535;
-inline constexpr std::size_t default_shared_bytes = 49152;  // of a block, by default
+inline constexpr std::size_t default_shared_bytes = 49152;  // default maximum for each block
 inline constexpr std::size_t max_shared_bytes =
-    232448;                                  // of a block, for functions that request it
+    232448;                                  // maximum for each block if a function requests more
 inline constexpr int multiprocessors = 132;  // see multiprocessors.hpp
-inline constexpr int pci_domain = 0xf107;    // used by no real machine
+inline constexpr int pci_domain = 0xf107;    // chosen to differ from the domains of real machines
 
-/// The value of a CUdevice_attribute for that device; empty if the number is not an attribute.
+/// The value of attribute `which` (a CUdevice_attribute) of device `ordinal`; empty if `which` is
+/// not an attribute.
 [[nodiscard]] std::optional<int> attribute(int which, int ordinal) noexcept;
 
 [[nodiscard]] CUuuid uuid(int ordinal) noexcept;

@@ -1,6 +1,7 @@
 #pragma once
-// Sets of multiprocessors in the form that the API passes them: a CUdevResource stores the set in
-// its private part, and green contexts are made from descriptions of one or more resources.
+// Resources for green contexts. A CUdevResource is a set of multiprocessors, which is stored in the
+// struct's private part. A description (CUdevResourceDesc) combines one or more resources. A green
+// context is created from a description.
 
 #include <cuda.h>
 
@@ -8,29 +9,31 @@
 
 namespace flotilla::cpu_driver {
 
-/// The resource of a device, a context or a green context. It can be split.
+/// Returns the resource of a device, a context or a green context. The resource can be split.
 [[nodiscard]] CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept;
 
-/// The arguments of a split. The pointers are the caller's.
+/// The arguments of split(). All pointers point to the caller's memory.
 struct split_request {
-  CUdevResource* result;  // null: only count the possible groups
+  CUdevResource* result;  // array of groups; if null, split() only counts the possible groups
   unsigned* groups;       // in: size of `result`; out: number of groups
   CUdevResource const* input;
   CUdevResource* remaining;  // may be null
   unsigned flags;
-  unsigned min_size;  // multiprocessors of a group
+  unsigned min_size;  // minimum number of multiprocessors in a group
 };
 
-/// Writes nothing unless it returns CUDA_SUCCESS. CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if no
-/// group is possible, and for groups of an earlier split.
+/// Splits a resource into groups. Writes nothing if it returns an error. Returns
+/// CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if no group is possible, or if the input is a group of
+/// an earlier split.
 [[nodiscard]] CUresult split(split_request const& wanted) noexcept;
 
-/// More than one resource must come from one split. Throws std::bad_alloc. Descriptions are never
-/// freed, because the API has no call for that.
+/// Makes a description of several resources. If there is more than one, all must come from one call
+/// of split(). Throws std::bad_alloc. Descriptions are never freed, because the API has no function
+/// that frees them.
 [[nodiscard]] CUresult describe(CUdevResource const* resources, unsigned count,
                                 CUdevResourceDesc& made);
 
-/// False if `handle` is not a description.
+/// Returns false if `handle` is not a description.
 [[nodiscard]] bool read_description(CUdevResourceDesc handle, int& device,
                                     multiprocessor_set& which);
 

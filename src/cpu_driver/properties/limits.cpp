@@ -16,18 +16,19 @@ enum class beyond : bool { refused, clamped };
 struct rule {
   CUlimit which;
   std::size_t initial;
-  std::size_t min;      // smaller requests become this
-  std::size_t max;      // of the request, before it is rounded
-  std::size_t granule;  // requests are rounded up to a multiple
+  std::size_t min;      // smaller requests are raised to this value
+  std::size_t max;      // maximum of the request before rounding
+  std::size_t granule;  // requests are rounded up to a multiple of this value
   beyond past_max = beyond::refused;
 };
 
-// An H200 stops at 599186 pending launches. Our explanation is a buffer of 256 MiB with 448 bytes
-// for each launch.
+// The maximum of an H200 is 599186 pending launches. A buffer of 256 MiB with 448 bytes for each
+// launch would explain this number.
 constexpr std::size_t max_pending = 256 * mib / 448;
 
-// An H200's values (driver 580, docs/results/h200-conformance.txt). It grants a stack of 511 KiB
-// and refuses one of 512 KiB less 16 bytes; the exact maximum is our choice.
+// The values of an H200 (driver 580, docs/results/h200-conformance.txt). The exact maximum of the
+// stack size is not known: an H200 accepts 511 KiB and refuses 512 KiB minus 16 bytes. This driver
+// chooses 511 KiB.
 constexpr rule rules[] = {
     {CU_LIMIT_STACK_SIZE, 1024, 0, 511 * kib, 16},
     {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 * kib, ~std::size_t{0}, 256},
@@ -53,7 +54,7 @@ bool read_only(int which) noexcept {
   return which == CU_LIMIT_SHMEM_SIZE || which == CU_LIMIT_CIG_ENABLED;
 }
 
-// The value of a limit that cannot be set.
+// The error for a limit that cannot be set.
 std::optional<CUresult> refusal(int which) noexcept {
   if (read_only(which)) { return CUDA_ERROR_NOT_PERMITTED; }
   switch (which) {
@@ -88,13 +89,14 @@ CUresult limits::set(int which, std::size_t value, std::size_t memory) noexcept 
     value = found->max;
   }
   std::size_t const rounded = std::max(round_up(value, found->granule), found->min);
-  // The lock keeps a first malloc or printf of a kernel from happening between the check and the
-  // change.
+  // Without the lock, a kernel's first malloc or printf could settle the limit between the check
+  // and the change.
   std::lock_guard const lock(mutex_);
   auto const& settled = which == CU_LIMIT_MALLOC_HEAP_SIZE ? heap_settled_ : fifo_settled_;
   if (on_device && settled.load(std::memory_order_relaxed)) { return CUDA_ERROR_INVALID_VALUE; }
-  // If the rounded stack size is the same as before, nothing changes: coming from 1024, an H200
-  // turns 1000 into 1008, but leaves 1024 for 1023.
+  // As on an H200: if the rounded request equals the rounded old value, the limit becomes the
+  // unrounded request. For example, if the stack size is 1024, a request of 1023 sets the limit to
+  // 1023, but a request of 1000 sets it to 1008.
   bool const kept =
       which == CU_LIMIT_STACK_SIZE && rounded == round_up(read(which), found->granule);
   values_[static_cast<std::size_t>(which)].store(kept ? value : rounded, std::memory_order_relaxed);
@@ -108,7 +110,8 @@ void limits::settle(std::atomic<bool>& which) noexcept {
 }
 
 std::size_t limits::read(int which) const noexcept {
-  return values_[static_cast<std::size_t>(which)].load(std::memory_order_relaxed);  // only a number
+  // relaxed: no other memory depends on the value
+  return values_[static_cast<std::size_t>(which)].load(std::memory_order_relaxed);
 }
 
 }  // namespace flotilla::cpu_driver

@@ -1,5 +1,5 @@
 #pragma once
-// A context's limits, with an H200's defaults and an H200's rules for changing them.
+// The limits of a context. The defaults and the rules for changes are those of an H200.
 
 #include <cuda.h>
 
@@ -14,12 +14,13 @@ class limits {
  public:
   limits() noexcept;
 
-  /// `which` is a CUlimit; any other number is refused.
+  /// Reads the limit `which`. Returns an error if `which` is not a CUlimit.
   [[nodiscard]] CUresult get(int which, std::size_t& value) const noexcept;
-  /// `memory` is the device's memory in bytes, which no buffer can exceed.
+  /// Sets the limit `which`. `memory` is the size of the device's memory in bytes, which the heap
+  /// and the printf buffer cannot exceed.
   [[nodiscard]] CUresult set(int which, std::size_t value, std::size_t memory) noexcept;
 
-  /// Whether the limit can no longer change once a kernel has used what it limits.
+  /// Whether the limit becomes final when a kernel first uses malloc or printf.
   [[nodiscard]] static bool settled_by_kernels(int which) noexcept {
     return which == CU_LIMIT_MALLOC_HEAP_SIZE || which == CU_LIMIT_PRINTF_FIFO_SIZE;
   }
@@ -28,8 +29,9 @@ class limits {
   [[nodiscard]] std::size_t heap_bytes() const noexcept { return read(CU_LIMIT_MALLOC_HEAP_SIZE); }
   [[nodiscard]] std::size_t fifo_bytes() const noexcept { return read(CU_LIMIT_PRINTF_FIFO_SIZE); }
 
-  /// A kernel has used malloc or printf: the size of the heap or of the buffer is now final.
+  /// Makes the size of the heap final. Called when a kernel uses malloc or free.
   void settle_heap() noexcept { settle(heap_settled_); }
+  /// Makes the size of the printf buffer final. Called when a kernel uses printf.
   void settle_fifo() noexcept { settle(fifo_settled_); }
 
   static constexpr std::size_t persisting_granule = 3932160;              // bytes
@@ -39,7 +41,7 @@ class limits {
   [[nodiscard]] std::size_t read(int which) const noexcept;
   void settle(std::atomic<bool>& which) noexcept;
 
-  // Read without a lock by every launch; written with mutex_ held.
+  // Launches read the values without a lock. set() holds mutex_ while it writes a value.
   std::array<std::atomic<std::size_t>, CU_LIMIT_MAX> values_{};
   std::mutex mutex_;
   std::atomic<bool> heap_settled_{false};

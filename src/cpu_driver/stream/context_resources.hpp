@@ -1,5 +1,5 @@
 #pragma once
-// The part of a context that its streams and kernels use.
+// The part of a context that streams and kernels of the context use.
 
 #include <cuda.h>
 
@@ -13,19 +13,19 @@ namespace flotilla::cpu_driver {
 class device_thread;
 class memory_account;
 
-/// Belongs to a context, which outlives its streams. Threads: any.
+/// A member of the context, so it lives longer than the context's streams. Thread-safe.
 struct context_resources {
   context_resources(CUcontext context, device_thread& its_thread, memory_account& its_memory,
                     unsigned its_flags)
       : handle(context), thread(its_thread), account(its_memory), flags(its_flags) {}
 
   CUcontext const handle;
-  device_thread& thread;    // of the context's device
-  memory_account& account;  // of the context's device
+  device_thread& thread;    // thread of the context's device
+  memory_account& account;  // memory account of the context's device
   context_flags flags;
   class limits limits;
-  device_heap heap{limits};  // of malloc in kernels
-  print_fifo fifo{limits};   // of printf in kernels
+  device_heap heap{limits};  // for malloc in kernels
+  print_fifo fifo{limits};   // for printf in kernels
 };
 
 }  // namespace flotilla::cpu_driver

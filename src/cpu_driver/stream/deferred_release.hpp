@@ -1,6 +1,6 @@
 #pragma once
-// Objects that operations of a device may still use, such as the images of unloaded modules. The
-// device thread releases them when it is idle.
+// Keeps objects alive that pending operations of a device may use, for example images of unloaded
+// modules. The device thread releases the objects when it is idle.
 
 #include <atomic>
 #include <memory>
@@ -11,16 +11,16 @@ namespace flotilla::cpu_driver {
 
 class deferred_release {
  public:
-  /// Any thread. Throws std::bad_alloc.
+  /// Thread-safe. Throws std::bad_alloc.
   void add(std::shared_ptr<void const> object) {
     std::lock_guard const lock(mutex_);
     added_.push_back(std::move(object));
     any_added_.store(true, std::memory_order_release);  // pairs with the acquire in collect()
   }
 
-  // The device thread:
-  /// Takes over everything added so far. An operation that was pushed before such an object was
-  /// added is in the inbox or in a stream by now.
+  // For the device thread:
+  /// Collects all objects added so far. Each operation that was pushed before one of these objects
+  /// was added has ended or is in the inbox or in a stream.
   void collect() {
     if (!any_added_.load(std::memory_order_acquire)) { return; }
     std::lock_guard const lock(mutex_);
@@ -28,14 +28,14 @@ class deferred_release {
     for (auto& each : added_) { collected_.push_back(std::move(each)); }
     added_.clear();
   }
-  /// Releases everything collected. No operation that may use it is pending any more.
+  /// Releases all collected objects. The caller guarantees that no pending operation uses them.
   void release_collected() noexcept { collected_.clear(); }
 
  private:
   std::mutex mutex_;
   std::vector<std::shared_ptr<void const>> added_;  // guarded by mutex_
   std::atomic<bool> any_added_{false};
-  std::vector<std::shared_ptr<void const>> collected_;  // the device thread's
+  std::vector<std::shared_ptr<void const>> collected_;  // used by the device thread only
 };
 
 }  // namespace flotilla::cpu_driver

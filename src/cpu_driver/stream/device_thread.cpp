@@ -17,12 +17,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int operations_per_poll = 64;  // between two polls of awaited values
-constexpr auto spin_time = 20us;         // waking a sleeper costs a producer 1 to 2 us
+constexpr int operations_per_poll = 64;  // number of operations between two polls of values
+// The device thread spins this long before it sleeps. Waking a sleeping device thread costs the
+// submitting thread 1 to 2 us.
+constexpr auto spin_time = 20us;
 constexpr auto min_poll_interval = 20us;
 constexpr auto max_poll_interval = 500us;
 
-/// Whether the operation waits for something whose end is not announced.
+/// Whether the operation waits for a value in memory. Nothing wakes the device when such a value
+/// changes.
 bool needs_polling(operation const& head) noexcept {
   auto const* const run = std::get_if<run_task>(&head.what);
   return std::holds_alternative<wait_value>(head.what) ||
@@ -114,18 +117,18 @@ void device_thread::run_head(stream& chosen) noexcept {
   placement_.allowed = &chosen.group_.allowed();
   CUresult const status = execute(head, {chosen.resources(), device_, placement_});
   if (status != CUDA_SUCCESS) {
-    // Nothing after it may run. Back into the list, so that abandon_all() finds the stream.
+    // No later operation may run. Put the stream back into its list, where abandon_all() finds it.
     fault::raise(status);
     level_of(chosen).append(chosen);
     return;
   }
-  // Other streams of this device may wait for what these operations have done.
+  // Other streams of this device may wait for the event or the value.
   recheck_ |= std::holds_alternative<record_event>(head.what) ||
               std::holds_alternative<write_value>(head.what);
   if (auto const* const run = std::get_if<run_task>(&head.what)) {
     recheck_ = true;
     if (!run->task->finished()) {
-      level_of(chosen).append(chosen);  // its next turn asks whether it may continue
+      level_of(chosen).append(chosen);  // run_one() checks later whether the task may continue
       return;
     }
     run->task->end();
@@ -163,8 +166,9 @@ void device_thread::complete_head(stream& target) noexcept {
   operation& ended = *target.head_;
   target.head_ = ended.next;
   recheck_ |= target.group_.order().complete(target);
-  // A thread that sees the stream idle may now destroy it, but only by an operation of its own, so
-  // the stream stays while this thread uses it. release: pairs with the acquire in stream::idle()
+  // Another thread may now see that the stream is idle and destroy it. The stream stays valid here:
+  // only this thread ends a stream, when it runs the operation close_stream. release: pairs with
+  // the acquire in stream::idle()
   target.completed_.store(target.completed_.load(std::memory_order_relaxed) + 1,
                           std::memory_order_release);
   latch* reached = nullptr;
@@ -172,7 +176,7 @@ void device_thread::complete_head(stream& target) noexcept {
   recycler_.add(ended);
   if (reached != nullptr) {
     recycler_.flush();
-    reached->count_down();  // last: the waiter may destroy the context
+    reached->count_down();  // last: the waiting thread continues and may end the context
   }
 }
 
@@ -180,7 +184,7 @@ void device_thread::close(stream& ended) noexcept {
   stream_group& group = ended.group_;
   group.order().leave(ended);
   ended.head_ = nullptr;
-  recheck_ = true;  // the NULL stream may have waited for this end
+  recheck_ = true;  // the NULL stream may wait for the end of this stream
   if (ended.self_ != nullptr) { stream::table().finish(ended.self_); }
   group.open_streams().count_down();
 }
@@ -219,7 +223,7 @@ bool device_thread::spin() noexcept {
       base::pause();
     }
     if (waiting_for_values_ > 0 && recheck_waiting()) { return true; }
-    std::this_thread::yield();  // a thread that is about to push may need this core
+    std::this_thread::yield();  // a submitting thread may need this core
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// The thread of one device. It sorts the operations that API threads push to their streams, and
-// runs streams in turn, higher priorities first. A stream whose head has to wait (for an event, a
-// value, the NULL stream's order) steps aside and does not hold up the others.
+// The thread of one device. It moves the operations that API threads push into the queues of their
+// streams. Streams take turns, higher priorities first; one operation runs per turn. If the first
+// operation of a stream has to wait, for example for an event, the other streams continue.
 
 #include <array>
 #include <chrono>
@@ -26,18 +26,20 @@ class device_thread final : public wakeable {
   device_thread(device_thread const&) = delete;
   device_thread& operator=(device_thread const&) = delete;
 
-  [[nodiscard]] int device() const noexcept { return device_; }  // ordinal
+  [[nodiscard]] int device() const noexcept { return device_; }  // ordinal of the device
 
-  /// Starts the thread, once. Throws std::system_error.
+  /// Starts the thread on the first call. Throws std::system_error.
   void start();
-  /// Abandons everything pending and ends the thread. Does nothing on the thread itself.
+  /// Abandons all pending operations and ends the thread. Does nothing if the device thread itself
+  /// calls it.
   void stop() noexcept;
 
-  // Any thread:
+  // For any thread:
   void push(operation* added) noexcept { inbox_.push(added); }
-  /// Makes the thread check again what its streams wait for.
+  /// Makes the thread recheck the streams that wait.
   void wake() noexcept override { inbox_.wake(); }
-  /// Keeps `object` alive until every operation pushed before has ended. Throws std::bad_alloc.
+  /// Keeps `object` alive until all operations that were pushed before have ended. Throws
+  /// std::bad_alloc.
   void release_after_pending(std::shared_ptr<void const> object);
 
  private:
@@ -66,13 +68,13 @@ class device_thread final : public wakeable {
   std::atomic<bool> stopping_{false};
   deferred_release deferred_;
 
-  // The thread's own:
+  // Used by the device thread only:
   alignas(64) std::array<stream_list, priority_levels> ready_{};
   stream_list waiting_{};
-  bool recheck_ = false;        // something happened that a waiting stream may wait for
-  int waiting_for_values_ = 0;  // streams that only polling can free
-  int since_poll_ = 0;          // operations run since values were last polled
-  std::chrono::microseconds poll_interval_{};  // while asleep
+  bool recheck_ = false;                       // a waiting stream may be able to continue
+  int waiting_for_values_ = 0;                 // number of streams whose wait must be polled
+  int since_poll_ = 0;                         // number of operations run since the last poll
+  std::chrono::microseconds poll_interval_{};  // time between two polls while the thread sleeps
   block_placement placement_;
   operation_recycler recycler_;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// Events. Each record of an event is an object of its own, so a waiter waits for the record that
-// was the latest when it asked, even if the event is recorded again.
+// Events. Each call that records an event creates a separate event_record. A call that waits for an
+// event waits for the latest record at the time of the call, even if the event is recorded again
+// later.
 
 #include <cuda.h>
 
@@ -15,34 +16,35 @@
 
 namespace flotilla::cpu_driver {
 
-/// One record of an event. Threads: any.
+/// One record of an event. Thread-safe.
 class event_record {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// A record in `streams` streams completes when the last of them has reached it.
+  /// `streams` is the number of streams that contain the record. The record completes after one
+  /// call of complete() for each of these streams.
   explicit event_record(bool timed, int streams = 1) noexcept : timed_(timed), pending_(streams) {}
 
-  /// acquire: pairs with the release in complete()
+  // acquire: pairs with the release in complete()
   [[nodiscard]] bool completed() const noexcept {
     return (state_.load(std::memory_order_acquire) & done) != 0;
   }
 
-  /// For a device that would have to wait: true if completed. If not, all devices are woken when it
-  /// completes. One atomic step asks and announces, so a record cannot complete between the two.
+  /// Returns true if the record has completed. If not, all devices are woken when it completes. The
+  /// check and the request to be woken are one atomic operation, so no completion is missed.
   [[nodiscard]] bool watch() noexcept {
     return completed() || (state_.fetch_or(watched, std::memory_order_acq_rel) & done) != 0;
   }
 
-  /// A stream has reached the record.
+  /// Counts one stream that has reached the record.
   void complete() noexcept;
-  /// A stream will never reach the record because a fault has emptied it. Releases the waiters, who
-  /// then check for the fault.
+  /// Counts one stream that will never reach the record, for example after a fault. Waiting threads
+  /// check for a fault after the wait.
   void abandon() noexcept { complete(); }
 
   void wait(spin_times times) noexcept { latch_.wait(times); }
 
-  /// When it completed. Call only after completed().
+  /// Time of the completion. Valid only if the record is timed and completed() is true.
   [[nodiscard]] clock::time_point time() const noexcept { return time_; }
 
  private:
@@ -51,8 +53,8 @@ class event_record {
 
   std::atomic<unsigned> state_{0};
   bool const timed_;
-  std::atomic<int> pending_;  // streams that have not reached it
-  clock::time_point time_{};  // written before `done` is set
+  std::atomic<int> pending_;  // number of streams that have not reached the record
+  clock::time_point time_{};  // written before `done` is set in `state_`
   latch latch_{1};
 };
 

@@ -18,7 +18,7 @@ void fill_with(fill_memory const& fill) noexcept {
   std::fill_n(static_cast<Word*>(fill.address), fill.elements, static_cast<Word>(fill.value));
 }
 
-/// Atomic, because host threads and other devices read the same word.
+/// The store is atomic, because host threads and other devices may read the word concurrently.
 template <class Word>
 void store_value(write_value const& write) noexcept {
   // release: pairs with the acquire of the reader, which is a host thread or compare()
@@ -70,7 +70,8 @@ struct operation_executor {
     return CUDA_SUCCESS;
   }
   CUresult operator()(run_task& run) const noexcept { return run.task->run_steps(site); }
-  // A wait is over as soon as it may start. The device thread itself handles the other two.
+  // Nothing is left to do: a wait starts only after its condition holds, and the device thread
+  // handles reach_latch and close_stream.
   CUresult operator()(wait_event&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(wait_value&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(reach_latch&) const noexcept { return CUDA_SUCCESS; }

@@ -1,5 +1,5 @@
 #pragma once
-// Executes operations, on the device's thread.
+// Executes operations on the device thread.
 
 #include <cuda.h>
 
@@ -8,21 +8,23 @@
 
 namespace flotilla::cpu_driver {
 
-/// Runs one operation. Any status but CUDA_SUCCESS is a sticky fault.
+/// Runs one operation. Any result except CUDA_SUCCESS is a sticky fault.
 [[nodiscard]] CUresult execute(operation& head, launch_site const& site) noexcept;
 
 void execute_fill(fill_memory const& fill) noexcept;
 void execute_write(write_value const& write) noexcept;
 void execute_call(call_host const& call) noexcept;
 
-/// Ends an operation that will never run: releases whoever waits for it, and frees what it would
-/// have freed.
+/// Ends an operation that will never run. If the operation records events, releases the threads
+/// that wait for the records. If it frees memory, frees the memory.
 void abandon(operation& dropped) noexcept;
 
-/// Whether the awaited value is there. If so, everything written before it is visible.
+/// Whether the condition of the wait holds. If so, all writes before the write of the awaited value
+/// are visible to the caller.
 [[nodiscard]] bool satisfied(wait_value const& wait) noexcept;
 
-/// Whether the calling thread is inside a host function of a stream, which may not call the driver.
+/// Whether the calling thread is inside a host function of a stream. Host functions must not call
+/// the driver.
 [[nodiscard]] bool in_host_function() noexcept;
 
 }  // namespace flotilla::cpu_driver

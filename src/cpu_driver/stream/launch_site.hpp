@@ -1,5 +1,5 @@
 #pragma once
-// Where an operation runs.
+// The context and the device that an operation runs on.
 
 #include "cpu_driver/properties/multiprocessors.hpp"
 #include "cpu_driver/stream/context_resources.hpp"
@@ -8,8 +8,8 @@ namespace flotilla::cpu_driver {
 
 struct launch_site {
   context_resources& context;
-  int device;                  // ordinal
-  block_placement& placement;  // of the device thread that runs the operation
+  int device;                  // ordinal of the device
+  block_placement& placement;  // placement of the device thread that runs the operation
 };
 
 }  // namespace flotilla::cpu_driver

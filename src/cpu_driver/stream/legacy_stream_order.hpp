@@ -1,8 +1,8 @@
 #pragma once
-// The order that the NULL stream imposes on the blocking streams of its group. An operation of the
-// NULL stream starts after everything that was submitted to them before it has ended, and their
-// operations start after everything that was submitted to the NULL stream before them. Belongs to
-// the device thread.
+// The order between the NULL stream of a group and the group's blocking streams. An operation of
+// the NULL stream starts after all earlier operations of the blocking streams have ended. An
+// operation of a blocking stream starts after all earlier operations of the NULL stream have ended.
+// Only the device thread uses this class.
 
 #include <cstdint>
 
@@ -12,13 +12,14 @@ namespace flotilla::cpu_driver {
 
 class legacy_stream_order {
  public:
-  /// Numbers an operation in the order in which the streams of the group received theirs.
+  /// Gives the operation the next sequence number, which orders it among the operations of the NULL
+  /// stream and the blocking streams.
   void arrive(stream& target, operation& added) noexcept;
   [[nodiscard]] bool may_start(stream const& candidate, operation const& head) noexcept;
-  /// Call after the head of `completed` has been removed. True if a stream that was held may now
-  /// start.
+  /// Must be called after the head of `completed` was removed. Returns true if a stream that waited
+  /// for this order may be able to start.
   [[nodiscard]] bool complete(stream const& completed) noexcept;
-  /// The stream's last operation, which is still its head, ends with the stream.
+  /// Removes a stream that ends. The head of the stream is its close_stream operation.
   void leave(stream& closed) noexcept;
 
  private:
@@ -28,9 +29,9 @@ class legacy_stream_order {
   std::uint64_t sequence_ = 0;
   std::uint64_t legacy_pending_ = 0;
   std::uint64_t blocking_pending_ = 0;
-  bool holding_ = false;  // a stream was held since the last completion
+  bool holding_ = false;  // may_start() returned false since the last completion
   stream* legacy_ = nullptr;
-  stream* members_ = nullptr;  // blocking streams that have ever had an operation
+  stream* members_ = nullptr;  // list of the blocking streams that have had an operation
 };
 
 }  // namespace flotilla::cpu_driver

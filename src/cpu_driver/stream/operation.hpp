@@ -1,6 +1,6 @@
 #pragma once
-// One operation of a stream, as data. Operations are recycled (operation_pool.hpp), so enqueueing
-// allocates nothing in the steady state.
+// The operations of a stream, described as data. Operation objects are recycled
+// (operation_pool.hpp), so enqueueing does not allocate in the steady state.
 
 #include <cuda.h>
 
@@ -20,30 +20,30 @@ class stream;
 class loaded_image;
 class stream_task;
 
-/// Packed arguments up to this size are stored in the operation itself, larger ones on the heap.
+/// Packed arguments up to this size are stored in the operation. Larger arguments are on the heap.
 inline constexpr std::size_t inline_argument_bytes = 128;
 
 struct launch_kernel {
-  loaded_image const* image;         // alive: see device_thread::release_after_pending()
-  cpu::kernel_record const* kernel;  // of that image
+  loaded_image const* image;         // kept alive by device_thread::release_after_pending()
+  cpu::kernel_record const* kernel;  // a kernel of `image`
   cpu::index3 grid_size;
   cpu::index3 block_size;
   std::uint32_t dynamic_shared_bytes;
-  std::byte* arguments;  // packed: in `large_arguments`, or in the operation
+  std::byte* arguments;  // packed; points into `large_arguments` or into the operation
   std::unique_ptr<std::byte[]> large_arguments;
 };
 
 struct copy_bytes {
   void* to;
-  void const* from;  // in `staged` when that is set
+  void const* from;  // ignored if `staged` is set
   std::size_t bytes;
-  std::unique_ptr<std::byte[]> staged;  // a copy of pageable memory, which may change at once
+  std::unique_ptr<std::byte[]> staged;  // copy of pageable memory, which the caller may overwrite
 };
 
 struct fill_memory {
   void* address;
   std::uint32_t value;
-  std::uint8_t width;  // bytes an element: 1, 2 or 4
+  std::uint8_t width;  // bytes of an element: 1, 2 or 4
   std::size_t elements;
 };
 
@@ -76,27 +76,27 @@ struct free_memory {
 };
 
 struct run_task {
-  stream_task* task;  // alive until its end()
+  stream_task* task;  // valid until task->end()
 };
 
-/// Counts a latch down: a thread that synchronises waits for it.
+/// Counts down the latch that a synchronising thread waits for.
 struct reach_latch {
   latch* reached;
 };
 
-/// The last operation of a stream: the device thread forgets the stream.
+/// The last operation of a stream. The device thread ends the stream.
 struct close_stream {};
 
-/// Laid out so that a launch with few arguments touches two cache lines. Each line travels from the
-/// submitting core to the device's core, which is most of the cost of an empty launch.
+/// The layout makes a launch with few arguments use only two cache lines. The device thread's core
+/// fetches these lines from the submitting core, which is most of the cost of an empty launch.
 struct alignas(64) operation {
   operation* next = nullptr;
   stream* where = nullptr;
-  std::uint64_t sequence = 0;  // in its group, set by the device thread; orders the NULL stream
+  std::uint64_t sequence = 0;  // order within the stream group: see legacy_stream_order
   std::variant<std::monostate, launch_kernel, copy_bytes, fill_memory, record_event, wait_event,
                write_value, wait_value, call_host, free_memory, run_task, reach_latch, close_stream>
       what;
-  alignas(16) std::byte arguments[inline_argument_bytes];  // of a launch; never cleared
+  alignas(16) std::byte arguments[inline_argument_bytes];  // for a launch; never cleared
 
   operation() noexcept {}  // NOLINT: with `= default`, `operation{}` would clear the arguments
 };

@@ -10,7 +10,9 @@ void operation_inbox::push(operation* added) noexcept {
   } while (!newest_.compare_exchange_weak(head, added, std::memory_order_release,
                                           std::memory_order_relaxed));
   if (head == asleep()) {
-    // Locking waits until the thread really sleeps, or has seen this operation.
+    // Locking the mutex waits until the device thread is inside wait() or has seen the new
+    // `newest_`. Otherwise the device thread could miss a notification that comes after its check
+    // of `newest_` and before its wait.
     { std::lock_guard const lock(mutex_); }
     wake_.notify_one();
   }
@@ -43,7 +45,7 @@ bool operation_inbox::take_wake() noexcept {
 
 void operation_inbox::sleep(std::optional<std::chrono::microseconds> at_most) noexcept {
   operation* empty = nullptr;
-  // acq_rel: a thread that pushes onto the mark has seen that we are about to sleep
+  // The mark tells push() that this thread sleeps or is about to sleep.
   if (!newest_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
     return;

@@ -1,6 +1,6 @@
 #pragma once
-// The way of operations from API threads to a device's thread. Pushing takes no lock unless the
-// device sleeps.
+// The queue of operations from API threads to a device thread. A push is lock-free unless the
+// device thread sleeps.
 
 #include <atomic>
 #include <chrono>
@@ -14,35 +14,36 @@ namespace flotilla::cpu_driver {
 
 class operation_inbox {
  public:
-  // Any thread:
+  // For any thread:
   void push(operation* added) noexcept;
-  /// Makes take_wake() true and ends the device thread's sleep.
+  /// Wakes the device thread. The next take_wake() returns true.
   void wake() noexcept;
 
-  // The device thread:
-  /// Everything pushed, the oldest first, linked by `next`; null if empty.
+  // For the device thread:
+  /// Removes all operations and returns them as a list, linked by `next`, oldest first. Returns
+  /// null if there are none.
   [[nodiscard]] operation* take_all() noexcept;
   [[nodiscard]] bool empty() const noexcept {
-    // acquire: orders what the pushing threads did before
+    // acquire: pairs with the release in push()
     return newest_.load(std::memory_order_acquire) == nullptr;
   }
-  /// Whether wake() was called since the last call.
+  /// Whether wake() was called since the last take_wake().
   [[nodiscard]] bool take_wake() noexcept;
-  /// Whether there is an operation, or wake() was called.
+  /// Whether there is an operation, or wake() was called since the last take_wake().
   [[nodiscard]] bool called() const noexcept {
     return newest_.load(std::memory_order_relaxed) != nullptr ||
            woken_.load(std::memory_order_relaxed);
   }
-  /// Sleeps until called(), or for `at_most`. Returns at once if there is an operation.
+  /// Sleeps until called() is true, but at most for `at_most`.
   void sleep(std::optional<std::chrono::microseconds> at_most) noexcept;
 
  private:
-  /// The value of `newest_` while the thread sleeps: a thread that pushes onto it wakes the
-  /// sleeper.
+  /// The value of `newest_` while the device thread sleeps. A push that replaces this value wakes
+  /// the device thread.
   operation* asleep() noexcept { return &asleep_; }
 
   operation asleep_;
-  alignas(64) std::atomic<operation*> newest_{nullptr};  // linked to older ones
+  alignas(64) std::atomic<operation*> newest_{nullptr};  // `next` points to the next older one
   alignas(64) std::atomic<bool> woken_{false};  // set by any thread, cleared by the device thread
   std::mutex mutex_;
   std::condition_variable wake_;

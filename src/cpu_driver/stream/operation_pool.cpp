@@ -6,11 +6,11 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr int chain_length = 32;  // operations that a device thread returns at once
+constexpr int chain_length = 32;  // number of operations that a device thread returns at once
 
 std::atomic<operation*> returned{nullptr};
 
-// Trivially destructible, so a late destructor of the thread can still use it.
+// A pointer without a destructor, so that destructors of other thread_local objects can use it.
 thread_local operation* cache = nullptr;
 
 struct cache_guard {

@@ -1,22 +1,24 @@
 #pragma once
-// Recycled operations. API threads take them from a cache of their own, device threads return them
-// in chains. The shared list is only pushed to, or emptied as a whole, so it has no ABA problem.
+// The pool of recycled operations. Each API thread takes operations from a thread-local cache.
+// Device threads return chains of operations to a shared list. A thread with an empty cache takes
+// the whole shared list, so the list has no ABA problem.
 
 #include "cpu_driver/stream/operation.hpp"
 
 namespace flotilla::cpu_driver {
 
-/// An operation whose `what` is empty. Throws std::bad_alloc.
+/// Returns an operation whose `what` is std::monostate. Throws std::bad_alloc.
 [[nodiscard]] operation* take_operation();
 
-/// Returns the chain first .. last, linked by `next`, each with an empty `what`.
+/// Gives the operations first .. last, linked by `next`, back to the pool. Each `what` must be
+/// std::monostate.
 void return_operations(operation* first, operation* last) noexcept;
 
-/// Ended operations that one device thread has yet to return.
+/// Collects ended operations of one device thread and gives them back to the pool in chains.
 class operation_recycler {
  public:
   void add(operation& ended) noexcept;
-  /// Returns everything added.
+  /// Gives all collected operations back to the pool.
   void flush() noexcept;
 
  private:

@@ -14,8 +14,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// The addresses of the arguments, which is what a kernel's entry takes. Each device thread reuses
-// one vector so that a launch does not allocate.
+// Returns the array of argument addresses that a kernel's entry function takes. Each device thread
+// reuses one vector, so a launch usually does not allocate.
 void* const* point_to_arguments(launch_kernel& launch) {
   thread_local std::vector<void*> addresses;
   cpu::kernel_record const& kernel = *launch.kernel;
@@ -94,8 +94,8 @@ CUresult run_launch(launch_kernel& launch, launch_site const& site) noexcept {
   try {
     return injection::armed() ? run_injected(launch, site) : run(launch, site);
   } catch (...) {
-    // There was no memory for fibers, or a kernel threw: the grid did not complete, and the blocks
-    // that did run cannot be undone.
+    // Out of memory, or the kernel threw an exception. The grid is incomplete, and the blocks that
+    // have run cannot be undone, so this is a sticky fault.
     return CUDA_ERROR_LAUNCH_FAILED;
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One launch on the device's thread: argument addresses, services, injected slowness and faults.
+// Runs a launch on the device thread, including injected delays and faults.
 
 #include <cuda.h>
 
@@ -8,8 +8,8 @@
 
 namespace flotilla::cpu_driver {
 
-/// Runs the whole grid. CUDA_ERROR_LAUNCH_FAILED after a trap, CUDA_ERROR_ASSERT after a failed
-/// assertion.
+/// Runs the whole grid. Returns CUDA_ERROR_LAUNCH_FAILED after a trap and CUDA_ERROR_ASSERT after a
+/// failed assertion.
 [[nodiscard]] CUresult run_launch(launch_kernel& launch, launch_site const& site) noexcept;
 
 }  // namespace flotilla::cpu_driver

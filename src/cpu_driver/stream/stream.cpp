@@ -11,8 +11,9 @@ namespace flotilla::cpu_driver {
 
 namespace {
 
-// With this many operations pending, a stream gains nothing from more, and the pending operations
-// would leave the caches. A GPU's driver blocks too when its queue is full.
+// The number of pending operations at which submitting threads are delayed. More pending operations
+// would not make the device faster, but would not fit into the caches. A GPU's driver also blocks
+// when its queue is full.
 constexpr std::uint64_t max_pending = 2048;
 constexpr std::uint64_t check_interval = 64;
 constexpr std::chrono::microseconds max_hold_time{200};
@@ -38,7 +39,7 @@ void stream::push(operation* added) noexcept {
 
 std::uint64_t stream::append(operation* added) noexcept {
   added->where = this;
-  // relaxed: a count; the inbox of the device thread orders the operations
+  // relaxed: only a count; the inbox of the device thread orders the operations
   std::uint64_t const before = submitted_.fetch_add(1, std::memory_order_relaxed);
   resources().thread.push(added);
   return before;
@@ -56,7 +57,7 @@ void stream::hold_back(std::uint64_t submitted) noexcept {
       seen = next;
       last_progress = now;
     } else if (now - last_progress > max_hold_time) {
-      return;  // the stream may be waiting for something that this thread has yet to do
+      return;  // the stream may wait for an action that this thread does only after this call
     }
   }
 }
@@ -70,7 +71,7 @@ void stream::synchronize(spin_times times) {
 
 void stream::retire() noexcept {
   closing_.what.emplace<close_stream>();
-  append(&closing_);  // not push(): the device thread may have destroyed the stream when it returns
+  append(&closing_);  // not push(): it accesses the stream, which may be destroyed by then
 }
 
 void stream_list::append(stream& added) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
-// A stream as both sides see it: API threads count what they submit, the device thread keeps the
-// queue.
+// A stream. API threads count the operations that they submit. The device thread owns the queue of
+// operations.
 
 #include <cuda.h>
 
@@ -29,12 +29,13 @@ class stream {
 
   [[nodiscard]] CUstream self() const noexcept { return self_; }
   [[nodiscard]] stream_group& group() const noexcept { return group_; }
-  [[nodiscard]] context_resources& resources() const noexcept;  // of the group's context
+  [[nodiscard]] context_resources& resources() const noexcept;  // resources of the group's context
   [[nodiscard]] stream_kind kind() const noexcept { return kind_; }
   [[nodiscard]] unsigned long long id() const noexcept { return id_; }
   [[nodiscard]] int priority() const noexcept { return priority_; }  // 0 .. -5
 
-  /// Appends an operation. Any thread that keeps the stream alive. Throws std::bad_alloc.
+  /// Appends an operation. Thread-safe, but the caller must keep the stream alive. Throws
+  /// std::bad_alloc.
   template <class What>
   void enqueue(What&& what) {
     operation* const added = take_operation();
@@ -42,28 +43,29 @@ class stream {
     push(added);
   }
 
-  /// The same for an operation that the caller has filled in where it is stored: launches are
-  /// large. Slows down a thread that is far ahead of the device.
+  /// Appends an operation that the caller got from take_operation() and filled in. Delays the
+  /// calling thread if too many operations of the stream are pending.
   void push(operation* added) noexcept;
 
-  /// Whether everything submitted has run. If so, its effects are visible to the caller.
+  /// Whether all submitted operations have ended. If so, their effects are visible to the caller.
   [[nodiscard]] bool idle() const noexcept {
     // acquire: pairs with the release in device_thread::complete_head()
     return completed_.load(std::memory_order_acquire) == submitted_.load(std::memory_order_relaxed);
   }
 
-  /// Waits until everything submitted before has run or was abandoned.
+  /// Waits until all operations submitted before have run or were abandoned.
   void synchronize(spin_times times);
 
-  /// The handle table calls it when no API thread can reach the stream any more.
+  /// Submits the last operation, which ends the stream. For a stream with a handle, the handle
+  /// table calls this function when no API thread can use the stream any more.
   void retire() noexcept;
 
   static constexpr int least_priority = 0;
   static constexpr int greatest_priority = -5;
 
  private:
-  /// Returns how many operations were submitted before. Uses nothing of the stream after the
-  /// device thread can see the operation.
+  /// Pushes an operation and returns the number of operations that were submitted before. Does not
+  /// access the stream after the push, because the operation may end the stream.
   std::uint64_t append(operation* added) noexcept;
   void hold_back(std::uint64_t submitted) noexcept;
 
@@ -71,30 +73,30 @@ class stream {
   friend class legacy_stream_order;
   friend class stream_list;
 
-  CUstream const self_;  // null for the legacy stream, which belongs to its group
+  CUstream const self_;  // null for the NULL stream of a group
   stream_group& group_;
   stream_kind const kind_;
   int const priority_;
   unsigned long long const id_;
-  operation closing_;  // made early: ending a stream must not fail for lack of memory
+  operation closing_;  // a member, so that retire() does not allocate and cannot fail
 
   alignas(64) std::atomic<std::uint64_t> submitted_{0};  // written by API threads
 
   alignas(64) std::atomic<std::uint64_t> completed_{0};  // written by the device thread
-  // The device thread's own:
+  // Used by the device thread only:
   operation* head_ = nullptr;
   operation* tail_ = nullptr;
-  stream* next_in_list_ = nullptr;  // of the stream_list that it is in
-  bool member_ = false;             // of its group's order, which links it through:
-  stream* next_member_ = nullptr;
+  stream* next_in_list_ = nullptr;  // link in a stream_list
+  bool member_ = false;             // whether the stream is in the list of legacy_stream_order
+  stream* next_member_ = nullptr;   // link in that list
 };
 
-/// A queue of streams, linked through the streams. Belongs to the device thread.
+/// An intrusive FIFO queue of streams. Only the device thread uses it.
 class stream_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   void append(stream& added) noexcept;
-  /// Null if empty.
+  /// Returns null if the queue is empty.
   [[nodiscard]] stream* take_first() noexcept;
 
  private:

@@ -5,8 +5,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Streams that have work. Each is kept alive, except NULL streams, which live as long as their
-/// group.
+/// The streams that have work. `kept` keeps them alive. NULL streams are not in `kept`, because
+/// they live as long as their group.
 struct busy_streams {
   std::vector<stream::ref> kept;
   std::vector<stream*> all;
@@ -58,8 +58,9 @@ void stream_group::synchronize(std::vector<stream_group*> const& groups, spin_ti
   busy_streams busy;
   for (stream_group* const each : groups) { busy.add(*each, each->open_handles()); }
   latch reached;
-  // Count before each enqueue, so that the latch cannot open in between. Wait even if an enqueue
-  // throws, because operations already enqueued point to the latch.
+  // Count up before each enqueue. Otherwise the latch could open before all operations are
+  // enqueued. If an enqueue throws, wait for the operations that were enqueued, because they point
+  // to the latch.
   try {
     for (stream* const each : busy.all) {
       reached.add();
@@ -85,7 +86,8 @@ std::shared_ptr<event_record> stream_group::record(std::vector<stream_group*> co
       busy.all[recorded]->enqueue(record_event{made});
     }
   } catch (...) {
-    // Otherwise threads that already wait for it would never return.
+    // The record waits for all streams in `busy`. Abandon it for the streams that did not get the
+    // operation, so that it can complete.
     for (; recorded < busy.all.size(); ++recorded) { made->abandon(); }
     throw;
   }
@@ -96,7 +98,8 @@ void stream_group::wait_for(std::shared_ptr<event_record> const& record) {
   if (record->completed()) { return; }
   std::vector<CUstream> present;
   {
-    // Under one lock: a stream created meanwhile is either in `streams_` or finds the record.
+    // Both under one lock: create() adds the stream to `streams_` before this block, or finds the
+    // record in `awaited_` after it.
     std::lock_guard const lock(mutex_);
     std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
     awaited_.push_back(record);
@@ -123,7 +126,8 @@ std::vector<CUstream> stream_group::tear_down(spin_times times) {
     std::lock_guard const lock(mutex_);
     ended_ = true;
   }
-  // Each stream ends after its own work, so waiting for the ends waits for the work too.
+  // Each stream ends after its last operation. So when all streams have ended, all operations have
+  // ended too.
   std::vector<CUstream> left = open_handles();
   for (CUstream const each : left) { static_cast<void>(destroy(each)); }
   legacy_.retire();

@@ -1,6 +1,6 @@
 #pragma once
-// The streams of a context, or of a green context: their NULL stream, the order that it imposes on
-// them, and what concerns all of them, such as waiting for them and ending them.
+// A stream group contains all streams of a context or of a green context, including the NULL
+// stream. Its functions concern the whole group, for example the wait for all streams.
 
 #include <cuda.h>
 
@@ -17,12 +17,12 @@
 
 namespace flotilla::cpu_driver {
 
-/// Threads: any.
+/// Thread-safe.
 class stream_group {
  public:
-  /// `part` is the handle of the green context that the streams belong to, null for streams of a
-  /// whole context. Their kernels use the multiprocessors of `allowed`. The context outlives the
-  /// group.
+  /// `part` is the handle of the green context that the streams belong to; null if they belong to a
+  /// whole context. Kernels in these streams run on the multiprocessors in `allowed`. The context
+  /// must live longer than the group.
   stream_group(context_resources& resources, CUcontext part,
                multiprocessor_set const& allowed) noexcept
       : resources_(resources),
@@ -34,27 +34,31 @@ class stream_group {
   [[nodiscard]] CUcontext part() const noexcept { return part_; }
   [[nodiscard]] multiprocessor_set const& allowed() const noexcept { return allowed_; }
   [[nodiscard]] stream& legacy() noexcept { return legacy_; }
-  [[nodiscard]] legacy_stream_order& order() noexcept { return order_; }  // the device thread's
-  [[nodiscard]] latch& open_streams() noexcept { return open_streams_; }  // counts them
+  /// For the device thread only.
+  [[nodiscard]] legacy_stream_order& order() noexcept { return order_; }
+  /// Counts the streams that have not ended.
+  [[nodiscard]] latch& open_streams() noexcept { return open_streams_; }
 
   /// Null after tear_down() has begun. Throws std::bad_alloc.
   [[nodiscard]] CUstream create(stream_kind kind, int priority);
-  /// False if the group has no such stream (any more).
+  /// Destroys a stream. Returns false if `handle` is not a stream of this group, or if the stream
+  /// was destroyed before.
   [[nodiscard]] bool destroy(CUstream handle);
 
-  /// Waits for everything submitted before to any stream of these groups.
+  /// Waits until all earlier operations of all streams in `groups` have ended.
   static void synchronize(std::vector<stream_group*> const& groups, spin_times times);
-  /// A record that completes when everything submitted before to any of them has ended.
+  /// Returns a record that completes when all earlier operations of all streams in `groups` have
+  /// ended.
   [[nodiscard]] static std::shared_ptr<event_record> record(
       std::vector<stream_group*> const& groups, bool timed);
-  /// Everything submitted from now on, to any stream of the group, waits for `record`.
+  /// Makes all later operations of all streams in the group wait for `record`.
   void wait_for(std::shared_ptr<event_record> const& record);
 
-  /// Whether the NULL stream, and every stream that it waits for, is idle.
+  /// Whether the NULL stream and all blocking streams are idle.
   [[nodiscard]] bool legacy_idle();
 
-  /// Ends all streams after their work, and waits for that. Returns the handles of streams that
-  /// nobody had destroyed.
+  /// Ends all streams after their pending operations and waits until they have ended. Returns the
+  /// handles of the streams that the application had not destroyed.
   std::vector<CUstream> tear_down(spin_times times);
 
  private:
@@ -68,9 +72,10 @@ class stream_group {
   stream legacy_;
 
   std::mutex mutable mutex_;
-  bool ended_ = false;                                  // guarded by mutex_
-  std::unordered_set<CUstream> streams_;                // guarded by mutex_
-  std::vector<std::shared_ptr<event_record>> awaited_;  // by new streams; guarded by mutex_
+  bool ended_ = false;                    // whether tear_down() has begun; guarded by mutex_
+  std::unordered_set<CUstream> streams_;  // guarded by mutex_
+  // Records that new streams must wait for; guarded by mutex_.
+  std::vector<std::shared_ptr<event_record>> awaited_;
 };
 
 }  // namespace flotilla::cpu_driver

@@ -1,6 +1,7 @@
 #pragma once
-// An operation of a stream that consists of steps, some of which may wait. A launch of an
-// executable graph is one. The device thread runs it without knowing what it is.
+// The interface of a stream operation that consists of several steps, some of which may wait. It is
+// implemented by graph_run, a launch of an executable graph. The device thread knows only this
+// interface, so this folder does not depend on `graph`.
 
 #include <cuda.h>
 
@@ -8,19 +9,21 @@ namespace flotilla::cpu_driver {
 
 struct launch_site;
 
-/// Threads: the device thread alone, from the moment the task is in a stream until end().
+/// While the task is in a stream, until end(), only the device thread may use it.
 class stream_task {
  public:
-  /// Whether it can start, or continue after a wait. If not, the device is woken when it can, or it
-  /// has to be polled.
+  /// Whether the task can start, or continue after a wait. If it returns false, the device is woken
+  /// when the wait has ended. If needs_polling() is true, the device is not woken and must call
+  /// this function again.
   [[nodiscard]] virtual bool may_continue() noexcept = 0;
-  /// Whether it waits for a value in memory, whose changes are not announced.
+  /// Whether the task waits for a value in memory. Nothing wakes the device when the value changes.
   [[nodiscard]] virtual bool needs_polling() const noexcept = 0;
-  /// Runs steps until the end or until a step has to wait. Any status but CUDA_SUCCESS is a sticky
-  /// fault.
+  /// Runs steps until all steps have run or a step has to wait. Any result except CUDA_SUCCESS is a
+  /// sticky fault.
   [[nodiscard]] virtual CUresult run_steps(launch_site const& site) noexcept = 0;
   [[nodiscard]] virtual bool finished() const noexcept = 0;
-  /// The last call, also for a task that a fault has stopped: releases whoever waits for its steps.
+  /// Ends the task, also if a fault has stopped it, and releases the threads that wait for its
+  /// steps. No member function may be called afterwards.
   virtual void end() noexcept = 0;
 
  protected:

@@ -1,5 +1,5 @@
 #pragma once
-// How many launches go out together, and over how many lanes.
+// Chooses how many launches form a batch and how many lanes the batches use.
 
 #include <algorithm>
 #include <bit>
@@ -9,53 +9,63 @@
 namespace flotilla::dispatch {
 
 struct batch_shape {
-  std::uint32_t max_tasks = 1;  // of a batch, a power of two
-  // The same, if more tasks are at hand than the lanes run at once.
+  std::uint32_t max_tasks = 1;  // maximum number of tasks in a batch; a power of two
+  // Replaces `max_tasks` while the device is saturated: at least `lanes * chains` tasks are in
+  // flight or wait to be launched.
   std::uint32_t max_tasks_saturated = 1;
-  std::uint32_t chains = 1;               // side by side in a batch
-  std::uint32_t max_chain = 1;            // tasks that run one after another
-  std::uint32_t rows_per_completion = 1;  // see graph_template
-  std::uint32_t lanes = 8;                // the number of lanes to spread batches over
-  // A lane with this many batches in flight gets no other. That is enough to keep it busy until the
-  // next pass, and few enough that the next task does not wait long.
+  std::uint32_t chains = 1;               // parallel chains in a batch
+  std::uint32_t max_chain = 1;            // maximum length of a chain
+  std::uint32_t rows_per_completion = 1;  // rows between completion nodes (see graph_template)
+  std::uint32_t lanes = 8;                // number of lanes that the batches use
+  // The maximum number of batches in flight on a lane. This many batches keep the lane busy until
+  // the next pass. With more, a new task would wait longer.
   std::uint32_t batches = 4;
 
-  /// How many tasks may go out together now.
-  /// @param at_hand  Tasks in flight and waiting on the device.
+  /// Returns how many tasks a batch may hold now.
+  /// @param at_hand  Number of tasks that are in flight on the device or wait to be launched there.
   [[nodiscard]] constexpr std::uint32_t max_batch(std::size_t at_hand) const noexcept {
-    // If more tasks are at hand than can run side by side, some have to run after others.
+    // If there are more tasks than can run in parallel, some tasks must run after others anyway.
     return at_hand < std::size_t{lanes} * chains ? max_tasks : max_tasks_saturated;
   }
-  /// The same for tasks that run one after another. If the device has room, a task after a long one
-  /// goes out by itself; otherwise the end of the long one would be seen only with the end of both.
+  /// Returns how many tasks a batch may hold now if its tasks run one after another. While the
+  /// device is not saturated, a task that follows a long task gets a batch of its own. If both
+  /// tasks were in one batch, the end of the long task would become visible only when both tasks
+  /// have ended.
   [[nodiscard]] constexpr std::uint32_t max_ordered_batch(std::size_t at_hand) const noexcept {
     return max_batch(at_hand) > chains ? max_chain : 1;
   }
 };
 
-// Limits between lengths of kernels, measured on an H200 (docs/performance.md).
-inline constexpr float short_kernel_ns = 3000;         // shorter: sixteen chains keep a GPU busy
-inline constexpr float long_running_kernel_ns = 8000;  // a first measurement never errs by so much
+// Boundaries between short, medium and long kernels, measured on an H200 (docs/performance.md).
+inline constexpr float short_kernel_ns = 3000;  // with shorter kernels, 16 chains keep a GPU busy
+inline constexpr float long_running_kernel_ns = 8000;  // a first measurement never errs by more
 inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 
-/// The shape of batches of a kernel that takes `kernel_ns`.
+/// Returns the shape of batches of a kernel that takes `kernel_ns`.
 ///
-/// Short kernels form two chains, because two chains cost the GPU's front end least. Sixteen chains
-/// in all keep it busy with kernels of up to 2.5 us (185 ns a task; eight chains 204, six 217).
-/// Longer kernels form more chains on more lanes, so that more of them run at once: up to 128, as
-/// many as a GPU can run. With more, the kernel that ends a batch would have to wait too.
-/// Completion nodes inside a batch show the end of its first tasks about 50 us late, or as late as
-/// the tasks are long. From some microseconds on, kernels follow one another only if the device is
-/// full.
+/// Batches of short kernels have two chains, because the GPU's front end is fastest with two chains
+/// per batch. In total, sixteen chains keep a GPU busy with kernels of up to 2.5 us. A task then
+/// takes 185 ns; with eight chains it takes 204 ns, with six 217 ns.
 ///
-/// If the device updates templates of short kernels itself, a lane has one batch in flight instead
-/// of two: eight batches are 100 us of work, and with templates for sixteen a flood takes twice as
-/// long to begin. If the host rewrites the templates, one batch is too little to keep a lane busy.
+/// Batches of longer kernels have more chains on more lanes, so more kernels run in parallel. The
+/// limit is 128 kernels, which is what a GPU can run at once. With more chains, a batch's
+/// completion kernel would have to wait for a place on the GPU.
+///
+/// Completion nodes inside a batch are at most about 60 us apart, but at least two kernels apart.
+/// So the end of a task becomes visible up to 60 us late, or one kernel length late if a kernel
+/// takes longer than that. Kernels of 8 us and more run one after another in a batch only if the
+/// device is saturated.
+///
+/// If the device itself updates the templates of short kernels, a lane has one batch in flight
+/// instead of two. One batch on each of the eight lanes is 100 us of work in total, which is
+/// enough. Two batches per lane would need twice as many templates, and a burst of tasks would take
+/// twice as long to reach full speed. If the host rewrites the templates, one batch is not enough
+/// to keep a lane busy.
 /// @param device_updated  Whether the device updates the templates of such batches.
 [[nodiscard]] constexpr batch_shape shape_for(float kernel_ns,
                                               bool device_updated = false) noexcept {
   constexpr float completion_interval_ns = 60'000;
-  constexpr float max_batch_ns = 200'000;  // the next task waits for a whole batch
+  constexpr float max_batch_ns = 200'000;  // a new task may have to wait for a whole batch
   auto const rows = [kernel_ns](float time_ns) {
     return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time_ns / kernel_ns, 2.0F, 64.0F)));
   };

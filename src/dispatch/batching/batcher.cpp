@@ -13,8 +13,9 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// A task whose predecessor is in a lane goes to that lane, because elsewhere it would only wait. A
-// lane with so many batches in flight takes no more of them.
+// A task whose predecessor is in flight goes to the same lane, because in another lane it would
+// only wait. A lane with this many batches in flight gets no more such tasks, so a flush still has
+// room there.
 constexpr std::size_t max_batches_ahead = lane::max_batches - batcher::max_batches_of_flush;
 
 std::uint64_t bit_of(unsigned lane) noexcept { return std::uint64_t{1} << lane; }
@@ -39,7 +40,7 @@ void batcher::sample_kernel_time() {
   if (auto const sample = timer_.result(parts_.page)) {
     auto const took = sample->took - sample->entry -
                       (sample->completions - 1) * kernel_profile::completion_node_cost;
-    // A CPU device makes kernels wait for each other that a GPU would run side by side.
+    // A CPU device runs one kernel at a time, so divide the time by the number of chains.
     profile_of(sample->kernel)
         .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
               runs_in_turn_ ? 1 : sample->chains);
@@ -130,7 +131,7 @@ bool batcher::put(slot_address task, unsigned lane) {
     batch.traits.long_running = batch.traits.long_running || profile_of(one.kernel).long_running();
     if (one.kernel != batch.traits.kernel) { batch.traits.kernel = batch_traits::no_kernel; }
   }
-  // relaxed: only the holder of this device's lease looks for its own marks
+  // relaxed: only the holder of this device's lease interprets marks of this device
   one.batched.store(batch_mark::of(parts_.lanes.device(), lane), std::memory_order_relaxed);
   batch.tasks[batch.count++] = task;
   open_ |= bit_of(lane);
@@ -147,14 +148,14 @@ void batcher::flush(unsigned lane_number, flush_outcome& outcome) {
   traits.prompt = !parts_.lanes.any_long_running() &&
                   parts_.lanes.batches_waiting_on_device() == 0 && open_device_waits_ == 0;
   std::span<slot_address const> left{batch.tasks.data(), std::exchange(batch.count, 0)};
-  batch.traits.device_wait = {};  // an empty batch may be flushed again, and waits for nothing
+  batch.traits.device_wait = {};  // a flush of the empty batch must not count the wait again
   while (!left.empty()) {
     bool refused = false;
     left = left.subspan(launch_first(lane, left, traits, outcome, refused));
-    traits.device_wait = {};  // the rest comes after it in the stream
+    traits.device_wait = {};  // later graphs of this flush run after this wait anyway
     if (outcome.lost) { return; }
     if (!refused || (!traits.ordered && lane.has_room(max_batches_of_flush))) { continue; }
-    // The rest may depend on what was refused, or has no room on this lane.
+    // The remaining tasks may depend on a refused task, or the lane has no room for them.
     for (slot_address const task : left) {
       parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
       outcome.again.push_back(task);
@@ -186,7 +187,7 @@ std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> task
     for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
   } else {
     refused = true;
-    if (prepared_.intact) {  // otherwise the driver was not asked to launch it
+    if (prepared_.intact) {  // otherwise the launch was not attempted
       note_error(answer);
       outcome.errors.push_back(answer);
     }
@@ -195,8 +196,8 @@ std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> task
     }
   }
   for (prepared_batch::refusal const& each : prepared_.refused) {
-    // Name the call that the user asked for; the call that really carries a launch depends on its
-    // batch.
+    // Name the driver call that the user expects. The call that was really made depends on how the
+    // batch was filled.
     outcome.refused.push_back(
         {each.task, {each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)"}});
     note_error(each.status);

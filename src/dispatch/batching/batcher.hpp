@@ -1,5 +1,5 @@
 #pragma once
-// Decides which launches go out together, and on which lane.
+// Decides which launches form a batch, and which lane the batch uses.
 
 #include <array>
 #include <atomic>
@@ -17,18 +17,18 @@
 
 namespace flotilla::dispatch {
 
-/// The result of launching a batch. The batcher fills it in and starts or ends nothing itself; the
-/// caller acts on it.
+/// The result of a flush. The batcher only reports: the caller ends, launches or restarts these
+/// tasks.
 struct flush_outcome {
   struct refusal {
     slot_address task;
     driver::call_outcome why;
   };
-  std::vector<refusal> refused;     // launches that the driver refuses
-  std::vector<slot_address> alone;  // to be launched one by one, each for an answer of its own
-  std::vector<slot_address> again;  // to be started again: a predecessor may have been refused
-  std::vector<CUresult> errors;     // answers that belong to no task
-  bool lost = false;  // the driver is poisoned: every open task has ended with the fault
+  std::vector<refusal> refused;     // launches that the driver refused
+  std::vector<slot_address> alone;  // launch them one by one, so that each gets its own status
+  std::vector<slot_address> again;  // start them again: a predecessor may have been refused
+  std::vector<CUresult> errors;     // errors that belong to no task
+  bool lost = false;  // the driver is unusable, and every open task has ended with the fault
 
   void clear() noexcept {
     refused.clear();
@@ -39,11 +39,12 @@ struct flush_outcome {
   }
 };
 
-/// Only the holder of the device's lease, with the context current.
+/// Collects launches in open batches and launches the batches. Threads: only the holder of the
+/// device's lease, with the context current.
 class batcher {
  public:
-  // Batches that one flush may begin: up to six templates, which write up to sixteen numbers in
-  // all.
+  // The maximum number of batches that one flush begins. It launches at most six templates, which
+  // write at most 22 completion numbers in total.
   static constexpr std::size_t max_batches_of_flush = 22;
 
   struct parts {
@@ -60,69 +61,74 @@ class batcher {
 
   // ---- collecting ----
 
-  /// Whether the launch belongs to the batch that is being filled: in a flood most do.
+  /// Returns whether the task can join the batch that is being filled. In a burst of equal launches
+  /// most tasks can.
   [[nodiscard]] bool fits_open_batch(slot const& task) const noexcept {
     open_batch const& batch = batches_[filling_[task.level]];
     return task.kind == task_kind::launch && task.dependencies == 0 && task.batch &&
            batch.count != 0 && !batch.waits && !batch.traits.ordered &&
            task.kernel == batch.traits.kernel && parts_.lanes.has_room(task.level);
   }
-  /// Whether the launch goes out without others.
+  /// Returns whether the launch gets no batch with other tasks.
   [[nodiscard]] bool goes_alone(slot const& task) const noexcept {
     return !task.batch || !parts_.launcher.usable();
   }
 
-  /// What to do with a launch whose predecessors are known.
+  /// Tells the caller of `add` or `follow` what to do next.
   struct step {
     enum class kinds {
-      added,        // it is in an open batch
-      full,         // the same, and the batch of `lane` is full: flush it
-      flush_first,  // flush the batch of `lane`, then try again
-      alone,        // launch it directly on `lane`, which waits for its predecessors
+      added,        // the launch is in the open batch of `lane`
+      full,         // like `added`, but the batch is full: flush it
+      flush_first,  // flush the batch of `lane`, then offer the launch again
+      alone,        // call launch_alone for `lane`; its stream already has the waits
       no_room,      // no lane has room: try again in another pass
-      refused,      // the driver refused the lane's waits
+      refused,      // the driver refused a wait in the lane's stream
     } kind;
     unsigned lane = lane_layout::no_lane;
     driver::call_outcome why{};
   };
-  /// Adds a launch that fits the batch that is being filled. @return whether that batch is full
-  /// now; then flush it.
+  /// Adds a launch for which `fits_open_batch` is true. Returns whether the batch is full now; in
+  /// that case the caller must flush it.
   [[nodiscard]] bool append(slot_address task, priority_level level) {
     return put(task, filling_[level]);
   }
-  /// Adds a launch to the batch of `lane`, which holds its predecessor: order costs nothing there.
-  /// @return flush_first if it cannot join; then look at its predecessors again.
+  /// Adds a launch to the open batch of `lane`, which holds the launch's predecessor. The batch
+  /// becomes one chain, so the order needs no wait.
+  /// @return flush_first if the launch cannot join. After the flush the caller must resolve the
+  /// launch's predecessors again.
   [[nodiscard]] step follow(slot_address task, unsigned lane);
   /// Adds any other launch.
-  /// @param waits        What its lane has to wait for.
-  /// @param device_wait  One of `waits` that its batch waits for on the device; or not valid.
-  /// @param alone        Whether it goes out without others.
+  /// @param waits        The predecessors for which the lane must wait.
+  /// @param device_wait  The entry of `waits` for which the batch waits on the device, if any.
+  /// @param alone        Whether the launch gets no batch with other tasks.
   [[nodiscard]] step add(slot_address task, std::span<end_mark const> waits, end_mark device_wait,
                          bool alone);
-  /// Tasks that were parked on an added task and can follow it now. The caller takes them out.
+  /// Returns the tasks that were parked on an added task and can follow that task now. The caller
+  /// removes and starts them.
   [[nodiscard]] std::vector<slot_address>& runnable() noexcept { return runnable_; }
-  /// Sets how many tasks are at hand besides those in flight. A pass calls it when it begins.
+  /// Sets how many tasks wait to be launched. Call it in each pass, before new tasks are taken.
   void set_waiting(std::size_t tasks) noexcept { waiting_ = tasks; }
 
   // ---- launching ----
 
-  /// The lanes with an open batch, as a set.
+  /// The set of lanes that have an open batch.
   [[nodiscard]] std::uint64_t open_lanes() const noexcept { return open_; }
-  /// The lane whose batch is being filled.
+  /// Returns the lane whose batch is being filled with launches of `level`.
   [[nodiscard]] unsigned filling(priority_level level) const noexcept { return filling_[level]; }
-  /// Open batches that will wait for another device.
+  /// The number of open batches that will wait for another device.
   [[nodiscard]] std::uint32_t open_device_waits() const noexcept { return open_device_waits_; }
   /// Launches the batch of `lane`.
   void flush(unsigned lane, flush_outcome& outcome);
-  /// Launches one task on a lane that waits for its predecessors already.
+  /// Launches one task without a graph. The lane's stream already waits for the task's
+  /// predecessors.
   void launch_alone(slot_address task, unsigned lane, flush_outcome& outcome);
 
   // ---- measuring ----
 
   [[nodiscard]] kernel_profile& profile_of(std::uint32_t kernel);
-  /// Takes the sample of a measured batch that has ended or is overdue.
+  /// Adds the measurement of a batch that has ended or is overdue to the profile of its kernel.
   void sample_kernel_time();
-  /// The number of graphs and single launches so far. Threads: any.
+  /// The number of graph launches and single launches so far. Threads: any.
   [[nodiscard]] std::uint64_t launched() const noexcept {
     return launched_.load(std::memory_order_relaxed);
   }
@@ -131,35 +137,36 @@ class batcher {
   [[nodiscard]] std::size_t at_hand() const noexcept {
     return parts_.lanes.launches_in_flight() + waiting_;
   }
-  /// @return whether the batch is full now.
+  /// Adds the task to the lane's batch. Returns whether the batch is full now.
   bool put(slot_address task, unsigned lane);
   [[nodiscard]] step added(slot_address task, unsigned lane) {
     return {put(task, lane) ? step::kinds::full : step::kinds::added, lane};
   }
-  /// A lane of this device in which one of these tasks is in flight, for launches of that level.
+  /// Returns a launch lane of this device and level in which one of `waits` is in flight, or
+  /// no_lane.
   [[nodiscard]] unsigned lane_of_predecessor(std::span<end_mark const> waits,
                                              priority_level level) const noexcept;
-  /// Launches the first of `tasks` as one graph. @return how many; sets `refused` if one got an
-  /// error.
+  /// Launches the first tasks of `tasks` as one graph. Returns how many tasks it handled, and sets
+  /// `refused` if one of them got an error.
   std::size_t launch_first(lane& lane, std::span<slot_address const> tasks,
                            batch_traits const& traits, flush_outcome& outcome, bool& refused);
-  /// Launches prepared_, and measures it if its kernel is due.
+  /// Launches `prepared_`. Measures the batch if a measurement of its kernel is due.
   [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
-  /// The batch is in the stream: counts it and lets successors go on.
+  /// Records that the batch is in the stream: counts it and releases the successors of its tasks.
   void commit(lane const& lane, lane::batch const& batch);
 
   parts const parts_;
   bool const runs_in_turn_;  // a CPU device runs one kernel at a time
   std::array<open_batch, lane_layout::all_lanes> batches_;
-  std::uint64_t open_ = 0;  // set of lanes whose batch is not empty
+  std::uint64_t open_ = 0;  // the set of lanes whose batch is not empty
   std::array<unsigned, priority_levels> filling_;
   std::uint32_t open_device_waits_ = 0;
   std::size_t waiting_ = 0;
   std::vector<slot_address> runnable_;
-  std::vector<kernel_profile> profiles_;  // by kernel
+  std::vector<kernel_profile> profiles_;  // by kernel index
   kernel_timer timer_;
   prepared_batch prepared_;
-  std::atomic<std::uint64_t> launched_{0};  // the holder of the lease
+  std::atomic<std::uint64_t> launched_{0};  // written by the holder of the lease
 };
 
 }  // namespace flotilla::dispatch

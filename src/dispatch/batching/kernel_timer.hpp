@@ -1,5 +1,5 @@
 #pragma once
-// Measures batches with the device's own clock.
+// Measures the duration of batches with the device's clock.
 
 #include <cuda.h>
 
@@ -13,33 +13,33 @@
 
 namespace flotilla::dispatch {
 
-/// Records two events around one batch at a time. The host's clock is no substitute: the host sees
-/// the end of a batch only when a pass looks, perhaps long after it, and then the next batch seems
-/// to have taken no time.
+/// Records an event before and after a batch, one batch at a time. The host's clock cannot measure
+/// a batch: the host sees the end of a batch only in its next pass, which may be much later. The
+/// next batch would then seem to take no time.
 ///
-/// Only the holder of the device's lease, with the context current. If the driver refuses an event
-/// there are no samples.
+/// Threads: only the holder of the device's lease, with the context current. If the driver refuses
+/// an event, there are no samples.
 class kernel_timer {
  public:
   struct sample {
     std::uint32_t kernel;
-    std::uint32_t depth;        // how many tasks ran one after another
-    std::uint32_t chains;       // side by side on the device when the batch began, its own included
-    std::uint32_t completions;  // numbers that it writes
+    std::uint32_t depth;        // number of tasks that ran one after another
+    std::uint32_t chains;       // chains in all batches that ran on the device, this one included
+    std::uint32_t completions;  // number of completion nodes
     unsigned lane;
-    std::uint64_t number;                         // the last of its lane's numbers
-    std::size_t ahead;                            // batches in its lane before it
-    std::chrono::steady_clock::time_point begun;  // its launch
-    // The host's time in the launch: the device may have waited for it.
+    std::uint64_t number;                         // the last completion number that it writes
+    std::size_t ahead;                            // number of batches before it in its lane
+    std::chrono::steady_clock::time_point begun;  // time of the launch
+    // Time that the host spent in the launch call. The device may have waited for the host.
     std::chrono::nanoseconds launching;
-    std::chrono::nanoseconds entry;   // what runs before its first task
-    std::chrono::nanoseconds took{};  // between the events, less `launching`
+    std::chrono::nanoseconds entry;   // time of what runs before the first task
+    std::chrono::nanoseconds took{};  // time between the events minus `launching`
   };
 
   explicit kernel_timer(context::context_handle const& context) noexcept : context_(context) {}
 
-  /// Call it before a batch goes into `stream`. @return whether the batch is measured; then call
-  /// `end` after its launch.
+  /// Begins a measurement if none is open. Call it before the batch is put into `stream`. Returns
+  /// whether the batch is measured; in that case call `end` after the launch.
   [[nodiscard]] bool begin(CUstream stream) noexcept {
     if (open_ || (first_ == nullptr && !create())) { return false; }
     return context_.api().event_record(first_, stream) == CUDA_SUCCESS;
@@ -49,7 +49,8 @@ class kernel_timer {
     sample_ = batch;
   }
 
-  /// The measured batch, once it is done. Cost: a load; a driver call only when there is a result.
+  /// Returns the measured batch if it has ended. Cost: a load; two driver calls if the batch has
+  /// ended.
   [[nodiscard]] std::optional<sample> result(completion_page const& page) noexcept {
     if (!open_ || page.number(sample_.lane) < sample_.number) { return std::nullopt; }
     driver::table const& api = context_.api();
@@ -58,13 +59,13 @@ class kernel_timer {
     open_ = false;
     float milliseconds = 0;
     if (answer == CUDA_SUCCESS) { answer = api.event_elapsed_time(&milliseconds, first_, last_); }
-    if (answer != CUDA_SUCCESS) { return std::nullopt; }  // a fault is noticed elsewhere
+    if (answer != CUDA_SUCCESS) { return std::nullopt; }  // other calls report a fault
     std::chrono::nanoseconds const elapsed{static_cast<std::int64_t>(milliseconds * 1e6F)};
     sample_.took = elapsed - sample_.launching;
     return sample_;
   }
 
-  /// The batch that is being measured, with the time since its launch.
+  /// Returns the measured batch if it is still running. `took` is then the time since its launch.
   [[nodiscard]] std::optional<sample> still_open(completion_page const& page) const noexcept {
     if (!open_ || page.number(sample_.lane) >= sample_.number) { return std::nullopt; }
     sample open = sample_;

@@ -1,5 +1,5 @@
 #pragma once
-// Launches that are collected and will go out together.
+// Launches that are collected for one graph launch.
 
 #include <array>
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace flotilla::dispatch {
 
-/// The next batch of one lane. Only the holder of the device's lease; empty between two passes.
+/// The next batch of one lane. It is empty between two passes. Threads: only the holder of the
+/// device's lease.
 struct open_batch {
   std::array<slot_address, lane::max_tasks> tasks;
   std::uint32_t count = 0;
   std::uint32_t max_tasks = 1;
-  std::uint32_t max_chain = 1;  // like max_tasks, if its tasks run one after another
-  // The batch or its lane waits for something, so only tasks that follow a task of the batch may
-  // join.
+  std::uint32_t max_chain = 1;  // replaces max_tasks if the tasks run one after another
+  // The batch or its lane waits for a predecessor. Only tasks that follow a task of this batch may
+  // join it, because other tasks would wait without need.
   bool waits = false;
   batch_traits traits;
 };

@@ -1,29 +1,29 @@
 #pragma once
-// Commits batches of one task: copies, callables, pieces of copies.
+// Commits the batches of copies, fills, callables, and pieces of staged copies.
 
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/lane/lane_set.hpp"
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class batch_committer {
  public:
   batch_committer(runtime_parts const& shared, lane_set& lanes, failure_reporter& reporter)
       : shared_(shared), lanes_(lanes), reporter_(reporter) {}
 
-  /// Commits the batches that were begun, and tells the lane's stream to write their number.
+  /// Commits the batches that were begun in the lane, and enqueues their completion write.
   void finish(lane& lane) {
     lanes_.set_busy(lane);
     reporter_.note(lane.commit_with_write());
   }
-  /// The task is in the stream, as this batch. Afterwards its slot may be touched only to end the
-  /// task.
+  /// Commits `batch`, whose only task is now in the stream, and marks the task as launched.
+  /// Afterwards the slot of the task may be touched only to end the task.
   void launched(slot_address task, lane& lane, lane::batch& batch) {
     batch.tasks[batch.count++] = task;
     end_mark const end = end_mark::of(lanes_.device(), lane.index(), batch.number);
-    // The write of the number comes first, because a thread of another device may make a stream
-    // wait for it as soon as the task counts as launched.
+    // Enqueue the completion write first. After the task is marked as launched, a thread that
+    // drives another device may make a stream wait for the number.
     finish(lane);
     shared_.order.mark_launched({&task, 1}, end);
   }

@@ -16,7 +16,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t max_in_a_pass = 64;  // of each level
+constexpr std::size_t max_in_a_pass = 64;  // callables of each level
 }
 
 bool callable_runner::run(helper_filter filter,
@@ -71,23 +71,23 @@ bool callable_runner::run_one(slot_address task) {
     parts_.reporter.refuse(task, answer);
     return true;
   }
-  // The batch begins before the callable runs. Meanwhile the callable may drain other devices, but
-  // never this one.
+  // The batch stays open while the callable runs. This is safe: the callable may drain other
+  // devices but not this one, so no other batch begins in this lane.
   lane::batch& batch = lane->begin();
   std::string violation;
   std::exception_ptr thrown = call(task, *lane, violation);
   base::add(ran_);
   if (thrown == nullptr && !violation.empty()) {
     thrown = std::make_exception_ptr(
-        error(parts_.reporter.describe(task) + ": " + violation + "; this was undone"));
+        error(parts_.reporter.describe(task) + ": " + violation + "; flotilla has undone this"));
   }
   if (thrown == nullptr) {
     parts_.committer.launched(task, *lane, batch);
     return true;
   }
-  // The task ends after its stream has passed everything that the callable enqueued before it
-  // threw, because that work may use memory that is freed after the task. Until then it counts as
-  // not launched.
+  // The task ends after the stream has done everything that the callable enqueued before it threw.
+  // That work may use memory that is freed after the task. Until then the task counts as not
+  // launched.
   failures_.emplace(task, make_failure(thrown));
   batch.tasks[batch.count++] = task;
   parts_.committer.finish(*lane);
@@ -106,8 +106,8 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   } invoked{held_in<callable>(one),
             task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
   std::uint32_t const process = base::fork_generation();
-  // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
-  // thread.
+  // Isolate the callable: if user code waits inside oneTBB, oneTBB must not run another job of
+  // flotilla on this thread.
   base::isolated(
       [](void* argument) {
         auto& call = *static_cast<invocation*>(argument);
@@ -118,7 +118,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
       &invoked);
   base::end_returning_child(process, "a callable");
   one.holds_callable = false;
-  std::destroy_at(&held_in<callable>(one));  // user code too, so before the stack is checked
+  std::destroy_at(&held_in<callable>(one));  // runs user code too, so check the stack afterwards
   violation = guard.restore();
   CUstreamCaptureStatus capture{};
   CUresult const answer = parts_.context.api().stream_is_capturing(lane.stream(), &capture);
@@ -126,7 +126,8 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
     CUgraph captured = nullptr;
     parts_.context.api().stream_end_capture(lane.stream(), &captured);
     if (captured != nullptr) { parts_.context.api().graph_destroy(captured); }
-    violation += (violation.empty() ? "" : "; ") + std::string{"it left its stream capturing"};
+    violation +=
+        (violation.empty() ? "" : "; ") + std::string{"it left its stream in capture mode"};
   }
   return std::move(invoked.thrown);
 }

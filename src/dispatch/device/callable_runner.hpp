@@ -1,5 +1,5 @@
 #pragma once
-// Runs user code with a device's context current.
+// Runs callables with the context of the device current.
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class callable_runner {
  public:
   struct parts {
@@ -32,39 +32,42 @@ class callable_runner {
   };
   explicit callable_runner(parts const& with) : parts_(with) {}
 
-  /// Queues a callable whose predecessors are launched.
+  /// Queues a callable whose predecessors were launched or have ended.
   void add(slot_address task) { queued_.at(parts_.shared.tasks.at(task).level).push_back(task); }
-  /// Runs queued callables that `filter` allows, a bounded number, the most urgent first. Call it
-  /// after the open batches were flushed.
-  /// @param more_urgent  Whether a task above that level has arrived. Asked after each callable,
-  /// which may take any time.
-  /// @return whether any ran.
+  /// Runs a bounded number of the queued callables that `filter` allows, the most urgent first.
+  /// Call this after all open batches were flushed.
+  /// @param more_urgent  Returns whether a task above the given level has arrived. Called after
+  /// each callable, because a callable may run for any time.
+  /// @return whether any callable ran.
   bool run(helper_filter filter, std::function<bool(priority_level)> const& more_urgent);
   [[nodiscard]] bool empty() const noexcept { return queued_.empty(); }
-  /// Appends all queued callables to `tasks` and removes them here.
+  /// Moves all queued callables to the end of `tasks`.
   void move_to(std::vector<slot_address>& tasks) { queued_.move_to(tasks); }
 
-  /// Whether there are failed callables whose streams have not passed their work.
+  /// Returns whether a failed callable is still open because the callable's work in the stream has
+  /// not completed.
   [[nodiscard]] bool has_failures() const noexcept { return !failures_.empty(); }
-  /// Call it when the callable's stream has passed its work. @return why it failed, or null.
+  /// Removes and returns the failure of a callable. Returns null if the callable has not failed.
+  /// Call this after the callable's work in the stream has completed.
   [[nodiscard]] std::shared_ptr<failure const> take_failure(slot_address task);
-  /// Callables run so far. Threads: any.
+  /// Returns how many callables have run so far. Threads: any.
   [[nodiscard]] std::uint64_t ran() const noexcept { return ran_.load(std::memory_order_relaxed); }
 
  private:
-  /// @return false: no lane has room, and the callable is still queued.
+  /// Runs a callable. @return false if no lane has room. Then the callable is queued again.
   bool run_one(slot_address task);
   [[nodiscard]] lane* find_lane(priority_level level);
-  /// Calls and destroys the callable. @return what it threw. @param violation  Receives what it
-  /// left changed, in words.
+  /// Calls and destroys the callable. @return the exception that the callable threw, or null.
+  /// @param violation  Receives a description of what the callable left changed: the context stack
+  /// or the capture mode of its stream.
   std::exception_ptr call(slot_address task, lane const& lane, std::string& violation);
 
   parts const parts_;
   priority_queues queued_;
-  std::vector<end_mark> waits_;  // scratch
-  // Failures of callables whose streams have not passed their work yet.
+  std::vector<end_mark> waits_;  // scratch memory
+  // Failures of callables whose work in the stream has not completed.
   std::unordered_map<slot_address, std::shared_ptr<failure const>> failures_;
-  std::atomic<std::uint64_t> ran_{0};  // the holder of the lease
+  std::atomic<std::uint64_t> ran_{0};  // written by the holder of the lease
 };
 
 }  // namespace flotilla::dispatch

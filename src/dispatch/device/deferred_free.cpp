@@ -34,7 +34,7 @@ void deferred_free::run_in_pass() {
 bool deferred_free::would_block(epoch_reclaimer::item const& item) const noexcept {
   switch (item.kind) {
     case epoch_reclaimer::kinds::recorded: return parts_.lanes.any_busy();
-    case epoch_reclaimer::kinds::host_memory:  // mapped for every device
+    case epoch_reclaimer::kinds::host_memory:  // mapped for all devices
       return parts_.lanes.any_busy() || parts_.devices.any_batches();
     default: return false;
   }
@@ -65,14 +65,15 @@ void deferred_free::free(epoch_reclaimer::item const& item) {
       parts_.shared.failures.erase(static_cast<slot_address>(item.address), item.generation);
       break;
     case epoch_reclaimer::kinds::device_memory:
-      // In a stream that holds nothing else, because cuMemFree would wait for the device.
+      // The stream holds no tasks, so the free happens soon. cuMemFree would wait for the device.
       parts_.reporter.note(api.mem_free_async(item.address, memory_stream_));
       break;
     case epoch_reclaimer::kinds::host_memory:
       parts_.reporter.note(api.mem_free_host(reinterpret_cast<void*>(item.address)));
       break;
     case epoch_reclaimer::kinds::recorded:
-      // Destroy it here, because a thread without the context may hold the last reference.
+      // Destroy the graph here, with the context current. Another thread, without the context, may
+      // hold the last reference to the part.
       parts_.shared.recordings.take(static_cast<std::uint32_t>(item.address))->destroy();
       break;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Frees the items that the epoch reclaimer releases.
+// Frees items after the epoch reclaimer has released them.
 
 #include <cuda.h>
 
@@ -14,11 +14,12 @@ namespace flotilla::dispatch {
 
 class device_set;
 
-/// cuMemFreeHost and cuGraphExecDestroy block until the device is idle. That would keep this thread
-/// from launching, and can deadlock with a kernel that waits for the host. So such items stay until
-/// the device is idle, or until they hold 256 MiB.
+/// cuMemFreeHost and cuGraphExecDestroy block until the device is idle. During that time this
+/// thread could not launch, and a kernel that waits for the host could cause a deadlock. So pinned
+/// memory and recorded graphs are freed only while the device is idle, or if more than 256 MiB wait
+/// to be freed.
 ///
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class deferred_free {
  public:
   struct parts {
@@ -29,18 +30,19 @@ class deferred_free {
     failure_reporter& reporter;
   };
   explicit deferred_free(parts const& with) : parts_(with) {}
-  /// @throws driver_error
+  /// Creates the stream. @throws driver_error
   void create();
   void destroy() noexcept;
 
   enum class blocking { avoided, allowed };
-  /// Frees the items that no open task can use.
+  /// Frees the items that no open task can use. `blocking::avoided` keeps the items whose release
+  /// would block.
   void run(blocking mode = blocking::avoided);
-  /// The same for a pass. Does not run in every pass, because finding the oldest open task reads
-  /// all slots in use.
+  /// Calls `run` from a pass. While tasks are open, does so at most once per millisecond, because
+  /// the search for the oldest open task reads all slots in use.
   void run_in_pass();
 
-  /// A stream for allocations and frees, and nothing else.
+  /// Returns a stream that holds no tasks. It is used for allocations, frees and uploads of graphs.
   [[nodiscard]] CUstream memory_stream() const noexcept { return memory_stream_; }
 
  private:

@@ -4,7 +4,8 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// In tests CPU devices get kernels that replace flotilla's own. GPUs need none.
+/// Returns the kernels that replace flotilla's built-in kernels on CPU devices in tests. Returns
+/// null for GPUs.
 builtin_functions const* replacements(runtime_parts const& shared,
                                       context::context_handle const& context,
                                       builtin_functions& functions) {

@@ -1,5 +1,5 @@
 #pragma once
-// One device, put together from the classes of this room.
+// One device, with the classes that drive it.
 
 #include <cstdint>
 #include <functional>
@@ -27,8 +27,8 @@ namespace flotilla::dispatch {
 
 class device_set;
 
-/// Drives one device. A pass is a pipeline: it ends what is done, takes tasks in, starts them,
-/// launches the open batches, runs callables, and moves copies on.
+/// Drives one device. A pass ends completed tasks, takes new tasks, starts them, launches open
+/// batches, runs callables, and advances staged copies.
 class device_driver {
  public:
   using stop_predicate = std::function<bool()>;  // may be empty
@@ -38,11 +38,11 @@ class device_driver {
     context::leased_context& own;
     device_inbound& inbound;
     device_set const& devices;
-    std::span<context::context_handle const* const> contexts;  // of all devices, by ordinal
+    std::span<context::context_handle const* const> contexts;  // of all devices, indexed by ordinal
     unsigned index;
-    unsigned launch_lanes;  // a count
+    unsigned launch_lanes;  // how many lanes launches may use
   };
-  /// Creates streams and graph memory. @throws driver_error, std::bad_alloc
+  /// Creates the streams and reserves graph memory. @throws driver_error, std::bad_alloc
   explicit device_driver(parts const& with);
   device_driver(device_driver const&) = delete;
   device_driver& operator=(device_driver const&) = delete;
@@ -59,35 +59,36 @@ class device_driver {
 
   // ---- the holder of the lease ----
 
-  /// Makes the context current and passes while there is progress, until `stop` says so or another
-  /// thread wants the lease. @return whether anything moved.
+  /// Makes the context current and runs passes while they make progress. Stops early if `stop`
+  /// returns true, if another thread wants the lease, or after a time limit. @return whether
+  /// anything moved.
   bool drain(context::lease& lease, helper_filter filter, stop_predicate const& stop = {});
-  /// Ends the tasks of batches that are done. Needs no current context. @return whether there were
-  /// any.
+  /// Ends the tasks of completed batches. The context need not be current. @return whether any
+  /// batch was completed.
   bool retire();
-  /// Builds a graph of recorded tasks. With the context current. @throws driver_error
+  /// Builds a graph of recorded tasks. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      std::span<recorded_action const> actions) {
     return replays_.build(plan, actions, frees_.memory_stream());
   }
-  /// Frees items that no open task can use. With the context current.
+  /// Frees the items that no open task can use. The context must be current.
   void free_unused(deferred_free::blocking blocking) { frees_.run(blocking); }
-  /// A stream for allocations and frees, and nothing else.
+  /// Returns a stream that holds no tasks. It is used for allocations, frees and uploads of graphs.
   [[nodiscard]] CUstream memory_stream() const noexcept { return frees_.memory_stream(); }
-  /// Frees everything that needs the context, as the runtime ends. With the context current.
+  /// Frees all resources that need the context, when the runtime ends. The context must be current.
   void destroy_resources() noexcept;
 
  private:
-  // pass.cpp
+  // Defined in pass.cpp:
   bool pass(helper_filter filter, stop_predicate const& stop);
-  /// If one of our batches waits for another device, its successor will probably arrive within
-  /// microseconds: polls for it instead of giving the lease away. @return whether another pass has
-  /// work.
+  /// Polls up to 10 us for new work if a batch of this device has a device-side wait. The successor
+  /// of such a batch will probably arrive within microseconds, so keeping the lease is better than
+  /// releasing it. @return whether another pass has work.
   [[nodiscard]] bool expect_next_hop(context::lease const& lease, stop_predicate const& stop);
   void end_batch(lane const& lane, lane::batch const& batch,
                  std::chrono::steady_clock::duration took, slot_returns& returns);
   [[nodiscard]] bool has_work_left() const noexcept;
-  /// The context cannot be made current: fails every task that waits here.
+  /// Fails every task that waits for this device, because the context cannot be made current.
   bool fail_all(std::shared_ptr<failure const> const& why);
 
   parts const parts_;

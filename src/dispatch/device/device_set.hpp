@@ -1,5 +1,5 @@
 #pragma once
-// All devices of a runtime, for threads that drive whichever has work.
+// All devices of a runtime. A thread can drain any device that has work.
 
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace flotilla::dispatch {
 
-/// Devices are added while the runtime starts. Threads: any.
+/// `add` is called only while the runtime starts. Threads: any.
 class device_set {
  public:
   explicit device_set(runtime_parts const& shared) : shared_(shared) {}
@@ -21,9 +21,9 @@ class device_set {
   }
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(devices_.size()); }
 
-  /// Releases the lease at the end of the block, then looks for work once more, because a thread
-  /// that announced work while the lease was held did not ring for a worker. Use it for every lease
-  /// while a runtime runs.
+  /// Releases the lease at the end of the block, then rechecks for work: a thread that announced
+  /// work while the lease was held did not ring for a worker. Use a guard for every lease while the
+  /// runtime runs.
   class lease_guard {
    public:
     lease_guard(device_set const& devices, device_driver const& device, context::lease lease)
@@ -42,29 +42,30 @@ class device_set {
   /// Drains the device if its lease is free. @return whether anything moved.
   bool drain_if_free(device_driver& device, helper_filter filter,
                      device_driver::stop_predicate const& stop = {}) const;
-  /// Retires the device's batches that are done, if its lease is free. Starts nothing. @return
-  /// whether there were any.
+  /// Retires the completed batches of the device if its lease is free. Starts nothing. @return
+  /// whether any batch was completed.
   bool collect_if_free(device_driver& device) const;
-  /// The same for every device with batches in flight.
+  /// Calls `collect_if_free` for every device with batches in flight.
   bool collect_all() const;
-  /// Drains the devices that have work and a free lease, beginning with `first`, until `stop` says
-  /// so.
+  /// Drains the devices that have work and a free lease, until `stop` returns true.
+  /// @param first  The device to drain first; empty: any device.
   /// @return whether anything moved.
   [[nodiscard]] bool help(helper_filter filter, std::optional<unsigned> first,
                           device_driver::stop_predicate const& stop) const;
 
-  /// Gives up memory or a recorded part. It is freed after every task that could use it has ended:
-  /// at once if no task is open and the lease is free.
+  /// Retires memory or a recorded part. The item is freed after every task that could use it has
+  /// ended. If no task is open and the lease is free, the item is freed at once.
   void retire(epoch_reclaimer::item const& item) const noexcept;
 
-  /// Whether there is work besides `device`, for the thread that drives it: another device has work
-  /// and a free lease, or continuations are due.
+  /// Returns whether the thread that drives `device` has other work to do: continuations are due,
+  /// shared tasks are pending for another device, or another device has work and a free lease.
   [[nodiscard]] bool other_work_pending(device_driver const& device) const noexcept;
-  /// Whether a pass could move anything on.
+  /// Returns whether a pass of any device could make progress.
   [[nodiscard]] bool work_pending() const noexcept;
-  /// Whether a device had batches in flight after its last pass.
+  /// Returns whether any device had batches in flight after its last pass.
   [[nodiscard]] bool any_batches() const noexcept;
-  /// Whether no device's context can be made current any more.
+  /// Returns whether the contexts of all devices are retired, so that none can be made current
+  /// again.
   [[nodiscard]] bool all_retired() const noexcept;
 
  private:

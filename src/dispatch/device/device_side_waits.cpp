@@ -10,12 +10,12 @@ namespace flotilla::dispatch {
 namespace {
 
 constexpr std::uint32_t max_device_waits = 8;
-// A mark that is more than this many batches ahead in its lane may take long. Then the stream
-// waits, because a waiting stream takes no place on the device.
+// If a number is more than this many batches ahead in its lane, the wait may be long. Then the
+// stream waits instead, because a stream occupies no multiprocessor while it waits.
 constexpr std::uint64_t max_batches_ahead = 2;
 constexpr std::chrono::seconds max_callable_delay{1};
-// In a chain only one task at a time can go. If more tasks than this wait for room, their
-// predecessors run side by side too, and holding one task back would delay the tasks after it.
+// A chain has only one runnable task at a time. If more tasks than this wait for room, these tasks
+// belong to several chains. Then holding one task back would delay the other tasks.
 constexpr std::size_t max_kept = 4;
 
 }  // namespace
@@ -23,12 +23,12 @@ constexpr std::size_t max_kept = 4;
 bool device_side_waits::supported_by_device() const {
   device_settings const& settings = parts_.context.asked();
   if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
-  // In a context that is not flotilla's alone, others may launch anything. A part of a GPU has few
-  // places.
+  // In a context that flotilla does not own, other code may launch any kernel. A part of a GPU has
+  // room for few blocks.
   context_source const source = settings.context.value_or(context_source::owned());
   if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
   CUdevice device = 0;
-  int ends_long_kernels = 1;  // a GPU with a display ends them after some seconds
+  int ends_long_kernels = 1;  // a GPU with a display aborts long kernels
   driver::table const& api = parts_.context.api();
   return api.device_get(&device, parts_.context.where().driver_ordinal) == CUDA_SUCCESS &&
          api.device_get_attribute(&ends_long_kernels, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
@@ -40,7 +40,8 @@ void device_side_waits::begin_pass() {
   if (!allowed_) { allowed_ = supported_by_device(); }
   auto const& kernels = parts_.shared.kernels.kernels;
   for (; *allowed_ && kernels_seen_ < kernels.size(); ++kernels_seen_) {
-    // A kernel that cannot be updated runs in clusters.
+    // `is_updatable` is false for a kernel that runs in clusters. After such a kernel was loaded,
+    // this device uses no device-side waits.
     CUfunction const function = kernels[kernels_seen_].functions[parts_.lanes.device()];
     allowed_ = is_updatable(parts_.context, function);
   }
@@ -77,7 +78,7 @@ end_mark device_side_waits::near_wait(std::span<end_mark const> waits) const noe
 
 end_mark device_side_waits::choose(std::span<end_mark const> waits,
                                    kernel_profile const& profile) const {
-  // A kernel that nobody has measured cannot be measured in a batch that waits.
+  // A batch with a device-side wait cannot be measured. So a kernel is measured first.
   if (profile.kernel_ns() == 0 || !allowed_.value_or(false)) { return {}; }
   end_mark const near = near_wait(waits);
   bool const has_room =
@@ -87,8 +88,8 @@ end_mark device_side_waits::choose(std::span<end_mark const> waits,
 
 bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
                                     std::size_t waiting) const {
-  // Urgent tasks are not held back. If there are several marks, the stream would have to wait for
-  // the others in any case.
+  // Urgent tasks are not held back. Tasks with several marks are not held back either: a spin
+  // kernel waits for one mark only, so the stream must wait for the other marks in any case.
   if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
   if (count() < max_count() || waiting >= max_kept) { return false; }
   auto const since_end = std::chrono::steady_clock::now() - last_end_;

@@ -1,5 +1,5 @@
 #pragma once
-// Batches that wait for another device on their own device, not in their stream.
+// Decides which batches wait for another device with a spin kernel instead of in their stream.
 
 #include <chrono>
 #include <cstdint>
@@ -11,31 +11,37 @@
 
 namespace flotilla::dispatch {
 
-/// A stream that waits for a number (cuStreamWaitValue64) polls slowly. The step from a kernel on
-/// one device to the next kernel on another device takes 8.3 us, 7.0 us with events, and 3.8 us if
-/// a kernel of one thread polls (docs/results/h200x2-hops.txt). That kernel also saves the host the
-/// driver's call, 1.4 us. So a batch may begin with such a kernel (builtin_functions::spin).
+/// A device-side wait is a spin kernel at the head of a batch: a kernel of one thread that polls
+/// for a completion number of another device (builtin_functions::spin). A spin kernel is faster
+/// than a stream that waits for the number (cuStreamWaitValue64), because a stream polls slowly.
+/// The hop from a kernel on one device to the next kernel on another device takes 8.3 us if a
+/// stream waits, 7.0 us with events, and 3.8 us with a spin kernel (docs/results/h200x2-hops.txt).
+/// A spin kernel also saves a driver call of 1.4 us.
 ///
-/// **Why it cannot hang.** A spin kernel keeps a place on its device. Take all launches of all
-/// devices that have not ended, and of these the one that was made first. Its predecessors, in its
-/// stream or by `after`, were launched before it, so they have ended: no task is put after a task
-/// whose number is not in its stream (batch_committer::launched). So if the first launch is a spin
-/// kernel, it ends. If it is another kernel, it needs a place for one block at a time, and there is
-/// one, because a device has at most max_device_waits spin kernels of one thread each. Only a
-/// launch whose blocks must all be on the device at once needs more: a cooperative one, or one in
-/// clusters. On a device where such a launch may exist nothing waits. Cooperative launches can only
-/// come from callables, so after its first callable no batch of a device waits. That callable runs
-/// when the batches that wait have ended, or after one second, because they may wait for what the
-/// callable does.
+/// **Why this cannot deadlock.** A spin kernel occupies the place of one block on its device.
+/// Consider the oldest launch that has not ended, on any device. All predecessors of this launch
+/// were launched earlier, because a task counts as launched only after its completion write is in
+/// its stream (batch_committer::launched). So these predecessors have ended. If the oldest launch
+/// is a spin kernel, the number that it waits for has been written, so the kernel ends. If the
+/// oldest launch is another kernel, its blocks can run one after another in a single place. There
+/// is a free place, because a device has at most max_device_waits spin kernels of one thread each.
 ///
-/// Not covered: blocks of an ordinary launch that wait for each other, which CUDA does not promise
-/// to work either; and cooperative launches of a first callable that ran after that second.
+/// A cooperative launch or a launch in clusters needs places for several blocks at once. So a
+/// device where such a launch is possible uses no device-side waits. Only callables can make
+/// cooperative launches. So a device stops using device-side waits when its first callable arrives.
+/// The callable starts after the spin kernels in flight have ended. After one second the callable
+/// starts in any case, because the spin kernels may wait for work of the callable.
 ///
-/// Contexts of one GPU take turns of milliseconds. A spin kernel uses up its context's turn, a
-/// waiting stream does not. So nothing waits while flotilla has contexts beside this runtime's in
-/// the process. Contexts of others, here or in other processes, are not known.
+/// Two cases can still deadlock. In the first case, blocks of an ordinary launch wait for each
+/// other. CUDA does not guarantee that this works. In the second case, the first callable starts
+/// after one second, while spin kernels are in flight, and makes a cooperative launch.
 ///
-/// Only the holder of the device's lease.
+/// The contexts of one GPU share the GPU in time slices of milliseconds. A spin kernel uses up the
+/// time slice of its context. A waiting stream does not. So no batch uses a device-side wait while
+/// flotilla has contexts of other runtimes in this process. Contexts of other libraries and
+/// processes are not detected.
+///
+/// Threads: only the holder of the device's lease.
 class device_side_waits {
  public:
   struct parts {
@@ -44,31 +50,34 @@ class device_side_waits {
     lane_set const& lanes;
     batcher& batches;
     builtin_functions const& functions;
-    unsigned devices;  // of the runtime, a count
+    unsigned devices;  // how many devices the runtime has
   };
   explicit device_side_waits(parts const& with) : parts_(with) {}
 
-  /// Checks kernels that were loaded since the last pass, and notes how often passes come. With the
-  /// context current.
+  /// Checks the kernels that were loaded since the last pass, and measures the time between passes.
+  /// The context must be current.
   void begin_pass();
-  /// Call it when a batch that waited has ended.
+  /// Records that a batch with a device-side wait has ended.
   void note_ended(std::chrono::steady_clock::time_point now) noexcept { last_end_ = now; }
-  /// From now on no batch waits.
+  /// Ends the use of device-side waits for new batches.
   void disable() noexcept;
 
-  /// The mark of `waits` that a batch of that kernel should wait for on the device; not valid:
-  /// none.
+  /// Chooses the mark for which the batch gets a spin kernel. @return an invalid mark if the batch
+  /// gets none.
+  /// @param waits    The marks that the batch must wait for.
+  /// @param profile  The profile of the batch's kernel.
   [[nodiscard]] end_mark choose(std::span<end_mark const> waits,
                                 kernel_profile const& profile) const;
-  /// Whether to hold the task back until a batch that waits has ended, instead of making its stream
-  /// wait. A chain that is ahead of its devices stays ahead, so it would go on at the slower pace
-  /// of streams.
-  /// @param waiting  How many tasks wait for room already.
+  /// Returns whether to hold the task back until a device-side wait is free. Otherwise the stream
+  /// of the task waits, which is slower. A chain that once uses stream waits would continue to use
+  /// them, so a short delay now is better.
+  /// @param waiting  How many tasks already wait for room.
   [[nodiscard]] bool should_keep(slot const& task, std::span<end_mark const> waits,
                                  std::size_t waiting) const;
-  /// Whether any batch waits on the device, open or in flight.
+  /// Returns whether any batch has a device-side wait. Counts open batches and batches in flight.
   [[nodiscard]] bool any() const noexcept { return count() != 0; }
-  /// Whether a callable may run: no batch waits, or `disable` was called long enough ago.
+  /// Returns whether a callable may run: no batch has a device-side wait, or `disable` was called
+  /// more than a second ago.
   [[nodiscard]] bool callables_may_run() const;
 
  private:
@@ -77,14 +86,14 @@ class device_side_waits {
   }
   [[nodiscard]] std::uint32_t max_count() const noexcept;
   [[nodiscard]] bool supported_by_device() const;
-  /// The first of `waits` that belongs to another device and will be reached soon.
+  /// Returns the first of `waits` that belongs to another device and will be reached soon.
   [[nodiscard]] end_mark near_wait(std::span<end_mark const> waits) const noexcept;
 
   parts const parts_;
   std::optional<bool> allowed_;  // empty: not known yet
   std::size_t kernels_seen_ = 0;
   bool passes_are_frequent_ = false;
-  std::chrono::steady_clock::time_point last_pass_{};  // while batches wait
+  std::chrono::steady_clock::time_point last_pass_{};  // updated while a batch waits
   std::chrono::steady_clock::time_point last_end_{};
   std::optional<std::chrono::steady_clock::time_point> disabled_since_;
 };

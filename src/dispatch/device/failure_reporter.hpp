@@ -10,23 +10,23 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease.
+/// Threads: only the holder of the device's lease.
 class failure_reporter {
  public:
   failure_reporter(runtime_parts const& shared, context::context_handle const& context,
                    unsigned device)
       : shared_(shared), context_(context), device_(device) {}
 
-  /// Passes on a driver's answer that belongs to no task.
+  /// Tells the fault monitor about a driver status that belongs to no task.
   void note(CUresult answer) noexcept { shared_.faults.note(answer, device_); }
-  /// The driver refused the task, so it fails with that status. If the status is sticky, the task
-  /// stays open, because then every open task counts as ended with the fault.
+  /// Ends a task that the driver has refused, with the driver's status. If the status is sticky,
+  /// the runtime is poisoned: the task stays open and counts as ended.
   void refuse(slot_address task, driver::call_outcome why);
-  /// A predecessor failed: the task fails with dependency_failed.
+  /// Ends a task with dependency_failed because its predecessor has failed.
   void fail_dependent(slot_address task, std::shared_ptr<failure const> cause);
-  /// Ends a task that was never started.
+  /// Ends a task that was never started, with the failure `why`.
   void abandon(slot_address task, std::shared_ptr<failure const> why);
-  /// The task and this device in words.
+  /// Describes the task and this device for an error message.
   [[nodiscard]] std::string describe(slot_address task) const {
     return shared_.text.describe(task, context_.subject());
   }

@@ -1,14 +1,15 @@
 #pragma once
-// Whose callables a draining thread may run.
+// Which callables a draining thread may run.
 
 #include <cstdint>
 
 namespace flotilla::dispatch {
 
-/// A worker and `pump` run every callable. A thread that helps while it waits runs only callables
-/// that it submitted itself and callables that a waiting thread demands.
+/// Selects the callables that a draining thread may run. A worker and `pump` run all callables. A
+/// waiting thread that helps runs only the callables that it has submitted itself and the callables
+/// that a waiting thread demands.
 struct helper_filter {
-  std::uint32_t helper = 0;  // lower half of the helping thread's token; 0: no helper
+  std::uint32_t helper = 0;  // lower half of the helping thread's token; 0: all callables
 };
 
 }  // namespace flotilla::dispatch

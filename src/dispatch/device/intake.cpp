@@ -10,7 +10,8 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// The most tasks from one inbox in a pass, so that no thread starves another.
+// The maximum number of tasks that are taken from one inbox before the next inbox is read. The
+// limit keeps threads from starving each other.
 constexpr std::size_t quantum = 64;
 
 bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
@@ -24,7 +25,7 @@ bool intake::take_requeued() {
   bool const any = next != no_slot;
   while (next != no_slot) {
     slot_address const task = next;
-    // Read it before the start, which may park the task again.
+    // Read the link before `start`, which may park the task again and overwrite the link.
     next = parts_.shared.tasks.at(task).next_parked.load(std::memory_order_relaxed);
     parts_.starter.start(task);
   }
@@ -54,7 +55,8 @@ bool intake::take_inboxes() {
   parts_.batches.set_waiting(waiting);
   ++own_.next;
   bool moved = false;
-  // Every level, even if no inbox has that level any more: earlier tasks may still wait for room.
+  // Visit every level, even a level without inboxes, because tasks of that level may still wait for
+  // room.
   for (priority_level level = max_priority_level; level > 0; --level) {
     moved = take_inboxes(level) || moved;
   }
@@ -63,13 +65,14 @@ bool intake::take_inboxes() {
 }
 
 bool intake::take_inboxes(priority_level level) {
-  // Tasks that found no room come first, or later ones would overtake them again and again.
+  // Start the tasks that wait for room first. Otherwise newer tasks would overtake the waiting
+  // tasks again and again.
   bool moved = parts_.starter.retry_waiting(level);
   auto const boxes = own_.at(level);
   bool has_orphans = false;
   for (std::size_t i = 0; i < boxes.size() && has_room(level); ++i) {
-    // A more urgent task that arrives now should wait for one inbox, not for all. Stop only if
-    // something has moved: the urgent task may find no room, and then this level must still go on.
+    // Stop if a more urgent task has arrived, so that this task waits for one inbox and not for
+    // all. But first make progress at level 0, because the urgent task may find no room.
     if (level == 0 && moved && i != 0 && inboxes_have_above(0)) { break; }
     inbox& box = *boxes[(own_.next + i) % boxes.size()];
     popped_.resize(quantum);
@@ -127,7 +130,7 @@ bool intake::pull_shared(priority_level level, bool& left, bool& has_orphans) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     inbox& box = *boxes[(shared_.next + i) % boxes.size()];
     if (!box.try_claim()) {
-      left = true;  // another device is reading it, and may leave some
+      left = true;  // another device is reading this inbox and may leave tasks in it
       continue;
     }
     popped_.resize(quantum);

@@ -1,6 +1,6 @@
 #pragma once
-// Takes tasks into a pass: tasks that were parked, tasks from inboxes, and tasks that any device
-// may take.
+// Takes tasks from the queues of a device: requeued tasks, tasks in inboxes, and tasks that any
+// device may take.
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease.
+/// Threads: only the holder of the device's lease.
 class intake {
  public:
   struct parts {
@@ -23,31 +23,31 @@ class intake {
   };
   explicit intake(parts const& with) : parts_(with) {}
 
-  // These need the context current. Each returns whether it took any task.
+  // The next three functions need the context to be current. They return whether anything moved.
 
-  /// Takes tasks that were parked and whose predecessors have moved on.
+  /// Starts the requeued tasks. A task is requeued after its predecessor was launched or has ended.
   bool take_requeued();
-  /// Takes up to 64 tasks from each inbox, the most urgent level first. Urgent tasks are launched
-  /// at once.
+  /// Starts the tasks that wait for room, and up to 64 tasks from each inbox, the most urgent level
+  /// first. Launches urgent tasks at once.
   bool take_inboxes();
-  /// Takes tasks for any device, as many as there is room for.
+  /// Takes and starts tasks for any device, as many as this device has room for.
   bool pull_shared();
 
-  /// Whether a task more urgent than `level` has arrived, also in inboxes that are new.
+  /// Returns whether a task above `level` has arrived. Also checks inboxes that are new.
   [[nodiscard]] bool has_more_urgent(priority_level level);
-  /// Whether an inbox held tasks when it was last looked at.
+  /// Returns whether any inbox of this device holds tasks. Does not check inboxes that are new.
   [[nodiscard]] bool has_left_some() const noexcept;
-  /// Empties every queue of this device.
-  /// @param shared_too  Also tasks for any device, because no other device is left that could pull
+  /// Moves the tasks of every queue of this device to the end of `tasks`.
+  /// @param shared_too  Whether to take the tasks for any device too. True if no device can run
   /// them.
   void take_everything(std::vector<slot_address>& tasks, bool shared_too);
-  /// Tasks for any device that were pulled so far. Threads: any.
+  /// Returns how many tasks for any device this device has taken so far. Threads: any.
   [[nodiscard]] std::uint64_t pulled() const noexcept {
     return pulled_.load(std::memory_order_relaxed);
   }
 
  private:
-  /// Whether more tasks of that level may come in.
+  /// Returns whether more tasks of this level may be taken.
   [[nodiscard]] bool has_room(priority_level level) const noexcept;
   [[nodiscard]] std::size_t shared_room(priority_level level) const noexcept;
   [[nodiscard]] bool has_shared_room() const noexcept;
@@ -59,8 +59,8 @@ class intake {
   parts const parts_;
   inbox_registry::view own_;
   inbox_registry::view shared_;
-  std::vector<slot_address> popped_;      // scratch
-  std::atomic<std::uint64_t> pulled_{0};  // the holder of the lease
+  std::vector<slot_address> popped_;      // scratch memory
+  std::atomic<std::uint64_t> pulled_{0};  // written by the holder of the lease
 };
 
 }  // namespace flotilla::dispatch

@@ -7,7 +7,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// The word of a fill's pattern that begins at `offset`.
+/// Returns the word of the fill pattern that begins at `offset`.
 template <class Word>
 Word word_of(detail::memory_command const& what, std::size_t offset) noexcept {
   Word word;
@@ -17,12 +17,11 @@ Word word_of(detail::memory_command const& what, std::size_t offset) noexcept {
 
 struct memset_call {
   driver::call_outcome outcome;
-  std::size_t bytes;  // that it writes
+  std::size_t bytes;  // how many bytes the call writes
 };
 
-/// Writes as much of the pattern as one call can, from `offset` on. The driver refuses a word at
-/// an address that is not a multiple of the size of the word. A pattern can begin at
-/// such an address if its size is not a multiple of 4.
+/// Writes a part of the pattern with one memset, beginning at `offset`. The driver requires an
+/// address that is a multiple of the word size, so the word size depends on the address.
 memset_call memset_at(detail::memory_command const& what, std::size_t offset,
                       driver::table const& api, CUstream stream) {
   std::uintptr_t const to = what.to + offset;
@@ -113,14 +112,15 @@ driver::call_outcome memory_ops::fill(detail::memory_command const& what, CUstre
 driver::call_outcome memory_ops::fill_by_doubling(detail::memory_command const& what,
                                                   CUstream stream) const {
   driver::table const& api = parts_.context.api();
-  // The first copy of the pattern, without host memory that would have to live until the device reads it.
+  // Write the pattern once with memsets. After a copy from host memory, that memory would have to
+  // stay valid until the device has read it.
   std::size_t written = 0;
   while (written < what.pattern_bytes) {
     memset_call const call = memset_at(what, written, api, stream);
     if (!call.outcome.ok()) { return call.outcome; }
     written += call.bytes;
   }
-  // Each copy doubles what is filled.
+  // Each copy doubles the filled part.
   while (written < what.bytes) {
     std::size_t const bytes = std::min(written, what.bytes - written);
     CUresult const status = api.memcpy_dtod_async(what.to + written, what.to, bytes, stream);

@@ -10,7 +10,7 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class memory_ops {
  public:
   struct parts {
@@ -20,13 +20,14 @@ class memory_ops {
     failure_reporter& reporter;
     batch_committer& committer;
     staged_copies& staged;
-    // The context of each device, by ordinal, for copies between devices.
+    // The contexts of all devices, by ordinal. Needed for copies between devices.
     std::span<context::context_handle const* const> contexts;
   };
   explicit memory_ops(parts const& with) : parts_(with) {}
 
-  /// Puts the task into a stream that waits for `waits`, or hands it to the staged copies.
-  /// @return false: there is no room now.
+  /// Makes a stream wait for `waits` and puts the task into the stream. A copy of pageable memory
+  /// goes to `staged_copies` instead.
+  /// @return false if the lane has no room.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
 
  private:
@@ -34,7 +35,8 @@ class memory_ops {
                                              CUstream stream) const;
   [[nodiscard]] driver::call_outcome fill(detail::memory_command const& what,
                                           CUstream stream) const;
-  /// For patterns that no memset has: writes the pattern once, and copies it on.
+  /// Fills with a pattern that no single memset can write: writes the pattern once, then copies it
+  /// repeatedly.
   [[nodiscard]] driver::call_outcome fill_by_doubling(detail::memory_command const& what,
                                                       CUstream stream) const;
 

@@ -1,4 +1,4 @@
-// A pass: one bounded round of work for a device, by the holder of its lease.
+// A pass: one bounded round of work for a device. The holder of the device's lease executes it.
 #include <chrono>
 #include <utility>
 
@@ -15,8 +15,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// After the first time, stop if another device or a continuation has work. Otherwise go on until
-// the second, because handing a device to another thread costs about 40 us of cache misses.
+// A drain ends after `max_drain_beside_others` if other work waits, else after `max_drain`. Shorter
+// drains would be slower, because each move of a device to another thread costs about 40 us of
+// cache misses.
 constexpr microseconds max_drain_beside_others{100};
 constexpr microseconds max_drain{1000};
 constexpr microseconds max_hop_wait{10};
@@ -26,8 +27,8 @@ constexpr int max_late_intakes = 8;
 }  // namespace
 
 bool device_driver::drain(context::lease& lease, helper_filter filter, stop_predicate const& stop) {
-  // Ended tasks are collected without the context, so a thread that only looks for an end does not
-  // push it.
+  // Without new work, only end the tasks of completed batches. This needs no context, so do not
+  // push the context.
   if (!parts_.inbound.needs_drain() && !parts_.shared.shared.is_pending() &&
       parts_.shared.reclaimer.empty()) {
     return retire();
@@ -46,7 +47,7 @@ bool device_driver::drain(context::lease& lease, helper_filter filter, stop_pred
       if (elapsed > max_drain_beside_others && others_wait) { break; }
     }
   } catch (driver_error const& why) {
-    // The context cannot be made current, so the tasks that wait here can never run.
+    // The context cannot be made current, so the tasks that wait for this device can never run.
     reporter_.note(static_cast<CUresult>(why.status()));
     if (!parts_.shared.faults.is_poisoned()) {
       moved = fail_all(make_failure(std::current_exception()));
@@ -58,9 +59,8 @@ bool device_driver::drain(context::lease& lease, helper_filter filter, stop_pred
 bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
   if (!device_waits_.any() || parts_.shared.single_threaded) { return false; }
   bool const has_kept = starter_.has_kept();
-  if (parts_.inbound.has_backlog() && !has_kept) {
-    return false;
-  }  // only a pass moves a backlog on
+  // Polling does not advance a backlog, so do not poll.
+  if (parts_.inbound.has_backlog() && !has_kept) { return false; }
   auto const until = clock::now() + max_hop_wait;
   while (clock::now() < until) {
     for (int i = 0; i < polls_between_checks; ++i) {
@@ -86,14 +86,14 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   }
   bool moved = retire();
   batches_.sample_kernel_time();
-  // Held-back tasks go before requeued ones; otherwise the next hops of other chains would always
-  // go first.
+  // Start held-back tasks before requeued tasks. Otherwise the next hops of other chains would
+  // always overtake the held-back tasks.
   if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
   moved = intake_.take_requeued() || moved;
   moved = intake_.take_inboxes() || moved;
   moved = intake_.pull_shared() || moved;
-  // A thread that submits a few tasks does so faster than one launch takes. So look for more tasks
-  // before the launch, and one launch carries them all.
+  // A thread can submit several tasks in the time of one launch. So look for new tasks before the
+  // launch, and launch them together.
   for (int i = 0; i < max_late_intakes && batches_.open_lanes() != 0; ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
@@ -140,14 +140,14 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
 
 bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   parts_.inbound.begin_pass();
-  retire();  // tasks in streams go on, although the context is current nowhere
+  retire();  // tasks in streams end even if the context cannot be made current
   staged_.fail_all(why);
   std::vector<slot_address> tasks;
   starter_.move_waiting_to(tasks);
   callables_.move_to(tasks);
   intake_.take_everything(tasks, parts_.devices.all_retired());
   for (slot_address const task : tasks) { reporter_.abandon(task, why); }
-  parts_.inbound.set_backlog(!staged_.empty());  // copies with pieces in flight end later
+  parts_.inbound.set_backlog(!staged_.empty());  // a failed copy ends after its last piece
   return !tasks.empty();
 }
 

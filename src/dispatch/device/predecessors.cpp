@@ -25,13 +25,14 @@ resolution predecessors::resolve(slot_address task, bool may_join, std::vector<e
     task_key const key = key_of(task, i);
     task_state state = shared_.order.look(key);
     while (state.state == states::open) {
-      // On a poisoned driver nothing is launched any more, and every open task counts as ended with
-      // the fault.
+      // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
+      // task.
       if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
-      // relaxed: only a mark of this device counts, and only this thread writes those
+      // relaxed: only marks of this device matter, and only this thread writes these
       std::uint32_t const mark = shared_.tasks.at(key.slot).batched.load(std::memory_order_relaxed);
       if (batch_mark::is_on(mark, device_)) {
-        // The predecessor is launched before this pass ends. The task may join one such batch.
+        // The predecessor is in an open batch, which is launched before this pass ends. The task
+        // can join only one open batch.
         unsigned const lane = batch_mark::lane(mark);
         bool const joins = may_join && (found.lane == lane_layout::no_lane || found.lane == lane);
         if (!joins) { return {kinds::flush_first, lane}; }
@@ -39,7 +40,7 @@ resolution predecessors::resolve(slot_address task, bool may_join, std::vector<e
         break;
       }
       if (shared_.order.park(task, key)) { return {kinds::stopped}; }
-      state = shared_.order.look(key);  // it moved on between `look` and `park`
+      state = shared_.order.look(key);  // launched or ended between `look` and `park`
     }
     if (state.state == states::failed && i >= order_only) {
       return {kinds::failed, lane_layout::no_lane, std::move(state.why)};

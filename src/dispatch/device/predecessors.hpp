@@ -1,5 +1,5 @@
 #pragma once
-// Finds out what a task has to wait for before it can go into a stream.
+// Finds out what a task must wait for before the task can go into a stream.
 
 #include <memory>
 #include <vector>
@@ -8,28 +8,29 @@
 
 namespace flotilla::dispatch {
 
-/// The state of a task's predecessors.
+/// The combined state of all predecessors of a task.
 struct resolution {
   enum class kinds {
-    ready,        // the task may go on; its stream waits for the marks that were found
-    stopped,      // the task is parked, or the driver is poisoned: do nothing more with it
+    ready,        // the task may start; its stream must wait for `waits`
+    stopped,      // the task is parked, or the driver is poisoned: ignore the task
     failed,       // a predecessor failed, so the task fails too
-    flush_first,  // launch the open batch of `lane`, then look again
+    flush_first,  // flush the open batch of `lane`, then resolve again
   } kind;
-  // If ready: the lane of an open batch that holds a predecessor and that the task may join; else
-  // no_lane.
+  // If `ready`: the lane whose open batch the task joins, or no_lane. If `flush_first`: the lane
+  // whose open batch must be flushed.
   unsigned lane = lane_layout::no_lane;
-  std::shared_ptr<failure const> cause{};  // of failed
+  std::shared_ptr<failure const> cause{};  // failed: the failure of the predecessor
 };
 
-/// Only the holder of the device's lease.
+/// Threads: only the holder of the device's lease.
 class predecessors {
  public:
   predecessors(runtime_parts const& shared, unsigned device) : shared_(shared), device_(device) {}
 
-  /// Looks at all predecessors of the task, and parks it if one of them is not launched.
-  /// @param may_join  Whether it may join the open batch of a predecessor.
-  /// @param waits     Receives the marks that its stream has to wait for, and nothing else.
+  /// Checks all predecessors of the task. Parks the task if a predecessor is not launched.
+  /// @param may_join  Whether the task may join the open batch of a predecessor.
+  /// @param waits     Receives the marks that the stream of the task must wait for. Earlier
+  /// contents are removed.
   [[nodiscard]] resolution resolve(slot_address task, bool may_join, std::vector<end_mark>& waits);
 
  private:

@@ -16,15 +16,16 @@ std::shared_ptr<recorded_part> replayer::build(planned_part const& plan,
       parts_.context,
       recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.lanes[0].counter(),
                                 parts_.launcher.functions(), parts_.launcher.slabs(), parts_.page});
-  // Upload it now, so that the first replay need not. If the device has no room, a launch will say
-  // so.
+  // Upload the graph now to save time in the first replay. If the device has no room for the graph,
+  // the launch returns that error.
   parts_.reporter.note(part->upload(idle_stream));
   return part;
 }
 
 unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits) const {
   if (!parts_.lanes.has_room(level)) { return lane_layout::no_lane; }
-  // Order costs nothing in the lane of a predecessor. An open batch there needs room too.
+  // Prefer the lane of a predecessor, because a stream keeps the order at no cost. If that lane has
+  // an open batch, the lane must have room for this batch too.
   lane_range const range = lane_layout::launch_lanes_of(level);
   unsigned found = lane_layout::no_lane;
   for (end_mark const mark : waits) {
@@ -58,7 +59,7 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   lane::batch& batch = lane.begin();
   if (CUresult const answer = part->enqueue(lane, batch.number); answer != CUDA_SUCCESS) {
     lane.cancel();
-    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // and its changes are deferred
+    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // also defers the changes
     return true;
   }
   if (replay.changes != change_lists::none) {
@@ -76,7 +77,7 @@ void replayer::refuse(slot_address task, recorded_part const& part,
                       recorded_part::refusal const& refused) {
   parts_.reporter.note(refused.why.status);
   driver_status const status = driver::status_of(refused.why.status);
-  if (is_sticky(status)) { return; }  // every open task has ended with the fault
+  if (is_sticky(status)) { return; }  // poisoned: every open task counts as ended
   std::exception_ptr error = refused.error;
   if (error == nullptr) {
     error = std::make_exception_ptr(driver_error(

@@ -11,7 +11,7 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class replayer {
  public:
   struct parts {
@@ -26,11 +26,12 @@ class replayer {
   explicit replayer(parts const& with) : parts_(with) {}
 
   /// Builds a graph of recorded tasks. @throws driver_error
-  /// @param idle_stream  A stream that holds nothing else: the call waits for it.
+  /// @param idle_stream  A stream that holds no tasks. The call may wait for this stream.
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      std::span<recorded_action const> actions,
                                                      CUstream idle_stream);
-  /// Puts the replay into a stream that waits for `waits`. @return false: there is no room now.
+  /// Makes a stream wait for `waits` and puts the replay into the stream. @return false if no lane
+  /// has room.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
 
  private:

@@ -21,21 +21,23 @@
 
 namespace flotilla::dispatch {
 
-/// Constants that tests change. Users get the defaults.
+/// Constants that tests may change. Users get the defaults.
 struct tuning {
-  // A device has at most one device-side wait for this many multiprocessors.
+  // How many multiprocessors a device must have for each device-side wait.
   unsigned multiprocessors_per_device_wait = 16;
-  // If no device-side wait has ended for this long, they wait for something slow.
+  // If no device-side wait has ended for this time, no task is held back.
   std::chrono::microseconds device_wait_turnover{100};
-  // The number that lanes begin with.
+  // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;
-  // Returns kernels of a CPU device that stand for flotilla's own; null: CPU devices have none.
+  // Returns kernels for a CPU device that replace flotilla's built-in kernels. Null: CPU devices
+  // have no built-in kernels.
   builtin_functions (*cpu_builtins)(context::context_handle const& context) = nullptr;
 };
 
-/// Made by runtime_state in this order, before any device.
+/// References to the objects that all devices of a runtime share. runtime_state creates the objects
+/// in this order, before any device.
 struct runtime_parts {
-  std::uint64_t id;  // of the runtime; never used again in this process
+  std::uint64_t id;  // the number of the runtime; never reused in this process
   bool single_threaded;
   tuning const& tuned;
   task_table const& tasks;

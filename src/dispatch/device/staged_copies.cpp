@@ -18,9 +18,9 @@ void staged_copies::add(slot_address task, detail::memory_command const& what,
 bool staged_copies::progress(stop_predicate const& stop) {
   if (copies_.empty()) { return false; }
   yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted();
-  // Then another pass takes the new work, or the thread that wants the lease gets it.
+  // After a yield, the next pass takes the new work, or the thread that wants the lease gets it.
   if (yielded_) { return !parts_.gate.wanted(); }
-  // Emptying comes before filling, because it makes room.
+  // Empty pieces before filling one, because emptying makes room.
   return write_number() || empty_pieces(stop) || end_failed() || issue_piece(stop);
 }
 
@@ -112,19 +112,19 @@ bool staged_copies::issue_piece(stop_predicate const& stop) {
     return true;
   }
   lane::batch& batch = lane.begin();
-  parts_.lanes.set_busy(lane);  // even before its number is written (see deferred_free)
+  // The device is busy even before the completion write is enqueued (see deferred_free).
+  parts_.lanes.set_busy(lane);
   free->busy = true;
   free->lane = lane.index();
   free->number = batch.number;
   free->bytes = bytes;
   free->copied_out = 0;
   free->task = next->task;
-  // Always set it: slots are reused, so the address of an earlier copy could be taken for one of
-  // this task.
+  // Null for an upload, because empty_pieces copies every piece that has a destination.
   free->to = is_upload ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
   next->issued += bytes;
   if (is_upload && next->issued == next->what.bytes) {
-    // The whole copy is in the stream, so the lane's number says when the task has ended.
+    // The whole upload is in the stream, so the task ends with the number of this piece.
     parts_.committer.launched(next->task, lane, batch);
     copies_.erase(next);
     return true;
@@ -141,7 +141,7 @@ staged_copies::piece* staged_copies::free_piece() {
       CUresult const answer =
           parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
       if (answer != CUDA_SUCCESS) {
-        // Copies can go on with at least one piece, but not with none.
+        // One piece is enough to make progress. Without any piece the copy fails.
         bool const has_none = std::none_of(ring_.begin(), ring_.end(),
                                            [](auto const& each) { return each.memory != nullptr; });
         if (has_none) { fail(copies_.front(), {answer, "cuMemHostAlloc"}); }
@@ -168,8 +168,8 @@ void staged_copies::fail_all(std::shared_ptr<failure const> const& why) {
 }
 
 bool staged_copies::end_failed() {
-  // The device still uses the buffer while a piece is in flight, and the buffer is freed after the
-  // task.
+  // A failed copy must not end while one of its pieces is in flight: the device still uses the
+  // buffer, and the buffer may be freed after the task.
   auto const ended = std::find_if(copies_.begin(), copies_.end(), [this](copy const& each) {
     return each.why != nullptr && std::none_of(ring_.begin(), ring_.end(), [&](piece const& one) {
              return one.busy && one.task == each.task;

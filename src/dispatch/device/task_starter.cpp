@@ -55,7 +55,7 @@ void task_starter::start_other(slot_address task) {
     case task_kind::recorded:
       if (!parts_.replays.start(task, waits_)) { wait_for_room(task); }
       break;
-    default: parts_.callables.add(task); break;  // they run after the launches have gone out
+    default: parts_.callables.add(task); break;  // runs after the launches of this pass
   }
 }
 
@@ -63,7 +63,8 @@ bool task_starter::start_launch(slot_address task, unsigned joins, bool alone) {
   using kinds = batcher::step::kinds;
   slot const& one = parts_.shared.tasks.at(task);
   if (joins != lane_layout::no_lane) {
-    // If the task waits for something else too, the batch of its predecessor must not wait with it.
+    // If the task must also wait for marks, it does not join the batch, because the whole batch
+    // would have to wait.
     batcher::step const step =
         waits_.empty() ? parts_.batches.follow(task, joins) : batcher::step{kinds::flush_first};
     if (step.kind == kinds::flush_first) {
@@ -122,7 +123,7 @@ void task_starter::finish_flush() {
   for (flush_outcome::refusal const& each : outcome_.refused) {
     parts_.reporter.refuse(each.task, each.why);
   }
-  // Tasks are taken from the ends of both lists, so insert in reverse order.
+  // `start_followers` takes tasks from the ends of both lists, so insert them in reverse order.
   alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
   std::vector<slot_address>& runnable = parts_.batches.runnable();
   runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
@@ -135,7 +136,7 @@ bool task_starter::retry_waiting(priority_level level) {
     slot_address const task = queue.take_front();
     std::size_t const before = queue.size();
     start(task);
-    if (queue.size() > before) { break; }  // it waits again
+    if (queue.size() > before) { break; }  // the task still finds no room
     moved = true;
   }
   return moved;

@@ -1,5 +1,5 @@
 #pragma once
-// Starts tasks: puts each into a stream, parks it, or queues it until there is room.
+// Starts tasks: puts each task into a stream, parks the task, or queues it until there is room.
 
 #include <cstdint>
 #include <span>
@@ -15,9 +15,10 @@
 
 namespace flotilla::dispatch {
 
-/// The batcher's steps return what must be done next. This class does it, in its own loops, so no
-/// step calls back into an earlier one. Only the holder of the device's lease, with the context
-/// current.
+/// The batcher only decides: each of its functions returns what must be done next. This class
+/// executes these steps in loops, so no step calls back into an earlier step.
+///
+/// Threads: only the holder of the device's lease, with the context current.
 class task_starter {
  public:
   struct parts {
@@ -33,23 +34,25 @@ class task_starter {
   };
   explicit task_starter(parts const& with) : parts_(with) {}
 
-  /// Starts the task, and those that can follow it.
+  /// Starts the task, and then the tasks that can follow it.
   void start(slot_address task) {
     start_one(task);
     start_followers();
   }
-  /// The same for several tasks. Prefetches their slots, which lie in the caches of other cores.
+  /// Starts several tasks. Prefetches their slots, because the slots are in the caches of other
+  /// cores.
   void start_all(std::span<slot_address const> tasks);
 
-  /// Tasks that found no room, by level.
+  /// Returns the tasks that wait for room, by level.
   [[nodiscard]] priority_queues const& waiting() const noexcept { return waiting_; }
-  /// Starts waiting tasks of that level again while there is room. @return whether any could go.
+  /// Tries to start the waiting tasks of this level while there is room. @return whether any task
+  /// was started.
   bool retry_waiting(priority_level level);
-  /// Whether a task was held back for a device-side wait since `forget_kept`
-  /// (device_side_waits::should_keep).
+  /// Returns whether a task was held back for a device-side wait since the last `forget_kept` (see
+  /// device_side_waits::should_keep).
   [[nodiscard]] bool has_kept() const noexcept { return kept_; }
   void forget_kept() noexcept { kept_ = false; }
-  /// Appends all waiting tasks to `tasks` and removes them here.
+  /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 
   /// Launches the open batches of urgent levels.
@@ -58,20 +61,22 @@ class task_starter {
   void flush_all();
 
  private:
-  /// @param alone  A batch with the task failed: launch it without others, so that it gets its own
-  /// answer.
+  /// Starts one task.
+  /// @param alone  Whether to launch the task without others. A task is launched alone after a
+  /// batch that contained it has failed, so that each task gets its own status.
   void start_one(slot_address task, bool alone = false);
-  /// @param joins  The lane whose open batch holds its predecessor, or no_lane.
-  /// @return false: look at its predecessors again.
+  /// Starts a launch whose predecessors are resolved.
+  /// @param joins  The lane whose open batch holds a predecessor of the task, or no_lane.
+  /// @return false if the caller must resolve the predecessors again.
   bool start_launch(slot_address task, unsigned joins, bool alone);
   void start_other(slot_address task);
   void do_step(slot_address task, batcher::step const& step);
   /// Launches the open batch of `lane`.
   void flush(unsigned lane);
-  /// Acts on outcome_: reports errors, and queues the tasks that must be started again.
+  /// Handles outcome_: reports errors, and queues the tasks that must be started again.
   void finish_flush();
-  /// Starts the tasks that others have made runnable. They are not started where they are found,
-  /// because a chain of parked tasks would recurse as deep as it is long.
+  /// Starts the tasks that became runnable when other tasks were started. They are started in a
+  /// loop, because recursion would be as deep as the longest chain of parked tasks.
   void start_followers();
   void wait_for_room(slot_address task) {
     waiting_.at(parts_.shared.tasks.at(task).level).push_back(task);
@@ -79,9 +84,9 @@ class task_starter {
 
   parts const parts_;
   priority_queues waiting_;
-  std::vector<end_mark> waits_;      // scratch of start_one
-  flush_outcome outcome_;            // scratch of flush
-  std::vector<slot_address> alone_;  // to be launched without others, the next one last
+  std::vector<end_mark> waits_;      // scratch memory of start_one
+  flush_outcome outcome_;            // scratch memory of flush
+  std::vector<slot_address> alone_;  // tasks to launch without others; the last task is next
   bool kept_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-constexpr std::size_t max_suspects = 8;  // named for each device
+constexpr std::size_t max_suspects = 8;  // maximum number named per device
 
 /// The suspects on one device.
 struct suspect_list {
@@ -29,8 +29,8 @@ fault_monitor::fault_monitor(task_table const& tasks, completion_board const& bo
       text_(text),
       without_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::unknown,
-                   "the CUDA driver of this process is unusable, and there was no memory to say "
-                   "why")))) {}
+                   "the CUDA driver of this process is unusable; there was not enough memory for "
+                   "a report")))) {}
 
 void fault_monitor::note(CUresult answer, unsigned device) noexcept {
   if (answer == CUDA_ERROR_DEINITIALIZED || is_sticky(driver::status_of(answer))) {
@@ -39,13 +39,13 @@ void fault_monitor::note(CUresult answer, unsigned device) noexcept {
 }
 
 void fault_monitor::poll_health() noexcept {
-  // acquire: pairs with the release at the end
+  // acquire: pairs with the release store below
   if (polling_.exchange(true, std::memory_order_acquire)) { return; }
   for (unsigned device = 0; device < devices_.size(); ++device) {
     lane_set::health const health = devices_[device].lanes->query_streams();
     if (health.final) { poison(health.status, device); }
   }
-  polling_.store(false, std::memory_order_release);  // pairs with the exchange
+  polling_.store(false, std::memory_order_release);  // pairs with the exchange above
 }
 
 void fault_monitor::poison(CUresult answer, unsigned device) noexcept {
@@ -57,14 +57,14 @@ void fault_monitor::poison(CUresult answer, unsigned device) noexcept {
     failure_ = make_failure(std::make_exception_ptr(poisoned(driver::status_of(answer), text)));
   } catch (std::bad_alloc const&) { failure_ = without_memory_; }
   poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
-  // Spin kernels would wait forever, and then no context could be destroyed.
+  // Spin kernels must stop: they would run forever, and then no context could be destroyed.
   board_.stop_all();
 }
 
 std::string fault_monitor::report(CUresult answer, unsigned device) const {
-  // After a fault every context of the process gives the same answer, so the device where it was
-  // seen says nothing. The tasks that were running do: in each lane those of the first batch that
-  // did not complete.
+  // After a fault every context of the process returns the same status, so the device that reported
+  // it is not necessarily the one that failed. The suspects are the tasks that were running: in
+  // each lane, the tasks of the first batch that did not complete.
   auto const for_each_running = [this](auto&& visit) {
     tasks_.for_each_open([&](slot_address task) {
       end_mark const end{tasks_.at(task).end.load(std::memory_order_acquire)};
@@ -72,8 +72,9 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
       return true;
     });
   };
-  auto const lane_of = [](end_mark end) { return end.word >> 48; };  // of one device
-  std::map<std::uint64_t, std::uint64_t> first;  // by lane: the lowest number not reached
+  // The device and the lane as one number.
+  auto const lane_of = [](end_mark end) { return end.word >> 48; };
+  std::map<std::uint64_t, std::uint64_t> first;  // by lane: the lowest number that is not reached
   for_each_running([&](slot_address, end_mark end) {
     auto const [entry, is_new] = first.try_emplace(lane_of(end), end.number());
     if (!is_new) { entry->second = std::min(entry->second, end.number()); }
@@ -90,9 +91,10 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
   driver_status const status = driver::status_of(answer);
   std::string text = to_string(status) + " (" + std::to_string(static_cast<int>(answer)) + "): ";
   text += is_sticky(status) ? "a kernel faulted, and the CUDA driver of this process is unusable. "
-                            : "the device's streams answer every query with this error. ";
+                            : "every query of the device's streams returns this error. ";
   if (suspects.empty()) {
-    text += "Seen on " + devices_[device].context->subject() + "; no launch was open. ";
+    text += "The error was seen on " + devices_[device].context->subject() +
+            "; no launch was in flight. ";
   }
   for (auto const& [number, list] : suspects) {
     flotilla::device const& info = devices_[number].context->where();
@@ -100,7 +102,7 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
             ", " + info.pci_id + "): " + list.text +
             (list.count > max_suspects ? "; and more" : "") + ". ";
   }
-  return text + "To go on, start another process.";
+  return text + "To use CUDA again, start a new process.";
 }
 
 }  // namespace flotilla::dispatch

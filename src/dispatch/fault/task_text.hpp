@@ -1,5 +1,5 @@
 #pragma once
-// Tasks in words, for error messages.
+// Describes tasks for error messages.
 
 #include <string>
 
@@ -9,15 +9,15 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. The text may be about a later task in the same slot, unless the caller has the
-/// lease of the task's device.
+/// Threads: any. Without the lease of the task's device, the text may describe a later task in the
+/// same slot.
 class task_text {
  public:
   task_text(task_table const& tasks, kernel_table const& kernels, recorded_parts const& parts)
       : tasks_(tasks), kernels_(kernels), parts_(parts) {}
 
-  /// The task in words, like "kernel 'saxpy', label 'step 3', device 1 (NVIDIA H200)".
-  /// @param subject  The device in words: context_handle::subject.
+  /// Describes the task, for example "kernel 'saxpy', label 'step 3', device 1 (NVIDIA H200)".
+  /// @param subject  The description of the device (context_handle::subject).
   [[nodiscard]] std::string describe(slot_address task, std::string const& subject) const;
 
  private:

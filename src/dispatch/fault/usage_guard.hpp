@@ -1,5 +1,5 @@
 #pragma once
-// Refuses calls on a runtime that cannot be used any more.
+// Refuses calls on a runtime that is closed, poisoned, or used in a child of fork().
 
 #include <atomic>
 #include <cstdint>
@@ -14,12 +14,12 @@ class usage_guard {
  public:
   explicit usage_guard(fault_monitor const& faults) noexcept : faults_(faults) {}
 
-  /// From now on new tasks are refused.
+  /// Closes the runtime: from now on it refuses new tasks.
   void close() noexcept {
     closed_.store(true, std::memory_order_release);  // pairs with the acquire in check_usable
   }
 
-  /// Whether this is a child of fork(), where nothing of the runtime may be touched.
+  /// Returns whether this process is a child of fork(). There nothing of the runtime may be used.
   [[nodiscard]] bool is_forked() const noexcept {
     return fork_generation_ != base::fork_generation();
   }
@@ -27,7 +27,7 @@ class usage_guard {
   void check_process() const {
     if (is_forked()) { refuse(); }
   }
-  /// Call it before anything is queued. Cost: three loads.
+  /// Checks that the runtime accepts tasks. Call it before a task is queued. Cost: three loads.
   /// @throws used_after_fork, runtime_closed, poisoned
   void check_usable() const {
     if (is_forked() || faults_.is_poisoned() || closed_.load(std::memory_order_acquire)) {
@@ -36,7 +36,8 @@ class usage_guard {
   }
 
  private:
-  // Out of line, so that the hot path of `submit` keeps its registers.
+  // Throws the matching error. It is out of line so that the hot path of `submit` keeps its
+  // registers.
   [[noreturn]] void refuse() const;
 
   fault_monitor const& faults_;

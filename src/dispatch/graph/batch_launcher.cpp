@@ -12,12 +12,12 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// A thread probably waits for a batch that is so small, so its end should be seen soon.
+// A thread probably waits for a batch of at most this size, so its end should become visible soon.
 constexpr std::uint32_t max_prompt_size = 8;
 
-/// The size of the template for the first of `tasks` tasks. A disabled node costs a GPU as much as
-/// an empty kernel, a launch costs this thread as much as ten nodes: so a template with a few
-/// disabled nodes is better than several smaller ones.
+/// Returns the size of the template for the first of `tasks` tasks. On a GPU a disabled node costs
+/// as much as an empty kernel. A launch costs this thread as much as ten nodes. So one template
+/// with a few disabled nodes is better than several smaller templates.
 std::uint32_t template_size(std::uint32_t tasks) noexcept {
   std::uint32_t const above = std::bit_ceil(tasks);
   auto const launches_saved = static_cast<std::uint32_t>(std::popcount(tasks)) - 1;
@@ -52,8 +52,9 @@ void batch_launcher::destroy() noexcept {
 
 CUfunction batch_launcher::completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept {
-  // A memory operation is visible sooner than a kernel's write, but waits for everything else that
-  // its hardware connection has in flight (5.5 us instead of 7 for a hop between two devices).
+  // A memory operation becomes visible sooner than a kernel's write: a hop between two devices
+  // takes 5.5 us instead of 7 us. But the operation waits for all work on its hardware connection.
+  // So it ends only small batches of short kernels, and only while nothing long is in flight.
   bool const prompt = size <= max_prompt_size && traits.prompt && !traits.long_running &&
                       !traits.device_wait.valid();
   return prompt ? nullptr : functions().completion;
@@ -75,8 +76,8 @@ graph_template* batch_launcher::take_device_updated(lane const& lane,
                                                     std::uint32_t size) {
   std::uint32_t const min_nodes = traits.long_running ? device_updated_pool::min_nodes_long_running
                                                       : device_updated_pool::min_nodes;
-  // Updating delays the first task by 3 us. For a batch that waits, or whose tasks run one after
-  // another, that costs more than it saves.
+  // A device update delays the first task by 3 us. If the batch waits for another device, or if its
+  // tasks run one after another, the delay costs more than the update saves.
   bool const pays = size >= min_nodes && !traits.ordered && !traits.device_wait.valid();
   if (!pays || !device_updated_.usable() || traits.kernel == batch_traits::no_kernel) {
     return nullptr;
@@ -141,7 +142,7 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
           traits.device_wait.valid()};
       batch.carrier = &templates_.take(wanted, node_of(tasks[0]), lane.counter());
     } catch (driver_error const& why) {
-      // The cause may be this launch, or a lack of memory for templates.
+      // The driver may have refused this launch, or may have no memory for templates.
       batch.status = static_cast<CUresult>(why.status());
       return;
     }
@@ -158,9 +159,9 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
         continue;
       }
       batch.refused.push_back({tasks[i], answer});
-      if (traits.ordered) { batch.taken = i + 1; }  // what follows may depend on this task
+      if (traits.ordered) { batch.taken = i + 1; }  // later tasks may depend on this one
     }
-    // The node still holds an earlier task, which must not run again.
+    // The node still holds an earlier task. Disable the node, or that task would run again.
     batch.intact = batch.carrier->disable(i) == CUDA_SUCCESS && batch.intact;
   }
 }
@@ -180,14 +181,14 @@ CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared
   if (answer != CUDA_SUCCESS) {
     lane.cancel();
     if (carrier.is_device_updated()) { device_updated_.note_refusal(carrier); }
-    if (batch.intact) { give_back(carrier); }  // else it may hold earlier tasks: never use it again
+    if (batch.intact) { give_back(carrier); }  // otherwise never use it again
     return answer;
   }
   lane.commit();
   batch.all().back()->carrier = &carrier;
   for (lane::batch* const part : batch.all()) {
     part->long_running = traits.long_running;
-    // When the first completion node has run, the wait is over.
+    // The wait is over when the first completion node has run.
     part->waits_on_device = carrier.waits_on_device() && part == batch.all().front();
   }
   return answer;

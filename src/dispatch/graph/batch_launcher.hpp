@@ -1,5 +1,5 @@
 #pragma once
-// Puts a batch of launches into its lane's stream: as one graph launch, or one by one.
+// Puts a batch of launches into its lane's stream, as one graph launch or one by one.
 
 #include <cuda.h>
 
@@ -25,39 +25,40 @@ struct batch_traits {
   static constexpr std::uint32_t no_kernel = 0xffff'ffff;
 
   std::uint32_t chains = 1;
-  std::uint32_t rows_per_completion = 1;  // see graph_template
-  std::uint32_t kernel = no_kernel;       // of all its tasks; no_kernel: they differ
-  end_mark device_wait{};     // of another device, if the batch itself waits for it; else not valid
-  bool ordered = false;       // some of its tasks run after others of it
-  bool long_running = false;  // one of its kernels is not short, or nobody has measured it
-  bool prompt = false;        // nothing on the device runs long or waits for another device
+  std::uint32_t rows_per_completion = 1;  // rows between completion nodes
+  std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if they differ
+  end_mark device_wait{};                 // the wait on the device; not valid if there is none
+  bool ordered = false;                   // some tasks run after other tasks of the batch
+  bool long_running = false;              // one of its kernels is long or was never measured
+  bool prompt = false;  // nothing on the device is long or waits for another device
 };
 
-/// One graph launch while it is prepared. Reused, so that a steady state allocates nothing.
+/// A graph launch that is being prepared. The object is reused, so a steady state allocates
+/// nothing.
 struct prepared_batch {
   struct refusal {
     slot_address task;
     CUresult status;
   };
 
-  graph_template* carrier = nullptr;  // null: the driver cannot make a template of the first task
-  CUresult status = CUDA_SUCCESS;     // the driver's answer in that case
-  std::uint32_t taken = 0;            // tasks that are in it or were refused, a count
+  graph_template* carrier = nullptr;  // null: the driver made no template for the first task
+  CUresult status = CUDA_SUCCESS;     // the driver's status in that case
+  std::uint32_t taken = 0;            // number of tasks that are in the graph or were refused
   std::array<lane::batch*, template_pool::max_completions> batches{};
   std::uint32_t batch_count = 0;
-  bool intact = true;            // every node holds its task or is disabled
-  std::vector<refusal> refused;  // launches that the driver refuses
+  bool intact = true;            // whether every node holds its task or is disabled
+  std::vector<refusal> refused;  // launches that the driver refused
 
   [[nodiscard]] std::span<lane::batch* const> all() const noexcept {
     return {batches.data(), batch_count};
   }
 };
 
-/// Only the holder of the device's lease, with the context current. It reports what the driver
-/// refuses and decides nothing about it.
+/// Threads: only the holder of the device's lease, with the context current. The launcher reports
+/// the errors of the driver and leaves the reaction to its caller.
 class batch_launcher {
  public:
-  /// The objects that the launcher works with.
+  /// The objects that the launcher uses.
   struct parts {
     context::context_handle const& context;
     task_table const& tasks;
@@ -66,49 +67,50 @@ class batch_launcher {
     lane_set& lanes;
   };
   explicit batch_launcher(parts const& with);
-  /// Loads flotilla's own kernels and reserves memory for graphs. @throws driver_error,
-  /// std::bad_alloc
-  /// @param idle_stream   A stream that holds nothing else: the call waits for it.
-  /// @param replacements  Kernels of a CPU device, for tests; or null.
+  /// Loads flotilla's own kernels and reserves memory for graphs.
+  /// @param idle_stream   A stream without other work; the call waits for it.
+  /// @param replacements  Kernels of a CPU device that replace flotilla's own, for tests; or null.
+  /// @throws driver_error, std::bad_alloc
   void create(CUstream idle_stream, builtin_functions const* replacements);
   void destroy() noexcept;
 
-  /// Whether this driver can launch batches as graphs.
+  /// Returns whether this driver can launch batches as graphs.
   [[nodiscard]] bool usable() const noexcept { return templates_.usable(); }
 
   /// Takes a template for the first of `tasks`, fills it, and begins its batches on the lane. The
   /// lane must have room for max_completions batches.
   void prepare(lane& lane, std::span<slot_address const> tasks, batch_traits const& traits,
                prepared_batch& batch);
-  /// Launches it and commits its batches, or cancels them.
+  /// Launches the prepared graph and commits its batches. On failure it cancels them.
   [[nodiscard]] CUresult launch(lane& lane, batch_traits const& traits, prepared_batch& batch);
-  /// Call it after the batches that the template carried are done.
+  /// Takes back a template. Call it after the batches that the template carried have ended.
   void give_back(graph_template& unused) noexcept;
 
-  /// Launches one task, without a graph.
+  /// Launches one task without a graph.
   [[nodiscard]] CUresult launch_direct(lane const& lane, slot_address task);
 
   [[nodiscard]] builtin_functions const& functions() const noexcept {
     return builtins_.functions();
   }
-  /// Registered memory that graphs of this device use.
+  /// Registered memory for the graphs of this device.
   [[nodiscard]] registered_slabs& slabs() noexcept { return slabs_; }
 
  private:
-  /// A device-updated template for the first `size` of `tasks`; null if there is none, or if it
-  /// cannot hold them.
+  /// Returns a device-updated template for the first `size` of `tasks`. Returns null if there is
+  /// none or if such a template cannot hold these tasks.
   [[nodiscard]] graph_template* take_device_updated(lane const& lane,
                                                     std::span<slot_address const> tasks,
                                                     batch_traits const& traits, std::uint32_t size);
-  /// The kernel that writes the number of a batch of that size. Null: a memory operation of the
-  /// driver writes it.
+  /// Returns the kernel that writes the completion number of a batch of that size. Null means that
+  /// a memory operation of the driver writes the number.
   [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept;
-  /// Whether the device can change everything in which these launches of one kernel differ.
+  /// Returns whether these launches of one kernel differ only in properties that the device can
+  /// change.
   [[nodiscard]] bool have_one_form(std::span<slot_address const> tasks) const noexcept;
   [[nodiscard]] CUresult fill(graph_template& carrier, std::uint32_t node, slot_address task);
   [[nodiscard]] std::byte const* arguments_of(slot_address task) const noexcept;
-  /// Valid until the next call.
+  /// Returns the node parameters of the task's launch, valid until the next call.
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& node_of(slot_address task);
 
   parts const parts_;

@@ -13,10 +13,10 @@ constexpr char simple_head[] = R"(
 .address_size 64
 )";
 
-// The completion kernel releases at system scope: a host thread that has read the number also sees
-// what earlier kernels wrote to its memory. The spin kernel's acquire pairs with that release for
-// kernels on other devices. The spin kernel reads over the bus, one microsecond a poll, so it polls
-// `stop` rarely.
+// The completion kernel stores with release semantics at system scope. So a host thread that has
+// read the number also sees what earlier kernels wrote to the host's memory. For kernels on other
+// devices, the spin kernel's acquire load pairs with that store. Each load of the spin kernel
+// crosses the bus and takes a microsecond, so the kernel reads `stop` only in every 64th round.
 constexpr char simple_code[] = R"(
 .visible .entry flotilla_entry()
 .maxntid 1
@@ -73,7 +73,7 @@ constexpr char updater_head[] = R"(
   (.param .b64 node, .param .b32 enable);
 )";
 
-// This kernel reads node_records.
+// This kernel copies the records of node_records into the nodes.
 constexpr char updater_code[] = R"(
 .visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride)
 {
@@ -173,8 +173,8 @@ bool builtin_kernels::load(context::context_handle const& context, char const* c
 void builtin_kernels::create(context::context_handle const& context) noexcept {
   if (context.where().kind == device_kind::cpu) { return; }
   try {
-    // One module for all kernels if the driver accepts it, because compiling PTX takes some
-    // milliseconds each time.
+    // Compiling PTX takes some milliseconds for each module. So all kernels are in one module if
+    // the driver accepts the updating kernel.
     if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {
       if (context.api().module_get_function(&functions_.update, module_, "flotilla_update") !=
           CUDA_SUCCESS) {
@@ -183,7 +183,7 @@ void builtin_kernels::create(context::context_handle const& context) noexcept {
       return;
     }
     static_cast<void>(load(context, (std::string{simple_head} + simple_code).c_str()));
-  } catch (std::bad_alloc const&) {}  // without memory there are no kernels
+  } catch (std::bad_alloc const&) {}  // without memory for the text there are no kernels
 }
 
 void builtin_kernels::destroy(context::context_handle const& context) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// The graph templates of one device that the device updates itself.
+// The device-updated graph templates of one device.
 
 #include <cuda.h>
 
@@ -25,29 +25,36 @@ struct launch_form {
   auto operator<=>(launch_form const&) const = default;
 };
 
-/// Creating such a template costs the host about 32 rewrites of its size. So the first one of a
-/// form is created after 32 batches of that form had to be rewritten, the second after 16 more, and
-/// so on: a form that needed several templates will need more. In this way templates cost little
-/// more than rewriting, whatever the program does. Their number is bounded by the memory reserved
-/// for them (graph_memory). If the bound is reached and another form needs a template while the
-/// device is idle, the form that was not used for longest gives one up.
+/// The free device-updated templates, by form, and the decision when to create one.
 ///
-/// Only the holder of the device's lease, with the context current. Steady state: allocates
-/// nothing.
+/// Creating a template costs the host about as much as rewriting 32 templates of its size. So the
+/// first template of a form is created after the host has rewritten 32 batches of that form, the
+/// second after 16 more, and so on. The intervals shrink, because a form that needed several
+/// templates will need more. With this rule, templates never cost much more than rewriting,
+/// whatever the program does.
+///
+/// The memory that is reserved for graphs limits the number of templates (graph_memory). If a form
+/// needs a template at the limit and the device is idle, a template of another form is destroyed:
+/// the form that was unused for the longest time.
+///
+/// Threads: only the holder of the device's lease, with the context current. A steady state
+/// allocates nothing.
 class device_updated_pool {
  public:
   static constexpr std::uint32_t creation_cost_rewrites = 32;
-  // Chains of all templates; the rest of the reserved memory is for rewritten ones.
+  // The maximum number of chains in all templates. Rewritten templates use the other half of the
+  // reserved memory.
   static constexpr std::uint32_t max_chains = reserved_chains / 2;
-  static constexpr std::size_t max_forms = 1024;    // others are rewritten
-  static constexpr std::uint32_t max_refusals = 8;  // of launches of one form
-  // Smaller batches end sooner if they are rewritten.
+  static constexpr std::size_t max_forms = 1024;    // the host rewrites batches of further forms
+  static constexpr std::uint32_t max_refusals = 8;  // refused launches of one form
+  // The minimum numbers of nodes. Smaller batches end sooner if the host rewrites them.
   static constexpr std::uint32_t min_nodes = 16;
   static constexpr std::uint32_t min_nodes_long_running = 4;
 
   device_updated_pool(context::context_handle const& context, registered_slabs& memory) noexcept
       : context_(context), memory_(memory) {}
-  /// @param update  builtin_functions::update; null: the pool stays empty and is not `usable`.
+  /// Sets the updating kernel.
+  /// @param update  builtin_functions::update. Null: the pool stays empty and is not `usable`.
   void use(CUfunction update) noexcept;
   [[nodiscard]] bool usable() const noexcept { return update_ != nullptr; }
 
@@ -56,27 +63,28 @@ class device_updated_pool {
     std::uint32_t argument_bytes;
     CUdeviceptr counter;
     CUfunction completion;
-    CUstream stream;  // where it will be launched
-    // Whether every node will run. Templates are created only for such batches: nodes cannot be
-    // instantiated disabled, and nothing may depend on what a first launch disables
+    CUstream stream;  // the stream of the launch
+    // Whether the batch uses every node. Templates are created only for such batches. Nodes cannot
+    // be instantiated as disabled, and a first launch must not depend on the device disabling nodes
     // (docs/results/h200x4-first-launch.txt).
     bool full;
-    // Whether nothing is in flight: destroying a graph waits for everything that is.
+    // Whether nothing is in flight. Destroying a graph waits until the device is idle, so graphs
+    // are destroyed only then.
     bool device_idle;
   };
-  /// A template of that form, or null: none is free, and none is created now.
-  /// @param first  What each node shall hold. Asked for only if the batch is full.
+  /// Returns a template of that form, or null if none is free and none is created now.
+  /// @param first  The launches of the batch. Used only if a template is created.
   [[nodiscard]] graph_template* take(request const& wanted,
                                      graph_template::launches const& first) noexcept;
-  /// The driver refused to launch it. After some refusals the form is rewritten from then on.
+  /// Records that the driver refused to launch a template. After max_refusals refusals the host
+  /// rewrites the batches of that form.
   void note_refusal(graph_template& refused) noexcept;
-  /// Takes a template back after its batch is done, or if that batch never began. If the driver
-  /// refused a template's first launch, the template is not used again: its next launch would be
-  /// the first one, and nothing may depend on the nodes that a first launch disables. Such a
-  /// template is the first to be freed.
+  /// Takes a template back. Call it after the batch has ended or was cancelled. A template that was
+  /// never launched is not used again: its first launch could then need disabled nodes (see
+  /// `full`). Such templates are freed before all others.
   void give_back(graph_template& unused) noexcept;
   void destroy() noexcept;
-  /// Chains of all templates.
+  /// The number of chains in all templates.
   [[nodiscard]] std::uint32_t chains() const noexcept { return chains_; }
 
  private:
@@ -84,23 +92,24 @@ class device_updated_pool {
   struct family {
     std::vector<std::unique_ptr<graph_template>> all;
     std::vector<graph_template*> free;
-    std::uint32_t rewritten = 0;   // batches, since the last template was created
-    std::uint64_t last_taken = 0;  // the value of takes_
-    std::uint32_t refusals = 0;    // of launches
-    bool refused = false;          // the driver refuses such templates
+    std::uint32_t rewritten = 0;   // batches rewritten since the last template was created
+    std::uint64_t last_taken = 0;  // the value of takes_ at that time
+    std::uint32_t refusals = 0;    // refused launches
+    bool refused = false;          // create no more templates of this form
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
   [[nodiscard]] graph_template* create(family& form, std::uint32_t number, request const& wanted,
                                        graph_template::launches const& first);
-  /// Destroys a free template that was not needed for long. @return whether there was one.
+  /// Destroys a template that was never launched. If there is none, destroys a free template of the
+  /// form that was unused for the longest time. Returns whether a template was destroyed.
   bool give_up_one() noexcept;
 
   context::context_handle const& context_;
   registered_slabs& memory_;
   CUfunction update_ = nullptr;
-  std::map<launch_form, std::uint32_t> numbers_;  // of families
+  std::map<launch_form, std::uint32_t> numbers_;  // indices into families_
   std::vector<family> families_;
-  std::vector<std::unique_ptr<graph_template>> never_launched_;  // and never will be
+  std::vector<std::unique_ptr<graph_template>> never_launched_;  // not used again
   std::size_t made_ = 0;
   std::uint32_t chains_ = 0;
   std::uint64_t takes_ = 0;

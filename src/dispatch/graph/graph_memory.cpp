@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned chains = 4;
 
-// A graph of `chains` nodes without edges.
+// Instantiates and uploads a graph of `chains` nodes without edges. Returns null on failure.
 CUgraphExec make_one(driver::table const& api, CUDA_KERNEL_NODE_PARAMS const& node,
                      CUstream stream) noexcept {
   CUgraph graph = nullptr;

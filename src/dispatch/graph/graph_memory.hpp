@@ -1,5 +1,5 @@
 #pragma once
-// The device memory that executable graphs need.
+// Reserves the device memory that executable graphs need.
 
 #include <cuda.h>
 
@@ -7,17 +7,19 @@
 
 namespace flotilla::dispatch {
 
-/// When the driver instantiates a graph, it takes some 128 KiB of device memory for each parallel
-/// chain, whatever its length. It keeps the memory of destroyed graphs. If none is left, it
-/// allocates more, and that waits until the device is idle: a thread that made a template while
-/// long kernels ran stood still for 0.3 s, with everything that it had to launch
-/// (docs/results/h200-graph-memory.txt). So the driver is made to allocate enough for
-/// `reserved_chains` before anything runs: 60 MiB, in 20 ms.
+/// When the driver instantiates a graph, it takes about 128 KiB of device memory for each parallel
+/// chain, whatever the chain's length. It keeps the memory of destroyed graphs for new ones. If
+/// this memory does not suffice, the driver allocates more, and the allocation waits until the
+/// device is idle. In one measurement a thread that created a template while long kernels ran was
+/// blocked for 0.3 s and launched nothing (docs/results/h200-graph-memory.txt). So the runtime
+/// makes the driver allocate memory for `reserved_chains` chains at the start: about 60 MiB, in 20
+/// ms.
 inline constexpr unsigned reserved_chains = 512;
 
-/// With the context current and its device idle. Errors are ignored, because they show again when a
-/// template is created.
-/// @param any  One of flotilla's kernels with the parameters (pointer, number). It does not run.
+/// Makes the driver allocate the memory. Call it with the context current and the device idle.
+/// Errors are ignored, because the creation of a template would report them again.
+/// @param any     A kernel with the parameters (pointer, number). It does not run.
+/// @param stream  A stream without other work; the call waits for it.
 void reserve_graph_memory(context::context_handle const& context, CUfunction any,
                           CUstream stream) noexcept;
 

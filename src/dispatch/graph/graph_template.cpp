@@ -58,7 +58,7 @@ graph_template::graph_template(context::context_handle const& context, shape con
     driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
     add_entry(one_block(source.kernel, wanted.size, records_->parameters()));
     build(first, counter, completion);
-    // A graph that updates itself must be on the device before its first launch.
+    // A device-updated graph must be uploaded before its first launch.
     driver::check(context.api().graph_upload(exec_, source.stream), "cuGraphUpload",
                   context.subject());
   } catch (...) {
@@ -72,7 +72,7 @@ void graph_template::build(launches const& first, CUdeviceptr counter, CUfunctio
   std::string const& subject = context_.subject();
   std::uint32_t const chains = shape_.chains;
   std::uint32_t const rows = shape_.size / chains;
-  CUgraphNode ahead = entry_;  // the node that the next row follows; null: the row before it
+  CUgraphNode ahead = entry_;  // the next row follows this node; null: it follows the previous row
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t i = row * chains; i < (row + 1) * chains; ++i) {
       CUgraphNode const after = ahead != nullptr ? ahead : row != 0 ? nodes_[i - chains] : nullptr;

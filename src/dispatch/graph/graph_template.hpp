@@ -1,5 +1,5 @@
 #pragma once
-// A CUDA graph that is instantiated once and filled with new launches for every batch.
+// A CUDA graph that is instantiated once and filled with new launches for each batch.
 
 #include <cuda.h>
 
@@ -15,21 +15,21 @@
 
 namespace flotilla::dispatch {
 
-/// `size` kernel nodes in `chains` parallel chains. The nodes at the same depth are a row. After
-/// every `rows_per_completion` rows, and after the last one, a completion node writes the lane's
-/// next number. A long batch is cheap, because a graph launch costs more than its nodes. With
-/// several completion nodes the end of its first tasks is seen soon all the same. Sizes, chains and
-/// rows are powers of two.
+/// A graph of `size` kernel nodes in `chains` parallel chains. The nodes at the same depth are a
+/// row. After every `rows_per_completion` rows, and after the last row, a completion node writes
+/// the lane's next number. One graph launch for many tasks is cheap, because a launch costs more
+/// than the nodes. Completion nodes before the end make the end of the first tasks visible early.
+/// Sizes, chains and rows are powers of two.
 ///
-/// Several chains begin after an entry node, if there is a kernel for it
-/// (builtin_functions::entry). A template whose tasks wait for another device begins with
+/// A graph of several chains begins with an entry node if there is a kernel for it
+/// (builtin_functions::entry). If the tasks wait for another device, the graph begins with
 /// builtin_functions::spin instead.
 ///
-/// Nodes are filled in one of two ways. If the driver *rewrites* them, they may hold any launches.
-/// If the device *updates* them itself, they hold launches of one kernel with one block shape (see
-/// node_records), which costs the host a tenth.
+/// There are two kinds of templates. The driver can *rewrite* nodes, which may then hold any
+/// launches. Or the device *updates* the nodes itself, which costs the host a tenth. Then all nodes
+/// hold launches of one kernel with one block shape (see node_records).
 ///
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class graph_template {
  public:
   struct shape {
@@ -38,9 +38,9 @@ class graph_template {
     std::uint32_t rows_per_completion;
     auto operator<=>(shape const&) const = default;
   };
-  /// flotilla's kernels that it uses; null: none.
+  /// The kernels of flotilla that a template uses, or null.
   struct functions {
-    CUfunction completion = nullptr;  // null: the driver's memory operation
+    CUfunction completion = nullptr;  // null: a memory operation of the driver
     CUfunction entry = nullptr;
     CUfunction spin = nullptr;  // not null: the template waits for another device
   };
@@ -50,25 +50,25 @@ class graph_template {
     std::uint64_t number;
     CUdeviceptr stop;
   };
-  /// How the device updates it.
+  /// The parameters of a device-updated template.
   struct update {
     CUfunction kernel;  // builtin_functions::update
     std::uint32_t argument_bytes;
-    CUstream stream;  // where it will be launched first
+    CUstream stream;  // the stream of the first launch
     registered_slabs& memory;
-    std::uint32_t family;  // the owner's number for it
+    std::uint32_t family;  // the index of the family that owns the template
   };
-  /// What node `i` shall hold: a valid launch, which stays valid until the next call.
+  /// Returns the first launch of node `i`. The launch must be valid until the next call.
   using launches = std::function<CUDA_KERNEL_NODE_PARAMS const&(std::uint32_t i)>;
 
-  /// A template that the driver rewrites. At first all nodes hold `any`, a valid launch.
+  /// Makes a template that the driver rewrites. At first all nodes hold `any`, a valid launch.
   /// @throws driver_error, std::bad_alloc
   graph_template(context::context_handle const& context, shape const& wanted,
                  CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, functions const& kernels);
-  /// A template that the device updates; the updating kernel is its entry node. Each node holds its
-  /// task of the first batch from the beginning, so nothing depends on what the device changes for
-  /// the very first launch. Such a change was once suspected to get lost
-  /// (docs/results/h200x4-first-launch.txt).
+  /// Makes a template that the device updates. Its entry node is the updating kernel. From the
+  /// beginning each node holds its task of the first batch, so the first launch does not depend on
+  /// changes by the device. There was once a suspicion that such changes can be lost in a first
+  /// launch (docs/results/h200x4-first-launch.txt).
   graph_template(context::context_handle const& context, shape const& wanted, launches const& first,
                  CUdeviceptr counter, CUfunction completion, update const& source);
   ~graph_template();
@@ -76,11 +76,11 @@ class graph_template {
   graph_template& operator=(graph_template const&) = delete;
 
   [[nodiscard]] shape const& dimensions() const noexcept { return shape_; }
-  /// The count of numbers that a launch writes.
+  /// The number of completion nodes.
   [[nodiscard]] std::uint32_t completions() const noexcept {
     return static_cast<std::uint32_t>(completions_.size());
   }
-  /// The completion node that follows node `i`.
+  /// Returns the index of the completion node that follows node `i`.
   [[nodiscard]] std::uint32_t completion_of(std::uint32_t i) const noexcept {
     return i / shape_.chains / shape_.rows_per_completion;
   }
@@ -91,21 +91,21 @@ class graph_template {
   [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
   [[nodiscard]] bool was_launched() const noexcept { return was_launched_; }
 
-  /// For a rewritten template: node `i` holds this launch from the next `launch` on; a launch in
-  /// flight keeps its nodes. If the answer is not CUDA_SUCCESS, the node still holds an earlier
-  /// task: `disable` it.
+  /// Rewrites node `i`, for templates that the driver rewrites. The change takes effect with the
+  /// next `launch`; a launch in flight keeps its nodes. On failure the node still holds an earlier
+  /// task, and the caller must `disable` it.
   [[nodiscard]] CUresult set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept;
-  /// The same for a device-updated template, for a launch of its kernel with its block shape. The
-  /// template must not be in flight.
+  /// Sets the launch of node `i`, for device-updated templates. The launch must use the template's
+  /// kernel and block shape. The template must not be in flight.
   void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
            std::byte const* arguments) noexcept {
     records_->put(i, grid, arguments);
   }
-  /// Node `i` does nothing until it is set again.
+  /// Disables node `i`: it does nothing until it is set again.
   [[nodiscard]] CUresult disable(std::uint32_t i) noexcept;
-  /// For a template that waits for another device: sets what it waits for, from the next launch on.
+  /// Sets the wait of the next launch, for templates that wait for another device.
   [[nodiscard]] CUresult set_wait(device_wait wait) noexcept;
-  /// Puts the graph into the stream. Its completion nodes write `first_number` and the numbers
+  /// Launches the graph into the stream. The completion nodes write `first_number` and the numbers
   /// after it.
   [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter,
                                 std::uint64_t first_number) noexcept;
@@ -122,7 +122,7 @@ class graph_template {
   bool was_launched_ = false;
   std::uint32_t family_ = 0;
   std::unique_ptr<node_records> records_;  // null: the driver rewrites it
-  std::uint64_t disabled_ = 0;             // set of nodes
+  std::uint64_t disabled_ = 0;             // the set of disabled nodes
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
   CUgraphNode entry_ = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// A launch as the driver's description of a kernel node.
+// Describes a launch as parameters of a kernel node.
 
 #include <cuda.h>
 
@@ -12,7 +12,7 @@
 
 namespace flotilla::dispatch {
 
-/// A launch without its kernel.
+/// The properties of a launch other than its kernel.
 struct launch_shape {
   std::array<std::uint32_t, 3> grid;
   std::array<std::uint32_t, 3> block;
@@ -20,11 +20,11 @@ struct launch_shape {
   std::byte const* arguments;
 };
 
-/// Fills in kernel node parameters, and keeps the array of argument pointers that they refer to.
-/// One thread at a time. Allocates only for a kernel with more parameters than any before.
+/// Fills in kernel node parameters, and owns the array of argument pointers in them. Threads: one
+/// at a time. It allocates only if a kernel has more parameters than any kernel before.
 class kernel_node {
  public:
-  /// @return valid until the next call, and as long as the arguments live.
+  /// @return parameters that are valid until the next call and while the arguments exist.
   CUDA_KERNEL_NODE_PARAMS const& fill(kernel_entry const& kernel, unsigned device,
                                       launch_shape const& shape) {
     if (pointers_.size() < kernel.parameters.size()) { pointers_.resize(kernel.parameters.size()); }

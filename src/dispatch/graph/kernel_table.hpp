@@ -1,5 +1,5 @@
 #pragma once
-// Loaded programs and their kernels, by index.
+// The loaded programs and their kernels, by index.
 
 #include <cuda.h>
 
@@ -21,17 +21,17 @@ struct kernel_entry {
   CUkernel handle = nullptr;
   std::vector<parameter> parameters;
   std::uint32_t argument_bytes = 0;
-  std::vector<CUfunction> functions;  // by device
+  std::vector<CUfunction> functions;  // by device index
 };
 
 struct program_entry {
   std::string name;
   CUlibrary library = nullptr;
-  // By name: the index in kernel_table::kernels.
+  // Maps a kernel's name to its index in kernel_table::kernels.
   std::map<std::string, std::uint32_t, std::less<>> kernels;
 };
 
-/// Entries are never removed. Threads: program_loader adds, any thread reads.
+/// Entries are never removed. Threads: any may read; only program_loader adds entries.
 struct kernel_table {
   base::append_only<kernel_entry> kernels;
   base::append_only<program_entry, 16, 256> programs;

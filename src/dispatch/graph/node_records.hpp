@@ -1,5 +1,5 @@
 #pragma once
-// The records from which a device updates the nodes of one graph.
+// The records with which a device updates the nodes of one graph.
 
 #include <cuda.h>
 
@@ -12,16 +12,15 @@
 
 namespace flotilla::dispatch {
 
-/// Rewriting a node costs the host 100 to 300 ns in the driver, under a lock that all devices of
-/// the process share. Writing a record costs 10 ns. The graph's first node is a kernel
+/// The host writes one record for each node. The graph's first node is a kernel
 /// (builtin_functions::update) that copies the records into the nodes. It cannot change a node's
-/// function, block or shared memory.
+/// function, block or shared memory. Writing a record costs the host 10 ns. Rewriting a node
+/// through the driver costs 100 to 300 ns, under a lock that all devices of the process share.
 ///
-/// Every launch describes every node completely. Nothing depends on what an earlier launch left in
-/// a node. Otherwise a single lost update would make a node run an old task again, launch after
-/// launch.
+/// Before every launch, the records describe every node completely. No node depends on an earlier
+/// launch. Otherwise one lost update would make a node run an old task again in every later launch.
 ///
-/// Only the holder of the device's lease, and only while no launch of the graph is in flight.
+/// Threads: only the holder of the device's lease, while no launch of the graph is in flight.
 class node_records {
  public:
   /// @throws driver_error, std::bad_alloc
@@ -30,12 +29,13 @@ class node_records {
   node_records(node_records const&) = delete;
   node_records& operator=(node_records const&) = delete;
 
-  /// The parameters of the kernel that reads the records. Valid as long as this object.
+  /// The parameters of the updating kernel. They are valid as long as this object exists.
   [[nodiscard]] void** parameters() noexcept { return parameters_.data(); }
 
-  /// Record `i` describes that node.
+  /// Assigns record `i` to the node.
   void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;
-  /// Before each launch, call one of these for each node: `put` what it runs, or `disable` it.
+  /// Before each launch, the caller must call `put` or `disable` for each node: `put` sets the
+  /// node's launch, `disable` makes it do nothing.
   void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
            std::byte const* arguments) noexcept;
   void disable(std::uint32_t i) noexcept;

@@ -13,9 +13,9 @@
 
 namespace flotilla::dispatch {
 
-/// Templates that are not in flight, by shape; new ones are created when needed. A template belongs
-/// to no lane: any free one may carry the next batch. Only the holder of the device's lease, with
-/// the context current.
+/// The free templates, by shape. If none is free, `take` creates one. A template belongs to no
+/// lane: any free template of the shape may carry the next batch. Threads: only the holder of the
+/// device's lease, with the context current.
 class template_pool {
  public:
   static constexpr std::uint32_t max_size = 64;
@@ -23,25 +23,26 @@ class template_pool {
   static constexpr std::uint32_t max_completions = 16;
 
   explicit template_pool(context::context_handle const& context) noexcept;
-  /// Whether this driver has every call that templates need.
+  /// Returns whether the driver has every function that templates need.
   [[nodiscard]] bool usable() const noexcept { return usable_; }
-  /// flotilla's kernels that templates use (see builtin_functions). Call it before a template is
-  /// created.
+  /// Sets the kernels of flotilla that templates use (see builtin_functions). Call it before the
+  /// first `take`.
   void use(CUfunction entry, CUfunction spin) noexcept {
     entry_ = entry;
     spin_ = spin;
   }
 
   struct request {
-    graph_template::shape shape;      // rows_per_completion may be larger than there are rows
-    CUfunction completion = nullptr;  // the same kernel in all requests that have one
-    bool waits_on_device = false;     // needs a spin kernel
+    graph_template::shape shape;      // rows_per_completion may exceed the number of rows
+    CUfunction completion = nullptr;  // the same in all requests in which it is not null
+    bool waits_on_device = false;     // requires a spin kernel
   };
-  /// @param any  A valid launch, if a template has to be created.
-  /// @throws driver_error, std::bad_alloc  The driver cannot create a template of `any`.
+  /// Returns a free template, or creates one.
+  /// @param any  A valid launch for all nodes of a new template.
+  /// @throws driver_error, std::bad_alloc  The template cannot be created.
   [[nodiscard]] graph_template& take(request wanted, CUDA_KERNEL_NODE_PARAMS const& any,
                                      CUdeviceptr counter);
-  /// Call it after its batch is done, or if its batch never began.
+  /// Takes a template back. Call it after the batch has ended or was cancelled.
   void give_back(graph_template& unused) noexcept;
   void destroy() noexcept;
   [[nodiscard]] std::size_t made() const noexcept { return all_.size(); }
@@ -56,7 +57,8 @@ class template_pool {
   CUfunction entry_ = nullptr;
   CUfunction spin_ = nullptr;
   std::vector<std::unique_ptr<graph_template>> all_;
-  // Indices: the logarithms of size, chains and rows, and the two flags.
+  // Indices: the binary logarithms of size, chains and rows_per_completion; then one bit for a
+  // completion kernel and one for a wait on the device.
   std::array<std::array<std::array<std::array<std::vector<graph_template*>, 4>, 7>, 4>, 7> free_;
 };
 

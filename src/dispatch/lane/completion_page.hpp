@@ -1,5 +1,5 @@
 #pragma once
-// How far each lane of a device is, in memory that the device writes.
+// The progress of each lane of a device, in memory that the device writes.
 
 #include <cuda.h>
 
@@ -11,42 +11,44 @@
 
 namespace flotilla::dispatch {
 
-/// A 64-bit counter for each lane of a device, each on a line of its own, in mapped memory. The
-/// device writes them; any thread reads them, also after the context is gone.
+/// A 64-bit counter for each lane of a device, each on its own cache line, in mapped host memory.
+/// The device writes the counters. Any thread may read them, even after the context was destroyed.
 class completion_page {
  public:
-  /// With the context current. @throws driver_error, std::bad_alloc
-  /// @param first_number  Where all counters begin. Tests begin shortly before the counters exceed
-  /// 32 bits.
+  /// Call it with the context current.
+  /// @param first_number  The initial value of all counters. Tests begin just below 2^32.
+  /// @throws driver_error, std::bad_alloc
   completion_page(context::context_handle const& context, unsigned lanes,
                   std::uint64_t first_number = 0);
   completion_page(completion_page const&) = delete;
   completion_page& operator=(completion_page const&) = delete;
-  /// With the context current, after the lanes are gone. The numbers stay readable.
+  /// Unregisters the memory. Call it with the context current, after the lanes are destroyed. The
+  /// numbers stay readable.
   void unregister() noexcept { memory_.unregister(); }
 
-  /// Every batch of the lane up to this number is done, and its results are visible. Threads: any.
+  /// Returns the lane's number. Every batch up to this number has ended, and its results are
+  /// visible. Threads: any.
   [[nodiscard]] std::uint64_t number(unsigned lane) const noexcept {
     // acquire: pairs with the device's write, and with the release in raise
     return std::atomic_ref<std::uint64_t>{numbers_[lane * stride]}.load(std::memory_order_acquire);
   }
-  /// Raises a counter if the device could not be told to write it. Threads: any.
+  /// Raises a counter to `number`. Call it if the driver refused to write the number. Threads: any.
   void raise(unsigned lane, std::uint64_t number) noexcept;
   [[nodiscard]] CUdeviceptr device_address(unsigned lane) const noexcept {
     return memory_.device() + lane * stride * sizeof(std::uint64_t);
   }
 
-  /// Stops the spin kernels that run on this device (see builtin_functions::spin). They trap, so
-  /// call it only if the runtime is poisoned. Threads: any.
+  /// Stops the spin kernels on this device (see builtin_functions::spin). They trap, which is a
+  /// fault, so call it only if the runtime is poisoned. Threads: any.
   void stop() noexcept {
-    // No acquire pairs with it: a spin kernel that reads it only traps.
+    // No acquire pairs with this release: a spin kernel that reads the flag only traps.
     std::atomic_ref<std::uint64_t>{numbers_[lanes_ * stride]}.store(1, std::memory_order_release);
   }
-  /// The word that `stop` sets; 0 before.
+  /// The address of the word that `stop` sets. The word is 0 before.
   [[nodiscard]] CUdeviceptr stop_address() const noexcept { return device_address(lanes_); }
 
  private:
-  static constexpr std::size_t stride = 8;  // words: one line
+  static constexpr std::size_t stride = 8;  // words per cache line
   unsigned const lanes_;
   registered_memory memory_;
   std::uint64_t* numbers_;

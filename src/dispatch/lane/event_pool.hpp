@@ -1,5 +1,5 @@
 #pragma once
-// Events of one context that are used only during one call.
+// A pool of events of one context. Each event is in use only during one call.
 
 #include <cuda.h>
 
@@ -11,15 +11,15 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. An event may be recorded again as soon as every wait for it is enqueued, because a
-/// wait refers to the record that was the latest when it was enqueued.
+/// Threads: any. An event may be recorded again as soon as all calls that wait for it have been
+/// made: a wait refers to the latest record at the time of the call.
 class event_pool {
  public:
   event_pool(context::context_handle const& context, unsigned flags) noexcept
       : context_(context), flags_(flags) {}
 
-  /// Calls `use(event)` with an event of the pool. @return its answer, or that of a failed
-  /// creation.
+  /// Calls `use(event)` with an event of the pool. Returns the result of `use`, or the error if no
+  /// event could be created.
   template <class Use>
   CUresult with(Use&& use) {
     CUevent event = nullptr;
@@ -46,8 +46,8 @@ class event_pool {
  private:
   CUresult create(CUevent& event) {
     driver::table const& api = context_.api();
-    // Pushes a context that another thread may be driving. CUDA allows that, it is brief, and it
-    // happens once for each event.
+    // Another thread may have this context current at the same time. CUDA allows that. The push is
+    // brief and happens once per event.
     CUresult answer = api.ctx_push_current(context_.handle());
     if (answer != CUDA_SUCCESS) { return answer; }
     answer = api.event_create(&event, flags_);

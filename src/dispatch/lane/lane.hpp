@@ -1,5 +1,5 @@
 #pragma once
-// A stream of one device, and the counter of its completed batches.
+// A stream of one device with a counter of its completed batches.
 
 #include <cuda.h>
 
@@ -17,67 +17,70 @@ namespace flotilla::dispatch {
 
 class graph_template;
 
-/// A stream and the batches in flight on it. Only the holder of the device's lease calls what is
-/// not const.
+/// A stream and the batches in flight on it. Threads: only the holder of the device's lease may
+/// call functions that are not const, unless a function says otherwise.
 ///
-/// A batch is begun, its work is put into the stream, and the batch is committed: either the stream
-/// is told to write the batch's number, or the work itself ends with that write. Work that writes
-/// several numbers is several batches, begun and committed together.
+/// The life of a batch begins with `begin`, which gives it a number. Then the caller puts the work
+/// into the stream and commits the batch. `commit` is for work that writes the number itself.
+/// `commit_with_write` makes the stream write the number after the work. Work that writes several
+/// numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
-  static constexpr std::uint32_t max_tasks = 64;  // in a batch
+  static constexpr std::uint32_t max_tasks = 64;  // per batch
   static constexpr std::size_t max_batches = 48;  // in flight
 
   struct batch {
     std::uint64_t number = 0;
     std::chrono::steady_clock::time_point begun;
-    // Set in the last batch that the template carries. Null: launched directly.
+    // The graph template that carries the batch. Set only in the last of the template's batches;
+    // otherwise null.
     graph_template* carrier = nullptr;
-    std::uint32_t count = 0;       // tasks
-    bool waits_on_device = false;  // it begins with a kernel that waits for another device
-    bool long_running = false;     // a kernel of it is not short, or nobody has measured it
+    std::uint32_t count = 0;       // number of tasks
+    bool waits_on_device = false;  // the batch begins with a spin kernel
+    bool long_running = false;     // one of its kernels is long or was never measured
     std::array<slot_address, max_tasks> tasks;
   };
 
-  /// Closed: without a stream.
+  /// Makes a closed lane, which has no stream.
   lane(context::context_handle const& context, completion_page& page, unsigned index);
   lane(lane const&) = delete;
   lane& operator=(lane const&) = delete;
-  /// Creates the stream unless it exists. With the context current.
-  /// @param priority  As CUDA counts: lower is more urgent.
+  /// Creates the stream if the lane is closed. Call it with the context current.
+  /// @param priority  A CUDA stream priority: a lower value is more urgent.
   [[nodiscard]] CUresult open(int priority);
-  /// Destroys the stream. With a usable driver.
+  /// Destroys the stream. The driver must be usable.
   void destroy() noexcept;
 
   [[nodiscard]] CUstream stream() const noexcept { return stream_; }
   [[nodiscard]] unsigned index() const noexcept { return index_; }
   [[nodiscard]] CUdeviceptr counter() const noexcept { return page_.device_address(index_); }
 
-  /// Whether `batches` more may begin.
+  /// Returns whether `batches` more batches may begin.
   [[nodiscard]] bool has_room(std::size_t batches = 1) const noexcept {
     return open_ + batches <= max_batches;
   }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
 
-  /// Begins a batch and gives it its number. There must be room.
+  /// Begins a batch and gives it a number. The lane must have room.
   [[nodiscard]] batch& begin();
-  /// Withdraws the batches that were begun and not committed. Nothing of them is in the stream.
+  /// Drops the batches that were begun and not committed. Their work must not be in the stream.
   void cancel() noexcept;
-  /// Commits the batches that were begun. They are in the stream and write their numbers
-  /// themselves.
+  /// Commits the batches that were begun. The work of these batches is in the stream and writes
+  /// their numbers itself.
   void commit() noexcept;
-  /// Commits the batches that were begun, and tells the stream to write the last number after them.
-  /// @return the driver's answer; if it is not CUDA_SUCCESS, `query` finds out when the work is
-  /// done.
+  /// Commits the batches that were begun, and makes the stream write the last number after their
+  /// work.
+  /// @return the driver's status. If it is not CUDA_SUCCESS, `query` finds out when the work has
+  /// ended.
   CUresult commit_with_write();
 
-  /// The oldest batch if it is done, else null. `drop` removes it.
+  /// Returns the oldest batch if it has ended, otherwise null. `drop` removes that batch.
   [[nodiscard]] batch* done() noexcept;
   void drop() noexcept;
-  /// If the device could not be told to write a number, asks the stream whether it is done.
+  /// If the driver has refused to write a number, asks the stream whether its work has ended.
   /// Threads: any.
   void query() noexcept;
-  /// When the last batch was seen to end.
+  /// The time at which a thread noticed the latest end of a batch.
   [[nodiscard]] std::chrono::steady_clock::time_point last_end() const noexcept {
     return last_end_;
   }
@@ -88,12 +91,12 @@ class lane {
   completion_page& page_;
   unsigned const index_;
   CUstream stream_ = nullptr;
-  std::uint64_t last_number_;                       // committed
-  std::atomic<std::uint64_t> unwritten_number_{0};  // committed without a write: see `query`
-  std::size_t begun_ = 0;                           // the youngest batches, not committed yet
-  std::size_t first_ = 0;                           // the oldest batch in ring_
-  std::size_t open_ = 0;     // batches in ring_, those not committed included
-  std::vector<batch> ring_;  // empty while the lane is closed: most urgent lanes are never used
+  std::uint64_t last_number_;                       // the number of the last committed batch
+  std::atomic<std::uint64_t> unwritten_number_{0};  // the last number whose write was refused
+  std::size_t begun_ = 0;                           // number of batches that are not committed yet
+  std::size_t first_ = 0;                           // index of the oldest batch in ring_
+  std::size_t open_ = 0;     // number of batches in ring_, including uncommitted ones
+  std::vector<batch> ring_;  // allocated by `open`, because most urgent lanes are never used
   std::chrono::steady_clock::time_point last_end_{};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which lanes a device has, and which tasks go to which.
+// The lanes of a device, and which tasks go to which lane.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace flotilla::dispatch {
 
-/// Consecutive lanes.
+/// A range of consecutive lanes.
 struct lane_range {
   unsigned first;
   unsigned count;
@@ -16,9 +16,10 @@ struct lane_range {
   }
 };
 
-/// Launches, callables and copies never share a lane. Tasks of level 0 use the lanes below
-/// `first_urgent`. Above, each level has some lanes of its own whose streams have that priority.
-/// Copies have none there, because stream priorities mean nothing to copies.
+/// Launches, callables and copies never share a lane. Tasks of level 0 and all copies use the lanes
+/// below `first_urgent`. Each higher level has its own lanes for launches and callables, whose
+/// streams have that priority. There are no urgent lanes for copies, because a stream's priority
+/// does not affect copies.
 namespace lane_layout {
 
 inline constexpr unsigned launch_lanes = 32;
@@ -50,11 +51,11 @@ static_assert(all_lanes <= 64, "sets of lanes are 64-bit words");
 [[nodiscard]] constexpr bool takes_launches(unsigned lane) noexcept {
   return launch_lanes_of(level_of(lane)).contains(lane);
 }
-/// Whether user code may use the lane's stream.
+/// Returns whether user code may use the lane's stream.
 [[nodiscard]] constexpr bool takes_callables(unsigned lane) noexcept {
   return callable_lanes_of(level_of(lane)).contains(lane);
 }
-/// The lanes for launches, as a set.
+/// The set of all lanes for launches.
 inline constexpr std::uint64_t launch_lane_set = [] {
   std::uint64_t set = 0;
   for (unsigned lane = 0; lane < all_lanes; ++lane) {

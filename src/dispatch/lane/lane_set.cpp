@@ -20,7 +20,7 @@ lane_set::lane_set(context::context_handle const& context, completion_page& page
     lanes_.push_back(std::make_unique<lane>(context, page, i));
   }
   try {
-    // The urgent lanes open when they are first used: few programs have tasks of all levels.
+    // Urgent lanes are opened at their first use, because few programs have tasks of all levels.
     for (unsigned i = 0; i < lane_layout::first_urgent; ++i) {
       driver::check(lanes_[i]->open(priority_of(0)), "cuStreamCreateWithPriority",
                     context.subject());
@@ -58,15 +58,15 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
 unsigned lane_set::find_lane(choice const& wanted) const noexcept {
   lane_range const range = lane_layout::launch_lanes_of(wanted.level);
   unsigned const lanes = std::min({range.count, wanted.lanes, launch_lanes_});
-  // With fewer lanes than wanted, one batch in each is too little to keep the device busy until the
-  // next pass.
+  // If there are fewer lanes than wanted, allow at least two batches per lane. One batch per lane
+  // would not keep the device busy until the next pass.
   unsigned const enough = lanes < wanted.lanes ? std::max(2u, wanted.batches) : wanted.batches;
-  // Streams share hardware connections, eight in a process. A stream that waits blocks its
-  // connection for all others on it, whatever their priorities. So after a GPU has had urgent
-  // launches, a batch of level 0 never queues after another one.
+  // All streams of a process share eight hardware connections. A stream that waits blocks the other
+  // streams on its connection, whatever their priorities. So after a GPU has had urgent launches, a
+  // batch of level 0 never queues behind another batch.
   std::size_t const max = wanted.level == 0 && has_urgent_launches_ ? 1 : enough;
-  // Of equally busy lanes, take the next one in turn. For an urgent level take the same lane again,
-  // because the others may have no stream yet.
+  // Among equally busy lanes, level 0 takes the lanes in turn. An urgent level takes the same lane
+  // again, because other lanes may have no stream yet.
   unsigned const first = wanted.after - range.first + (wanted.level == 0 ? 1 : 0);
   unsigned best = lane_layout::no_lane;
   for (unsigned i = 0; i < lanes; ++i) {
@@ -104,15 +104,15 @@ CUresult lane_set::sleep_until_done(unsigned lane) {
 lane_set::health lane_set::query_streams() noexcept {
   constexpr int max_errors = 8;
   for (auto const& lane : lanes_) { lane->query(); }
-  // One stream answers for all, because a fault concerns the whole context. It must not be a stream
-  // of callables, because a query would break a capture.
+  // One query is enough, because a fault affects the whole context. Do not query a stream of
+  // callables: the query would break a capture.
   CUresult const answer = context_.api().stream_query(lanes_[lane_layout::upload_lane]->stream());
   if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY) {
     consecutive_errors_.store(0, std::memory_order_relaxed);
     return {};
   }
-  // A stream that answers every query with an error will never be done: its context is gone, or
-  // worse.
+  // If every query returns an error, the stream will never report that its work has ended. Perhaps
+  // its context was destroyed.
   int const errors = consecutive_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
   return {answer, is_sticky(driver::status_of(answer)) || errors >= max_errors};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The lanes of one device: their streams, and what is in flight on them.
+// The lanes of one device.
 
 #include <array>
 #include <atomic>
@@ -20,14 +20,16 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: the holder of the device's lease, unless a section says any thread.
+/// Threads: only the holder of the device's lease, except for the section "any thread".
 class alignas(base::cache_line) lane_set {
  public:
-  // Tasks in launches in flight that are not urgent. Urgent ones are limited by their few lanes.
+  // The maximum number of launches of level 0 in flight. The few urgent lanes limit urgent
+  // launches.
   static constexpr std::size_t max_launches_in_flight = 4096;
 
-  /// Opens the lanes of level 0. With the context current. @throws driver_error
-  /// @param launch_lanes  How many lanes launches use, a count.
+  /// Opens the lanes of level 0. Call it with the context current.
+  /// @param launch_lanes  The number of lanes for launches of level 0.
+  /// @throws driver_error
   lane_set(context::context_handle const& context, completion_page& page,
            completion_board const& board, unsigned device, unsigned launch_lanes);
   void destroy() noexcept;
@@ -39,21 +41,22 @@ class alignas(base::cache_line) lane_set {
 
   // ---- before a launch ----
 
-  /// Opens the lane if it is closed. Makes its stream wait for every mark that is not reached,
-  /// except `except` and marks of this lane.
+  /// Opens the lane if it is closed. Then makes its stream wait for every mark that is not reached
+  /// yet, apart from `except` and marks of this lane.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, std::span<end_mark const> marks,
                                                    end_mark except = {});
-  /// Whether more launches of that level may begin.
+  /// Returns whether another launch of that level may begin.
   [[nodiscard]] bool has_room(priority_level level) const noexcept {
     return level != 0 || launches_ - urgent_launches_ < max_launches_in_flight;
   }
-  /// The launch lane with the fewest batches in flight, or no_lane.
+  /// Returns the launch lane with the fewest batches in flight, or no_lane if every lane is full or
+  /// excluded.
   struct choice {
     priority_level level = 0;
-    unsigned lanes = lane_layout::launch_lanes;  // how many lanes to spread over
-    unsigned batches = 4;                        // a lane with as many in flight has no room
-    std::uint64_t excluded = 0;                  // a set of lanes
-    unsigned after = 0;  // among equally busy lanes, the next one after this lane
+    unsigned lanes = lane_layout::launch_lanes;  // the number of lanes to choose from
+    unsigned batches = 4;                        // a lane with this many batches in flight is full
+    std::uint64_t excluded = 0;                  // the set of lanes that must not be chosen
+    unsigned after = 0;                          // the lane that was chosen last
   };
   [[nodiscard]] unsigned find_lane(choice const& wanted) const noexcept;
 
@@ -61,16 +64,17 @@ class alignas(base::cache_line) lane_set {
 
   /// Counts a committed batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept;
-  /// The lane's stream holds work, so `retire` must look at it.
+  /// Marks the lane as busy: its stream holds work, so `retire` must check it.
   void set_busy(lane const& lane) noexcept { busy_ |= std::uint64_t{1} << lane.index(); }
-  /// Removes every batch that is done, after calling `end(lane, batch, took)`, where `took` is the
-  /// time since the batch began or since the one before it ended. @return whether there were any.
+  /// Removes every batch that has ended. Calls `end(lane, batch, took)` for each batch before it is
+  /// removed; `took` is the time since the batch began or since the batch before it ended,
+  /// whichever is shorter. Returns whether any batch was removed.
   template <class End>
   bool retire(End&& end);
 
   [[nodiscard]] bool any_busy() const noexcept { return busy_ != 0; }
   [[nodiscard]] bool any_done();
-  /// Tasks in launches in flight, a count.
+  /// The number of tasks that are launches and in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
   [[nodiscard]] bool any_long_running() const noexcept { return long_running_batches_ != 0; }
   [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
@@ -82,17 +86,17 @@ class alignas(base::cache_line) lane_set {
 
   // ---- any thread ----
 
-  /// Whether batches were in flight after the last `retire` or `publish_busy`.
+  /// Returns whether batches were in flight at the last call of `publish_busy` or `retire`.
   [[nodiscard]] bool has_batches() const noexcept {
     // acquire: pairs with the release in publish_busy
     return has_batches_.load(std::memory_order_acquire);
   }
   void publish_busy() noexcept { has_batches_.store(busy_ != 0, std::memory_order_release); }
-  /// Blocks until everything in the lane's stream so far is done. Not for lanes of callables: the
-  /// event would break a capture.
+  /// Blocks until everything that is now in the lane's stream has ended. Not for lanes of
+  /// callables, because recording an event would break a capture.
   [[nodiscard]] CUresult sleep_until_done(unsigned lane);
-  /// Asks the streams for errors: a kernel that faulted never writes its number. The status is
-  /// final if it is sticky, or was the same kind of error several times in a row.
+  /// Queries the streams for errors, because a kernel that faulted never writes its number. An
+  /// error is final if it is sticky or if eight queries in a row failed.
   struct health {
     CUresult status = CUDA_SUCCESS;
     bool final = false;
@@ -108,16 +112,16 @@ class alignas(base::cache_line) lane_set {
   std::vector<std::unique_ptr<lane>> lanes_;
   event_pool blocking_events_;
 
-  // The holder of the lease.
-  std::uint64_t busy_ = 0;                // set of lanes with something in flight
-  std::size_t launches_ = 0;              // tasks in launches in flight
-  std::size_t urgent_launches_ = 0;       // those above level 0
-  std::size_t long_running_batches_ = 0;  // in flight
-  std::uint32_t waiting_batches_ = 0;     // in flight that wait on the device for another one
-  bool has_urgent_launches_ = false;      // this GPU has had some
+  // Only for the holder of the lease:
+  std::uint64_t busy_ = 0;                // the set of lanes with work in flight
+  std::size_t launches_ = 0;              // number of launches in flight
+  std::size_t urgent_launches_ = 0;       // the part of launches_ above level 0
+  std::size_t long_running_batches_ = 0;  // number of long batches in flight
+  std::uint32_t waiting_batches_ = 0;     // batches in flight that begin with a spin kernel
+  bool has_urgent_launches_ = false;      // this GPU has had urgent launches
 
-  std::atomic<bool> has_batches_{false};    // the holder of the lease
-  std::atomic<int> consecutive_errors_{0};  // query_streams: one thread at a time
+  std::atomic<bool> has_batches_{false};    // written by the holder of the lease
+  std::atomic<int> consecutive_errors_{0};  // written by query_streams, in one thread at a time
 };
 
 template <class End>

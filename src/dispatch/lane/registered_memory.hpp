@@ -11,14 +11,16 @@
 
 namespace flotilla::dispatch {
 
-/// The memory is our own and only registered with the driver, so it stays readable after the
-/// context is gone.
+/// Memory of our own that is registered with the driver. The driver does not own it, so it stays
+/// readable after the context was destroyed.
 class registered_memory {
  public:
-  /// All zeros. With the context current. @throws driver_error, std::bad_alloc
+  /// Allocates and registers memory, all zeros. Call it with the context current.
+  /// @throws driver_error, std::bad_alloc
   registered_memory(context::context_handle const& context, std::size_t bytes);
   registered_memory(registered_memory&&) = delete;
-  /// With the context current, after no device uses it any more. The contents stay.
+  /// Unregisters the memory. Call it with the context current, when no device uses the memory any
+  /// more. The contents stay.
   void unregister() noexcept;
 
   [[nodiscard]] std::byte* host() const noexcept { return host_.get(); }

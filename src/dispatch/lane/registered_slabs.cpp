@@ -21,7 +21,7 @@ registered_memory& registered_slabs::add_slab(std::size_t bytes) {
 }
 
 registered_slabs::piece registered_slabs::take(std::size_t bytes) {
-  bytes = std::bit_ceil(std::max(bytes, line));  // few sizes, so that pieces are reused
+  bytes = std::bit_ceil(std::max(bytes, line));  // with few sizes, more pieces can be reused
   auto const found = std::find_if(free_.begin(), free_.end(),
                                   [bytes](piece const& each) { return each.bytes == bytes; });
   if (found != free_.end()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Registered memory in pieces.
+// Registered memory in pieces that are cut from slabs.
 
 #include <cuda.h>
 
@@ -12,13 +12,14 @@
 
 namespace flotilla::dispatch {
 
-/// Registering memory takes the driver 0.1 to 0.7 ms while a device is at work, so pieces are cut
-/// from slabs, and the first slab exists before anything runs.
+/// Registering memory takes 0.1 to 0.7 ms while a device works. So pieces are cut from large slabs,
+/// and the first slab is registered before anything runs.
 ///
-/// Only the holder of the device's lease; with the context current when a slab is made.
+/// Threads: only the holder of the device's lease. If `begin` or `take` needs a new slab, the
+/// context must be current.
 class registered_slabs {
  public:
-  /// Aligned to a cache line; its size is a power of two.
+  /// A piece is aligned to a cache line, and its size is a power of two.
   struct piece {
     std::byte* host = nullptr;
     CUdeviceptr device = 0;
@@ -26,13 +27,15 @@ class registered_slabs {
   };
   explicit registered_slabs(context::context_handle const& context) noexcept : context_(context) {}
 
-  /// Makes the first slab. @throws driver_error, std::bad_alloc
+  /// Registers the first slab.
+  /// @throws driver_error, std::bad_alloc
   void begin();
-  /// All zeros. @throws driver_error, std::bad_alloc
+  /// Returns a piece of at least `bytes` bytes, all zeros.
+  /// @throws driver_error, std::bad_alloc
   [[nodiscard]] piece take(std::size_t bytes);
-  /// Call it after no device uses the piece any more.
+  /// Takes a piece back. Call it when no device uses the piece any more.
   void give_back(piece const& used) noexcept;
-  /// Unregisters all slabs. Pieces may still be given back afterwards.
+  /// Unregisters all slabs. `give_back` may still be called afterwards.
   void destroy() noexcept;
 
   static constexpr std::size_t slab_bytes = std::size_t{1} << 20;
@@ -42,9 +45,9 @@ class registered_slabs {
 
   context::context_handle const& context_;
   std::vector<std::unique_ptr<registered_memory>> slabs_;
-  registered_memory* current_ = nullptr;  // the slab that pieces are cut from
-  std::size_t used_ = 0;                  // bytes of it
-  std::vector<piece> free_;               // has capacity for all pieces ever cut
+  registered_memory* current_ = nullptr;  // the slab from which pieces are cut
+  std::size_t used_ = 0;                  // bytes of `current_` that are cut
+  std::vector<piece> free_;               // its capacity suffices for all pieces ever cut
   std::size_t cut_ = 0;
 };
 

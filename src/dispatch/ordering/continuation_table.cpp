@@ -15,11 +15,12 @@ completion_state::~completion_state() {
     try {
       std::fprintf(
           stderr,
-          "flotilla: a continuation threw, and nobody asked for its completion's error: %s\n",
+          "flotilla: a continuation threw, and no thread asked its completion for the error: %s\n",
           dispatch::make_failure(error)->text.c_str());
-    } catch (...) {  // no memory for the text
-      std::fprintf(stderr,
-                   "flotilla: a continuation threw, and nobody asked for its completion's error\n");
+    } catch (...) {  // not enough memory for the text
+      std::fprintf(
+          stderr,
+          "flotilla: a continuation threw, and no thread asked its completion for the error\n");
     }
   }
 }
@@ -32,7 +33,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// A continuation that runs on this thread.
+/// A continuation that is running on this thread.
 struct frame {
   continuation_table const* table;
   frame const* outer;
@@ -72,7 +73,7 @@ void continuation_table::watch(key task, state_ptr state) {
 }
 
 void continuation_table::task_ended(key task, std::exception_ptr const& why) {
-  watch_map::node_type found;  // declared before the lock, so destroyed after it
+  watch_map::node_type found;  // declared before the lock: destroyed after the unlock
   std::lock_guard const lock{mutex_};
   found = watched_.extract(task);
   if (!found) { return; }
@@ -99,7 +100,7 @@ void continuation_table::arrive(state_ptr const& state, std::exception_ptr const
 
 void continuation_table::finish(completion_state& state) {
   for (state_ptr const& dependent : state.dependents) { arrive(dependent, state.error); }
-  state.dependents.clear();                           // the list of due states holds them now
+  state.dependents.clear();                           // the list of due states owns them now
   state.done.store(true, std::memory_order_release);  // pairs with the acquire of every reader
 }
 
@@ -115,7 +116,8 @@ bool continuation_table::run_due() {
   if (!any_due() || inside()) { return false; }
   bool ran = false;
   for (int i = 0; i < max_runs; ++i) {
-    // Constructed before the state is taken: otherwise `end` could see neither.
+    // Create `here` before the state is taken. Otherwise `end` could run in between and see neither
+    // a due state nor a user.
     use const here{*this};
     state_ptr next;
     {
@@ -136,18 +138,18 @@ void continuation_table::run(state_ptr const& state) {
   frame const mine{state->table.get(), innermost};
   innermost = &mine;
   std::uint32_t const process = base::fork_generation();
-  // Isolated: if user code waits inside oneTBB, oneTBB must not run another job of flotilla on this
-  // thread.
+  // Isolate the callable: while its user code waits inside oneTBB, oneTBB must not run another job
+  // of flotilla on this thread.
   base::isolated(
       [](void* argument) {
         completion_state& due = *static_cast<completion_state*>(argument);
-        // Only this thread has the state, so the error needs no lock until the state is done.
+        // No other thread accesses the error until the state is done, so no lock is needed.
         std::unique_ptr<detail::continuation> callable = std::move(due.callable);
         std::exception_ptr thrown;
         try {
           callable->run(std::exchange(due.error, nullptr));
         } catch (...) { thrown = std::current_exception(); }
-        callable.reset();  // user code too
+        callable.reset();  // its destructor is user code too
         // release: pairs with the acquire in ~failure
         exception_releases.fetch_add(1, std::memory_order_release);
         due.threw = thrown != nullptr;

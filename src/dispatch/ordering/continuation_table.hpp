@@ -1,6 +1,6 @@
 #pragma once
-// Callables that run on the host after tasks: a table beside the slots, and a list of the callables
-// that are due.
+// The callables that run on the host after tasks: which tasks they wait for, and which callables
+// are due.
 
 #include <atomic>
 #include <cstddef>
@@ -23,10 +23,10 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// The state that a `completion` names. It waits for `left` ends. Then its callable is due; a state
-/// without a callable is done.
+/// The state behind a `completion`. It waits until `left` tasks or states have ended. Then its
+/// callable is due, or the state is done if it has no callable.
 struct completion_state {
-  /// @param in  Null: the state waits for nothing.
+  /// @param in  The table of the runtime. Null: the state waits for nothing.
   explicit completion_state(std::shared_ptr<dispatch::continuation_table> in) noexcept
       : table(std::move(in)) {}
   completion_state(completion_state const&) = delete;
@@ -35,14 +35,14 @@ struct completion_state {
 
   std::shared_ptr<dispatch::continuation_table> const table;
   std::unique_ptr<continuation> callable;
-  // Under the table's mutex until done:
+  // The table's mutex guards these members until `done` is set:
   std::size_t left = 1;
-  std::exception_ptr error;  // of what it waits for, the first one; later the callable's own
-  std::vector<std::shared_ptr<completion_state>> dependents;  // all of them have a callable
+  std::exception_ptr error;  // the first error of its predecessors; later its callable's error
+  std::vector<std::shared_ptr<completion_state>> dependents;  // they have callables
   std::shared_ptr<completion_state> next_due;
-  bool threw = false;  // the error is the callable's own
+  bool threw = false;  // `error` is the callable's own
   std::atomic<bool> done{false};
-  std::atomic<bool> asked{false};  // a thread has taken the error, or will
+  std::atomic<bool> asked{false};  // a thread has read the error, or will read it
 };
 
 }  // namespace detail
@@ -53,13 +53,13 @@ namespace flotilla::dispatch {
 
 using detail::completion_state;
 
-/// One for each runtime, which it may outlive, because completions share it. Under its mutex no
-/// user code runs and no object of a user is destroyed.
+/// Each runtime has one table. Completions share the table, so it may outlive the runtime. While
+/// the table's mutex is locked, no user code runs and no user object is destroyed.
 ///
-/// A thread that watches a task enters it here first and then sets `watched` in the slot's
-/// generation word. The thread that ends the task exchanges that word. If the exchange saw the bit,
-/// that thread empties the entry. If the bit came too late, the watching thread sees the moved
-/// generation and empties the entry itself. So every entry leaves the table exactly once.
+/// A thread that watches a task first enters the task here and then sets `watched` in the slot's
+/// generation word. The thread that ends the task exchanges that word. If the exchange returns
+/// `watched`, the ending thread removes the entry. If the bit was set too late, the watching thread
+/// sees the new generation and removes the entry itself. So every entry is removed exactly once.
 class continuation_table {
  public:
   using state_ptr = std::shared_ptr<completion_state>;
@@ -69,14 +69,15 @@ class continuation_table {
     bool operator==(key const&) const = default;
   };
 
-  /// Keeps the runtime alive while a thread registers or runs continuations.
+  /// While a `use` exists, the runtime cannot end. A thread holds one while it registers or runs
+  /// continuations.
   class use {
    public:
     explicit use(continuation_table& table) noexcept;
     ~use();
     use(use const&) = delete;
     use& operator=(use const&) = delete;
-    /// Whether the runtime has ended.
+    /// Returns whether the runtime has ended.
     [[nodiscard]] bool over() const noexcept { return over_; }
 
    private:
@@ -85,24 +86,24 @@ class continuation_table {
   };
 
   void watch(key task, state_ptr state);
-  /// The task has ended: its entry leaves the table, and the states in it count that end. Does not
-  /// allocate.
+  /// Records that the task has ended: removes its entry and counts the end for each state in it.
+  /// Does not allocate.
   void task_ended(key task, std::exception_ptr const& why);
-  /// Counts one of the ends that the state waits for.
+  /// Counts the end of one task or state for which `state` waits.
   void arrived(state_ptr const& state, std::exception_ptr const& why);
-  /// `dependent` runs after `state`. @return false: `state` is done; the caller passes its error
-  /// on.
+  /// Makes `dependent` run after `state`. Returns false if `state` is already done. Then the caller
+  /// must pass the error of `state` on.
   [[nodiscard]] bool depend(state_ptr const& state, state_ptr const& dependent);
-  /// Runs due callables, a bounded number; none if this thread is inside one. @return whether any
-  /// ran.
+  /// Runs due callables, but at most a fixed number of them. Runs none if this thread is already
+  /// inside a callable of this table. Returns whether any ran.
   bool run_due();
-  /// Runs the state's callable here and now. The state is done afterwards.
+  /// Runs the state's callable on this thread. Afterwards the state is done.
   static void run(state_ptr const& state);
-  /// Treats every watched task as ended with the error `outcome(key)`, because on a poisoned
-  /// runtime tasks never end.
+  /// Treats every watched task as ended with the error `outcome(key)`. Needed on a poisoned
+  /// runtime, where the normal end of a task does not occur.
   template <class Outcome>
   void end_all(Outcome&& outcome);
-  /// Ends the table with its runtime. @return false: a state is open, or the table is in use.
+  /// Closes the table when its runtime ends. Returns false if a state is open or a `use` exists.
   [[nodiscard]] bool end() noexcept;
 
   [[nodiscard]] bool watching() const noexcept {
@@ -113,13 +114,13 @@ class continuation_table {
     // acquire: pairs with the release in ~use
     return users_.load(std::memory_order_acquire);
   }
-  /// How many `use` objects there ever were. If the count is unchanged, no continuation began
-  /// meanwhile.
+  /// Returns how many `use` objects were ever made. If two calls return the same count, no
+  /// continuation began in between.
   [[nodiscard]] std::uint64_t uses() const noexcept {
-    // acquire: keeps the loads of continuations::end in their order
+    // acquire: continuations::end loads `uses` before `users`
     return uses_.load(std::memory_order_acquire);
   }
-  /// Whether this thread runs a continuation of this runtime.
+  /// Returns whether this thread runs a continuation of this runtime.
   [[nodiscard]] bool inside() const noexcept;
 
  private:
@@ -130,7 +131,7 @@ class continuation_table {
   };
   using watch_map = std::unordered_map<key, std::vector<state_ptr>, hash>;
 
-  // With the mutex held:
+  // Call these with the mutex locked.
   void arrive(state_ptr const& state, std::exception_ptr const& why);
   void finish(completion_state& state);
 
@@ -139,8 +140,8 @@ class continuation_table {
   state_ptr first_due_;
   completion_state* last_due_ = nullptr;
   bool over_ = false;
-  // Written under the mutex, but for users_, which `use` decrements without it.
-  std::atomic<std::size_t> watching_{0};  // entries of watched_
+  // Written with the mutex locked. Exception: `use` decrements users_ without the mutex.
+  std::atomic<std::size_t> watching_{0};  // number of entries in watched_
   std::atomic<std::size_t> due_{0};
   std::atomic<std::size_t> users_{0};
   std::atomic<std::uint64_t> uses_{0};

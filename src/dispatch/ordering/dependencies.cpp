@@ -11,7 +11,8 @@ task_state dependencies::look(task_key key) const {
   };
   if (is_current()) {
     end_mark const end{task.end.load(std::memory_order_acquire)};
-    // The mark is this task's only if the task was still there after the mark was read.
+    // The mark belongs to this task only if the generation is still the same after the mark was
+    // read.
     if (is_current()) {
       if (!end.valid()) { return {states::open}; }
       return {board_.reached(end) ? states::ended : states::launched, end};
@@ -24,8 +25,8 @@ task_state dependencies::look(task_key key) const {
 }
 
 slot_address dependencies::propagate_demand(slot_address task) const noexcept {
-  // These words may be out of date. Then a helper may run a callable that no thread waits for,
-  // which does no harm.
+  // These words may be out of date. In that case a helper may run a callable that no thread waits
+  // for, which does no harm.
   for (int steps = 0; steps < 1024; ++steps) {
     slot& one = tasks_.at(task);
     if (one.demanded.load(std::memory_order_relaxed) == 0) {
@@ -47,8 +48,7 @@ void dependencies::acquire_share(slot_address task) noexcept {
 }
 
 bool dependencies::park(slot_address task, task_key ahead) {
-  release_share(
-      task);  // before the push: once the task is in the list, another thread may release it
+  release_share(task);  // before the push: afterwards another thread may release `task`
   slot& waiting = tasks_.at(task);
   slot& predecessor = tasks_.at(ahead.slot);
   std::uint64_t word = predecessor.successors.load(std::memory_order_acquire);
@@ -62,8 +62,9 @@ bool dependencies::park(slot_address task, task_key ahead) {
     // release: pairs with the acquire in take_successors, which reads next_parked
     if (predecessor.successors.compare_exchange_weak(
             word, successor_word::of(ahead.generation, task), std::memory_order_acq_rel)) {
-      // The launching thread looks at the list after it has stored the mark, and does not close the
-      // list. The thread that takes the list requeues all of it, this task included.
+      // A launch leaves an empty list open, so this thread must check the mark after the push. If
+      // the predecessor is launched or has ended, this thread takes the list and requeues every
+      // task in it, including `task`.
       std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in mark_launched
       if (look(ahead).state != task_state::states::open) {
         release_successors(ahead.slot, ahead.generation);
@@ -83,7 +84,7 @@ void dependencies::take_successors(slot_address task, std::uint64_t generation, 
   auto const lower_half = static_cast<std::uint32_t>(generation);
   std::uint64_t word = successors.load(std::memory_order_acquire);
   do {
-    // A slot that was taken again has the list of another generation.
+    // If the slot was reused, the list belongs to another generation.
     if (successor_word::generation(word) != lower_half ||
         successor_word::head(word) == successor_word::closed) {
       return;
@@ -103,7 +104,7 @@ void dependencies::take_successors(slot_address task, std::uint64_t generation, 
 
 void dependencies::release_successors(slot_address task, std::uint64_t generation) noexcept {
   take_successors(task, generation, successor_word::closed, [this](slot_address parked) {
-    // Requeue at the device that parked it: that device has the task, and no other may start it.
+    // Requeue the task at the device that parked it, because only that device may start it.
     inbounds_[device_of(parked)]->requeue(parked);
   });
 }
@@ -113,8 +114,8 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   slot const& one = tasks_.at(task);
   std::uint64_t const word =
       one.successors.load(std::memory_order_acquire);  // pairs with the release in park
-  // No other thread takes the list before the task is launched; others only push in front of its
-  // head.
+  // Before the task is launched, no other thread takes the list. Other threads only push tasks at
+  // its head.
   bool any_here = false;
   for (std::uint32_t next = successor_word::head(word);
        successor_word::is_task(next) && !any_here;) {
@@ -124,13 +125,14 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   if (!any_here) { return; }
   std::uint64_t const generation =
       generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
-  // The list stays open. Tasks of other devices park again and are released when the task is
-  // launched, because until then they could only park again.
+  // The list stays open. Tasks of other devices go back into it and are released when the task is
+  // launched. If they were released earlier, they could only park again.
   take_successors(task, generation, successor_word::none, [&](slot_address parked) {
     if (device_of(parked) == device) {
       runnable.push_back(parked);
     } else if (!park(parked, {task, static_cast<std::uint32_t>(generation)})) {
-      inbounds_[device_of(parked)]->requeue(parked);  // the task has ended: the driver is poisoned
+      // The runtime is poisoned, and the task has ended.
+      inbounds_[device_of(parked)]->requeue(parked);
     }
   });
 }
@@ -139,7 +141,7 @@ void dependencies::mark_launched(std::span<slot_address const> tasks, end_mark e
   for (slot_address const task : tasks) {
     slot& one = tasks_.at(task);
     one.batched.store(0, std::memory_order_relaxed);
-    // release: pairs with the acquire in look and in every other reader of `end`
+    // release: pairs with the acquire in look and with all other acquire loads of `end`
     one.end.store(end.word, std::memory_order_release);
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in park

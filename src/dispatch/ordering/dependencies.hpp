@@ -1,5 +1,5 @@
 #pragma once
-// Order between tasks: the progress of predecessors, and the tasks that are parked on them.
+// The order between tasks: the progress of predecessors, and the tasks that are parked on them.
 
 #include <cstdint>
 #include <span>
@@ -13,53 +13,55 @@
 
 namespace flotilla::dispatch {
 
-/// The state lies in the slots; this class holds the protocol. A thread that launches a task stores
-/// its mark, fences, and looks at the list of parked tasks. A thread that parks pushes its task,
-/// fences, and looks at the mark. One of the two sees the other, takes the whole list, and gives
-/// the tasks back to the devices that parked them. The end of a task closes its list
+/// The state is in the slots; this class implements the protocol. A launching thread stores the
+/// mark of its task, fences, and then reads the list of parked tasks. A parking thread pushes its
+/// task into the list, fences, and then reads the mark. So at least one of the two threads sees the
+/// write of the other. That thread takes the whole list and requeues the tasks at the devices that
+/// parked them. The end of a task closes its list
 /// (tests/unit/dispatch/ordering/park_model_test.cpp).
 class dependencies {
  public:
   dependencies(task_table const& tasks, completion_board const& board,
                failure_table const& failures, shared_queue& shared)
       : tasks_(tasks), board_(board), failures_(failures), shared_(shared) {}
-  /// Adds the next device: its parked tasks go back to `inbound`. Only while the runtime starts.
+  /// Adds the next device. When tasks that this device has parked are released, they go to
+  /// `inbound`. Call it only while the runtime starts.
   void add(device_inbound& inbound) { inbounds_.push_back(&inbound); }
 
   // ---- any thread ----
 
-  /// How far the task has come. Cost: three loads while it is open.
+  /// Returns the task's progress. Cost: three loads while the task is open.
   [[nodiscard]] task_state look(task_key key) const;
-  /// Marks the task as demanded by a waiting thread, and every task that it is parked on, directly
-  /// or through others. @return the last of them, which is not parked.
+  /// Marks the task as demanded by a waiting thread. If the task is parked, also marks its
+  /// predecessor, and so on. Returns the last task of this chain, which is not parked.
   slot_address propagate_demand(slot_address task) const noexcept;
 
   // ---- the holder of the lease of the device that has the task ----
 
-  /// Parks `task` until `ahead` is launched or ends. @return false if that has happened already:
-  /// look again.
+  /// Parks `task` until `ahead` is launched or has ended. Returns false if that has already
+  /// happened. Then the caller must check the predecessor again.
   [[nodiscard]] bool park(slot_address task, task_key ahead);
-  /// The task has joined an open batch of `device`, and tasks of that device that are parked on it
-  /// can follow it into the batch. @param runnable  Receives those tasks.
+  /// Call it after `task` has joined an open batch of `device`. Appends to `runnable` the tasks of
+  /// that device that are parked on `task`, because they can join the same batch.
   void resume_batched(slot_address task, unsigned device, std::vector<slot_address>& runnable);
-  /// The tasks are in a stream, and `end` shows when they have ended. Releases the tasks that are
-  /// parked on them. Afterwards the slots may be touched only to end the tasks.
+  /// Records that the tasks are in a stream and that `end` marks their end. Releases the tasks that
+  /// are parked on them. Afterwards only the thread that ends the tasks may use their slots.
   void mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept;
-  /// Releases the tasks that are parked on the task. Does nothing if the list belongs to another
-  /// generation or is closed.
+  /// Releases the tasks that are parked on `task`, and closes the list. Does nothing if the list
+  /// belongs to another generation or is already closed.
   void release_successors(slot_address task, std::uint64_t generation) noexcept;
 
  private:
-  /// Takes the tasks that are parked on `task`, and leaves the list empty or closed. Calls
-  /// `visit(parked)` for each.
+  /// Takes the list of tasks that are parked on `task`, stores `leave` in its place (none or
+  /// closed), and calls `visit(parked)` for each of them.
   template <class Visit>
   void take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave,
                        Visit&& visit);
   [[nodiscard]] unsigned device_of(slot_address task) const noexcept {
     return tasks_.at(task).device.load(std::memory_order_relaxed) - 1;
   }
-  /// A parked shared task takes no share of its device: its predecessor may still have to be
-  /// pulled.
+  /// A parked shared task does not count in its device's share. Otherwise the parked tasks could
+  /// fill the share, and the device could not pull their predecessors.
   void release_share(slot_address task) noexcept;
   void acquire_share(slot_address task) noexcept;
 
@@ -67,7 +69,7 @@ class dependencies {
   completion_board const& board_;
   failure_table const& failures_;
   shared_queue& shared_;
-  std::vector<device_inbound*> inbounds_;  // by device
+  std::vector<device_inbound*> inbounds_;  // by device index
 };
 
 }  // namespace flotilla::dispatch

@@ -14,7 +14,8 @@ void print(std::exception_ptr const& why) noexcept {
   try {
     std::fprintf(stderr, "flotilla: a posted task failed: %s\n", make_failure(why)->text.c_str());
   } catch (std::bad_alloc const&) {
-    std::fprintf(stderr, "flotilla: a posted task failed, and there is no memory to say why\n");
+    std::fprintf(
+        stderr, "flotilla: a posted task failed; there was not enough memory for its error text\n");
   }
 }
 

@@ -21,15 +21,16 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     if (bad) { base::add(counts_[device - 1].failed); }
     if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one.level); }
   }
-  // The failure first: a thread that sees the generation moved looks for it.
+  // Store the failure before the generation moves: a thread that sees the new generation looks for
+  // the failure.
   if (bad) { parts_.failures.put(task, generation, why); }
-  // Parked tasks must find the task ended when they look again, so the generation moves before they
-  // are released. It moves in one step with the question whether a ticket is left.
+  // Move the generation before the parked tasks are released: they must find this task ended. The
+  // same exchange returns whether the task still has a ticket.
   generation_word const before{
       one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
   if (bad && before.detached()) {
-    // The ticket is gone, so it cannot ask for the failure, but tasks submitted so far may still
-    // depend on the task.
+    // The ticket is gone and cannot ask for the failure. But tasks that are already submitted may
+    // depend on this task, so the failure is kept until they have ended.
     parts_.reclaimer.retire(
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
@@ -44,9 +45,9 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
 
 std::uint32_t task_end::end_batch(unsigned device, priority_level level,
                                   std::span<slot_address const> tasks, slot_returns& returns) {
-  constexpr std::size_t prefetched = 8;  // tasks: their tickets were on other cores
+  constexpr std::size_t prefetched = 8;  // number of tasks; other cores have written their slots
   std::uint32_t shared = 0;
-  std::int64_t left = 0;  // tickets
+  std::int64_t left = 0;  // number of tickets that are not dropped
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + prefetched < tasks.size()) {
       __builtin_prefetch(&parts_.tasks.at(tasks[i + prefetched]), 1);

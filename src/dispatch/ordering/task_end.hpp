@@ -1,5 +1,5 @@
 #pragma once
-// The one place where a task ends.
+// Ends tasks. No other class does.
 
 #include <atomic>
 #include <cstdint>
@@ -18,15 +18,16 @@
 
 namespace flotilla::dispatch {
 
-/// Ends tasks: stores the failure, moves the generation, lets watchers and parked tasks go on, and
-/// gives the slot back. The order matters, because a thread that sees one step relies on those
-/// before it. Also counts the ticket if it is left. No user code runs here.
+/// Ends tasks. It stores the failure, moves the generation, releases watchers and parked tasks, and
+/// gives the slot back. This order matters, because a thread that sees one step relies on the steps
+/// before it. If the task's ticket still exists, task_end adds the ticket to the count of tickets
+/// that outlived their tasks. It runs no user code.
 ///
-/// Threads: the holder of the lease of the device that has the task; any thread, for a task that no
-/// device has.
+/// Threads: for a task that a device has, only the holder of that device's lease; for other tasks,
+/// any thread.
 class task_end {
  public:
-  /// What a task's end touches.
+  /// The objects that the end of a task uses.
   struct parts {
     task_table const& tasks;
     failure_table& failures;
@@ -35,19 +36,20 @@ class task_end {
     continuation_table& continuations;
     posted_errors& posted;
     shared_queue& shared;
-    base::sharded_count& tickets;  // tickets that outlived their tasks
+    base::sharded_count& tickets;  // the number of tickets that outlived their tasks
     doorbell const& bell;
   };
   explicit task_end(parts const& with) : parts_(with), counts_(with.tasks.devices()) {}
 
-  /// Ends one task. @param why  null: it ended well.
+  /// Ends one task.
+  /// @param why  The failure; null if the task succeeded.
   void end(slot_address task, std::shared_ptr<failure const> why);
-  /// Ends tasks of one device and of one level that all ended well.
-  /// @param returns  Gets their slots.
-  /// @return how many of them were submitted for any device.
+  /// Ends tasks of one device and one level that all succeeded.
+  /// @param returns  Receives their slots.
+  /// @return how many of the tasks were submitted for any device.
   std::uint32_t end_batch(unsigned device, priority_level level,
                           std::span<slot_address const> tasks, slot_returns& returns);
-  /// Tells the continuations that watch the task that it has ended.
+  /// Notifies the continuations that watch the task of its end.
   void notify_watchers(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
 
   [[nodiscard]] std::uint64_t ended(unsigned device) const noexcept {
@@ -58,14 +60,15 @@ class task_end {
   }
 
  private:
-  /// Tasks of one device that have ended. The holder of its lease writes, any thread reads.
+  /// The counts of one device's ended tasks. The holder of the device's lease writes them; any
+  /// thread may read them.
   struct alignas(base::cache_line) count {
     std::atomic<std::uint64_t> ended{0};
     std::atomic<std::uint64_t> failed{0};
   };
 
   parts const parts_;
-  std::deque<count> counts_;  // by device
+  std::deque<count> counts_;  // by device index
 };
 
 }  // namespace flotilla::dispatch

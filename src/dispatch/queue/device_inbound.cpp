@@ -32,8 +32,9 @@ slot_address device_inbound::take_requeued() noexcept {
 }
 
 void device_inbound::ring() const noexcept {
-  // Announce first, then look at the lease. The holder does the reverse: it releases the lease,
-  // then looks for announcements. The fence pairs with the one in lease_guard.
+  // The caller has announced work and now reads the lease. The holder releases the lease and then
+  // reads the announcements. So at least one of the two threads sees the other. The fence pairs
+  // with the fence in ~lease_guard.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!gate_.held()) { bell_.ring(); }
 }

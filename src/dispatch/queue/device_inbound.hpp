@@ -1,5 +1,5 @@
 #pragma once
-// The tasks that wait for one device, and the announcement that there are some.
+// The tasks that wait for one device, and the flag that announces them.
 
 #include <atomic>
 #include <mutex>
@@ -12,14 +12,14 @@
 
 namespace flotilla::dispatch {
 
-/// The queues to one device: an inbox for each submitting thread, and the tasks that come back from
-/// being parked.
+/// The queues to one device: an inbox for each submitting thread, and the list of requeued tasks.
 ///
-/// The handshake that strands no task: a thread pushes a task, fences, and looks at `pending_`; a
-/// pass clears `pending_`, fences, and looks at the queues. Either the pass finds the task, or the
-/// thread finds `pending_` cleared, sets it and rings for a worker. The holder of the lease looks
-/// at `needs_drain` again after it has released the lease, because a thread that saw the lease held
-/// did not ring (tests/unit/dispatch/queue/handshake_model_test.cpp).
+/// A handshake ensures that no task is stranded. A submitting thread pushes a task, executes a
+/// fence, and reads `pending_`. A pass clears `pending_`, executes a fence, and reads the queues.
+/// Either the pass finds the task, or the thread reads `pending_` as false, sets `pending_` and
+/// rings for a worker. A thread does not ring while the lease is held. Therefore the holder calls
+/// `needs_drain` after it has released the lease
+/// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class alignas(base::cache_line) device_inbound {
  public:
   device_inbound(task_table const& tasks, context::lease_gate const& gate, doorbell const& bell)
@@ -27,7 +27,7 @@ class alignas(base::cache_line) device_inbound {
 
   // ---- any thread ----
 
-  /// Announces work. Call it after the push. Rings for a worker if no work was announced before.
+  /// Announces work. Rings for a worker if no announcement was pending. Call this after the push.
   void announce() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in begin_pass
     if (!pending_.load(std::memory_order_relaxed) &&
@@ -35,27 +35,29 @@ class alignas(base::cache_line) device_inbound {
       ring();
     }
   }
-  /// Takes back a parked task whose predecessor has moved on, and announces it.
+  /// Queues a parked task again after its predecessor was launched or has ended, and announces the
+  /// task.
   void requeue(slot_address task) noexcept;
 
-  /// Whether a thread should drain: work was announced, or the last pass left work that only
-  /// another pass can move on.
+  /// Returns whether a thread should drain the device: work was announced, or the last pass left
+  /// work that needs another pass.
   [[nodiscard]] bool needs_drain() const noexcept {
     return pending_.load(std::memory_order_seq_cst) || has_backlog();
   }
-  /// Whether work was announced since the last pass began. A hint. Cost: one load.
+  /// Returns whether work was announced since the last pass began. The answer may be out of date.
+  /// Cost: one load.
   [[nodiscard]] bool is_announced() const noexcept {
     return pending_.load(std::memory_order_relaxed);
   }
-  /// Whether the last pass left work behind.
+  /// Returns whether the last pass left work that needs another pass.
   [[nodiscard]] bool has_backlog() const noexcept {
     // acquire: pairs with the release in set_backlog
     return backlog_.load(std::memory_order_acquire);
   }
 
-  /// A hint: the submitting thread will wait for its task and launch it itself (see
-  /// wait_predictor). Call it before `announce`; the next pass clears it. A worker that sees the
-  /// hint delays briefly.
+  /// Sets a hint: the submitting thread will probably wait for its task and launch the task itself
+  /// (see wait_predictor). A worker that sees the hint pauses briefly. The next pass clears the
+  /// hint. Call this before `announce`.
   void expect_waiter() noexcept { waiter_expected_.store(true, std::memory_order_relaxed); }
   void expect_no_waiter() noexcept { waiter_expected_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool expects_waiter() const noexcept {
@@ -66,38 +68,41 @@ class alignas(base::cache_line) device_inbound {
 
   // ---- the holder of the lease ----
 
-  /// Call it at the beginning of a pass, before any queue is read.
+  /// Clears the announcement and the hint. Call this at the beginning of a pass, before any queue
+  /// is read.
   void begin_pass() noexcept {
     pending_.store(false, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
     if (expects_waiter()) { expect_no_waiter(); }
   }
   void set_backlog(bool left) noexcept { backlog_.store(left, std::memory_order_release); }
-  /// Takes all requeued tasks. @return the first, or no_slot; `slot::next_parked` leads to the
-  /// next, in the order in which they were requeued.
+  /// Takes all requeued tasks. They are linked through `slot::next_parked` in the order in which
+  /// they were requeued.
+  /// @return the first task, or no_slot.
   [[nodiscard]] slot_address take_requeued() noexcept;
-  /// Whether a requeued task is more urgent than `level`. A hint. Cost: one load.
+  /// Returns whether a requeued task is more urgent than `level`. The answer may be out of date.
+  /// Cost: one load.
   [[nodiscard]] bool has_requeued_above(int level) const noexcept {
     return max_requeued_level_.load(std::memory_order_relaxed) > level;
   }
 
  private:
-  /// Asks for a worker, unless the lease is held.
+  /// Rings for a worker unless the lease is held.
   void ring() const noexcept;
 
   task_table const& tasks_;
   context::lease_gate const& gate_;
   doorbell const& bell_;
-  std::atomic<bool> pending_{false};          // any thread sets it, a pass clears it
-  std::atomic<bool> waiter_expected_{false};  // submitters set it, workers and passes clear it
-  std::atomic<bool> backlog_{false};          // the holder of the lease
+  std::atomic<bool> pending_{false};          // set by any thread, cleared by a pass
+  std::atomic<bool> waiter_expected_{false};  // set by submitters, cleared by workers and passes
+  std::atomic<bool> backlog_{false};          // written by the holder of the lease
   inbox_registry inboxes_;
-  // Requeued tasks, as a list through slot::next_parked, so that requeuing allocates nothing.
+  // The requeued tasks are a list through slot::next_parked, so requeuing allocates nothing.
   std::mutex requeued_mutex_;
   slot_address first_requeued_ = no_slot;
   slot_address last_requeued_ = no_slot;
-  // The highest level in the list, -1 if it is empty. Written under the mutex; a pass looks here
-  // first.
+  // The highest level in the list; -1 if the list is empty. Written under requeued_mutex_. A pass
+  // reads this level first, to avoid the lock if the list is empty.
   std::atomic<int> max_requeued_level_{-1};
 };
 

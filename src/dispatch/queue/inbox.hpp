@@ -10,30 +10,31 @@
 
 namespace flotilla::dispatch {
 
-/// A wait-free queue of slots, from one thread to one device or to any device, for one priority
-/// level. It is as large as the window, so a push never fails.
+/// A wait-free queue of slots for one priority level. One thread pushes. The queue leads to one
+/// device or to any device. Its capacity is the window, so a push never fails.
 ///
-/// The consumer is the holder of the device's lease. An inbox for any device is consumed by the
-/// thread that has claimed it, because two consumers at once would deliver slots twice.
+/// If the inbox leads to one device, only the holder of that device's lease pops. If the inbox
+/// leads to any device, a thread must claim the inbox before it pops, because two consumers at once
+/// would deliver slots twice.
 class inbox {
  public:
   explicit inbox(std::size_t capacity, priority_level level = 0)
       : own_(new slot_address[ring_words(capacity)]),
         queue_(capacity, ring_memory{own_.get()}),
         level_(level) {}
-  /// In shared memory, with the ring (`ring_words(capacity)` words) in the same mapping. Other
-  /// processes use the object where it lies; one of them destroys it.
+  /// Constructs an inbox in shared memory. `ring` points to `ring_words(capacity)` words in the
+  /// same mapping. All processes use this one object, and exactly one process destroys it.
   inbox(std::size_t capacity, slot_address* ring) : queue_(capacity, ring_memory{ring}) {}
   [[nodiscard]] static constexpr std::size_t ring_words(std::size_t capacity) noexcept {
-    return capacity + 1;  // one more, to tell a full ring from an empty one
+    return capacity + 1;  // the extra word distinguishes a full ring from an empty one
   }
 
-  /// The block that the owning thread takes slots from. The consumer owns it after the inbox is
-  /// orphaned.
+  /// Returns the block from which the owning thread takes slots. After `orphan` the block belongs
+  /// to the consumer.
   [[nodiscard]] slot_pool::cursor& slots() noexcept { return slots_; }
-  /// Threads: the owning one.
+  /// Threads: only the owning thread.
   void push(slot_address task) noexcept { queue_.push(task); }
-  /// Threads: the consumer. @return how many tasks were taken, at most `max`.
+  /// Threads: only the consumer. @return the number of tasks taken, at most `max`.
   std::size_t pop(slot_address* tasks, std::size_t max) noexcept { return queue_.pop(tasks, max); }
   [[nodiscard]] std::size_t size() const noexcept { return queue_.read_available(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -47,21 +48,22 @@ class inbox {
 
   [[nodiscard]] priority_level level() const noexcept { return level_; }
 
-  /// Threads: the owning one, as it ends. Nothing is pushed afterwards.
+  /// Marks the inbox as orphaned: the owning thread ends and pushes nothing more.
+  /// Threads: only the owning thread.
   void orphan() noexcept { orphaned_.store(true, std::memory_order_release); }
   [[nodiscard]] bool orphaned() const noexcept {
-    return orphaned_.load(std::memory_order_acquire);  // pairs with orphan: all pushes are seen
+    return orphaned_.load(std::memory_order_acquire);  // pairs with the release in orphan
   }
 
  private:
   using ring_memory = base::fixed_buffer_allocator<slot_address>;
-  // The ring of an inbox that one process uses; else null. Kept here as well because the queue
-  // stores only an offset to it, which no leak checker follows.
+  // The memory of the ring. Null if the ring is in shared memory. `queue_` stores only an offset to
+  // the ring, and leak checkers do not follow offsets.
   std::unique_ptr<slot_address[]> own_;
   boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
   slot_pool::cursor slots_;
-  std::atomic<bool> claimed_{false};   // the consumers
-  std::atomic<bool> orphaned_{false};  // the owning thread
+  std::atomic<bool> claimed_{false};   // written by consumers
+  std::atomic<bool> orphaned_{false};  // written by the owning thread
   priority_level const level_ = 0;
 };
 

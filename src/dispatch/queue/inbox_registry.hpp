@@ -1,5 +1,5 @@
 #pragma once
-// All inboxes that lead to one place.
+// All inboxes that lead to one device, or to any device.
 
 #include <array>
 #include <atomic>
@@ -13,24 +13,24 @@
 
 namespace flotilla::dispatch {
 
-/// The inboxes to one device, or to any device. The submitting thread and the registry share each
-/// inbox, because threads come and go and either side may end first.
+/// The inboxes that lead to one device, or to any device. The submitting thread and the registry
+/// share the ownership of an inbox, because either may end first.
 class inbox_registry {
  public:
   std::shared_ptr<inbox> open(std::size_t capacity, priority_level level = 0);
 
-  /// A consumer's copy of the list. Each consumer has its own.
+  /// A consumer's copy of the list. Each consumer has a copy of its own.
   struct view {
     std::uint64_t version = 0;
     std::vector<std::shared_ptr<inbox>> boxes;         // the most urgent level first
     std::array<std::size_t, priority_levels> first{};  // index in `boxes` where each level begins
-    std::size_t next = 0;  // whose turn it is among the inboxes of a level
+    std::size_t next = 0;                              // selects the inbox that is read first
 
     [[nodiscard]] std::span<std::shared_ptr<inbox> const> at(priority_level level) const noexcept {
       std::size_t const end = level == 0 ? boxes.size() : first[level - 1];
       return {boxes.data() + first[level], end - first[level]};
     }
-    /// The inboxes of more urgent levels.
+    /// Returns the inboxes of all levels above `level`.
     [[nodiscard]] std::span<std::shared_ptr<inbox> const> above(
         priority_level level) const noexcept {
       return {boxes.data(), first[level]};
@@ -39,12 +39,12 @@ class inbox_registry {
       return boxes.empty() ? priority_level{0} : boxes.front()->level();
     }
   };
-  /// Brings the copy up to date. Cost: a load if nothing has changed.
+  /// Updates the copy. Cost: one load if the list has not changed.
   void refresh(view& copy);
 
-  /// Removes inboxes that are empty and whose thread has ended. Consumers notice at their next
-  /// `refresh`.
-  /// @param pool  Where the inboxes' slots came from.
+  /// Removes the empty inboxes of ended threads, and returns their unused slots to `pool`.
+  /// Consumers see the removal after their next `refresh`.
+  /// @param pool  The pool from which the threads took the slots.
   void sweep(slot_pool& pool);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Tasks that wait at a device, by priority level.
+// Queues for tasks that wait on the host, one queue for each priority level.
 
 #include <array>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace flotilla::dispatch {
 
-/// One first-in-first-out queue for each level. One thread at a time.
+/// One first-in-first-out queue for each priority level. Not thread-safe.
 class priority_queues {
  public:
   using queue = base::ring_deque<slot_address>;
@@ -22,7 +22,7 @@ class priority_queues {
     for (queue const& each : by_level_) { sum += each.size(); }
     return sum;
   }
-  /// Appends all tasks to `tasks` and removes them here.
+  /// Moves all tasks to the end of `tasks`.
   void move_to(std::vector<slot_address>& tasks) {
     for (queue& each : by_level_) {
       tasks.insert(tasks.end(), each.begin(), each.end());

@@ -13,42 +13,43 @@
 
 namespace flotilla::dispatch {
 
-/// How many shared tasks one device holds, and how many it may hold. The limit keeps unequal
-/// devices balanced: it doubles while batches with shared tasks end quickly, and halves when they
-/// take long.
+/// Counts the shared tasks that one device holds, for each level, and limits their number. The
+/// limit balances devices of different speed. It doubles after a batch with shared tasks that took
+/// less than 200 us, and halves after a batch that took more than 2 ms.
 class alignas(base::cache_line) device_share {
  public:
-  /// How many more tasks of that level the device may take.
+  /// Returns how many more tasks of this level the device may take.
   [[nodiscard]] std::size_t room(priority_level level) const noexcept {
     std::uint32_t const held = held_[level].load(std::memory_order_relaxed);
     std::uint32_t const limit = limit_.load(std::memory_order_relaxed);
     return held < limit ? limit - held : 0;
   }
-  /// Threads: any. A parked task is not counted: its predecessor may still have to be taken.
+  /// Counts tasks that the device holds. A parked task is not counted, because its predecessor may
+  /// need the room. Threads: any.
   void acquire(priority_level level, std::uint32_t tasks = 1) noexcept {
     held_[level].fetch_add(tasks, std::memory_order_relaxed);
   }
   void release(priority_level level, std::uint32_t tasks = 1) noexcept {
     held_[level].fetch_sub(tasks, std::memory_order_relaxed);
   }
-  /// Adapts the limit after a batch with shared tasks. @param took  The time of that batch.
-  /// Threads: the holder of the lease.
+  /// Adapts the limit after a batch with shared tasks. Threads: only the holder of the lease.
+  /// @param took  How long that batch took.
   void adapt(std::chrono::steady_clock::duration took) noexcept;
 
  private:
-  static constexpr std::uint32_t max_limit = 1024;                  // 0.2 ms of empty kernels
-  std::array<std::atomic<std::uint32_t>, priority_levels> held_{};  // any thread
-  std::atomic<std::uint32_t> limit_{4};                             // the holder of the lease
+  static constexpr std::uint32_t max_limit = 1024;  // this many empty kernels take 0.2 ms
+  std::array<std::atomic<std::uint32_t>, priority_levels> held_{};  // written by any thread
+  std::atomic<std::uint32_t> limit_{4};  // written by the holder of the lease
 };
 
-/// The inboxes for tasks without a device, and each device's share. The handshake between
-/// `announce` and `begin_pull` is that of device_inbound
+/// The inboxes for tasks without a device, and the share of each device. `announce` and
+/// `begin_pull` use the handshake that device_inbound describes
 /// (tests/unit/dispatch/queue/shared_queue_model_test.cpp).
 class shared_queue {
  public:
   shared_queue(unsigned devices, doorbell const& bell) : bell_(bell), shares_(devices) {}
 
-  /// Announces a task. Call it after the push. Threads: any.
+  /// Announces a task. Call this after the push. Threads: any.
   void announce() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in begin_pull
     if (!pending_.load(std::memory_order_relaxed) &&
@@ -59,12 +60,13 @@ class shared_queue {
   [[nodiscard]] bool is_pending() const noexcept {
     return pending_.load(std::memory_order_seq_cst);
   }
-  /// Call it before the inboxes are read. Threads: the holder of any lease.
+  /// Clears the announcement. Call this before the inboxes are read. Threads: the holder of any
+  /// lease.
   void begin_pull() noexcept {
     pending_.store(false, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
   }
-  /// Call it after the inboxes were read, if some tasks were left.
+  /// Announces the tasks that a pull has left in the inboxes.
   void set_pending() noexcept { pending_.store(true, std::memory_order_seq_cst); }
 
   [[nodiscard]] inbox_registry& inboxes() noexcept { return inboxes_; }
@@ -74,7 +76,7 @@ class shared_queue {
   doorbell const& bell_;
   inbox_registry inboxes_;
   std::deque<device_share> shares_;
-  // Submitters set it, a puller clears it.
+  // Set by submitters, and by a pull that left tasks. Cleared when a pull begins.
   alignas(base::cache_line) std::atomic<bool> pending_{false};
 };
 

@@ -9,7 +9,7 @@ namespace flotilla::dispatch {
 inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size_t places,
                             inbox_registry& registry, std::size_t capacity, priority_level level) {
   thread_inboxes& self = base::per_thread<thread_inboxes>::get();
-  // A thread uses few runtimes, most often the one that it used last: search from the end.
+  // A thread uses few runtimes. Search from the end, where the newest runtime is.
   auto entry =
       std::find_if(self.runtimes_.rbegin(), self.runtimes_.rend(),
                    [runtime](runtime_inboxes const& each) { return each.runtime == runtime; });
@@ -20,7 +20,7 @@ inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size
     entry = self.runtimes_.rbegin();
   }
   if (wanted >= entry->by_place.size()) { entry->by_place.resize(places); }
-  // Set it before `open`, which may throw: the vector may just have moved.
+  // `resize` may have moved the pointers, and `open` may throw. So update last_ first.
   last_ = {runtime, entry->by_place.size(), entry->by_place.data()};
   std::shared_ptr<inbox>& box = entry->by_place[wanted];
   if (box == nullptr) { box = registry.open(capacity, level); }
@@ -28,7 +28,7 @@ inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size
 }
 
 void thread_inboxes::forget_ended_runtimes() {
-  // A runtime that has ended holds none of its inboxes any more, so ours is the only reference.
+  // After a runtime has ended, this thread holds the only references to its inboxes.
   std::erase_if(runtimes_, [](runtime_inboxes const& each) {
     return std::all_of(
         each.by_place.begin(), each.by_place.end(),

@@ -9,16 +9,18 @@
 
 namespace flotilla::dispatch {
 
-/// The calling thread's inboxes to each place of each runtime. An inbox is made at the thread's
-/// first submission to that place, and orphaned when the thread ends.
+/// The inboxes of the calling thread, for each runtime, place and priority level. An inbox is
+/// created when the thread first submits to the place, and orphaned when the thread ends.
 class thread_inboxes {
  public:
-  thread_inboxes() = default;  // base::per_thread constructs it
+  thread_inboxes() = default;  // called by base::per_thread
   ~thread_inboxes();
   thread_inboxes(thread_inboxes&&) = delete;
 
-  /// @param runtime  The runtime's number, which is never used again.
-  /// @param place    A device, or one past the last device for tasks that any device may take.
+  /// Returns the calling thread's inbox to a place. Creates the inbox at the first call.
+  /// @param runtime  The number of the runtime. Numbers are never reused.
+  /// @param place    The index of a device; or the number of devices, for tasks that any device may
+  ///                 take.
   /// Cost: some loads if the inbox exists and the thread's last call was for the same runtime.
   [[nodiscard]] static inbox& get(std::uint64_t runtime, unsigned place, unsigned places,
                                   inbox_registry& registry, std::size_t capacity,
@@ -35,8 +37,10 @@ class thread_inboxes {
     std::uint64_t runtime;
     std::vector<std::shared_ptr<inbox>> by_place;  // level by level, the least urgent first
   };
-  /// What the thread's last `find` found. Nobody asks again for a runtime that has ended. The boxes
-  /// of one runtime move only inside `find`, on this thread, and not when `runtimes_` grows.
+  /// The inboxes of the runtime that this thread used last, so that `get` needs no search. The
+  /// pointer stays valid until the next `find`: only `find` and the end of the thread change the
+  /// vectors. The runtime may have ended. This does no harm, because nobody submits to an ended
+  /// runtime.
   struct found {
     std::uint64_t runtime;
     std::size_t places;

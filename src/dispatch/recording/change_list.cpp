@@ -6,7 +6,7 @@ namespace flotilla::dispatch {
 
 void change_list::put(node_update update, std::byte const* arguments) {
   std::uint32_t& place = place_[update.node];
-  // Replaces an earlier change of the node, and reuses its bytes if they suffice.
+  // If the node was changed before, replace that change. Reuse its bytes if they suffice.
   bool const fits = place != 0 && changes_[place - 1].capacity >= update.bytes;
   if (fits) {
     update.offset = changes_[place - 1].offset;
@@ -31,7 +31,7 @@ std::uint32_t change_lists::take() {
   std::lock_guard const lock{mutex_};
   if (free_.empty()) {
     all_.push_back(std::make_unique<change_list>(nodes_));
-    free_.reserve(all_.size());  // so that give_back never allocates
+    free_.reserve(all_.size());  // so give_back never allocates
     return static_cast<std::uint32_t>(all_.size() - 1);
   }
   std::uint32_t const got = free_.back();

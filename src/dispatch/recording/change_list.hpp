@@ -1,5 +1,5 @@
 #pragma once
-// Changes of the nodes of a recorded graph, for a replay.
+// The changes of a recorded graph's nodes for a replay.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,18 +20,18 @@ namespace flotilla::dispatch {
 /// The action of a recorded task.
 using recorded_action = std::variant<launch, detail::memory_command>;
 
-/// The latest action of each changed node, with its arguments. Keeps its memory when it is cleared.
-/// One thread at a time.
+/// Holds the latest action of each changed node, with its arguments. `clear` keeps the memory.
+/// Threads: one at a time.
 class change_list {
  public:
   static constexpr std::uint32_t no_kernel = 0xffff'ffff;
   struct node_update {
     std::uint32_t node = 0;
-    std::uint32_t kernel = no_kernel;  // of a launch; no_kernel: the arguments are a memory_command
+    std::uint32_t kernel = no_kernel;  // no_kernel: the arguments are a memory_command
     std::uint32_t shared_bytes = 0;
     extent grid{}, block{};
-    std::uint32_t offset = 0, bytes = 0;  // of the arguments
-    std::uint32_t capacity = 0;           // bytes from `offset` on
+    std::uint32_t offset = 0, bytes = 0;  // position and size of the arguments
+    std::uint32_t capacity = 0;           // bytes reserved at `offset`
   };
   explicit change_list(std::size_t nodes) : place_(nodes, 0) {}
 
@@ -44,7 +44,7 @@ class change_list {
     static_assert(std::is_trivially_copyable_v<detail::memory_command>);
     put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
-  /// Ignores `offset` and `capacity`.
+  /// Sets the change of `update.node`. Ignores `offset` and `capacity`.
   void put(node_update update, std::byte const* arguments);
   void put_all(change_list const& later) {
     for (node_update const& each : later.changes_) { put(each, later.arguments(each)); }
@@ -63,17 +63,17 @@ class change_list {
  private:
   std::vector<node_update> changes_;
   std::vector<std::byte> bytes_;
-  std::vector<std::uint32_t> place_;  // by node: 1 + its index in changes_; 0: not changed
+  std::vector<std::uint32_t> place_;  // by node: 1 + index in changes_; 0: no change
 };
 
-/// The change lists of one graph, by index: one that `set` writes to, and one for each replay in
-/// flight. Threads: any.
+/// The change lists of one graph, by index. One list receives the changes of `set`, and each replay
+/// in flight has one. Threads: any.
 class change_lists {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
   explicit change_lists(std::size_t nodes) : nodes_(nodes) {}
 
-  /// Takes an empty list. @return its index.
+  /// Takes an empty list. Returns its index.
   [[nodiscard]] std::uint32_t take();
   [[nodiscard]] change_list& at(std::uint32_t index) const;
   void give_back(std::uint32_t index) noexcept;

@@ -15,7 +15,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// The driver rewrites fewer nodes faster than a device could begin to update them.
+// With fewer nodes, rewriting by the driver takes less time than the start of a device update.
 constexpr std::size_t min_updated_nodes = 16;
 
 CUDA_MEMCPY3D copy_parameters(detail::memory_command const& what) {
@@ -134,7 +134,8 @@ void recorded_graph::begin(std::size_t max_changes) noexcept {
 driver::call_outcome recorded_graph::put(change_list::node_update const& change,
                                          std::byte const* arguments) {
   if (updates_ == nullptr || !updates_->has(change.node)) { return write(change, arguments, {}); }
-  // The driver would refuse an invalid grid, but it is not asked here.
+  // The device would not refuse an invalid grid, and the driver does not see the grid. So check it
+  // here.
   std::array<std::uint32_t, 3> const grid{change.grid.x, change.grid.y, change.grid.z};
   if (!is_valid_grid(grid)) { return {CUDA_ERROR_INVALID_VALUE, "cuGraphExecKernelNodeSetParams"}; }
   try {
@@ -175,7 +176,7 @@ driver::call_outcome recorded_graph::write_memory_op(std::uint32_t node,
   driver::table const& api = context_.api();
   CUcontext const context = context_.handle();
   if (what.kind == memory_op_kind::fill) {
-    unsigned value = 0;  // recorder::check lets no longer pattern pass
+    unsigned value = 0;  // recorder::check refuses longer patterns
     std::memcpy(&value, what.pattern, what.pattern_bytes);
     CUDA_MEMSET_NODE_PARAMS const parameters{.dst = what.to,
                                              .pitch = 0,

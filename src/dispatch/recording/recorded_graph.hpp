@@ -1,5 +1,5 @@
 #pragma once
-// The recorded tasks of one device as an instantiated graph.
+// The recorded tasks of one device as an instantiated CUDA graph.
 
 #include <cuda.h>
 
@@ -26,60 +26,62 @@
 
 namespace flotilla::dispatch {
 
-/// Nodes can change between replays. In a device-updated graph the device changes them itself
-/// (recorded_updates), which takes the host 20 ns a node. In other graphs the driver rewrites them,
-/// for 100 to 300 ns a node. The device cannot change a node's kernel, block or shared memory. It
-/// cannot change copies and fills either; the driver rewrites those in every graph.
+/// A graph whose nodes can change between replays. In a device-updated graph, the device changes
+/// kernel nodes itself (recorded_updates), which costs the host 20 ns a node. It cannot change a
+/// kernel node's kernel, block or shared memory. The driver changes copies and fills, and all nodes
+/// of other graphs. That costs the host 100 to 300 ns a node.
 ///
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class recorded_graph {
  public:
   struct build_args {
     planned_part const& plan;
-    change_list const& contents;  // one action for each node, in their order
+    change_list const& contents;  // one action for each node, in the order of the nodes
     kernel_table const& kernels;
-    CUdeviceptr counter;  // of any lane of the device: each launch sets its own
+    CUdeviceptr counter;  // of any lane of the device; each launch sets its own
     builtin_functions builtins;
-    registered_slabs* records;  // null: the driver rewrites it
+    registered_slabs* records;  // null: the driver rewrites the graph
     completion_page const& page;
-    // Describes a node, or the whole graph, for an error.
+    // Describes a node or, without an argument, the whole graph for an error text.
     std::function<std::string(std::optional<std::uint32_t> node)> describe;
   };
-  /// @throws driver_error  naming the node, if the driver says which one it refuses.
+  /// @throws driver_error  Names the refused node if the driver tells which node it is.
   recorded_graph(context::context_handle const& context, build_args const& args);
-  /// Calls nothing: objects that were not destroyed belonged to the context and went with it.
+  /// Makes no driver call. If `destroy` was not called, the driver's objects end with their
+  /// context.
   ~recorded_graph() = default;
   recorded_graph(recorded_graph const&) = delete;
   recorded_graph& operator=(recorded_graph const&) = delete;
   void destroy() noexcept;
 
   [[nodiscard]] bool is_device_updated() const noexcept { return updates_ != nullptr; }
-  /// Whether the change can be made, by the device or by the driver.
+  /// Returns whether the device or the driver can make the change in this graph.
   [[nodiscard]] bool can_become(change_list::node_update const& wanted) const noexcept;
 
-  /// Begins the changes of the next replay. Call it before `put`. @param max_changes  The most
-  /// nodes that change.
+  /// Begins the changes of the next replay. Call it before the first `put`.
+  /// @param max_changes  The maximum number of nodes that change.
   void begin(std::size_t max_changes) noexcept;
-  /// Changes the node from the next replay on. A replay in flight keeps its nodes.
+  /// Changes a node from the next replay on. A replay in flight keeps its nodes.
   [[nodiscard]] driver::call_outcome put(change_list::node_update const& change,
                                          std::byte const* arguments);
-  /// Puts the graph into the lane's stream. After its nodes it writes `number`, the lane's next
-  /// one. If this fails, put all changes again for the next replay.
+  /// Launches the graph into the lane's stream. After its nodes the graph writes `number`, the
+  /// lane's next number. If the call fails, the caller must `put` all changes again for the next
+  /// replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Copies the graph to the device before its first launch. A device-updated graph needs that.
+  /// Copies the graph to the device. A device-updated graph needs this before its first launch.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept;
 
  private:
   void build(build_args const& args);
-  /// Adds a node, or rewrites it if the graph is instantiated. @param ahead  For an added node: its
-  /// predecessors.
+  /// Adds a node. If the graph is already instantiated, rewrites the node instead.
+  /// @param ahead  The predecessors of an added node.
   [[nodiscard]] driver::call_outcome write(change_list::node_update const& change,
                                            std::byte const* arguments,
                                            std::span<CUgraphNode const> ahead);
   [[nodiscard]] driver::call_outcome write_memory_op(std::uint32_t node,
                                                      detail::memory_command const& what,
                                                      std::span<CUgraphNode const> ahead);
-  /// Whether the device can update such a node.
+  /// Returns whether the device can update such a node.
   [[nodiscard]] bool is_suitable(change_list::node_update const& change) const noexcept;
 
   context::context_handle const& context_;
@@ -89,8 +91,9 @@ class recorded_graph {
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> nodes_;
   completion_node completion_;
-  std::unique_ptr<recorded_updates> updates_;              // null: the driver rewrites the graph
-  std::vector<change_list::node_update> instantiated_as_;  // each node of a device-updated graph
+  std::unique_ptr<recorded_updates> updates_;  // null: the driver rewrites the graph
+  // The contents of each node at the instantiation; empty if the driver rewrites the graph.
+  std::vector<change_list::node_update> instantiated_as_;
   kernel_node node_;
 };
 

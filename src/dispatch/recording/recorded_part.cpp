@@ -30,7 +30,7 @@ recorded_part::recorded_part(context::context_handle const& context, build_args 
   try {
     graph_ = make_graph(&args.records);
   } catch (driver_error const& why) {
-    // Perhaps the driver can make a graph of these nodes if it does not update itself.
+    // The driver may still accept these nodes in a graph that is not device-updated.
     if (args.builtins.update == nullptr || is_sticky(why.status())) { throw; }
     graph_ = make_graph(nullptr);
   }
@@ -66,8 +66,8 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
     graph_->begin(0);
     return {};
   }
-  // Deferred changes are older than those of this replay, so they come first. Making a change twice
-  // does no harm.
+  // Deferred changes are older than the changes of this replay, so they come first. Making a change
+  // twice does no harm.
   if (changes != change_lists::none) { deferred_.put_all(lists.at(changes)); }
   return rewrite(deferred_);
 }
@@ -90,7 +90,7 @@ recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
 }
 
 recorded_part::refusal recorded_part::stop_device_updates() {
-  std::vector<std::uint32_t> before;  // node_kernels_, if the new graph is refused
+  std::vector<std::uint32_t> before;  // the old values of node_kernels_, to restore them on failure
   auto const name_all = [&](auto const& kernel_of) {
     for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
       node_kernels_[i].store(kernel_of(i), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 #pragma once
-// The recorded tasks of one device that are launched together for every replay.
+// The recorded tasks of one device that each replay launches together.
 
 #include <cuda.h>
 
@@ -19,22 +19,24 @@
 
 namespace flotilla::dispatch {
 
-/// Only the holder of the device's lease, with the context current, unless a function says
-/// otherwise.
+/// Threads: only the holder of the device's lease, with the context current, except for the section
+/// "any thread".
 class recorded_part {
  public:
   struct build_args {
     planned_part const& plan;
-    std::span<recorded_action const> actions;  // by task
+    std::span<recorded_action const> actions;  // by task index
     kernel_table const& kernels;
     CUdeviceptr counter;
     builtin_functions builtins;
-    registered_slabs& records;  // these two outlive the part
+    registered_slabs& records;  // `records` and `page` must outlive the part
     completion_page const& page;
   };
-  /// @throws driver_error  naming the task and its kernel, if the driver says which one it refuses.
+  /// @throws driver_error  Names the refused task and its kernel if the driver tells which node it
+  /// is.
   recorded_part(context::context_handle const& context, build_args const& args);
-  /// Calls nothing: objects that were not destroyed belonged to the context and went with it.
+  /// Makes no driver call. If `destroy` was not called, the driver's objects end with their
+  /// context.
   ~recorded_part() = default;
   recorded_part(recorded_part const&) = delete;
   recorded_part& operator=(recorded_part const&) = delete;
@@ -42,20 +44,22 @@ class recorded_part {
 
   struct refusal {
     driver::call_outcome why{};
-    std::uint32_t kernel = 0;    // or no_kernel
-    std::exception_ptr error{};  // not null if there is a better error than `why`
+    std::uint32_t kernel = 0;    // the refused kernel, or no_kernel
+    std::exception_ptr error{};  // if not null, more precise than `why`
   };
-  /// Makes the nodes hold the deferred changes and then those of a replay, from the next `enqueue`
-  /// on. If a change is refused, some nodes may hold theirs; the list still belongs to the caller,
-  /// who must defer it.
+  /// Changes the nodes for the next `enqueue`: first the deferred changes, then the changes of this
+  /// replay. If a change is refused, some nodes may already have changed. The caller still owns the
+  /// list then, and must `defer` it.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
-  /// Keeps changes that were not made, or not all of them: the next `rewrite` makes them first.
+  /// Keeps changes that were not made or were made only in part. The next `rewrite` makes them
+  /// first.
   void defer(std::uint32_t changes);
-  /// Puts the graph into the lane's stream. The graph's last node writes `number`, which is the
-  /// lane's next number. If the call fails, the caller must `defer` the changes that it made.
+  /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
+  /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Copies the graph to the device before its first replay. Waits for `stream`, which must hold
-  /// nothing long.
+  /// Copies the graph to the device, so that the first replay need not do it. Waits for `stream`,
+  /// which must hold no long work.
+  /// @return the driver's status. An error does not prevent replays unless it is sticky.
   /// @throws driver_error, std::bad_alloc  The part cannot be used.
   [[nodiscard]] CUresult upload(CUstream stream);
 
@@ -69,7 +73,7 @@ class recorded_part {
  private:
   [[nodiscard]] std::unique_ptr<recorded_graph> make_graph(registered_slabs* records);
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  /// Replaces the graph by one that the driver rewrites, whose nodes hold `current_`.
+  /// Replaces the graph by a new graph that the driver rewrites and whose nodes hold `current_`.
   [[nodiscard]] refusal stop_device_updates();
   [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
 
@@ -80,11 +84,12 @@ class recorded_part {
   builtin_functions const builtins_;
   completion_page const& page_;
   unsigned const device_;
-  // The kernel of each node, or no_kernel. For messages, which any thread may build.
+  // The kernel of each node, or no_kernel. Any thread may read it for an error text.
   std::unique_ptr<std::atomic<std::uint32_t>[]> node_kernels_;
-  change_list current_;  // of a device-updated graph: what its nodes hold or shall hold; else empty
+  // The wanted contents of all nodes. Empty if the driver rewrites the graph.
+  change_list current_;
   std::unique_ptr<recorded_graph> graph_;
-  std::unique_ptr<recorded_graph> retired_graph_;  // the one before: replays may be in flight
+  std::unique_ptr<recorded_graph> retired_graph_;  // its replays may still be in flight
   change_list deferred_;
 };
 

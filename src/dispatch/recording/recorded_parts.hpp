@@ -10,14 +10,15 @@
 
 namespace flotilla::dispatch {
 
-/// Slots name parts by their index here. Threads: any.
+/// A slot names a part by its index in this table. Threads: any.
 class recorded_parts {
  public:
   [[nodiscard]] std::uint32_t add(std::shared_ptr<recorded_part> part);
-  /// The part, or null if it is gone.
+  /// Returns the part, or null if it was taken out.
   [[nodiscard]] std::shared_ptr<recorded_part> get(std::uint32_t index) const;
   [[nodiscard]] std::shared_ptr<recorded_part> take(std::uint32_t index);
-  /// Destroys the parts of a device. Call it before the device's context ends.
+  /// Destroys the graphs of all parts of a device. Call it before the device's context is
+  /// destroyed.
   void destroy_all_of(unsigned device) noexcept;
 
  private:

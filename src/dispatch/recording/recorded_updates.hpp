@@ -1,5 +1,5 @@
 #pragma once
-// The records from which a device updates the nodes of a recorded graph.
+// The records with which a device updates the nodes of a recorded graph.
 
 #include <cuda.h>
 
@@ -15,41 +15,47 @@
 
 namespace flotilla::dispatch {
 
-/// Several replays may be in flight, so each replay with changes has a list of records of its own.
-/// The graph's entry node (builtin_functions::update) copies the records into the nodes. A list is
-/// reused after its replay is done, so a steady state allocates nothing.
+/// The host writes a record for each changed node, and the graph's entry node
+/// (builtin_functions::update) copies the records into the nodes. Several replays may be in flight,
+/// so each replay with changes has its own list of records. A list is reused after its replay has
+/// ended, so a steady state allocates nothing.
 ///
-/// Only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current.
 class recorded_updates {
  public:
   recorded_updates(context::context_handle const& context, registered_slabs& memory,
                    completion_page const& page, CUfunction update, std::size_t nodes);
-  /// Calls nothing and keeps the memory. Call `give_back` before, when no replay is in flight.
+  /// Makes no driver call and does not return the memory. Call `give_back` first, when no replay is
+  /// in flight.
   ~recorded_updates() = default;
   recorded_updates(recorded_updates const&) = delete;
   recorded_updates& operator=(recorded_updates const&) = delete;
   void give_back() noexcept;
 
-  /// @return the entry node; make every node without a predecessor depend on it. @throws
-  /// driver_error
+  /// Adds the entry node. The caller must make every node without a predecessor depend on it.
+  /// @return the entry node.
+  /// @throws driver_error
   [[nodiscard]] CUgraphNode add_entry(CUgraph graph);
-  /// Makes kernel node `i` updatable, before the graph is instantiated. @throws driver_error
+  /// Makes kernel node `i` updatable. Call it before the graph is instantiated.
+  /// @throws driver_error
   void attach(std::size_t i, CUgraphNode node, std::uint32_t argument_bytes);
   [[nodiscard]] bool has(std::size_t i) const noexcept { return nodes_[i] != 0; }
 
-  /// Begins the changes of the next replay. @param max_records  The most records that it needs.
+  /// Begins the changes of the next replay.
+  /// @param max_records  The maximum number of records.
   void begin(std::size_t max_records) noexcept {
     pending_ = 0;
     max_records_ = max_records;
   }
-  /// Node `i` holds this grid and these arguments from the next replay on. Call it once for each
-  /// node, with no more bytes than at `attach`. @throws driver_error, std::bad_alloc
+  /// Adds a record: node `i` gets this grid and these arguments from the next replay on. Call it at
+  /// most once per node and replay. `bytes` must not exceed the value passed to `attach`.
+  /// @throws driver_error, std::bad_alloc
   void put(std::size_t i, std::array<std::uint32_t, 3> const& grid, std::byte const* arguments,
            std::uint32_t bytes);
-  /// Makes the entry node copy the records that were put. If the replay is not launched afterwards,
-  /// put the same records again for the next one.
+  /// Makes the entry node copy the records of this replay. If the replay is not launched, the
+  /// caller must put the same records again for the next replay.
   [[nodiscard]] CUresult set_entry(CUgraphExec exec) noexcept;
-  /// The replay is launched; `number` of that lane shows its end.
+  /// Records that the replay was launched and that it writes `number` in `lane` at its end.
   void launched(unsigned lane, std::uint64_t number) noexcept;
 
  private:
@@ -57,7 +63,7 @@ class recorded_updates {
   struct list {
     registered_slabs::piece piece;
     unsigned lane = 0;
-    std::uint64_t number = 0;  // of its replay
+    std::uint64_t number = 0;  // the completion number of its replay
   };
   void choose();
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS entry_for(std::uint32_t count) noexcept;
@@ -67,14 +73,14 @@ class recorded_updates {
   completion_page const& page_;
   CUfunction update_;
   CUgraphNode entry_ = nullptr;
-  std::vector<std::uint64_t> nodes_;  // by node: its device handle; 0: it cannot be updated
+  std::vector<std::uint64_t> nodes_;  // device handles by node; 0: not updatable
   std::uint32_t stride_ = 0;
   std::vector<list> lists_;
-  std::size_t max_records_ = 0;    // of the next replay
+  std::size_t max_records_ = 0;    // maximum for the next replay
   std::size_t chosen_ = 0;         // the list that the next replay uses
-  std::uint32_t pending_ = 0;      // records
-  std::uint32_t entry_holds_ = 0;  // records
-  CUdeviceptr address_ = 0;        // these two are the entry node's parameters
+  std::uint32_t pending_ = 0;      // number of records that were put
+  std::uint32_t entry_holds_ = 0;  // number of records that the entry node is set to copy
+  CUdeviceptr address_ = 0;        // address_ and count_ are parameters of the entry node
   std::uint32_t count_ = 0;
   std::array<void*, 3> parameters_;
 };

@@ -8,20 +8,20 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// The edges of one part. Add the nodes in ascending order.
+/// The edges of one part. The caller adds the nodes in ascending order.
 class edges {
  public:
   explicit edges(std::size_t nodes) : behind_(nodes + 1), after_(nodes), is_leaf_(nodes, true) {}
 
   void add_root(std::uint32_t node) { add(static_cast<std::uint32_t>(after_.size()), node); }
 
-  /// Makes `node`, the latest so far, run after `ahead`. If `ahead` has as many successors as it
-  /// may have, `node` runs after the successor that was added `max_side_by_side` before; that one
-  /// runs after `ahead`, so the order is kept.
+  /// Makes `node` run after `ahead`. `node` must be the greatest node so far. If `ahead` already
+  /// has `max_side_by_side` successors, `node` instead runs after one of them: the successor that
+  /// was added `max_side_by_side` before `node`. Then `node` still runs after `ahead`.
   void add(std::uint32_t ahead, std::uint32_t node) {
     while (true) {
       std::vector<std::uint32_t>& asked = behind_[ahead];
-      if (!asked.empty() && asked.back() == node) { return; }  // `node` runs after it already
+      if (!asked.empty() && asked.back() == node) { return; }  // `node` already runs after `ahead`
       asked.push_back(node);
       if (asked.size() <= max_side_by_side) { break; }
       ahead = asked[asked.size() - 1 - max_side_by_side];
@@ -39,7 +39,7 @@ class edges {
   }
 
  private:
-  // By node: everything that was to run after it. The last entry has the roots.
+  // By node: the nodes that `add` has put after it. The last entry holds the roots.
   std::vector<std::vector<std::uint32_t>> behind_;
   std::vector<std::vector<std::uint32_t>> after_;
   std::vector<bool> is_leaf_;
@@ -50,7 +50,7 @@ void join_ends(recording_plan& plan, unsigned device) {
   for (planned_part const& each : plan.parts) {
     for (std::uint32_t const ahead : each.parts_ahead) { is_end[ahead] = false; }
   }
-  // A single end is the last part already, because no part runs after it.
+  // If there is only one part without a successor, it is already the last part.
   if (std::count(is_end.begin(), is_end.end(), true) < 2) { return; }
   planned_part join{.device = device};
   for (std::uint32_t i = 0; i < is_end.size(); ++i) {
@@ -87,10 +87,11 @@ recording_plan plan_recording(std::span<task_to_plan const> tasks) {
     plan.places.push_back({number, static_cast<std::uint32_t>(in.size())});
     in.push_back(i);
   }
-  std::vector<std::uint32_t> last_of(devices, 0);  // by device: 1 + its latest part so far
+  std::vector<std::uint32_t> last_of(devices, 0);  // by device: 1 + the device's latest part so far
   for (std::uint32_t number = 0; number < plan.parts.size(); ++number) {
     planned_part& part = plan.parts[number];
-    // By device: 1 + its latest part to wait for. The earlier parts there run before that one.
+    // By device: 1 + the latest part that this part must wait for; 0 if there is none. Earlier
+    // parts of that device run before that part anyway.
     std::vector<std::uint32_t> waits(devices, 0);
     waits[part.device] = std::exchange(last_of[part.device], number + 1);
     edges inside{part.tasks.size()};

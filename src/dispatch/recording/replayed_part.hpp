@@ -1,5 +1,5 @@
 #pragma once
-// The contents of a slot that holds a replay.
+// The contents of a replay's slot.
 
 #include <cstdint>
 
@@ -8,9 +8,10 @@
 namespace flotilla::dispatch {
 
 struct replayed_part {
-  std::uint32_t part = 0;                      // its index in recorded_parts
-  std::uint32_t changes = change_lists::none;  // the change list to apply before the launch
-  // For this many tasks at the beginning of `after` only the order counts, not whether they failed.
+  std::uint32_t part = 0;                      // index in recorded_parts
+  std::uint32_t changes = change_lists::none;  // index of the change list to apply
+  // The first `order_only` tasks of `after` determine only the order. If they fail, the replay
+  // still runs.
   std::uint32_t order_only = 0;
 };
 

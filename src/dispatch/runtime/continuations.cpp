@@ -33,8 +33,8 @@ std::shared_ptr<completion_state> continuations::after(
   usage_.check_process();
   auto const state = std::make_shared<completion_state>(table_);
   state->callable = std::move(callable);
-  // As soon as the task is watched, the ticket and even the runtime may end; but the runtime does
-  // not while `use` lives.
+  // As soon as the task is watched, other threads may drop the ticket and end the runtime. `use`
+  // keeps the runtime alive, and `table` keeps the table alive, until this function returns.
   std::shared_ptr<continuation_table> const table = table_;
   continuation_table::use const use{*table};
   if (use.over()) {
@@ -88,8 +88,8 @@ std::shared_ptr<completion_state> continuations::after(
 void continuations::end() const noexcept {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
   for (unsigned round = 1;; ++round) {
-    // A running continuation may have submitted a task just before the runtime closed. So
-    // everything is at rest only if no continuation ran before the wait and none has begun since.
+    // A running continuation may have submitted a task just before the runtime closed. So nothing
+    // is open only if no continuation ran before the wait and none has begun since.
     std::uint64_t const uses = table_->uses();
     bool const at_rest = table_->users() == 0;
     idle_wait wait{waiter_, shared.reclaimer.close_epoch()};
@@ -101,7 +101,7 @@ void continuations::end() const noexcept {
       continue;
     }
     if (at_rest && table_->uses() == uses && table_->end()) { return; }
-    // A continuation runs on another thread: user code, which may take any time.
+    // Another thread runs a continuation. User code may take any time, so sleep between the checks.
     std::this_thread::sleep_for(sleep_time(round));
   }
 }

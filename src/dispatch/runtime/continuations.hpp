@@ -19,16 +19,19 @@ class continuations {
                 std::shared_ptr<continuation_table> table) noexcept
       : waiter_(waiter), usage_(usage), table_(std::move(table)) {}
 
-  /// `callable` runs once, after the task.
+  /// Makes `callable` run once after the task has ended.
   [[nodiscard]] std::shared_ptr<completion_state> after(
       task_id id, std::unique_ptr<detail::continuation> callable) const;
-  /// `callable` runs once, after `state`. The runtime may have ended.
+  /// Makes `callable` run once after `state` is done.
+  /// @param runtime  The `continuations` object of the runtime. Not used if the runtime has ended.
   [[nodiscard]] static std::shared_ptr<completion_state> after(
       std::shared_ptr<completion_state> const& state, continuations const* runtime,
       std::unique_ptr<detail::continuation> callable);
-  /// A state that is done when all these tasks have ended. @param tasks  at least one
+  /// Returns a state that is done after all these tasks have ended.
+  /// @param tasks  At least one task.
   [[nodiscard]] std::shared_ptr<completion_state> after_all(std::span<task_id const> tasks) const;
-  /// Ends continuations with the runtime: waits until nothing is open any more.
+  /// Waits until no task and no continuation is open, then closes the table. Called when the
+  /// runtime ends.
   void end() const noexcept;
 
  private:
@@ -36,7 +39,8 @@ class continuations {
 
   waiter const& waiter_;
   usage_guard const& usage_;
-  std::shared_ptr<continuation_table> const table_;  // completions may outlive the runtime
+  // Shared, because completions may outlive the runtime.
+  std::shared_ptr<continuation_table> const table_;
 };
 
 }  // namespace flotilla::dispatch

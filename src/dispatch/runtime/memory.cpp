@@ -28,7 +28,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   auto const attempt = [&](device_driver& driver) {
     driver::table const& api = driver.context().api();
     driver.free_unused(deferred_free::blocking::avoided);
-    // The stream holds nothing else, so the wait is for the allocation alone.
+    // The stream holds no tasks, so this call waits for the allocation only.
     answer = api.mem_alloc_async(&address, bytes, driver.memory_stream());
     if (answer == CUDA_SUCCESS) { answer = api.stream_synchronize(driver.memory_stream()); }
   };
@@ -73,8 +73,8 @@ void memory::flush_printf() const {
   usage_.check_process();
   if (callable_frame::innermost(shared_.id) != nullptr) {
     throw would_deadlock(
-        "flush_printf inside a callable would wait for everything that its device does, the "
-        "callable's own stream included");
+        "flush_printf is not allowed inside a callable, because it waits for all work of the "
+        "device, the callable included; call flush_printf after the callable has ended");
   }
   for (unsigned i = 0; i < devices_.size(); ++i) {
     if (shared_.faults.is_poisoned()) {
@@ -87,7 +87,7 @@ void memory::flush_printf() const {
       driver::check(answer, "cuCtxSynchronize", driver.context().subject());
     });
   }
-  std::fflush(stdout);  // the driver may have put the text into the C library's buffer
+  std::fflush(stdout);  // the driver may write to the buffer of the C library
 }
 
 }  // namespace flotilla::dispatch

@@ -1,5 +1,5 @@
 #pragma once
-// Device memory and pinned host memory of a runtime.
+// Allocates and frees device memory and pinned host memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,19 +21,21 @@ class memory {
         operations_(operations),
         usage_(usage) {}
 
-  /// @return the address. @throws driver_error, and what control::run throws
+  /// Allocates device memory. @return the address. @throws driver_error, and the exceptions of
+  /// control::run
   [[nodiscard]] std::uintptr_t allocate(unsigned device, std::size_t bytes) const;
-  /// Pinned, and mapped for every device.
+  /// Allocates pinned host memory that all devices can use.
   [[nodiscard]] std::uintptr_t allocate_host(std::size_t bytes) const;
-  /// Gives memory up: it is freed after every task that could use it.
+  /// Retires memory. The memory is freed after every task that could use it has ended.
   /// @param kind  device_memory or host_memory.
   void release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_t address,
                std::size_t bytes) const noexcept;
-  /// Waits until every device has printed what its kernels wrote with printf.
+  /// Waits until all output of printf in kernels has appeared.
   void flush_printf() const;
 
  private:
-  /// Waits for the open tasks, if they keep memory that was given up. @return whether it waited.
+  /// Waits until all open tasks have ended. Does nothing if no memory is retired, or inside a
+  /// callable. @return whether it waited.
   [[nodiscard]] bool wait_for_given_up_memory() const;
 
   runtime_parts const& shared_;

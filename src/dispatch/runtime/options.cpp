@@ -22,7 +22,7 @@ runtime_options checked_options(runtime_options options) {
   }
   if (options.workers < runtime_options::automatic) {
     throw invalid_argument(
-        "runtime_options::workers must be a count or runtime_options::automatic, but is " +
+        "runtime_options::workers must be 0 or more, or runtime_options::automatic, but is " +
         std::to_string(options.workers));
   }
   return options;

@@ -1,5 +1,5 @@
 #pragma once
-// The options of a runtime: checked, and completed with defaults.
+// Checks the options of a runtime and completes them with defaults.
 
 #include <cstddef>
 #include <vector>
@@ -11,20 +11,22 @@
 
 namespace flotilla::dispatch {
 
-/// @throws invalid_argument
+/// Returns `options` if they are valid. @throws invalid_argument
 [[nodiscard]] runtime_options checked_options(runtime_options options);
 
-/// @param wanted  A count, or runtime_options::automatic.
+/// Returns the number of workers for this number of devices.
+/// @param wanted  A number of workers, or runtime_options::automatic.
 [[nodiscard]] int worker_count(int wanted, std::size_t devices);
 
-/// The settings to request. Settings in code override the environment, for each device and each
-/// setting.
+/// Combines the settings in code with those in the environment. A setting in code overrides the
+/// same setting in the environment, for each device.
 [[nodiscard]] settings with_environment(runtime_options const& options);
 
-/// The window of each device, in tasks.
+/// Returns the window of each device, in tasks.
 [[nodiscard]] std::vector<std::size_t> windows_of(std::vector<context::request> const& requests);
 
-/// The window of the tasks for any device, in tasks: room for what all devices can take.
+/// Returns the window for tasks that any device may take, in tasks: the sum of the windows of all
+/// devices, limited to context::max_window.
 [[nodiscard]] std::size_t shared_window_of(std::vector<context::request> const& requests);
 
 }  // namespace flotilla::dispatch

@@ -29,8 +29,8 @@ bool is_about_the_image(CUresult answer) {
   }
 }
 
-/// A driver may accept any bytes as a library, and look at them only when a context needs them. So
-/// make the current context need them.
+/// Loads the library into the current context. A driver may accept invalid bytes as a library, and
+/// report the error only when the library is loaded into a context.
 void load_in_current_context(driver::table const& api, CUlibrary library, std::string const& name) {
   CUmodule module = nullptr;
   check(api.library_get_module(&module, library), "cuLibraryGetModule", name);
@@ -52,7 +52,7 @@ kernel_description query_kernel(driver::table const& api, CUkernel handle,
     std::size_t offset = 0;
     std::size_t bytes = 0;
     CUresult const answer = api.kernel_get_param_info(handle, i, &offset, &bytes);
-    if (answer == CUDA_ERROR_INVALID_VALUE) { break; }  // after the last one
+    if (answer == CUDA_ERROR_INVALID_VALUE) { break; }  // there is no parameter `i`
     check(answer, "cuKernelGetParamInfo",
           [&] { return "kernel '" + found.name + "' of " + program; });
     found.parameters.push_back(
@@ -74,8 +74,8 @@ CUlibrary program_loader::open(std::string const& name, void const* code,
       check(api.library_load_data(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
             "cuLibraryLoadData", name);
     } else {
-      // By its path: if the driver gets bytes, it gets no size, so it would read past the end of a
-      // truncated file.
+      // Pass the path, not the contents. The driver does not know the size of contents in memory,
+      // so it would read past the end of a truncated file.
       check(api.library_load_from_file(&library, file.c_str(), nullptr, nullptr, 0, nullptr,
                                        nullptr, 0),
             "cuLibraryLoadFromFile", name);
@@ -127,7 +127,7 @@ std::uint32_t program_loader::add(std::string const& name, CUlibrary library) co
     });
   }
   std::map<std::string, std::uint32_t, std::less<>> kernels;
-  // A real driver describes parameters only with a context current.
+  // The CUDA driver describes parameters only while a context is current.
   parts_.operations.run(0, [&](device_driver&) {
     for (std::size_t i = 0; i < handles.size(); ++i) {
       kernel_description found = query_kernel(api, handles[i], name);
@@ -166,13 +166,13 @@ std::uint32_t program_loader::find_kernel(std::uint32_t program, std::string_vie
   std::string const subject = "kernel '" + kernel.name + "' of " + entry.name;
   if (kernel.argument_bytes > launch::max_bytes) {
     throw invalid_argument(subject + " takes " + std::to_string(kernel.argument_bytes) +
-                           " bytes of arguments: a launch carries at most " +
+                           " bytes of arguments, but the maximum is " +
                            std::to_string(launch::max_bytes));
   }
   if (kernel.parameters.size() != layout.size()) {
     throw invalid_argument(subject + " has " + std::to_string(kernel.parameters.size()) +
                            " parameters, but " + std::to_string(layout.size()) +
-                           " types were given");
+                           " argument types were given");
   }
   std::size_t offset = 0;
   for (std::size_t i = 0; i < layout.size(); ++i) {
@@ -182,7 +182,7 @@ std::uint32_t program_loader::find_kernel(std::uint32_t program, std::string_vie
                              std::to_string(kernel.parameters[i].bytes) + " bytes at offset " +
                              std::to_string(kernel.parameters[i].offset) +
                              ", but the given type has " + std::to_string(layout[i].bytes) +
-                             " at " + std::to_string(offset));
+                             " bytes at offset " + std::to_string(offset));
     }
     offset += layout[i].bytes;
   }
@@ -207,7 +207,7 @@ void program_loader::prefer_cache(std::uint32_t program, unsigned device, std::s
       return "kernel '" + std::string{kernel} + "', cache = " + to_string(preference) + ", " +
              driver.context().subject();
     };
-    // The function is the kernel in this context, so the preference holds for this device only.
+    // A CUfunction is the kernel in one context, so the preference holds only for this device.
     CUfunction function = nullptr;
     check(parts_.api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
     check(parts_.api.func_set_cache_config(function, static_cast<CUfunc_cache>(preference)),
@@ -232,8 +232,8 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
     };
     check(found, "cuLibraryGetGlobal", subject);
     if (bytes.size() > size) {
-      throw invalid_argument(subject() + " has " + std::to_string(size) + " bytes, but " +
-                             std::to_string(bytes.size()) + " were asked for");
+      throw invalid_argument(subject() + " has " + std::to_string(size) +
+                             " bytes, but the copy has " + std::to_string(bytes.size()) + " bytes");
     }
     CUresult const answer = write ? api.memcpy_htod(address, bytes.data(), bytes.size())
                                   : api.memcpy_dtoh(bytes.data(), address, bytes.size());

@@ -16,8 +16,9 @@
 
 namespace flotilla::dispatch {
 
-/// A kernel has one handle for all contexts. Every context loads it at once, because loading it
-/// lazily would stall a device while it is driven. Threads: any.
+/// A kernel has one handle for all contexts. The loader loads the kernel into every context at
+/// once, because a kernel that is loaded lazily would stall its device at the first launch.
+/// Threads: any.
 class program_loader {
  public:
   struct parts {
@@ -30,24 +31,28 @@ class program_loader {
   };
   explicit program_loader(parts const& with) noexcept : parts_(with) {}
 
-  /// Loads `code`; if that is null, the file. @return the program's index.
-  /// @throws bad_image, driver_error, and as usage_guard::check_usable
+  /// Loads `code`, or the file if `code` is null. @return the index of the program.
+  /// @throws bad_image, driver_error, and the exceptions of usage_guard::check_usable
   [[nodiscard]] std::uint32_t load(std::string const& name, void const* code,
                                    std::string const& file) const;
-  /// @return the kernel's index. @throws unknown_symbol, invalid_argument
+  /// Finds a kernel and checks that its parameters match `layout`. @return the index of the kernel.
+  /// @throws unknown_symbol, invalid_argument
   [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name,
                                           std::span<detail::parameter_layout const> layout) const;
   [[nodiscard]] std::vector<std::string> kernel_names(std::uint32_t program) const;
-  /// The kernel in words, like "kernel 'saxpy'".
+  /// Describes the kernel for a message, for example "kernel 'saxpy'".
   [[nodiscard]] std::string describe_kernel(std::uint32_t kernel) const {
     return "kernel '" + parts_.kernels.kernels[kernel].name + "'";
   }
   void prefer_cache(std::uint32_t program, unsigned device, std::string_view kernel,
                     cache_preference preference) const;
-  /// Copies `bytes` to or from the start of a variable, as one device has it.
+  /// Copies `bytes` to the start of a variable on one device, or the start of the variable to
+  /// `bytes`.
+  /// @param write  Whether to copy to the variable.
   void copy_global(std::uint32_t program, unsigned device, std::string_view name,
                    std::span<std::byte> bytes, bool write) const;
-  /// Call it after the graphs that hold the programs' functions are gone. Needs no context.
+  /// Unloads all programs. Call this after all graphs with kernels of these programs are destroyed.
+  /// Needs no context.
   void unload_all() const noexcept;
 
  private:

@@ -8,7 +8,8 @@ namespace flotilla::dispatch::runtime_registry {
 
 namespace {
 
-/// Never freed, because readers hold no lock. An entry is reused after its runtime is gone.
+/// An entry for one runtime. Entries are never freed, because readers hold no lock. After a runtime
+/// is gone, another runtime reuses its entry.
 struct entry {
   std::atomic<std::uint64_t> number{0};  // 0: free
   std::atomic<runtime_state*> runtime{nullptr};
@@ -17,7 +18,7 @@ struct entry {
 
 std::atomic<entry*> first{nullptr};
 
-constexpr std::uint64_t taken = ~std::uint64_t{0};  // a runtime is being added
+constexpr std::uint64_t taken = ~std::uint64_t{0};  // reserved for a runtime that is being added
 
 entry& free_entry() {
   for (entry* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
@@ -63,7 +64,7 @@ void remove(runtime_state& runtime) noexcept {
 }
 
 runtime_state* find(std::uint64_t number) noexcept {
-  if (number == 0) { return nullptr; }  // it would find a free entry
+  if (number == 0) { return nullptr; }  // the number of free entries
   entry const* const found = find_entry(number);
   return found == nullptr ? nullptr : found->runtime.load(std::memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The runtimes of this process, by number, because a task_id has only the number.
+// Finds a runtime of this process by its number. A task_id stores only the number of its runtime.
 
 #include <cstdint>
 
@@ -7,18 +7,18 @@ namespace flotilla::dispatch {
 
 class runtime_state;
 
-/// Lock-free, so that it can be used in a child of fork(), whatever other threads did at that
-/// moment.
+/// The registry is lock-free, so a child of fork() can use it even if another thread was inside the
+/// registry during the fork().
 namespace runtime_registry {
 
-/// Counts from 1.
+/// Returns the number for a new runtime. The first number is 1.
 [[nodiscard]] std::uint64_t next_number() noexcept;
-/// @throws std::bad_alloc
+/// Adds a runtime. @throws std::bad_alloc
 void add(runtime_state& runtime);
-/// Does nothing if the runtime was not added.
+/// Removes a runtime. Does nothing if the runtime was not added.
 void remove(runtime_state& runtime) noexcept;
-/// @return null: that runtime and all of its tickets are gone. The caller ensures that the runtime
-///         does not end meanwhile.
+/// Returns the runtime with this number, or null if the runtime and all its tickets are gone. The
+/// caller must ensure that the runtime does not end meanwhile.
 [[nodiscard]] runtime_state* find(std::uint64_t number) noexcept;
 
 }  // namespace runtime_registry

@@ -112,8 +112,8 @@ void runtime_state::add_device(unsigned index) {
 runtime_state::~runtime_state() { runtime_registry::remove(*this); }
 
 void runtime_state::end(runtime_state& runtime) noexcept {
-  // In a child of fork() the runtime belongs to the parent: nothing of it may be touched, and its
-  // threads do not exist.
+  // In a child of fork() the threads of the runtime do not exist, so nothing of the runtime may be
+  // used.
   if (runtime.usage.is_forked()) { return; }
   runtime.usage.close();
   // This happens if user code calls std::exit, which destroys a static runtime. The end would wait
@@ -149,9 +149,9 @@ void runtime_state::shut_down() noexcept {
   continuations.end();
   workers.stop();
   bool const is_poisoned = faults_.is_poisoned();
-  // On a poisoned driver some tasks never run, but their callables must be destroyed all the same.
+  // On a poisoned driver some callables never run. They must still be destroyed.
   if (is_poisoned) { destroy_callables(); }
-  // No task is left that could use memory that was given up, or the programs.
+  // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
     context::lease lease = devices[i].gate().take();
     try {
@@ -161,15 +161,17 @@ void runtime_state::shut_down() noexcept {
     } catch (error const& why) {
       if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
-    // Under the lease, so that no other thread has ended a task and not counted it yet.
+    // Count under the lease. Without the lease, another thread might have ended a task but not yet
+    // counted its ticket.
     if (is_poisoned) { ticket_count_.count_open(i); }
   }
   if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
-  // After the graphs that hold their functions. A library belongs to no context, so this also works
-  // if no context can be made current.
+  // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no
+  // context, so this works even if no context can be made current.
   programs.unload_all();
-  // The first device's context last: pinned memory belongs to it, and on a poisoned driver a kernel
-  // of another device may use that memory until its own context has ended.
+  // Destroy the context of the first device last, because all pinned memory belongs to this
+  // context. On a poisoned driver, a kernel of another device may use pinned memory until the
+  // context of that device is destroyed.
   for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
     context->context.destroy();
   }
@@ -207,8 +209,8 @@ std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
   any_wait wait{waits, ids};
   if (!wait.done() && is_inside_callable()) {
     throw would_deadlock(
-        "a callable cannot wait for the first of several tasks, because these may be waiting for "
-        "the callable; submit the rest with `after` or use `then`");
+        "a callable cannot wait for the first of several tasks, because these tasks may depend on "
+        "the callable; instead of waiting, submit the remaining work with `after` or use `then`");
   }
   if (!waits.until(wait, until)) { return std::nullopt; }
   return wait.first();
@@ -219,8 +221,8 @@ bool runtime_state::wait(completion_state const& state, waiter::deadline until) 
   completion_wait wait{waits, state};
   if (!wait.done() && (is_inside_callable() || runner.inside())) {
     throw would_deadlock(
-        "neither a callable nor a continuation can wait for a completion, because the completion "
-        "may be waiting for it; use `then` or co_await there");
+        "a callable or continuation cannot wait for a completion, because the completion may "
+        "depend on the callable or continuation; instead of waiting, use `then` or co_await");
   }
   return waits.until(wait, until);
 }
@@ -229,7 +231,8 @@ void runtime_state::wait_idle() {
   usage.check_process();
   if (is_inside_callable()) {
     throw would_deadlock(
-        "wait_idle inside a callable would wait for the callable itself, which has not ended");
+        "wait_idle is not allowed inside a callable, because it waits for all tasks, the callable "
+        "included; call wait_idle after the callable has ended");
   }
   idle_wait wait{waits, reclaimer_.close_epoch()};
   waits.until(wait);
@@ -245,8 +248,8 @@ bool runtime_state::pump() {
   }
   bool has_continuations = false;
   if (!is_inside_callable() && !runner.inside()) {
-    // Continuations of a faulted task run only after the fault is noticed, so look for faults. The
-    // time is thread-local because it is only a rate limit.
+    // Continuations of a task that has faulted run only after the fault is noticed, so ask the
+    // streams for errors. next_poll only limits the rate, so each thread has its own variable.
     thread_local std::chrono::steady_clock::time_point next_poll{};
     if (auto const now = std::chrono::steady_clock::now();
         runner.needs_health_polls() && now > next_poll) {
@@ -277,8 +280,8 @@ settings_report runtime_state::report_settings(unsigned device) const {
 }
 
 device_counters runtime_state::counters(unsigned device) const {
-  // Tasks that ended after the last worker left have not been counted yet. Collect them; otherwise
-  // a thread that polls the counters could wait forever.
+  // If no worker is active, ended tasks are counted only after a thread has retired their batches.
+  // So retire completed batches now. Otherwise a thread that polls the counters could wait forever.
   device_driver& driver = devices[device];
   if (driver.lanes().has_batches() && !driver.inbound().needs_drain() && !driver.gate().held()) {
     devices.collect_if_free(driver);

@@ -1,5 +1,5 @@
 #pragma once
-// The inside of a runtime: its parts, in the order in which they are built.
+// The internal state of a runtime: its parts, in the order of their construction.
 
 #include <cstdint>
 #include <deque>
@@ -27,18 +27,19 @@
 
 namespace flotilla::dispatch {
 
-/// Each part takes what it needs from those above it. Lives until the runtime and its last ticket
-/// are gone.
+/// Each part may use only parts that are declared above it. A runtime_state lives until its runtime
+/// and its last ticket are gone.
 class runtime_state final : public detail::runtime_impl {
  public:
-  /// @throws as runtime::runtime. Then nothing is left behind.
+  /// Builds all parts. If that fails, frees all resources and throws the exceptions of
+  /// runtime::runtime.
   explicit runtime_state(runtime_options options, tuning const& tuned = {});
   runtime_state(runtime_state const&) = delete;
   runtime_state& operator=(runtime_state const&) = delete;
-  /// Closes the runtime, waits until everything has ended, frees what it has, and deletes it once
-  /// no ticket is left.
+  /// Closes the runtime, waits until all tasks and continuations have ended, and frees the
+  /// resources. Deletes `runtime` if no ticket is left.
   static void end(runtime_state& runtime) noexcept;
-  /// Call it when a ticket is dropped. Deletes the runtime after the last one.
+  /// Drops a ticket. Deletes `runtime` if it has ended and this was its last ticket.
   static void drop_ticket(runtime_state& runtime, slot_address slot,
                           std::uint64_t generation) noexcept;
   [[nodiscard]] static runtime_state& of(detail::runtime_impl& impl) noexcept {
@@ -47,19 +48,22 @@ class runtime_state final : public detail::runtime_impl {
 
   // ---- waiting; threads: any ----
 
-  /// Whether the task has ended. Pumps once in single-threaded mode.
+  /// Returns whether the task has ended. Pumps once in single-threaded mode.
   [[nodiscard]] bool ready(task_id const& id);
-  /// Waits for the task, and throws its error. @return false: the deadline has passed.
+  /// Waits until the task has ended, and throws the error of the task. @return false if the
+  /// deadline has passed.
   bool wait(task_id const& id, std::optional<wait_policy> policy, waiter::deadline until);
-  /// @return the index of a task that has ended; empty: the deadline has passed.
+  /// Waits until one of the tasks has ended. @return the index of that task; empty if the deadline
+  /// has passed.
   [[nodiscard]] std::optional<std::size_t> wait_any(std::span<task_id const> ids,
                                                     waiter::deadline until);
-  /// @return false: the deadline has passed.
+  /// Waits until the completion is done. @return false if the deadline has passed.
   bool wait(completion_state const& state, waiter::deadline until);
   void wait_idle();
-  /// One pass over every device whose lease is free. @return whether anything is open.
+  /// Drains every device whose lease is free, and runs due continuations. @return whether a task or
+  /// a continuation is open.
   bool pump();
-  /// In single-threaded mode, pumps unless inside a callable.
+  /// Calls `pump` in single-threaded mode, except inside a callable.
   void pump_if_single_threaded();
 
   // ---- questions; threads: any ----
@@ -81,7 +85,7 @@ class runtime_state final : public detail::runtime_impl {
   std::vector<context::request> requests_;
   doorbell bell_;
   std::deque<context::leased_context> contexts_;
-  std::vector<context::context_handle const*> handles_;  // of contexts_
+  std::vector<context::context_handle const*> handles_;  // pointers into contexts_
   task_table tasks_;
   epoch_reclaimer reclaimer_;
   failure_table failures_;
@@ -90,7 +94,8 @@ class runtime_state final : public detail::runtime_impl {
   kernel_table kernels_;
   recorded_parts recordings_;
   dependencies order_;
-  std::shared_ptr<continuation_table> const table_;  // completions may outlive the runtime
+  // Shared, because completions may outlive the runtime.
+  std::shared_ptr<continuation_table> const table_;
   base::sharded_count tickets_;
   posted_errors posted_;
   task_end ends_;
@@ -126,7 +131,7 @@ class runtime_state final : public detail::runtime_impl {
   ticket_count ticket_count_;
 
  public:
-  worker_pool workers;  // last: its threads use everything above
+  worker_pool workers;  // last, because its threads use all members above
 };
 
 }  // namespace flotilla::dispatch

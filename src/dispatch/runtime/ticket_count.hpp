@@ -1,5 +1,5 @@
 #pragma once
-// Decides how long the inside of a runtime lives.
+// Decides when runtime_state is deleted.
 
 #include <atomic>
 #include <cstdint>
@@ -12,17 +12,20 @@
 
 namespace flotilla::dispatch {
 
-/// The inside lives as long as its runtime and its tickets. An open task stands for its ticket, so
-/// a submit counts nothing; a ticket that outlives its task is counted when the task ends
-/// (task_end) (tests/unit/dispatch/runtime/ticket_count_model_test.cpp). Threads: any.
+/// Counts the tickets whose tasks have ended. runtime_state lives until its runtime has ended and
+/// no ticket is left.
+///
+/// A runtime waits for its open tasks when it ends. So the tickets of open tasks need no count, and
+/// `submit` counts nothing. If a ticket still exists when its task ends, task_end counts the ticket
+/// (tests/unit/dispatch/runtime/ticket_count_model_test.cpp). Threads: any.
 class ticket_count {
  public:
   ticket_count(task_table const& tasks, failure_table const& failures, epoch_reclaimer& reclaimer,
                base::sharded_count& tickets) noexcept
       : tasks_(tasks), failures_(failures), reclaimer_(reclaimer), tickets_(tickets) {}
 
-  /// Call it when a ticket is dropped. @return whether it was the last one after `close`: then
-  /// delete the inside.
+  /// Drops a ticket. @return whether the caller must delete runtime_state, because this was the
+  /// last ticket after `close`.
   [[nodiscard]] bool drop(slot_address slot, std::uint64_t generation) noexcept {
     std::atomic<std::uint64_t>& state = tasks_.at(slot).generation;
     std::uint64_t word = state.load(std::memory_order_acquire);
@@ -34,20 +37,22 @@ class ticket_count {
       // acq_rel: pairs with the exchange in task_end; exactly one of the two sees the other
       if (state.compare_exchange_strong(word, word | generation_word::detached_bit,
                                         std::memory_order_acq_rel)) {
-        // Touch nothing from here on: only the open task still keeps the inside alive.
+        // Touch no member from here on, because only the open task keeps runtime_state alive.
         return false;
       }
     }
   }
-  /// The driver is poisoned, so open tasks never end: counts their tickets as if they had ended.
-  /// @param device  Counts the tasks of this device, whose lease the caller holds; empty: those
-  /// that no device has.
+  /// Counts the tickets of open tasks as if the tasks had ended, because open tasks never end on a
+  /// poisoned driver.
+  /// @param device  Counts the tasks of this device. The caller holds the lease of the device.
+  /// Empty: counts the tasks that no device has.
   void count_open(std::optional<unsigned> device) noexcept;
-  /// Call it when the runtime ends. @return whether no ticket is left: then delete the inside.
+  /// Closes the count when the runtime ends. @return whether the caller must delete runtime_state,
+  /// because no ticket is left.
   [[nodiscard]] bool close() noexcept { return tickets_.close(); }
 
  private:
-  /// The ticket was counted, because its task has ended or never will.
+  /// Drops a counted ticket: its task has ended or will never end.
   [[nodiscard]] bool drop_counted(slot_address slot, std::uint64_t generation) noexcept;
 
   task_table const& tasks_;

@@ -1,5 +1,5 @@
 #pragma once
-// One worker: its loop, and the state that it shares with others.
+// A worker: its loop, and the state that the workers of a pool share.
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace flotilla::dispatch {
 
-/// The objects that a worker works with.
+/// The objects that a worker uses.
 struct worker_environment {
   runtime_parts const& shared;
   device_set const& devices;
@@ -23,21 +23,21 @@ struct worker_environment {
   continuation_runner const& continuations;
 };
 
-/// Counters of one oneTBB thread. That thread writes, any thread reads.
+/// Counters of one oneTBB thread. Only this thread writes them. Any thread reads them.
 struct worker_stats {
-  std::uint64_t thread = 0;  // its token
+  std::uint64_t thread = 0;  // the token of the thread
   std::atomic<std::uint64_t> drains{0};
-  std::atomic<std::uint64_t> devices{0};  // a set
+  std::atomic<std::uint64_t> devices{0};  // a set of device indices modulo 64, one bit each
 };
 
 /// The state that the workers of a pool share.
 struct worker_state {
-  std::atomic<int> active{0};                 // running, or asked for
-  std::atomic<bool> polling_for_ends{false};  // one worker looks for ended tasks with continuations
+  std::atomic<int> active{0};                 // workers that run or were requested
+  std::atomic<bool> polling_for_ends{false};  // whether a worker polls for ended tasks
   std::mutex mutex;
   std::condition_variable ended;
-  bool closed = false;  // these two under the mutex
-  int running = 0;
+  bool closed = false;  // guarded by mutex
+  int running = 0;      // guarded by mutex
   base::append_only<worker_stats> stats;
 
   [[nodiscard]] bool is_closed() {
@@ -46,7 +46,7 @@ struct worker_state {
   }
 };
 
-/// One run of a worker, on the stack of its thread.
+/// One run of a worker. The object lives on the stack of the worker's thread.
 class worker {
  public:
   /// @param wake  Asks for another worker.
@@ -56,25 +56,29 @@ class worker {
   worker(worker const&) = delete;
   worker& operator=(worker const&) = delete;
 
-  /// Works until there is nothing to do.
+  /// Works until no work is left and the time for polling is over.
   void run();
 
  private:
   /// Drains every device that has work. @return whether anything moved.
   bool drain_devices();
-  /// Delays if the thread that submitted will probably launch its task itself. @return whether
+  /// Pauses because the submitting thread will probably launch its task itself. @return whether
   /// there is still work.
   bool leave_to_waiter(device_inbound& inbound);
+  /// Runs due continuations. Polls for ended tasks if no other worker does so. @return whether
+  /// anything moved.
   bool tend_continuations();
-  /// Waits once. There is work that only the devices move on: a full lane, a copy in flight.
+  /// Waits once for progress of the devices, for example if a lane is full or a copy is in flight.
   void wait_for_devices();
-  /// Polls once without work. @return false: the time for polling is over.
+  /// Pauses once between two polls. @return false if the time for polling is over.
   bool poll_idle();
-  /// Leaves the pool, then looks for work that was announced meanwhile. @return whether to go on.
+  /// Makes this worker inactive, then rechecks for work that was announced meanwhile. @return
+  /// whether this worker is active again and must continue.
   bool stay_after_all();
   void set_polling(bool polling) noexcept;
-  /// One worker polls for ended tasks with continuations. It gives that up before it may run user
-  /// code, which can take any time, and asks for another worker.
+  /// Stops polling for ended tasks and asks for another worker to do so. A worker must call this
+  /// before it may run user code, which can take any time. Does nothing if this worker does not
+  /// poll for ended tasks.
   void stop_polling_for_ends();
 
   worker_environment const& environment_;
@@ -84,9 +88,9 @@ class worker {
   int const max_;
   std::chrono::microseconds const idle_poll_time_;
 
-  unsigned next_device_;     // workers begin at different devices
-  bool saw_work_ = false;    // in the current round
-  bool is_polling_ = false;  // counted in doorbell::polling_workers
+  unsigned next_device_;     // the device to drain first; differs between workers
+  bool saw_work_ = false;    // whether a device had work in this round
+  bool is_polling_ = false;  // whether doorbell::polling_workers counts this worker
   bool polls_for_ends_ = false;
   unsigned idle_rounds_ = 0;
   wait_policy idle_policy_ = wait_policy::yield;

@@ -10,10 +10,10 @@
 
 namespace flotilla::dispatch {
 
-/// The jobs that oneTBB has not begun. If the application holds all of oneTBB's threads until the
-/// process ends, some never begin, and only oneTBB knows of them. This list keeps them reachable,
-/// so a leak checker reports nothing. It is never destroyed, because a oneTBB thread may begin a
-/// job after the destructors of static objects have run.
+/// The jobs that oneTBB has not begun. Some jobs never begin if the application occupies all
+/// threads of oneTBB until the process ends. This list keeps these jobs reachable, so a leak
+/// checker does not report them. The list is never destroyed, because a thread of oneTBB may begin
+/// a job after the destructors of static objects have run.
 class worker_pool::pending_jobs {
  public:
   static pending_jobs& all() {
@@ -28,7 +28,7 @@ class worker_pool::pending_jobs {
     std::list<job>::iterator place{};
   };
 
-  /// @throws std::bad_alloc
+  /// Adds a job. @throws std::bad_alloc
   job& add(worker_pool& pool) {
     std::lock_guard const lock{mutex_};
     if (unused_.empty()) { unused_.emplace_back(); }
@@ -39,8 +39,8 @@ class worker_pool::pending_jobs {
     added.place = std::prev(pending_.end());
     return added;
   }
-  /// Call it when the job begins, or was not posted. The job is reused, so asking for a worker
-  /// allocates only oneTBB's task.
+  /// Removes a job that begins or could not be posted. Jobs are reused, so `wake` usually allocates
+  /// only the task of oneTBB.
   std::pair<std::shared_ptr<worker_state>, worker_pool*> remove(job& begun) {
     std::lock_guard const lock{mutex_};
     unused_.splice(unused_.begin(), pending_, begun.place);
@@ -78,16 +78,16 @@ void worker_pool::wake() noexcept {
     job = &pending_jobs::all().add(*this);
     arena_->post(job->posted);
   } catch (std::bad_alloc const&) {
-    // Without memory there is no worker now. Threads that wait drain too, and a later call asks
-    // again.
+    // Without memory no worker starts now. Waiting threads drain the devices too, and a later call
+    // asks again.
     if (job != nullptr) { pending_jobs::all().remove(*job); }
     state_->active.fetch_sub(1, std::memory_order_seq_cst);
   }
 }
 
 void worker_pool::wake_to_poll() noexcept {
-  // seq_cst: a worker clears the flag and then looks for continuations; the caller has registered
-  // one and then looks at the flag.
+  // seq_cst: the caller has registered a continuation and then reads the flag. A worker clears the
+  // flag and then looks for continuations. So at least one of the two sees the other.
   if (!state_->polling_for_ends.load(std::memory_order_seq_cst)) { wake(); }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The oneTBB threads that drive devices.
+// Runs workers on the threads of oneTBB.
 
 #include <chrono>
 #include <memory>
@@ -12,33 +12,35 @@
 
 namespace flotilla::dispatch {
 
-/// A worker is a job in a oneTBB arena of flotilla's: it drains whatever device has work and a free
-/// lease, polls for a while if there is none, and ends. It returns its thread to oneTBB instead of
-/// sleeping in it, because all arenas of a process share cores - 1 threads. `wake` asks for another
-/// worker if fewer than `max` are active. Nothing depends on whether oneTBB runs it, or when: every
-/// thread that waits drains as well.
+/// A worker is a job in a oneTBB arena. It drains every device that has work and a free lease. If
+/// there is no work, the worker polls for a while and then ends. It does not sleep, because all
+/// arenas of a process share cores - 1 threads. `wake` asks for another worker if fewer than `max`
+/// are active. It does not matter whether or when oneTBB runs this worker, because waiting threads
+/// drain devices too.
 ///
-/// The handshake between `wake` and a worker that ends: `wake` is called after work was announced,
-/// and then looks at `active`; the worker subtracts itself from `active` and then looks for
-/// announced work. All four steps are seq_cst, so one of the two sees the other
+/// `wake` and a worker that ends use this handshake: `wake` is called after work was announced, and
+/// reads `active`. The worker decrements `active` and then looks for announced work. All four steps
+/// are seq_cst, so at least one of the two threads sees the other
 /// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class worker_pool {
  public:
-  /// Connects the doorbell.
+  /// Connects the doorbell to this pool, unless `max` is 0.
   worker_pool(worker_environment const& environment, doorbell& bell, int max,
               std::chrono::microseconds idle_poll_time);
   ~worker_pool();
   worker_pool(worker_pool const&) = delete;
   worker_pool& operator=(worker_pool const&) = delete;
 
-  /// Workers at once, a count.
+  /// Returns the maximum number of active workers.
   [[nodiscard]] int max() const noexcept { return max_; }
-  /// Asks for a worker if one more may be active. Threads: any. Cost: a load if all are.
+  /// Asks for another worker if fewer than `max` are active. Threads: any. Cost: one load if `max`
+  /// are active.
   void wake() noexcept;
-  /// Asks for a worker if none polls for ended tasks that have continuations. Call it after the
-  /// continuation was registered.
+  /// Asks for a worker if no worker polls for ended tasks. Call this after a continuation was
+  /// registered or became due.
   void wake_to_poll() noexcept;
-  /// Allows no more workers. Waits for those that run, not for jobs that oneTBB has not begun.
+  /// Prevents new workers and waits until the running workers have ended. Does not wait for jobs
+  /// that oneTBB has not begun.
   void stop() noexcept;
   [[nodiscard]] std::vector<worker_counters> counters() const;
 
@@ -50,7 +52,7 @@ class worker_pool {
   worker_environment const environment_;
   int const max_;
   std::chrono::microseconds const idle_poll_time_;
-  std::shared_ptr<worker_state> state_;  // jobs may begin after the pool has gone
+  std::shared_ptr<worker_state> state_;  // shared, because jobs may outlive the pool
   std::unique_ptr<base::worker_arena> arena_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The places that tasks can be submitted to.
+// The places to which tasks can be submitted.
 
 #include <cstdint>
 #include <vector>
@@ -11,26 +11,27 @@
 
 namespace flotilla::dispatch {
 
-/// One device, or all devices, of which any may take the task. Looked up once for each submit.
+/// One device, or all devices together for tasks that any device may take. Each submit looks up one
+/// place.
 struct place {
-  unsigned index;  // the device; task_table::shared_place() for any
+  unsigned index;  // the device index, or task_table::shared_place()
   slot_pool& slots;
   inbox_registry& inboxes;
-  device_inbound* inbound;  // null for any device
-  shared_queue* shared;     // null for a device
+  device_inbound* inbound;  // null if any device may take the task
+  shared_queue* shared;     // null if the place is one device
 
-  /// In the form that slots use: 1 + the device; 0: any.
+  /// Returns the place in the form that slots use: 1 + the device index, or 0 for any device.
   [[nodiscard]] std::uint32_t device() const noexcept { return inbound == nullptr ? 0 : index + 1; }
-  /// Announces a task that was pushed into an inbox to this place.
+  /// Announces a task that was pushed into an inbox of this place.
   void announce() const noexcept { inbound != nullptr ? inbound->announce() : shared->announce(); }
 };
 
-/// Filled while the runtime starts. Threads: any.
+/// All places of a runtime. The table is filled only while the runtime starts. Threads: any.
 class place_table {
  public:
   place_table(std::uint64_t runtime, task_table const& tasks, shared_queue& shared)
       : runtime_(runtime), tasks_(tasks), shared_(shared) {}
-  /// The next device; after the last one, call `add_shared`.
+  /// Adds the next device. After the last device, call `add_shared`.
   void add(device_inbound& inbound) {
     unsigned const index = size();
     places_.push_back({index, tasks_.pool_at(index), inbound.inboxes(), &inbound, nullptr});
@@ -43,13 +44,13 @@ class place_table {
   [[nodiscard]] place const& operator[](unsigned index) const noexcept { return places_[index]; }
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(places_.size()); }
   [[nodiscard]] place const& shared() const noexcept { return places_.back(); }
-  /// The calling thread's inbox to the place.
+  /// Returns the calling thread's inbox for the place and level.
   [[nodiscard]] inbox& inbox_to(place const& to, priority_level level) const {
     return thread_inboxes::get(runtime_, to.index, size(), to.inboxes, to.slots.window(), level);
   }
 
  private:
-  std::uint64_t const runtime_;  // its number
+  std::uint64_t const runtime_;  // the runtime's number
   task_table const& tasks_;
   shared_queue& shared_;
   std::vector<place> places_;

@@ -1,4 +1,4 @@
-// A recording: collects tasks, builds the graphs of its parts, and submits every part as a task for
+// The recorder: collects tasks, builds the graphs of their parts, and submits one task per part for
 // each replay.
 #include "dispatch/submission/recorder.hpp"
 
@@ -15,7 +15,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-// About the memory of one graph, on the device and on the host.
+// The approximate memory of one graph, on the device and the host together.
 constexpr std::size_t bytes_of_graph = std::size_t{1} << 20;
 
 std::uint64_t next_number() noexcept {
@@ -41,13 +41,17 @@ void recorder::retire(std::vector<part> const& parts) noexcept {
 }
 
 void recorder::refuse(task_id task, std::string const& subject) const {
-  if (task.runtime == 0) { throw invalid_argument(subject + " names no task"); }
-  if (!detail::access::is_recorded(task)) {
+  if (task.runtime == 0) {
     throw invalid_argument(subject +
-                           " names a submitted task; a recorded task runs after tasks of its "
-                           "recording only (give it to replay_options::after)");
+                           " names no task; pass a recorded_task that `add` has returned");
   }
-  throw invalid_argument(subject + " belongs to another recording");
+  if (!detail::access::is_recorded(task)) {
+    throw invalid_argument(
+        subject +
+        " names a submitted task, but a recorded task can depend only on tasks of "
+        "its own recording; use replay_options::after");
+  }
+  throw invalid_argument(subject + " belongs to another recording; pass a task of this recording");
 }
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
@@ -62,20 +66,26 @@ unsigned recorder::check(detail::memory_command const& what,
       what.kind == memory_op_kind::host_to_device || what.kind == memory_op_kind::device_to_host;
   if (has_host_side && !what.pinned) {
     throw invalid_argument(
-        "a copy from or to pageable memory cannot be recorded, because it goes through pieces of "
-        "pinned memory; use a host_buffer");
+        "a copy from or to pageable memory cannot be recorded; use a host_buffer, whose memory is "
+        "pinned");
   }
   if (what.kind == memory_op_kind::device_to_device && what.device != what.from_device) {
-    throw invalid_argument("a copy from device " + std::to_string(what.from_device.value) +
-                           " to device " + std::to_string(what.device.value) +
-                           " cannot be recorded, because a graph belongs to one device");
+    throw invalid_argument(
+        "a copy from device " + std::to_string(what.from_device.value) + " to device " +
+        std::to_string(what.device.value) +
+        " cannot be recorded; only copies within one device or from or to the host "
+        "can");
   }
-  if (what.bytes == 0) { throw invalid_argument("a copy or fill of nothing cannot be recorded"); }
+  if (what.bytes == 0) {
+    throw invalid_argument(
+        "a copy or fill of 0 bytes cannot be recorded; it must have at least 1 byte");
+  }
   if (what.kind == memory_op_kind::fill && what.pattern_bytes != 1 && what.pattern_bytes != 2 &&
       what.pattern_bytes != 4) {
-    throw invalid_argument("a fill with a value that repeats " +
-                           std::to_string(what.pattern_bytes) +
-                           " bytes cannot be recorded, because a memset node repeats 1, 2 or 4");
+    throw invalid_argument(
+        "a fill with a pattern of " + std::to_string(what.pattern_bytes) +
+        " bytes cannot be recorded; the value must consist of a repeated pattern of 1, "
+        "2 or 4 bytes");
   }
   return what.device.value;
 }
@@ -87,12 +97,12 @@ recorded_task recorder::add(recorded_action what, recorded_options const& option
   if (finished_.load(std::memory_order_acquire)) {
     auto const* const asked = std::get_if<launch>(&what);
     throw invalid_argument(
-        "the recording is finished: " +
+        "the recording was already finished by `finish` or a replay: " +
         (asked == nullptr
              ? "a copy or fill"
              : "kernel '" +
                    with_.shared.kernels.kernels[detail::access::kernel_index(*asked)].name + "'") +
-        " cannot be added");
+        " cannot be added any more");
   }
   for (std::size_t i = 0; i < options.after.size(); ++i) {
     task_id const ahead = options.after[i];
@@ -123,8 +133,8 @@ void recorder::set(recorded_task which, Action const& what) {
   }
   if (!same) {
     throw invalid_argument("task " + std::to_string(task) +
-                           " of the recording must keep its kind: a launch, a fill, or a "
-                           "copy from, to or within its device");
+                           " of the recording must keep its kind: a launch stays a launch, a fill "
+                           "stays a fill, and a copy keeps its direction");
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
     *held = what;
@@ -150,10 +160,10 @@ void recorder::finish() {
   if (callable_frame::innermost(with_.shared.id) == nullptr) {
     lock.lock();
   } else if (!lock.try_lock()) {
-    // The thread that builds may wait for the lease that this callable runs under.
+    // The building thread may be waiting for the lease under which this callable runs.
     throw would_deadlock(
-        "a recording cannot be finished inside a callable while another thread is finishing it; "
-        "finish it before");
+        "a callable must not finish a recording that another thread is finishing; call `finish` "
+        "before the callable is submitted");
   }
   if (finished_.load(std::memory_order_relaxed)) { return; }
   with_.usage.check_usable();
@@ -167,7 +177,7 @@ void recorder::finish() {
   parts_ = build(plan);
   places_ = std::move(plan.places);
   devices_ = std::move(devices);
-  // release: pairs with the acquire in add, set and at the beginning
+  // release: pairs with the acquire in add, in set, and at the beginning of finish
   finished_.store(true, std::memory_order_release);
 }
 
@@ -176,9 +186,11 @@ void recorder::check_windows(recording_plan const& plan) const {
   for (planned_part const& each : plan.parts) {
     std::size_t const window = with_.shared.tasks.pool_at(each.device).window();
     if (++of_device[each.device] > window) {
-      throw invalid_argument("the recording needs more than " + std::to_string(window) +
-                             " graphs on device " + std::to_string(each.device) +
-                             ", but the device's window has only that many slots");
+      throw invalid_argument(
+          "the recording needs more than " + std::to_string(window) + " graphs on device " +
+          std::to_string(each.device) +
+          ", but that is the device's window; set a larger window, or record work that "
+          "changes between devices less often");
     }
   }
 }
@@ -204,16 +216,16 @@ std::vector<recorder::part> recorder::build(recording_plan const& plan) {
 ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
   with_.valid.check_after(options.after,
-                          0xffff - 2);  // the most that a slot counts, less two that a replay adds
+                          0xffff - 2);  // a slot counts 0xffff predecessors, and a replay adds two
   finish();
-  // Most recordings have so few parts that these vectors fit on the stack.
+  // The arrays of most recordings are small enough for this stack memory.
   std::array<std::byte, 2048> room;
   std::pmr::monotonic_buffer_resource memory{room.data(), room.size()};
   std::pmr::vector<slot_address> slots(parts_.size(), no_slot, &memory);
   std::pmr::vector<ticket> tickets(parts_.size(), &memory);
   std::pmr::vector<task_id> ids(parts_.size(), &memory);
-  // Take the slots before the lock: that may take long, and may run callables that replay this same
-  // recording.
+  // Take the slots before the mutex is locked. Taking them may take long and may run callables,
+  // which may replay this recording too.
   with_.slots.take_all(devices_, level_of_priority(options.priority), slots);
   std::lock_guard const lock{replaying_};
   try {
@@ -225,8 +237,8 @@ ticket recorder::replay(replay_options const& options) {
     with_.slots.give_back(slots);
     throw;
   }
-  // Nothing below throws. All parts are open before any of them can end, so a failure is kept for
-  // the parts that depend on it.
+  // Nothing below throws. Open all parts before any part is published. A published part may fail at
+  // once, and its failure is kept only for tasks that are already open.
   for (std::size_t i = 0; i < slots.size(); ++i) {
     with_.tasks.open(slots[i], devices_[i], tickets[i]);
     parts_[i].previous = ids[i];
@@ -240,10 +252,10 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                     std::span<task_id const> now) {
   part const& of = parts_[number];
   task_options how{.label = options.label, .priority = options.priority};
-  // The part runs after the same part of the previous replay, because changes to a graph take effect
-  // in the order of the replays.
+  // Changes to a graph take effect in the order of the replays, so each part runs after the same
+  // part of the previous replay.
   if (of.previous.runtime != 0) { how.after.add(of.previous); }
-  // The first parts also run after the whole last replay.
+  // Parts without predecessors also run after the last part of the previous replay.
   task_id const last = parts_.back().previous;
   if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after.add(last); }
   auto const order_only = static_cast<std::uint32_t>(how.after.size());

@@ -20,8 +20,8 @@
 
 namespace flotilla::dispatch {
 
-/// Collects tasks, builds the graphs of their parts once, and submits every part as a task for each
-/// replay.
+/// Implements a recording: collects tasks, builds the graphs of their parts once, and submits one
+/// task per part for each replay.
 class recorder {
  public:
   struct config {
@@ -35,7 +35,7 @@ class recorder {
   };
   /// @throws used_after_fork
   explicit recorder(config const& with);
-  /// The graphs are freed after the last replay.
+  /// Retires the graphs. They are freed after the last replay.
   ~recorder();
   recorder(recorder const&) = delete;
   recorder& operator=(recorder const&) = delete;
@@ -50,21 +50,23 @@ class recorder {
  private:
   struct part {
     unsigned device = 0;
-    std::uint32_t index = 0;  // in recorded_parts
+    std::uint32_t index = 0;  // index in recorded_parts
     std::shared_ptr<recorded_part> built{};
     std::vector<std::uint32_t> parts_ahead{};
-    task_id previous{};                          // its task in the last replay
-    std::uint32_t changes = change_lists::none;  // the change list since that replay
-    change_list* changing = nullptr;             // the list with the index `changes`
+    task_id previous{};                          // this part's task in the previous replay
+    std::uint32_t changes = change_lists::none;  // index of the list of changes since that replay
+    change_list* changing = nullptr;             // the list with that index
   };
-  /// Whether the id names a task of this recording; its `slot` is the task's index then.
+  /// Returns whether the id names a task of this recording. In that case its `slot` is the task's
+  /// index.
   [[nodiscard]] bool holds(task_id task) const noexcept {
     return detail::access::is_recorded(task) && detail::access::recording_of(task) == number_;
   }
-  /// Apart from `holds`, because `set` must not build a text.
-  /// @param subject  Begins the message.
+  /// Throws the error for an id that `holds` rejects. The two are separate because `set` builds an
+  /// error text only on failure.
+  /// @param subject  The beginning of the error text.
   [[noreturn]] void refuse(task_id task, std::string const& subject) const;
-  /// @return the device that it is for.
+  /// Checks that the action can be recorded. Returns the device on which it runs.
   unsigned check(launch const& what, std::optional<device_ordinal> device) const;
   unsigned check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
@@ -76,16 +78,16 @@ class recorder {
   config const with_;
   std::uint64_t const number_;  // unique in this process
   std::vector<task_to_plan> tasks_;
-  // By task, until the recording is finished. Afterwards only the kinds count, because a node keeps
-  // its kind.
+  // The actions by task. After `finish` only their kinds are used, because nodes keep their kinds.
   std::vector<recorded_action> actions_;
   std::vector<recording_plan::place> places_;
-  std::mutex building_;  // held while waiting for devices
+  std::mutex building_;  // locked even while the thread waits for devices
   std::atomic<bool> finished_{false};
-  std::mutex replaying_;  // held briefly: gives replays and their changes one order
-  // Constant after `finish`, except `previous`, `changes` and `changing`, which replaying_ guards.
+  std::mutex replaying_;  // locked briefly; orders replays and changes
+  // Constant after `finish`. Exception: replaying_ guards `previous`, `changes` and `changing` of
+  // each part.
   std::vector<part> parts_;
-  std::vector<unsigned> devices_;  // of the parts
+  std::vector<unsigned> devices_;  // by part
 };
 
 }  // namespace flotilla::dispatch

@@ -1,6 +1,6 @@
 #pragma once
-// Writes a task into its slot, before any other thread sees the slot. Inline, because this is half
-// of the cost of a submit.
+// Writes a task into its slot. At that time no other thread uses the slot. The functions are inline
+// because they take half of the time of a submit.
 
 #include <cstring>
 #include <memory>
@@ -37,7 +37,7 @@ inline void encode(slot& task, slot_side& side, launch const& what) {
   task.large = bytes > slot::inline_bytes;
   std::byte* to = task.bytes;
   if (task.large) {
-    // The slot keeps the memory: a slot that once needed it does not allocate again.
+    // The memory stays with the slot for later tasks with large arguments.
     if (side.arguments == nullptr) {
       side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
     }
@@ -58,7 +58,7 @@ inline void encode(slot& task, slot_side&, replayed_part const& what) noexcept {
   ::new (static_cast<void*>(task.bytes)) replayed_part(what);
 }
 
-/// Moves from `what`.
+/// Moves the callable out of `what`.
 inline void encode(slot& task, slot_side&, callable& what) noexcept {
   static_assert(sizeof(callable) <= slot::inline_bytes);
   task.kind = task_kind::callable;
@@ -81,9 +81,9 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
   }
 }
 
-/// Writes the task into the slot, except the words that `open_slot` writes. If it throws, `what` is
-/// unchanged and the slot must be given back.
-/// @param what   A launch, a memory_command, a replayed_part, or a callable, which is moved from.
+/// Writes the task into the slot, apart from the words that `open_slot` writes. If it throws,
+/// `what` is unchanged, and the caller must give the slot back.
+/// @param what   A launch, a memory_command or a replayed_part; or a callable, which is moved out.
 /// @param epoch  The current epoch of the epoch reclaimer.
 template <class What>
 inline void encode(slot& task, slot_side& side, What& what, task_options const& options,
@@ -103,9 +103,10 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
   encode(task, side, what);
 }
 
-/// Makes the slot an open task of that device.
-/// @param device  1 + the device; 0: any.
-/// @param ticket  Receives the task's ticket. Null: the task is posted, as if its ticket had been dropped.
+/// Makes the slot an open task.
+/// @param device  1 + the device index; 0: any device.
+/// @param ticket  Receives the task's ticket. Null: the task is posted, as if its ticket had been
+/// dropped.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket) noexcept {
@@ -115,8 +116,8 @@ inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t d
   task.end.store(0, std::memory_order_relaxed);
   task.successors.store(successor_word::of(generation, successor_word::none),
                         std::memory_order_relaxed);
-  // release: pairs with the acquire of a thread that reads the generation; it sees this task's
-  // words, not those of the task before
+  // release: a thread that acquires the new generation sees the words of this task, not those of
+  // the slot's previous task
   std::uint64_t const word = generation_word::of(generation);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);

@@ -14,7 +14,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-// `try_submit` must return quickly, so it runs nobody's callables.
+// `try_submit` must return quickly, so it runs no callables.
 constexpr helper_filter no_callables{0xffff'ffff};
 
 std::optional<unsigned> device_of(place const& place) noexcept {
@@ -31,8 +31,8 @@ class slot_taker::window_wait {
         inbox_(inbox),
         first_device_(device_of(from)),
         policy_(policies().resolved(policies().of_task(from.device()))),
-        // A full window empties slowly, so sleep for about the time that a good part of it takes.
-        // Polling would take processor time from the thread that drains the window.
+        // A full window empties slowly. Sleep for about the time in which a good part of it becomes
+        // free. Polling would take processor time from the thread that drains the window.
         sleep_(std::chrono::nanoseconds{4} * pool_.window()),
         seen_(pool_.returns()) {}
 
@@ -47,8 +47,8 @@ class slot_taker::window_wait {
     taker_.usage_.check_usable();
     bool const moved = taker_.waiter_.with().devices.help(state.filter(), first_device_,
                                                           [this] { return has_returns(); });
-    // Polls one word until a slot comes back. It does not poll the blocks, because draining threads
-    // write to them.
+    // Poll the one word that changes when slots come back. Polling the words of the blocks would
+    // slow down the draining threads, which write them.
     for (int i = 0; i < 8 && policy_ != wait_policy::blocking && !has_returns(); ++i) {
       for (int k = 0; k < 16; ++k) { base::pause(); }
     }
@@ -79,7 +79,7 @@ class slot_taker::window_wait {
   std::optional<unsigned> const first_device_;
   wait_policy const policy_;
   std::chrono::nanoseconds const sleep_;
-  std::uint32_t seen_;  // the value of slot_pool::returns
+  std::uint32_t seen_;  // last seen value of slot_pool::returns
   slot_address slot_ = no_slot;
 };
 
@@ -100,11 +100,13 @@ class slot_taker::all_windows_wait {
       taker_.give_back(slots_);
       throw;
     }
-    // Never wait while holding slots: another thread may hold the missing ones and need these.
+    // Never wait while this thread holds slots: another thread may hold the missing slots and need
+    // these.
     if (!complete_) {
       taker_.give_back(slots_);
       std::fill(slots_.begin(), slots_.end(), no_slot);
-      // Read it after the return: slots that this thread gave back are no reason to try again.
+      // Read the counter after the slots were given back. Otherwise this thread's own slots would
+      // look like a reason to try again.
       seen_ = scarce().slots.returns();
     }
     return complete_;
@@ -141,7 +143,7 @@ class slot_taker::all_windows_wait {
   priority_level const level_;
   std::span<slot_address> const slots_;
   unsigned scarce_ = 0;     // the device whose window is full
-  std::uint32_t seen_ = 0;  // its slot_pool::returns
+  std::uint32_t seen_ = 0;  // last seen value of that device's slot_pool::returns
   bool complete_ = false;
 };
 
@@ -154,7 +156,7 @@ void slot_taker::refuse_full(place const& full) const {
                          ? std::string{"the window of tasks for any device"}
                          : "the window of device " + std::to_string(full.index)) +
                     " is full: " + std::to_string(full.slots.window()) +
-                    " tasks have not ended, and a callable must not wait for them");
+                    " tasks are open, and a callable must not wait for them; set a larger window");
 }
 
 slot_address slot_taker::take_from_full(place const& from, inbox& inbox, bool may_wait) const {
@@ -162,7 +164,7 @@ slot_address slot_taker::take_from_full(place const& from, inbox& inbox, bool ma
   if (slot_address const slot = pool.take_any(); slot != no_slot) { return slot; }
   bool const is_inside = inside_callable();
   if (!may_wait) {
-    // Ended tasks hold their slots until they are collected, so collect first.
+    // Ended tasks keep their slots until a thread collects them, so collect them first.
     if (!is_inside) {
       std::uint32_t const seen = pool.returns();
       static_cast<void>(waiter_.with().devices.help(no_callables, device_of(from),

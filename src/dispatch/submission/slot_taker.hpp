@@ -1,5 +1,5 @@
 #pragma once
-// Gets free slots, and waits for them if a window is full.
+// Gets free slots, and waits if a window is full.
 
 #include <cstdint>
 #include <span>
@@ -16,28 +16,29 @@ class slot_taker {
   slot_taker(waiter const& waiter, usage_guard const& usage, place_table const& places) noexcept
       : waiter_(waiter), usage_(usage), places_(places) {}
 
-  /// A slot of the place's window.
+  /// Returns a free slot of the place's window. Returns no_slot only if `may_wait` is false.
   /// @param may_wait  Whether to wait if the window is full.
-  /// @return no_slot only if it may not wait.
-  /// @throws window_full  It may wait, but the caller is inside a callable; and as
-  /// usage_guard::check_usable
+  /// @throws window_full  The window is full, `may_wait` is true, and the caller is inside a
+  /// callable.
+  /// Also throws the exceptions of usage_guard::check_usable.
   [[nodiscard]] slot_address take(place const& from, inbox& inbox, bool may_wait) const {
     slot_address const slot = from.slots.take(inbox.slots());
     return slot != no_slot ? slot : take_from_full(from, inbox, may_wait);
   }
-  /// One slot of each of these devices, all or none. If a window is full, waits without holding a
-  /// slot.
-  /// @throws as `take`
+  /// Takes one slot of each device in `devices`, all or none. While it waits for a full window, it
+  /// holds no slot.
+  /// @throws window_full  A window is full, and the caller is inside a callable.
+  /// Also throws the exceptions of usage_guard::check_usable.
   void take_all(std::span<unsigned const> devices, priority_level level,
                 std::span<slot_address> slots) const;
-  /// Gives back slots that were not used. Ignores no_slot.
+  /// Gives back unused slots. Ignores no_slot.
   void give_back(std::span<slot_address const> slots) const noexcept;
 
  private:
   class window_wait;
   class all_windows_wait;
 
-  // Out of line, so that the hot path of `submit` keeps its registers.
+  // It is out of line so that the hot path of `submit` keeps its registers.
   [[nodiscard]] slot_address take_from_full(place const& from, inbox& inbox, bool may_wait) const;
   [[nodiscard]] bool inside_callable() const noexcept;
   [[noreturn]] void refuse_full(place const& full) const;

@@ -9,7 +9,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// The device where each kind of task has to run.
+// The device that the arguments of a task require.
 std::optional<device_ordinal> required_by(launch const& what) noexcept { return what.device(); }
 std::optional<device_ordinal> required_by(detail::memory_command const& what) noexcept {
   return what.device;
@@ -55,7 +55,7 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   if (options.after.size() != 0) { valid_.check_after(options.after); }
   place const& to = choose(options, required_by(what));
   priority_level const level = level_of_priority(options.priority);
-  // Calls that may throw come first, because an open task must be drained.
+  // Calls that may throw come before open_slot, because an open task must reach the queue.
   inbox& inbox = places_.inbox_to(to, level);
   slot_address const address = slots_.take(to, inbox, may_wait);
   if (address == no_slot) { return false; }

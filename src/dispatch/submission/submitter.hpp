@@ -1,5 +1,5 @@
 #pragma once
-// Puts a described task into a slot and the slot into a queue.
+// Writes a described task into a slot, and pushes the slot into a queue.
 
 #include <cstdint>
 #include <memory>
@@ -33,30 +33,32 @@ class submitter {
   };
   explicit submitter(config const& with) noexcept;
 
-  /// @param what      A launch const, a memory_command const, or a callable, which is moved from.
+  /// Submits a task. Returns false only if `may_wait` is false and the window is full.
+  /// @param what      A const launch, a const memory_command, or a callable, which is moved out.
   /// @param may_wait  Whether to wait if the window is full.
-  /// @param ticket    Receives the ticket; null: the task is posted. An out-parameter rather than a result: returning through
-  ///                  memory caused a store-forwarding stall (docs/results/h200-submit.txt).
-  /// @return false only if it may not wait and the window is full.
-  /// @throws as runtime::submit
+  /// @param ticket    Receives the ticket; null: the task is posted. The ticket is not the return
+  /// value, because returning it through memory caused a store-forwarding stall
+  /// (docs/results/h200-submit.txt).
+  /// @throws the exceptions of runtime::submit
   template <class What>
   bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
 
-  // ---- for tasks that are submitted together: slots are taken, filled, opened, and published ----
+  // ---- for several tasks: take all slots, then fill, open and publish them ----
 
   void fill(slot_address slot, replayed_part const& what, task_options const& options) const;
-  /// The task's id once the slot is open.
+  /// Returns the id that the task will have when the slot is open.
   [[nodiscard]] task_id id_when_open(slot_address slot) const noexcept;
-  /// Opens the slot. An open slot must be published.
+  /// Opens the slot. Afterwards the caller must publish it.
   void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
  private:
-  /// @param required  The device that the task itself requires.
+  /// Chooses the place for a task.
+  /// @param required  The device that the task's arguments require, if any.
   [[nodiscard]] place const& choose(task_options const& options,
                                     std::optional<device_ordinal> required) const;
 
-  // These lie side by side, because every submit reads all of them.
+  // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
   usage_guard const& usage_;
   validation const& valid_;

@@ -14,7 +14,7 @@ std::string text_of(extent const& size) {
   return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
-// Out of line, so that the hot path of `submit` keeps its registers.
+// These are out of line so that the hot path of `submit` keeps its registers.
 
 [[gnu::noinline]] void check_extents(std::string const& kernel, launch const& what) {
   auto const is_empty = [](extent const& size) {
@@ -28,33 +28,35 @@ std::string text_of(extent const& size) {
   }
   if (block.x > 0xffff || block.y > 0xffff || block.z > 0xffff) {
     throw invalid_argument("kernel '" + kernel + "': no device has blocks of " + text_of(block) +
-                           " threads; a block has at most 1024 threads");
+                           " threads; a block may have at most 1024 threads");
   }
 }
 [[noreturn, gnu::noinline]] void refuse_device(std::string const& kernel, launch const& what,
                                                device_ordinal device) {
   throw invalid_argument("kernel '" + kernel + "': a buffer of device " +
                          std::to_string(what.device()->value) + " cannot be used on device " +
-                         std::to_string(device.value));
+                         std::to_string(device.value) +
+                         "; submit the launch for the buffer's device");
 }
 
 }  // namespace
 
 void validation::refuse(device_ordinal device) const {
   throw unknown_device("there is no device " + std::to_string(device.value) +
-                       ": this runtime has " + std::to_string(devices_) +
-                       ", and their ordinals begin at 0");
+                       "; the number of devices of this runtime is " + std::to_string(devices_) +
+                       ", and ordinals begin at 0");
 }
 
-// The arguments fit the kernel: `program::kernel` compared the parameters, and a launch has one argument
-// for each.
+// The arguments need no check: `program::kernel` has compared the parameters, and a launch has one
+// argument for each parameter.
 void validation::check(launch const& what, std::optional<device_ordinal> device) const {
   if (detail::access::impl(what) != &owner_) {
-    throw wrong_runtime("the kernel of the launch belongs to another runtime");
+    throw wrong_runtime(
+        "the kernel of the launch belongs to another runtime; load its program in this runtime");
   }
   kernel_entry const& kernel = kernels_.kernels[detail::access::kernel_index(what)];
-  // 0 - 1 is the greatest number, so one comparison finds both zeros and extents that are too
-  // large. `check_extents` then decides exactly.
+  // An extent of 0 becomes the greatest number after the subtraction. So one comparison finds both
+  // zeros and extents that are too large. `check_extents` then checks exactly.
   auto const together = [](extent size) { return (size.x - 1) | (size.y - 1) | (size.z - 1); };
   if (together(what.grid()) > 0x7fff'ffff || together(what.block()) >= 0xffff) {
     check_extents(kernel.name, what);
@@ -67,22 +69,26 @@ void validation::check(launch const& what, std::optional<device_ordinal> device)
 
 void validation::check(detail::memory_command const& what,
                        std::optional<device_ordinal> device) const {
-  if (what.owner == nullptr) { throw invalid_argument("the copy or fill names an empty buffer"); }
+  if (what.owner == nullptr) {
+    throw invalid_argument(
+        "the copy or fill uses a buffer without memory: it is empty or was moved from");
+  }
   if (what.owner != &owner_) {
-    throw wrong_runtime("the copy or fill names a buffer of another runtime");
+    throw wrong_runtime(
+        "the copy or fill uses a buffer of another runtime; submit it to that runtime");
   }
   if (device && *device != what.device) {
-    throw invalid_argument("a copy or fill of a buffer of device " +
-                           std::to_string(what.device.value) + " cannot run on device " +
-                           std::to_string(device->value));
+    throw invalid_argument("a copy or fill that must run on device " +
+                           std::to_string(what.device.value) + " was submitted for device " +
+                           std::to_string(device->value) + "; leave task_options::device empty");
   }
 }
 
 void validation::check(callable const& what, std::optional<device_ordinal> device,
                        std::string_view label) const {
   if (!what) {
-    throw invalid_argument("the callable is null" +
-                           (label.empty() ? "" : ": label '" + std::string{label} + "'"));
+    throw invalid_argument("the callable is null, but a task needs a function to run" +
+                           (label.empty() ? "" : "; its label is '" + std::string{label} + "'"));
   }
   if (device) { static_cast<void>(checked(*device)); }
 }
@@ -96,11 +102,12 @@ void validation::check_after(dependency_list const& after, std::size_t max) cons
                              "recording can run after it");
     }
     if (ahead.runtime == 0) {
-      throw invalid_argument("entry " + std::to_string(i) + " of `after` names no task");
+      throw invalid_argument("entry " + std::to_string(i) +
+                             " of `after` names no task: the ticket or task_id is empty");
     }
     if (ahead.runtime != owner_.number) {
       throw wrong_runtime("entry " + std::to_string(i) +
-                          " of `after` names a task of another runtime");
+                          " of `after` names a task of another runtime; wait for that task first");
     }
   }
   if (after.size() > max) {

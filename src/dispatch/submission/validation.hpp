@@ -14,7 +14,7 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. Every error says what is wrong and what is allowed.
+/// Checks tasks. Each error text says what is wrong and what is allowed. Threads: any.
 class validation {
  public:
   static constexpr std::size_t max_dependencies = 0xffff;
@@ -22,12 +22,14 @@ class validation {
   validation(detail::runtime_impl const& owner, kernel_table const& kernels, unsigned devices)
       : owner_(owner), kernels_(kernels), devices_(devices) {}
 
+  /// Returns the index of the device.
   /// @throws unknown_device
   [[nodiscard]] unsigned checked(device_ordinal device) const {
     if (device.value >= devices_) { refuse(device); }
     return device.value;
   }
-  /// @param device  The device that the options name.
+  /// Checks a task.
+  /// @param device  The device in the task's options.
   /// @throws invalid_argument, wrong_runtime, unknown_device
   void check(launch const& what, std::optional<device_ordinal> device) const;
   void check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
@@ -40,7 +42,7 @@ class validation {
 
   detail::runtime_impl const& owner_;
   kernel_table const& kernels_;
-  unsigned const devices_;  // a count
+  unsigned const devices_;  // number of devices
 };
 
 }  // namespace flotilla::dispatch

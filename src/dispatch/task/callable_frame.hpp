@@ -1,15 +1,15 @@
 #pragma once
-// The callables that run on the calling thread.
+// The callables that are running on the calling thread.
 
 #include <cstdint>
 
 namespace flotilla::dispatch {
 
-/// A running callable. Waits look for one on their thread, because some waits inside a callable
-/// would never end.
+/// A running callable. A wait checks whether its thread is inside a callable, because some waits
+/// there would never end.
 class callable_frame {
  public:
-  /// Puts a frame on the calling thread's list until the end of the block.
+  /// Adds a frame to the calling thread's list until the end of the block.
   callable_frame(std::uint64_t runtime, unsigned device) noexcept
       : runtime_(runtime), device_(device), outer_(innermost_) {
     innermost_ = this;
@@ -18,12 +18,12 @@ class callable_frame {
   callable_frame(callable_frame const&) = delete;
   callable_frame& operator=(callable_frame const&) = delete;
 
-  /// The innermost callable of `runtime` on the calling thread, or null. Cost: a thread-local load
-  /// if the thread runs no callable.
+  /// Returns the innermost callable of `runtime` on the calling thread, or null. Cost: a
+  /// thread-local load if the thread runs no callable.
   [[nodiscard]] static callable_frame const* innermost(std::uint64_t runtime) noexcept {
     return of_runtime(innermost_, runtime);
   }
-  /// The callable of the same runtime that this one runs inside of, or null.
+  /// Returns the next outer callable of the same runtime, or null.
   [[nodiscard]] callable_frame const* next() const noexcept { return of_runtime(outer_, runtime_); }
   [[nodiscard]] unsigned device() const noexcept { return device_; }
 

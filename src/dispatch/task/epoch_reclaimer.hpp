@@ -1,5 +1,5 @@
 #pragma once
-// Epoch-based reclamation: finds out when no open task can use an item any more.
+// Epoch-based reclamation: determines when no open task can use an item any more.
 
 #include <atomic>
 #include <cstdint>
@@ -11,33 +11,34 @@
 
 namespace flotilla::dispatch {
 
-/// The epoch counts retired items. A task remembers the epoch in which it was submitted. Retiring
-/// an item closes an epoch; the item can be freed once no open task belongs to that epoch or an
-/// earlier one. Tasks that are submitted later cannot use the item, because it was given up before.
-/// So all buffers and kept errors together cost a task one load.
+/// Holds retired items until they can be freed. The epoch is a counter that increases with every
+/// retired item. A task stores the epoch in which it was submitted. An item stores the epoch that
+/// its retirement ends. The item can be freed when no open task belongs to that epoch or an earlier
+/// one. Tasks that are submitted later cannot use the item, because it was given up before. So the
+/// protection of all buffers, failures and recorded graphs costs a task only one load.
 class epoch_reclaimer {
  public:
   enum class kinds : std::uint8_t { device_memory, host_memory, failure, recorded };
   struct item {
     std::uint64_t epoch = 0;
     kinds kind = kinds::failure;
-    unsigned device = 0;        // whose lease is needed to free it
-    std::uint64_t address = 0;  // of memory; of a failure: its slot; of a recorded part: its index
-    std::uint64_t generation = 0;  // of a failure
-    std::size_t bytes = 0;         // of memory
+    unsigned device = 0;           // the device whose lease is needed to free the item
+    std::uint64_t address = 0;     // memory address, slot of a failure, or index of a part
+    std::uint64_t generation = 0;  // only for failures
+    std::size_t bytes = 0;         // size of the memory
   };
 
-  /// The epoch of a new task. Cost: one load of a line that is rarely written.
+  /// Returns the epoch for a new task. Cost: one load of a line that is rarely written.
   [[nodiscard]] std::uint64_t epoch() const noexcept {
     return epoch_.load(std::memory_order_relaxed);
   }
-  /// The epoch, for a search for the oldest open task. A search after this call sees every task
-  /// that could use an item retired before it.
+  /// Returns the epoch. A search for the oldest open task that begins after this call sees every
+  /// task that could use an item retired before the call.
   [[nodiscard]] std::uint64_t epoch_seen() const noexcept {
-    return epoch_.load(std::memory_order_acquire);  // pairs with close_epoch
+    return epoch_.load(std::memory_order_acquire);  // pairs with the release in close_epoch
   }
-  /// Ends the current epoch. @return the epoch that ended: tasks submitted before belong to it or
-  /// to an earlier one.
+  /// Ends the current epoch and returns it. All tasks submitted before the call belong to this
+  /// epoch or an earlier one.
   std::uint64_t close_epoch() noexcept {
     return epoch_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the acquire in epoch_seen
   }
@@ -49,11 +50,12 @@ class epoch_reclaimer {
     count_.store(items_.size(), std::memory_order_release);
   }
   [[nodiscard]] bool empty() const noexcept {
-    return count_.load(std::memory_order_acquire) == 0;  // pairs with the releases in retire, take
+    // acquire: pairs with the releases in retire and take
+    return count_.load(std::memory_order_acquire) == 0;
   }
 
-  /// The bytes of memory of all items that `accept` accepts and that can be freed. @param oldest
-  /// The epoch of the oldest open task.
+  /// Returns the total bytes of all items that can be freed and that `accept` accepts.
+  /// @param oldest  The epoch of the oldest open task.
   template <class Accept>
   [[nodiscard]] std::size_t bytes(std::uint64_t oldest, Accept&& accept) {
     std::lock_guard const lock{mutex_};
@@ -65,8 +67,8 @@ class epoch_reclaimer {
     return sum;
   }
 
-  /// Removes the first item that `accept` accepts and that can be freed. @param oldest  The epoch
-  /// of the oldest open task.
+  /// Removes and returns the first item that can be freed and that `accept` accepts.
+  /// @param oldest  The epoch of the oldest open task.
   template <class Accept>
   [[nodiscard]] std::optional<item> take(std::uint64_t oldest, Accept&& accept) {
     std::lock_guard const lock{mutex_};
@@ -81,10 +83,10 @@ class epoch_reclaimer {
   }
 
  private:
-  std::atomic<std::uint64_t> epoch_{1};  // any thread
+  std::atomic<std::uint64_t> epoch_{1};  // written by any thread
   std::atomic<std::size_t> count_{0};    // size of items_, written under the mutex
   std::mutex mutex_;
-  std::deque<item> items_;  // in order of their epochs
+  std::deque<item> items_;  // sorted by epoch
 };
 
 }  // namespace flotilla::dispatch

@@ -1,5 +1,5 @@
 #pragma once
-// Why a task failed, kept until no ticket and no task can ask for it.
+// Why a task failed. A failure is kept until no ticket and no task can ask for it.
 
 #include <atomic>
 #include <cstdint>
@@ -13,21 +13,22 @@
 
 namespace flotilla::dispatch {
 
-/// Counts releases of exceptions that other threads hold too. libstdc++ counts references to an
-/// exception in code that ThreadSanitizer does not see, so TSan reports a correct program: the last
-/// holder frees what others have read. A thread that has handed a copy to user code adds to this
-/// counter afterwards, and a thread that frees a failure reads it first.
+/// Silences false reports of ThreadSanitizer. libstdc++ counts the references to an exception in
+/// code that TSan does not see. So TSan reports a race when the last owner frees an exception that
+/// other threads have read. A thread that has handed a copy to user code increments this counter
+/// afterwards, and a thread that frees a failure reads this counter first. TSan sees these two
+/// accesses.
 inline std::atomic<std::uint32_t> exception_releases{0};
 
 struct failure {
-  std::exception_ptr error;  // what `wait` throws
-  std::string text;          // what the error says
-  // Of a task that did not run: its predecessor's failure; else null.
+  std::exception_ptr error;  // the exception that `wait` throws
+  std::string text;          // the text of the exception
+  // For a task that did not run: the failure of its predecessor. Otherwise null.
   std::shared_ptr<failure const> cause;
-  // acquire: pairs with the release of the thread that handed a copy to user code
+  // acquire: pairs with the release by a thread that has handed a copy to user code
   ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
 
-  /// The first failure in the chain of causes.
+  /// Returns the first failure in the chain of causes.
   [[nodiscard]] failure const& first_cause() const noexcept {
     failure const* first = this;
     while (first->cause != nullptr) { first = first->cause.get(); }
@@ -38,17 +39,17 @@ struct failure {
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
 
-/// Failures by task. A task that ended well has no entry, so the table is empty while nothing
-/// fails.
+/// The failures by task. Tasks that succeeded have no entry, so the table is usually empty.
+/// Threads: any.
 class failure_table {
  public:
-  /// Call it before the slot's generation moves: a thread that sees the new generation finds the
-  /// failure.
+  /// Adds a failure. Call it before the slot's generation moves, so that a thread that sees the new
+  /// generation finds the failure.
   void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> why);
   [[nodiscard]] std::shared_ptr<failure const> get(slot_address slot,
                                                    std::uint64_t generation) const;
   void erase(slot_address slot, std::uint64_t generation);
-  /// Cost: one load.
+  /// Returns whether the table is empty. Cost: one load.
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
  private:

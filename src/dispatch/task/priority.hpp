@@ -6,8 +6,8 @@
 
 namespace flotilla::dispatch {
 
-/// CUDA's stream priority with its sign turned: level 0 is the least urgent, a higher level is more
-/// urgent.
+/// CUDA's stream priority with the opposite sign. Level 0 is the least urgent; a higher level is
+/// more urgent.
 using priority_level = std::uint8_t;
 inline constexpr priority_level max_priority_level = 5;
 inline constexpr unsigned priority_levels = max_priority_level + 1;

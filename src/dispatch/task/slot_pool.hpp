@@ -1,5 +1,5 @@
 #pragma once
-// The slots of one window: of a device, or of the tasks for any device.
+// The slots of one window: that of a device, or that of the tasks for any device.
 
 #include <algorithm>
 #include <atomic>
@@ -13,64 +13,66 @@
 
 namespace flotilla::dispatch {
 
-/// `window` slots, in blocks of 32. A submitting thread takes slots from one block until it is
-/// empty, so that in a flood no two threads write the same line. Slots of ended tasks go back to
-/// their block, several in one atomic step.
+/// A pool of `window` slots in blocks of 32. A submitting thread takes slots from one block until
+/// the block has no free slot. So in a burst of tasks no two submitting threads write the same
+/// cache line. The slots of ended tasks return to their blocks, several in one atomic step.
 ///
-/// A block's word has a bit for each slot that is taken, and the bit `held` while a thread takes
-/// slots from it. A block that is not held and has a free slot is offered: its bit in
-/// `not_offered_` is clear. A thread that gives slots back to a block that nobody holds offers the
-/// block. A thread releases a block only if it is full, which it checks in the same atomic step, or
-/// else offers it. So every free slot lies in a held or in an offered block. A thread that finds no
-/// offered block takes from held ones (`take_any`), so the window is full only if every slot is
-/// taken (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two threads get the same block,
-/// `held` may be lost; that costs one superfluous offer and nothing else.
+/// A block's word has a bit for each taken slot, and the bit `held` while a thread takes slots from
+/// the block. A block that is not held and has a free slot is *offered*: its bit in `not_offered_`
+/// is clear. There are two rules. A thread that returns slots to a block that is not held offers
+/// the block. A thread that releases a block either finds it full in the same atomic step, or
+/// offers it. So every free slot is in a held block or an offered block. If no block is offered,
+/// `take_any` takes slots from held blocks, so the window is full only if every slot is taken
+/// (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two threads get the same block, the bit
+/// `held` may be cleared too early. This causes only one superfluous offer.
 ///
-/// The memory that processes share is one range without addresses; all zeros is a pool with no slot
-/// taken. The sides of the slots are not shared: each process has its own.
+/// The slots can be in memory that several processes share. That memory is one range without
+/// addresses; all zeros mean that no slot is taken. The sides of the slots are not shared: each
+/// process has its own.
 class slot_pool {
  public:
   static constexpr std::uint32_t block_slots = 32;
   static constexpr std::uint32_t no_block = 0xffff'ffff;
 
-  /// The block that a thread takes slots from. Give it to `release` when the thread ends.
+  /// The block from which a thread takes slots. The thread passes it to `release` when the thread
+  /// ends.
   struct cursor {
     std::uint32_t block = no_block;
   };
 
-  /// In memory of its own.
+  /// Makes a pool in memory of its own.
   /// @param number  The upper half of the addresses of its slots.
-  /// @param window  Slots, a count.
+  /// @param window  The number of slots.
   slot_pool(unsigned number, std::size_t window);
-  /// In memory of the caller: `bytes(window)` bytes, aligned to a cache line, all zeros before the
-  /// first use. Several processes may have a pool with the same number and window on it at once;
-  /// each may map it at another address.
-  /// Lifetime  the memory must outlive the pool.
+  /// Makes a pool in memory of the caller: `bytes(window)` bytes, aligned to a cache line, all
+  /// zeros before the first use. Several processes may have pools with the same number and window
+  /// in this memory at the same time, each at another address.
+  /// Lifetime  The memory must outlive the pool.
   slot_pool(unsigned number, std::size_t window, void* memory);
   slot_pool(slot_pool const&) = delete;
   slot_pool& operator=(slot_pool const&) = delete;
 
-  /// A free slot of the cursor's block or of an offered one, or no_slot. Threads: any. Cost: one
-  /// uncontended read-modify-write.
+  /// Returns a free slot of the cursor's block or of an offered block, or no_slot. Threads: any.
+  /// Cost: one uncontended read-modify-write.
   [[nodiscard]] slot_address take(cursor& mine) noexcept {
     slot_address const got = mine.block == no_block ? no_slot : take_from(mine.block);
     return got != no_slot ? got : take_from_another(mine);
   }
-  /// A free slot of any block, or no_slot if the window is full. Threads: any. Cost: reads every
-  /// block.
+  /// Returns a free slot of any block, or no_slot if the window is full. Threads: any. Cost: reads
+  /// every block.
   [[nodiscard]] slot_address take_any() noexcept;
-  /// Changes whenever slots come back: a thread that waits for a slot polls it.
+  /// Returns a counter that changes when slots come back. A thread that waits for a slot polls it.
   [[nodiscard]] std::uint32_t returns() const noexcept {
     // acquire: pairs with the release in notify_returned
     return head_->returns.load(std::memory_order_acquire);
   }
-  /// Call it after the slot's generation has moved. Threads: any.
+  /// Gives a slot back. Call it after the slot's generation has moved. Threads: any.
   void give_back(slot_address address) noexcept {
     give_back((address & 0xffff) / block_slots, bit_of(address));
     notify_returned();
   }
-  /// The same for several slots of one block, one bit each. Call `notify_returned` after the last
-  /// block.
+  /// Gives back several slots of one block; `slots` has one bit for each. The caller must call
+  /// `notify_returned` after the last block.
   void give_back(std::uint32_t block, std::uint32_t slots) noexcept;
   void notify_returned() noexcept {
     head_->returns.fetch_add(1, std::memory_order_release);  // pairs with the acquire in returns
@@ -83,32 +85,33 @@ class slot_pool {
   [[nodiscard]] slot& operator[](std::uint32_t index) noexcept { return slots_[index]; }
   [[nodiscard]] slot_side& side(std::uint32_t index) noexcept { return sides_[index]; }
   [[nodiscard]] std::size_t window() const noexcept { return window_; }
-  /// Slots in use, a count; exact if nobody submits or drains. Cost: reads a line for every 32
-  /// slots ever used.
+  /// Returns the number of slots in use. It is exact if no thread submits or drains. Cost: reads
+  /// one cache line for every 32 slots that were ever used.
   [[nodiscard]] std::size_t used() const noexcept;
   [[nodiscard]] bool any_used() const noexcept;
   [[nodiscard]] bool any_free() const noexcept;
-  /// No slot with this index or a greater one was ever used.
+  /// Returns an index such that no slot with this index or a greater one was ever used.
   [[nodiscard]] std::uint32_t touched() const noexcept {
-    // acquire: pairs with the release where a thread takes from a new block
+    // acquire: pairs with the release in take_from_another and take_any
     return std::min(head_->touched.load(std::memory_order_acquire) * block_slots,
                     static_cast<std::uint32_t>(window_));
   }
-  /// The memory that a pool takes, in bytes.
+  /// Returns the size of a pool's memory in bytes.
   [[nodiscard]] static std::size_t bytes(std::size_t window) noexcept;
 
  private:
   static constexpr std::uint64_t held = std::uint64_t{1} << 32;
   static constexpr std::uint32_t full = 0xffff'ffff;
-  // The memory holds, in this order: the head, the bits of the blocks, their words, the slots.
+  // The memory holds, in this order: the head, the bitmap, the words of the blocks, and the slots.
   struct head {
-    alignas(base::cache_line) std::atomic<std::uint32_t> touched;  // blocks
+    alignas(base::cache_line) std::atomic<std::uint32_t> touched;  // number of blocks ever used
     alignas(base::cache_line) std::atomic<std::uint32_t> returns;
   };
   struct alignas(base::cache_line) block_word {
     std::atomic<std::uint64_t> word;
   };
-  /// Unmaps memory that the pool has mapped. A length of 0 means memory of the caller.
+  /// Unmaps memory that the pool has mapped. A length of 0 means that the memory belongs to the
+  /// caller.
   struct unmap {
     std::size_t bytes;
     void operator()(std::byte* memory) const noexcept;
@@ -118,7 +121,8 @@ class slot_pool {
   slot_pool(unsigned number, std::size_t window, block_of_memory memory);
   [[nodiscard]] static block_of_memory mapped(std::size_t bytes);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
-  /// The rest of `take`: the cursor's block was empty a moment ago.
+  /// Takes a slot after the cursor's block had none. If the block still has none, changes to an
+  /// offered block.
   [[nodiscard]] slot_address take_from_another(cursor& mine) noexcept;
   [[nodiscard]] std::uint32_t pick() noexcept;
   void offer(std::uint32_t block) noexcept;
@@ -126,7 +130,7 @@ class slot_pool {
   std::uint32_t base_;
   std::size_t window_;
   std::uint32_t blocks_;
-  block_of_memory memory_;  // the system maps pages when they are first touched
+  block_of_memory memory_;  // the system provides each page at its first use
   head* head_;
   std::atomic<std::uint64_t>* not_offered_;
   block_word* words_;
@@ -141,11 +145,11 @@ inline slot_address slot_pool::take_from(std::uint32_t block) noexcept {
     if (taken == full) { return no_slot; }
     auto const lowest = static_cast<std::uint32_t>(std::countr_one(taken));
     std::uint64_t const bit = std::uint64_t{1} << lowest;
-    // acquire: pairs with the release in give_back. With a single bit it compiles to one
+    // acquire: pairs with the release in give_back. A fetch_or of a single bit compiles to one
     // instruction.
     if ((word.fetch_or(bit, std::memory_order_acquire) & bit) == 0) {
       std::uint32_t const index = block * block_slots + lowest;
-      // Prefetch the slot that is probably taken next: its lines are in the cache of the thread
+      // Prefetch the slot that this thread will probably take next. It is in the cache of the core
       // that ended its last task.
       auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
       for (std::size_t line = 0; line < 3; ++line) {

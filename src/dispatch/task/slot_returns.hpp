@@ -7,8 +7,8 @@
 
 namespace flotilla::dispatch {
 
-/// Collects consecutive slots of one block and gives them back in one atomic step. Notifies waiting
-/// threads once for each pool. The destructor gives back the rest.
+/// Collects slots. Gives back consecutive slots of one block in one atomic step, and notifies
+/// waiting threads once per pool. The destructor gives back the remaining slots.
 class slot_returns {
  public:
   void add(slot_pool& pool, slot_address slot) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// What few tasks need, kept outside the slots.
+// The data that only few tasks need. It is kept outside the slots.
 
 #include <algorithm>
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace flotilla::dispatch {
 
-/// One for each slot; it is recycled with the slot and keeps its memory.
+/// Each slot has one slot_side. The next task in the slot reuses it and its memory.
 struct slot_side {
   std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated when first needed
-  std::vector<task_key> more_dependencies;  // beyond slot::inline_dependencies
-  std::array<char, 48> label{};             // zero-terminated; a longer label is cut
+  std::vector<task_key> more_dependencies;  // predecessors beyond slot::inline_dependencies
+  std::array<char, 48> label{};             // zero-terminated; longer labels are truncated
 
   void set_label(std::string_view text) noexcept {
     std::size_t const bytes = std::min(text.size(), label.size() - 1);

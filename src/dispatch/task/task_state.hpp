@@ -1,5 +1,5 @@
 #pragma once
-// The name of a task, and its progress.
+// The key of a task and its progress.
 
 #include <cstdint>
 #include <memory>
@@ -9,17 +9,17 @@
 
 namespace flotilla::dispatch {
 
-/// Names a task, in the form that slots use.
+/// Identifies a task, in the form that slots use for predecessors.
 struct task_key {
   slot_address slot = no_slot;
-  std::uint32_t generation = 0;  // lower half
+  std::uint32_t generation = 0;  // lower half of the generation
 };
 
 /// How far a task has come.
 struct task_state {
   enum class states { open, launched, ended, failed } state = states::open;
-  end_mark end{};                        // of launched
-  std::shared_ptr<failure const> why{};  // of failed
+  end_mark end{};                        // only if launched
+  std::shared_ptr<failure const> why{};  // only if failed
 };
 
 }  // namespace flotilla::dispatch

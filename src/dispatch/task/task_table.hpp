@@ -11,12 +11,13 @@
 
 namespace flotilla::dispatch {
 
-/// A pool of slots for each device, and one more for tasks that any device may take. Only the
-/// constructor changes the table; the slots' words follow their own protocols (slot.hpp). Threads:
-/// any.
+/// Owns a pool of slots for each device and one for tasks that any device may take. Only the
+/// constructor changes the table; the words in the slots have their own thread rules (slot.hpp).
+/// Threads: any.
 class task_table {
  public:
-  /// @param windows  The window of each device, in tasks.
+  /// @param windows        The window of each device, in tasks.
+  /// @param shared_window  The window of tasks that any device may take.
   task_table(std::span<std::size_t const> windows, std::size_t shared_window);
 
   [[nodiscard]] slot& at(slot_address task) const noexcept {
@@ -25,22 +26,22 @@ class task_table {
   [[nodiscard]] slot_side& side(slot_address task) const noexcept {
     return pool(task).side(task & 0xffff);
   }
-  /// The pool that the slot belongs to.
+  /// Returns the pool to which the slot belongs.
   [[nodiscard]] slot_pool& pool(slot_address task) const noexcept { return *pools_[task >> 16]; }
-  /// Whether the task was submitted for any device.
+  /// Returns whether the task was submitted for any device.
   [[nodiscard]] bool is_shared(slot_address task) const noexcept {
     return (task >> 16) == shared_place();
   }
 
-  /// The pool of a device, or of tasks for any device.
-  /// @param place  A device, or `shared_place()`.
+  /// Returns the pool of a device, or of tasks for any device.
+  /// @param place  A device index, or `shared_place()`.
   [[nodiscard]] slot_pool& pool_at(unsigned place) const noexcept { return *pools_[place]; }
   [[nodiscard]] unsigned devices() const noexcept { return shared_place(); }
   [[nodiscard]] unsigned shared_place() const noexcept {
     return static_cast<unsigned>(pools_.size()) - 1;
   }
 
-  /// Fetches a slot that another core has written and that is read soon.
+  /// Prefetches a slot that another core has written and that this thread will soon read.
   void prefetch(slot_address task) const noexcept {
     auto const* const bytes = reinterpret_cast<std::byte const*>(&at(task));
     __builtin_prefetch(bytes, 1);
@@ -48,21 +49,21 @@ class task_table {
     __builtin_prefetch(bytes + 2 * base::cache_line);
   }
 
-  /// Calls `visit(task)` for every open task until it returns false. Reads every slot that was ever
-  /// used.
+  /// Calls `visit(task)` for every open task, and stops if `visit` returns false. Reads every slot
+  /// that was ever used.
   template <class Visit>
   void for_each_open(Visit&& visit) const;
-  /// Whether any task is open. Reads one line for 32 slots.
+  /// Returns whether any task is open. Reads one cache line per 32 slots.
   [[nodiscard]] bool any_open() const noexcept;
-  /// The epoch of the oldest open task; `current` if no task is open.
+  /// Returns the epoch of the oldest open task, or `current` if no task is open.
   [[nodiscard]] std::uint64_t oldest_epoch(std::uint64_t current) const noexcept;
-  /// Whether the slot holds an open task of that epoch or an earlier one.
+  /// Returns whether the slot holds an open task of that epoch or an earlier one.
   [[nodiscard]] bool is_open_since(slot_address task, std::uint64_t epoch) const noexcept;
   [[nodiscard]] std::optional<slot_address> find_open_since(std::uint64_t epoch) const noexcept;
 
  private:
   std::vector<std::unique_ptr<slot_pool>> pools_;
-  std::vector<slot*> slots_;  // the first of each pool: `at` is called several times for each task
+  std::vector<slot*> slots_;  // the first slot of each pool, which keeps `at` fast
 };
 
 template <class Visit>

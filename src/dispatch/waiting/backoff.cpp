@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_poll{2};
 constexpr milliseconds poll_interval{5};
 constexpr milliseconds max_propagation_interval{1};
-// After this time without progress, run the callables of other threads too.
+// After this time without progress, a helper also runs the callables of other threads.
 constexpr milliseconds max_restraint{1};
 
 }  // namespace
@@ -21,9 +21,10 @@ backoff::backoff(bool single_threaded, clock::time_point now) noexcept
     : single_threaded_(single_threaded), last_move_(now), next_poll_(now + first_poll) {}
 
 helper_filter backoff::filter(clock::time_point now) const noexcept {
-  // Leave callables to the threads that submitted them. Exceptions: no other thread exists, or
-  // nothing moves. Then such a callable may be what fills the window, or the room for shared tasks,
-  // that this thread waits for.
+  // A helper leaves callables to workers and to the threads that submitted them. There are two
+  // exceptions. In single-threaded mode there are no workers. And if nothing has moved for 1 ms,
+  // this thread may be waiting for callables of other threads: for example, such callables may fill
+  // the window.
   if (single_threaded_ || now - last_move_ > max_restraint) { return {}; }
   return {static_cast<std::uint32_t>(context::this_thread_token())};
 }

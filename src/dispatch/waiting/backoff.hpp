@@ -1,5 +1,5 @@
 #pragma once
-// How long nothing has moved while a thread waits, and what the thread does because of that.
+// Measures how long a waiting thread has made no progress, and decides how the thread continues.
 
 #include <chrono>
 
@@ -7,22 +7,23 @@
 
 namespace flotilla::dispatch {
 
-/// The state of one wait, on the stack of the waiting thread.
+/// The progress of one wait. The object lives on the stack of the waiting thread.
 class backoff {
  public:
   using clock = std::chrono::steady_clock;
-  /// @param now  Tests pass their own time, here and below.
+  /// @param now  The current time. Tests pass their own time, also to the other functions.
   explicit backoff(bool single_threaded, clock::time_point now = clock::now()) noexcept;
-  /// The callables that this thread may run while it helps.
+  /// Returns which callables this thread may run while it helps.
   [[nodiscard]] helper_filter filter(clock::time_point now = clock::now()) const noexcept;
-  /// Whether to ask the streams for errors now: every 5 ms.
+  /// Returns whether to ask the streams for errors now: after 2 ms, then every 5 ms.
   [[nodiscard]] bool should_poll_health(clock::time_point now = clock::now()) noexcept;
-  /// Whether to mark the task as demanded now: at once, then ever more rarely. A chain can be long,
-  /// and the threads that launch its tasks write to the same lines.
+  /// Returns whether to mark the task as demanded now. The first call returns true. Then the
+  /// interval doubles up to 1 ms, because marking writes to every task of a chain, and other
+  /// threads use those cache lines.
   [[nodiscard]] bool should_propagate(clock::time_point now = clock::now()) noexcept;
-  /// Call it when something has moved.
+  /// Records progress.
   void reset(clock::time_point now = clock::now()) noexcept;
-  /// Counts an idle round. @return the rounds since something moved.
+  /// Counts an idle round. @return the number of idle rounds since the last progress.
   [[nodiscard]] unsigned next_round() noexcept { return ++round_; }
 
  private:

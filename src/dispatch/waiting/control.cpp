@@ -10,7 +10,8 @@ namespace flotilla::dispatch {
 
 context::lease control::take_lease(device_driver& device) const {
   if (callable_frame::innermost(shared_.id) == nullptr) { return device.gate().take(); }
-  // This thread holds another device's lease while it waits, so it looks for a ring of such waits.
+  // This thread is inside a callable, so it holds the lease of another device while it waits.
+  // Another thread may wait for that lease. So check for a deadlock every millisecond.
   while (true) {
     deadlocks_.check_wait_for_lease(device.index());
     auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
@@ -28,7 +29,7 @@ void control::run(unsigned device, std::function<void(device_driver&)> const& op
     context::current_scope const scope{driver.gate()};
     operation(driver);
   };
-  // Inside a callable of this device.
+  // This thread holds the lease already if it is inside a callable of this device.
   if (driver.gate().held_by_this_thread()) { return run_now(); }
   device_set::lease_guard const guard{devices_, driver, take_lease(driver)};
   run_now();

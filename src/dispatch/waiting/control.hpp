@@ -1,5 +1,5 @@
 #pragma once
-// Operations that need a device's context but are not tasks.
+// Runs control operations, which need the context of a device but are not tasks.
 
 #include <functional>
 
@@ -9,18 +9,17 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any, also inside a callable.
+/// Threads: any. Calls inside a callable are allowed.
 class control {
  public:
   control(runtime_parts const& shared, device_set const& devices, usage_guard const& usage,
           deadlock_detector& deadlocks) noexcept
       : shared_(shared), devices_(devices), usage_(usage), deadlocks_(deadlocks) {}
 
-  /// Runs `operation` with the context of the device current, as soon as this thread gets the
-  /// lease.
-  /// @throws used_after_fork, driver_error; would_deadlock inside a callable; and what `operation`
-  /// throws
-  /// Blocks  until the thread that drives the device ends its current pass.
+  /// Waits for the lease of the device, makes the context current, and calls `operation`. The
+  /// thread that drives the device releases the lease after its current pass.
+  /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), and all
+  /// exceptions of `operation`
   void run(unsigned device, std::function<void(device_driver&)> const& operation) const;
 
  private:

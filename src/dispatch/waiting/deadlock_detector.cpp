@@ -37,9 +37,10 @@ bool deadlock_detector::is_resolved(target what) const {
 }
 
 void deadlock_detector::refuse_ring(target mine) {
-  // The set of devices that can go on. A device belongs to it if its lease is free, or if another
-  // thread holds the lease and does not wait, or waits for something that a device of the set will
-  // bring. The loop below runs until the set stops growing.
+  // The devices that can make progress. A device can make progress if its lease is free, or if
+  // another thread holds its lease and does not wait. A device can also make progress if the holder
+  // of its lease waits for a task or lease of such a device. The loop below adds devices until it
+  // finds no more.
   std::vector<bool> can_go_on(devices_.size(), false);
   auto const will_come = [&](target what) -> bool {
     if (is_resolved(what)) { return true; }
@@ -67,8 +68,8 @@ void deadlock_detector::refuse_ring(target mine) {
       is_task(mine) ? "a task" : "the lease of device " + std::to_string(mine - 1);
   throw would_deadlock("a callable on device " + std::to_string(device) +
                        " would wait forever for " + what +
-                       ", which has to wait for the callable; submit the rest with `after` "
-                       "or use `then` instead of waiting");
+                       ": the wait can end only after the callable has ended; instead of waiting, "
+                       "submit the remaining work with `after` or use `then`");
 }
 
 }  // namespace flotilla::dispatch

@@ -1,5 +1,5 @@
 #pragma once
-// Refuses waits inside callables that could never end.
+// Refuses a wait inside a callable if that wait could never end.
 
 #include <atomic>
 #include <cstdint>
@@ -13,30 +13,35 @@
 
 namespace flotilla::dispatch {
 
-/// A thread inside a callable keeps its device's lease while it waits. It publishes what it waits
-/// for, and then follows what the holders of other leases have published. If that leads back to a
-/// lease of its own, nobody can end the wait. Every thread publishes before it looks, so the last
-/// thread of a ring to look sees all of it (tests/unit/dispatch/waiting/deadlock_model_test.cpp).
-/// Two threads may both be the last and both be refused; each is right about what it saw. A wait
-/// with a time limit counts like any other.
+/// A thread inside a callable holds the lease of its device while it waits. Before the wait, the
+/// thread publishes its target, which is a task or a lease. Then it follows the targets that the
+/// holders of other leases have published. If these targets lead back to a lease that this thread
+/// holds, no thread can end the wait, so the wait is refused.
+///
+/// Each thread publishes its target before it reads the other targets. So the last thread that
+/// completes a ring sees the whole ring (tests/unit/dispatch/waiting/deadlock_model_test.cpp). If
+/// two threads complete a ring at the same time, both waits are refused. A wait with a time limit
+/// is refused like any other wait.
 class deadlock_detector {
  public:
   deadlock_detector(runtime_parts const& shared, device_set const& devices, unsigned count)
       : shared_(shared), devices_(devices), wait_targets_(count) {}
 
-  // Threads: only inside a callable of this runtime.
+  // Call the checks only inside a callable of this runtime.
 
-  /// @throws would_deadlock  The task can go on only after this wait.
+  /// Publishes that this thread waits for the task.
+  /// @throws would_deadlock  if the task can go on only after this wait
   void check_wait_for_task(task_id id);
-  /// @throws would_deadlock  The lease can be released only after this wait.
+  /// Publishes that this thread waits for the lease of `device`.
+  /// @throws would_deadlock  if the lease can be released only after this wait
   void check_wait_for_lease(unsigned device);
-  /// Call it when the wait is over. Does nothing outside of callables.
+  /// Withdraws the published target. Call this after the wait. Does nothing outside of callables.
   void clear() noexcept { publish(nothing); }
 
  private:
-  // What the holder of a lease waits for, in one word. Nothing: 0. A task: its slot in the lower
-  // half and its generation, which is odd, in the upper half. A lease: 1 + the device; the upper
-  // half is zero.
+  // The target of a wait in one word. No target: 0. A task: the slot address in the lower half and
+  // the generation in the upper half. The generation of an open task is odd, so the upper half is
+  // not zero. A lease: 1 + the device index; the upper half is zero.
   using target = std::uint64_t;
   static constexpr target nothing = 0;
   static target task_target(task_id id) noexcept {
@@ -45,8 +50,8 @@ class deadlock_detector {
   static target lease_target(unsigned device) noexcept { return std::uint64_t{device} + 1; }
   static bool is_task(target what) noexcept { return what >> 32 != 0; }
 
-  /// Publishes for every lease that this thread holds: callables nest if a waiting one drains
-  /// another device.
+  /// Publishes the target for every lease that this thread holds. A thread holds several leases if
+  /// a waiting callable drains another device and runs a callable there.
   void publish(target what) noexcept;
   [[nodiscard]] bool is_resolved(target what) const;
   void refuse_ring(target mine);
@@ -54,9 +59,9 @@ class deadlock_detector {
   runtime_parts const& shared_;
   device_set const& devices_;
   struct alignas(base::cache_line) published {
-    std::atomic<target> what{nothing};  // the holder of the device's lease
+    std::atomic<target> what{nothing};  // written by the holder of the device's lease
   };
-  std::deque<published> wait_targets_;  // by device
+  std::deque<published> wait_targets_;  // indexed by device
 };
 
 }  // namespace flotilla::dispatch

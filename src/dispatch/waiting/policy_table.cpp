@@ -8,14 +8,14 @@
 namespace flotilla::dispatch {
 
 namespace {
-constexpr unsigned max_yields =
-    2000;  // after more rounds without progress, yielding is only spinning
+// After this many rounds without progress, a yielding thread sleeps instead.
+constexpr unsigned max_yields = 2000;
 constexpr std::chrono::microseconds sleep_after_yields{50};
 }  // namespace
 
 wait_policy policy_table::resolved(wait_policy policy) const noexcept {
   if (policy != wait_policy::automatic) { return policy; }
-  // Asked once, because hardware_concurrency is a system call.
+  // Cached, because hardware_concurrency makes a system call.
   static unsigned const processors = std::thread::hardware_concurrency();
   return resolve(policy, kind_, context::live_contexts(), processors);
 }
@@ -45,7 +45,7 @@ void policy_table::idle(wait_policy policy, unsigned round,
                         std::optional<std::chrono::steady_clock::time_point> until) const {
   if (policy == wait_policy::spin) {
     for (int i = 0; i < 16; ++i) { base::pause(); }
-    // A CPU device computes on some processor, perhaps on the one that this thread occupies.
+    // The CPU device may need the processor on which this thread spins.
     if (kind_ == device_kind::cpu && round % 16 == 0) { std::this_thread::yield(); }
     return;
   }

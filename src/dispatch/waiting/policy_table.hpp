@@ -1,5 +1,5 @@
 #pragma once
-// The wait policies of a runtime's devices, and one idle round by them.
+// Stores the wait policies of a runtime's devices, and executes idle rounds under a policy.
 
 #include <chrono>
 #include <cstdint>
@@ -11,34 +11,36 @@
 
 namespace flotilla::dispatch {
 
-/// Policies are added while the runtime starts, as granted by the driver. Afterwards any thread
-/// calls the rest.
+/// Only `add` changes the table, and only while the runtime starts. Afterwards any thread may call
+/// the other functions.
 class policy_table {
  public:
   explicit policy_table(device_set const& devices, device_kind kind) noexcept
       : devices_(devices), kind_(kind) {}
-  /// Adds the next device's policy.
+  /// Adds the policy that the driver granted for the next device.
   void add(wait_policy granted) {
     by_device_.push_back(granted);
     all_.add(granted);
   }
 
-  /// The policy, with `automatic` replaced by its present meaning.
+  /// Returns `policy`. If `policy` is `automatic`, returns the policy that `automatic` means now.
   [[nodiscard]] wait_policy resolved(wait_policy policy) const noexcept;
-  /// The policy for a task of a device.
-  /// @param device  In the form that slots use: 1 + the device; 0: any device may take the task.
+  /// Returns the policy for a wait for a task.
+  /// @param device  As in slot::device: 1 + the device index; 0 if any device may take the task.
   [[nodiscard]] wait_policy of_task(std::uint32_t device) const noexcept;
-  /// The policy for all devices that have work; for all devices if none has.
+  /// Returns the combined policy of the devices that have work. If no device has work, returns the
+  /// combined policy of all devices.
+  /// @param automatic  The meaning of `automatic`.
   [[nodiscard]] wait_policy of_busy_devices(wait_policy automatic) const noexcept;
-  /// The policy of an idle worker: the most eager one of any device.
+  /// Returns the policy of an idle worker: the most eager policy of any device.
   [[nodiscard]] wait_policy of_idle_worker() const noexcept;
-  /// The policy of a worker that waits for busy devices. No thread waits for the worker, so
-  /// automatic means yield.
+  /// Returns the policy of a worker that waits for busy devices. Here `automatic` means yield,
+  /// because no thread waits for the worker.
   [[nodiscard]] wait_policy of_busy_worker() const noexcept;
 
   /// Spins, yields or sleeps once.
-  /// @param round  The count of idle rounds, this one included.
-  /// @param until  The end of the wait. A sleep ends no later.
+  /// @param round  The number of idle rounds, including this one.
+  /// @param until  The deadline of the wait. A sleep ends at this time at the latest.
   void idle(wait_policy policy, unsigned round,
             std::optional<std::chrono::steady_clock::time_point> until = std::nullopt) const;
 

@@ -4,7 +4,8 @@
 
 namespace flotilla::dispatch {
 
-// By reference: a copy would reload fields that were just stored in other widths, and stall.
+// `id` is passed by reference, because a copy would stall the CPU: the copy would load words that
+// were just stored with a different width.
 bool task_query::has_ended(task_id const& id) const noexcept {
   slot const& task = shared_.tasks.at(id.slot);
   auto const is_gone = [&] {
@@ -14,7 +15,7 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   if (is_gone()) { return true; }
   end_mark const end{task.end.load(std::memory_order_acquire)};
   if (end.valid() && shared_.board.reached(end)) { return true; }
-  // The mark may belong to a later task in the same slot. Then this task is gone.
+  // Check again: `end` may belong to a later task in the same slot. Then this task has ended.
   return is_gone() || shared_.faults.is_poisoned();
 }
 
@@ -22,7 +23,7 @@ std::shared_ptr<failure const> task_query::failure_of(task_id const& id) const {
   task_state const state = shared_.order.look({id.slot, static_cast<std::uint32_t>(id.generation)});
   if (state.state == task_state::states::failed) { return state.why; }
   if (state.state == task_state::states::ended) { return nullptr; }
-  return shared_.faults.failure_of_all();  // the driver is poisoned, which ended the task
+  return shared_.faults.failure_of_all();  // an open task counts as ended only on a poisoned driver
 }
 
 std::exception_ptr task_query::error_of(task_id const& id) const {
@@ -32,7 +33,7 @@ std::exception_ptr task_query::error_of(task_id const& id) const {
 
 std::optional<device_ordinal> task_query::device_of(task_id const& id,
                                                     std::uint32_t& known) const noexcept {
-  // Atomic, because const calls of one ticket may run at once.
+  // Atomic, because several threads may call const functions of one ticket at the same time.
   std::atomic_ref<std::uint32_t> const remembered{known};
   std::uint32_t device = remembered.load(std::memory_order_relaxed);
   if (device == 0) {
@@ -40,7 +41,8 @@ std::optional<device_ordinal> task_query::device_of(task_id const& id,
     std::uint32_t const seen = task.device.load(std::memory_order_acquire);
     std::uint64_t const now =
         generation_word{task.generation.load(std::memory_order_acquire)}.generation();
-    // The slot still knows if the task is open, or if no other task has taken the slot since.
+    // The slot still holds the device of this task if the task is open, or if no other task has
+    // taken the slot since.
     if (now == id.generation || now == id.generation + 1) {
       device = seen;
       remembered.store(seen, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 #pragma once
-// Questions about tasks that were submitted.
+// Answers questions about submitted tasks.
 
 #include <cstdint>
 #include <exception>
@@ -13,22 +13,23 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. Changes nothing.
+/// Reads the state of submitted tasks. Threads: any.
 class task_query {
  public:
   explicit task_query(runtime_parts const& shared) noexcept : shared_(shared) {}
 
-  /// Whether the task has ended, well or badly. Cost: three loads.
+  /// Returns whether the task has ended, with or without an error. Cost: three loads.
   [[nodiscard]] bool has_ended(task_id const& id) const noexcept;
-  /// Whether the task was launched, or has ended.
+  /// Returns whether the task was launched or has ended.
   [[nodiscard]] bool was_launched(task_id const& id) const noexcept {
     return shared_.tasks.at(id.slot).end.load(std::memory_order_acquire) != 0;
   }
-  /// Why an ended task failed, or null.
+  /// Returns the failure of an ended task, or null if the task succeeded.
   [[nodiscard]] std::shared_ptr<failure const> failure_of(task_id const& id) const;
   [[nodiscard]] std::exception_ptr error_of(task_id const& id) const;
-  /// The device that has, or had, the task.
-  /// @param known  What the ticket remembers: 1 + the device, or 0. Brought up to date.
+  /// Returns the device that has or had the task, or nothing if the device is not known.
+  /// @param known  The device that the ticket remembers: 1 + the device index, or 0. This function
+  /// updates `known`.
   [[nodiscard]] std::optional<device_ordinal> device_of(task_id const& id,
                                                         std::uint32_t& known) const noexcept;
 

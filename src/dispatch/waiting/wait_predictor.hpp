@@ -7,14 +7,16 @@
 
 namespace flotilla::dispatch {
 
-/// Handing a lone task to a worker costs more than launching it: one or two microseconds until the
-/// worker has the task's cache lines, and as much again until this thread has the lines that the
-/// worker wrote. A thread that will wait for its task anyway launches it itself, if the polling
-/// worker lets it (see device_inbound::expect_waiter). This class predicts that: after a thread has
-/// submitted a task and waited for it eight times in a row.
+/// Predicts that a thread will wait for its task if the thread has done so eight times in a row:
+/// each time it submitted one task and then waited for that task.
 ///
-/// Each thread has one, for the runtime that it used last. A wrong prediction costs a worker a
-/// short delay and ends the streak.
+/// Such a thread should launch the task itself, because a worker is slower. A worker needs one or
+/// two microseconds to fetch the cache lines of the task, and this thread needs the same time to
+/// fetch the lines that the worker has written. If the prediction is positive, a polling worker
+/// leaves the task to this thread for a moment (see device_inbound::expect_waiter).
+///
+/// Each thread has one predictor, for the runtime that the thread used last. A wrong prediction
+/// delays a worker briefly and ends the streak.
 class wait_predictor {
  public:
   [[nodiscard]] static wait_predictor& of_this_thread() noexcept {
@@ -22,8 +24,8 @@ class wait_predictor {
     return mine;
   }
 
-  /// Call it when the thread submits a task. @return whether it will probably wait for that task
-  /// next.
+  /// Records that the thread has submitted a task. @return whether the thread will probably wait
+  /// for this task next.
   [[nodiscard]] bool on_submit(std::uint64_t runtime, slot_address task,
                                std::uint64_t generation) noexcept {
     if (runtime != runtime_) { *this = {}; }
@@ -32,7 +34,7 @@ class wait_predictor {
     generation_ = generation;
     return ++submits_since_wait_ == 1 && streak_ >= min_streak;
   }
-  /// Call it when the thread waits for a task. @return whether that was predicted.
+  /// Records that the thread waits for a task. @return whether `on_submit` predicted this wait.
   [[nodiscard]] bool on_wait(std::uint64_t runtime, slot_address task,
                              std::uint64_t generation) noexcept {
     bool const is_lone = runtime == runtime_ && task == task_ && generation == generation_ &&

@@ -1,5 +1,5 @@
 #pragma once
-// The one wait loop.
+// The loop that all waits use.
 
 #include <chrono>
 #include <optional>
@@ -11,17 +11,18 @@
 
 namespace flotilla::dispatch {
 
-/// The loop of a thread that waits. It helps to drive devices, runs continuations if its kind of
-/// wait does so, asks the streams for errors now and then, and in between waits as its policy says.
+/// The loop of a waiting thread. The thread helps to drain devices, runs continuations if the kind
+/// of wait allows that, and asks the streams for errors every 5 ms. If nothing has moved, the
+/// thread spins, yields or sleeps, as the wait policy says.
 ///
 /// Each kind of wait is a class with these members:
-///   bool done();                            whether the wait is over
-///   bool help(backoff& state);              drives devices; whether anything moved
-///   bool runs_continuations();              whether this thread runs continuations meanwhile
-///   void idle(backoff& state, deadline);    waits once, because nothing has moved
+///   bool done();                            returns whether the wait is over
+///   bool help(backoff& state);              drains devices; returns whether anything moved
+///   bool runs_continuations();              returns whether the loop runs continuations
+///   void idle(backoff& state, deadline);    waits once, after a round without progress
 class waiter {
  public:
-  using deadline = std::optional<std::chrono::steady_clock::time_point>;  // empty: none
+  using deadline = std::optional<std::chrono::steady_clock::time_point>;  // empty: no deadline
 
   struct parts {
     runtime_parts const& shared;
@@ -33,7 +34,7 @@ class waiter {
   explicit waiter(parts const& with) noexcept : parts_(with) {}
   [[nodiscard]] parts const& with() const noexcept { return parts_; }
 
-  /// Waits until `wait` is done. @return false: the deadline has passed.
+  /// Waits until `wait` is done. @return false if the deadline has passed before that.
   template <class Wait>
   bool until(Wait& wait, deadline until = std::nullopt) const {
     backoff state{parts_.shared.single_threaded};
@@ -42,7 +43,7 @@ class waiter {
       if (wait.done()) { break; }
       if (wait.runs_continuations()) { moved = parts_.continuations.run() || moved; }
       if (until && std::chrono::steady_clock::now() >= *until) { return false; }
-      // A kernel that faulted never writes its number.
+      // A kernel that has faulted never writes its completion number.
       if (state.should_poll_health()) { parts_.shared.faults.poll_health(); }
       if (moved) {
         state.reset();
@@ -53,9 +54,9 @@ class waiter {
     return true;
   }
 
-  /// Blocks in the driver until the present work of the task's lane is done. Does not block if the
-  /// task is in no stream, or if there is work that only this thread would move on. @return whether
-  /// the task has ended.
+  /// Blocks in the driver until the lane of the task has completed its present work. Does not block
+  /// if the task is in no stream or in a lane for callables, or if pending work needs this thread.
+  /// @return whether the task has ended.
   [[nodiscard]] bool sleep_until_ended(task_id id) const;
 
  private:

@@ -98,7 +98,8 @@ void completion_wait::idle(backoff& state, waiter::deadline until) const {
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
   if (shared.faults.is_poisoned()) { return true; }
-  // All slots are read once, and again only after the task that was found open has ended.
+  // A search reads all slots. So search again only after the open task that the last search found
+  // has ended.
   if (!open_ || !shared.tasks.is_open_since(*open_, epoch_)) {
     open_ = shared.tasks.find_open_since(epoch_);
   }
@@ -106,7 +107,7 @@ bool idle_wait::done() noexcept {
 }
 
 bool idle_wait::help(backoff&) const {
-  // This wait needs every task to end, so it runs everybody's callables.
+  // This wait needs every task to end, so this thread also runs the callables of other threads.
   return waiter_.with().devices.help(helper_filter{}, std::nullopt, [] { return false; });
 }
 
@@ -117,8 +118,8 @@ bool idle_wait::sleep() const {
   task_id id;
   id.slot = *open_;
   id.generation = word.generation();
-  // A task whose number is reached stays open until the holder of the lease retires it. Then there
-  // is nothing to sleep on.
+  // The task may have reached its completion number already and wait only for a pass that retires
+  // its batch. In that case there is nothing to block for.
   return !query.has_ended(id) && waiter_.sleep_until_ended(id);
 }
 

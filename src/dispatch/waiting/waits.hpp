@@ -1,5 +1,6 @@
 #pragma once
-// The waits of users: for a task, for the first of several tasks, for a completion, for everything.
+// The waits that users can start: for a task, for the first of several tasks, for a completion, and
+// for all tasks.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,7 @@ namespace flotilla::dispatch {
 /// A wait for one task.
 class ticket_wait {
  public:
-  /// @param policy  Replaces the policy of the device.
+  /// @param policy  Replaces the policy of the device. Empty: the policy of the device applies.
   ticket_wait(waiter const& waiter, deadlock_detector& deadlocks, task_id id,
               std::optional<wait_policy> policy);
   ~ticket_wait() { deadlocks_.clear(); }
@@ -29,9 +30,10 @@ class ticket_wait {
   void idle(backoff& state, waiter::deadline until);
 
  private:
-  /// Gives a polling worker some microseconds to launch the task. The worker has the state of the
-  /// device and of the driver in its cache, so it is cheaper than this thread. Does nothing if the
-  /// worker leaves such tasks to this thread (wait_predictor).
+  /// Gives a polling worker some microseconds to launch the task. The worker launches faster than
+  /// this thread, because the worker has the state of the device and of the driver in its cache.
+  /// Returns at once if wait_predictor predicted this wait: workers leave such tasks to this
+  /// thread.
   void let_worker_launch();
 
   waiter const& waiter_;
@@ -39,11 +41,12 @@ class ticket_wait {
   task_id const id_;
   std::optional<wait_policy> const policy_;
   bool const inside_callable_;
-  std::optional<unsigned>
-      first_device_;  // the device of the task, or of the task that it is parked on
+  // The device that `help` drains first: the device of this task, or of the task that this task is
+  // parked on.
+  std::optional<unsigned> first_device_;
 };
 
-/// A wait for the first of several tasks. Not inside a callable.
+/// A wait for the first of several tasks. Not allowed inside a callable.
 class any_wait {
  public:
   any_wait(waiter const& waiter, std::span<task_id const> ids) noexcept
@@ -55,7 +58,7 @@ class any_wait {
     return waiter_.with().shared.single_threaded;
   }
   void idle(backoff& state, waiter::deadline until) const;
-  /// The index of the task that has ended.
+  /// Returns the index of the task that has ended. Call this after `done` has returned true.
   [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
  private:
@@ -64,7 +67,7 @@ class any_wait {
   std::size_t first_ = 0;
 };
 
-/// A wait for a completion. Not inside a callable or a continuation.
+/// A wait for a completion. Not allowed inside a callable or a continuation.
 class completion_wait {
  public:
   completion_wait(waiter const& waiter, completion_state const& state) noexcept
@@ -82,7 +85,7 @@ class completion_wait {
   completion_state const& state_;
 };
 
-/// A wait for every task of an epoch or an earlier one. Ends early if the driver is poisoned.
+/// A wait for all tasks of an epoch and of earlier epochs. Ends early if the driver is poisoned.
 class idle_wait {
  public:
   idle_wait(waiter const& waiter, std::uint64_t epoch) noexcept : waiter_(waiter), epoch_(epoch) {}
@@ -93,12 +96,13 @@ class idle_wait {
   void idle(backoff& state, waiter::deadline until) const;
 
  private:
-  /// Sleeps until an open task has ended, if only streams can end it.
+  /// Blocks in the driver until the task `open_` has ended. Does not block if a pass or a
+  /// continuation could make progress. @return whether the task has ended.
   [[nodiscard]] bool sleep() const;
 
   waiter const& waiter_;
   std::uint64_t const epoch_;
-  std::optional<slot_address> open_;  // a task that was found open
+  std::optional<slot_address> open_;  // the open task that the last search found
 };
 
 }  // namespace flotilla::dispatch

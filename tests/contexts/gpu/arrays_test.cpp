@@ -1,4 +1,4 @@
-// Arrays and textures, which are not linear memory.
+// CUDA arrays and textures in contexts.
 #include <channel_descriptor.h>
 
 #include "runtime_test.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 class ContextArrays : public runtime_test {
  protected:
-  /// The driver's array functions. flotilla's table has none, so they come from the runtime
-  /// library.
+  /// Returns a driver function by name. flotilla's driver table has no array functions, so the test
+  /// gets them from the runtime library.
   template <class Function>
   static Function entry(char const* name) {
     void* found = nullptr;
@@ -24,7 +24,7 @@ class ContextArrays : public runtime_test {
   static constexpr std::size_t width = 64, height = 32;
 };
 
-// C3.14: an array of the runtime library can be cast to one of the driver API
+// C3.14: an array of the runtime library can be cast to an array of the driver API
 TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
@@ -41,7 +41,7 @@ TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   pop();
 }
 
-// C3.13: and the reverse
+// C3.13: an array of the driver API can be cast to an array of the runtime library
 TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   create();
   CUDA_ARRAY_DESCRIPTOR const wanted{width, height, CU_AD_FORMAT_FLOAT, 1};
@@ -60,7 +60,7 @@ TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   pop();
 }
 
-// C4.4: arrays end with their context
+// C4.4: destroying a context frees its arrays
 TEST_F(ContextArrays, EndWithTheirContext) {
   create();
   CUcontext const owner = create();
@@ -79,8 +79,8 @@ TEST_F(ContextArrays, EndWithTheirContext) {
   pop();
 }
 
-// C1.4 C4.8: texture references were removed; their successors, texture objects, belong to a
-// context and read its arrays
+// C1.4 C4.8: a texture object belongs to a context and reads its arrays. (The text speaks of
+// texture references, which CUDA 12 removed.)
 TEST_F(ContextArrays, TexturesReadTheArraysOfTheirContext) {
   CUcontext const owner = create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
@@ -100,7 +100,7 @@ TEST_F(ContextArrays, TexturesReadTheArraysOfTheirContext) {
   cudaTextureObject_t texture = 0;
   EXPECT_CUDART_OK(cudaCreateTextureObject(&texture, &what, &how, nullptr));
   pop();
-  // Made on one thread and read on another: it moves with its context.
+  // Another thread pushes the context and reads the texture.
   elsewhere([&] {
     pushed const here{owner};
     auto* const memory = static_cast<float*>(runtime_memory(row));

@@ -1,5 +1,5 @@
 #pragma once
-// cuBLAS, opened at run time: the tests build without it, and are skipped if it is missing.
+// Opens cuBLAS with dlopen, so that tests can be skipped if the library is missing.
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
@@ -40,13 +40,13 @@ class cublas {
   template <class Function>
   void take(void* library, Function& into, char const* name) {
     into = reinterpret_cast<Function>(dlsym(library, name));
-    if (into == nullptr) { why_not_ += std::string{"no "} + name + "; "; }
+    if (into == nullptr) { why_not_ += std::string{"the library has no "} + name + "; "; }
   }
   std::string why_not_;
 };
 
 inline cublas const& blas() {
-  static cublas const opened;  // never closed, because contexts hold its state
+  static cublas const opened;  // no dlclose: contexts hold state of cuBLAS until the process ends
   return opened;
 }
 

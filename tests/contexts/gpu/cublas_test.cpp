@@ -1,4 +1,4 @@
-// cuBLAS inside tasks: its handles belong to the context that was current when they were made.
+// cuBLAS inside tasks. A cuBLAS handle belongs to the context that was current at its creation.
 #include "cublas.hpp"
 #include "runtime_test.hpp"
 
@@ -17,7 +17,8 @@ class CublasInContexts : public runtime_test {
   }
   static constexpr int side = 64;
 
-  /// C = A * B on `stream` with A of `a`s and B of `b`s. @return one element of C.
+  /// Multiplies two matrices on `stream`. All elements of the first are `a`, all elements of the
+  /// second are `b`. @return an element of the product.
   static float product(cublasHandle_t handle, CUstream stream, float a, float b) {
     constexpr std::size_t count = side * side;
     std::vector<float> const left(count, a), right(count, b);
@@ -41,7 +42,8 @@ class CublasInContexts : public runtime_test {
   }
 };
 
-// S1.2: a handle made in one task works in others, on any thread, and no primary context is made
+// S1.2: a handle that one task creates works in later tasks of the device, on any thread, and no
+// primary context is created
 TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
   cublasHandle_t handle = nullptr;
@@ -62,7 +64,7 @@ TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   EXPECT_EQ(primary().active, 0);
 }
 
-// S1.2 C3.10: when another thread pushes the context, the handle's state moves with it
+// S1.2 C3.10: a handle also works on another thread that pushes its context
 TEST_F(CublasInContexts, AHandleTravelsWithItsContext) {
   CUcontext const mine = create();
   cublasHandle_t handle = nullptr;

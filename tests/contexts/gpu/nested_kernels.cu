@@ -1,4 +1,5 @@
-// Launches from kernels: relocatable code, linked with the device runtime.
+// Kernels that launch other kernels. This file is compiled to relocatable device code and linked
+// with the device runtime library.
 #include "runtime_kernels.hpp"
 
 namespace flotilla::test {
@@ -6,8 +7,8 @@ namespace {
 
 __device__ int volatile all_are_launched;
 
-/// The children are in one stream: while the first one blocks it, the others stay pending. It
-/// blocks for 2 s at most; by then the parent has launched all it can.
+/// The first child. All children are in one stream, so the others stay pending while this one runs.
+/// Runs until the parent has launched all children, but at most 2 s.
 __global__ void hold_the_stream() {
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));

@@ -1,4 +1,4 @@
-// Launches from kernels, and how many of them may be pending.
+// Launches from kernels, and the limit of pending launches.
 #include "runtime_test.hpp"
 
 namespace flotilla::test {
@@ -11,7 +11,8 @@ class NestedLaunches : public runtime_test {
     cudaError_t first;
     std::size_t granted;
   };
-  /// In a context of its own, with `pending` as its limit of pending launches.
+  /// Launches `children` kernels from a kernel, in a new context whose limit of pending launches is
+  /// `pending`.
   outcome start(std::size_t pending, int children) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
@@ -26,20 +27,22 @@ class NestedLaunches : public runtime_test {
   }
 };
 
-// C2.78 C2.80: as many launches as the limit allows can be outstanding
+// C2.78 C2.80: launches from a kernel succeed while the number of pending launches is within the
+// limit
 TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).failed, 0); }
 
-// C2.79: a launch beyond the limit fails, and the parent gets an error
+// C2.79: a launch from a kernel fails if the limit is exceeded, and the launching kernel gets an
+// error
 TEST_F(NestedLaunches, BeyondTheLimitFail) {
   outcome const seen = start(32, 20'000);
   EXPECT_GT(seen.failed, 0) << "limit: " << seen.granted;
-  // The name of the error has changed with the second device runtime.
+  // The second version of the device runtime returns a different error than the first.
   EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
               seen.first == cudaErrorLaunchOutOfResources)
       << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;
 }
 
-// C2.81: a larger limit uses device memory
+// C2.81: a larger limit of pending launches needs more device memory
 TEST_F(NestedLaunches, RoomForMoreTakesMemory) {
   create();
   std::size_t before = 0, after = 0, total = 0;

@@ -1,5 +1,5 @@
-// The CUDA runtime library and contexts. Tests that make a primary context run in their own
-// process, because the context stays.
+// The CUDA runtime library and contexts. A primary context that the runtime library creates lasts
+// until the end of the process. So tests that create a primary context run in a child process.
 #include "runtime_test.hpp"
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace {
 
 using RuntimeApi = runtime_test;
 
-// C3.1 C4.13 C4.14: if no context is current, the first call that needs one makes the primary
-// context current
+// C3.1 C4.13 C4.14: if no context is current, the first call that needs a context creates the
+// primary context and makes it current
 TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_EQ(primary().active, 0);
@@ -28,7 +28,7 @@ TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
   });
 }
 
-// C4.14: a launch is such a call, too
+// C4.14: if no context is current, a launch creates the primary context
 TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_EQ(primary().active, 0);
@@ -37,7 +37,7 @@ TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
   });
 }
 
-// C3.2 C4.15: it is made with the flags that were set before
+// C3.2 C4.15: the runtime library creates the primary context with the flags that were set before
 TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
@@ -48,7 +48,7 @@ TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   });
 }
 
-// C3.2: it is on the device that was set before
+// C3.2: the runtime library creates the primary context on the device that was set before
 TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
   FLOTILLA_NEED_GPUS(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -58,11 +58,11 @@ TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
     EXPECT_OK(cu().device_get(&expected, 1));
     EXPECT_OK(cu().ctx_get_device(&found));
     EXPECT_EQ(found, expected);
-    EXPECT_EQ(primary().active, 0) << "device 0 was touched";
+    EXPECT_EQ(primary().active, 0) << "device 0 must have no primary context";
   });
 }
 
-// C4.16: freeing nothing makes the context and does nothing else
+// C4.16: `cudaFree(nullptr)` creates the primary context
 TEST_F(RuntimeApi, FreeingNothingInitializes) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -71,8 +71,8 @@ TEST_F(RuntimeApi, FreeingNothingInitializes) {
   });
 }
 
-// C3.4: if a context is current these calls fail, as the text says: the runtime library on an H200
-// returns cudaErrorIncompatibleDriverContext. The context stays current
+// C3.4: `cudaSetDeviceFlags` fails if a context is current, and the context stays current. (On an
+// H200 the error is cudaErrorIncompatibleDriverContext.)
 TEST_F(RuntimeApi, SettingDeviceFlagsWithAContextCurrentLeavesItCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -88,7 +88,8 @@ TEST_F(RuntimeApi, SettingDeviceFlagsWithAContextCurrentLeavesItCurrent) {
   });
 }
 
-// C3.8 C4.55 S1.1: if an owned context is current it is used, and no other is made
+// C3.8 C4.55 S1.1: if a context of the driver API is current, the runtime library uses that context
+// and creates no other
 TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
   CUcontext const mine = create();
   int device = -1;
@@ -104,8 +105,8 @@ TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C3.8 C4.56: the library does not keep the context alive: there is no count to query, and the
-// context ends when it is destroyed
+// C3.8 C4.56: the runtime library holds no reference to a context of the driver API, so destroying
+// the context frees its memory at once
 TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   constexpr std::size_t block = 512u << 20;
   CUcontext const witness = create();
@@ -121,13 +122,13 @@ TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   EXPECT_EQ(current(), witness);
   EXPECT_OK(cu().mem_get_info(&after, &total));
   EXPECT_GE(after, before);
-  // If another context is current, it uses that one.
+  // The runtime library now uses the other context, which is current.
   EXPECT_EQ(owner_of(runtime_memory(4)), witness);
   pop();
 }
 
-// C3.9 C3.10 S1.1: each context has its own copy of a `__device__` variable of the runtime library,
-// which moves with it between threads
+// C3.9 C3.10 S1.1: each context has its own copy of a `__device__` variable, and every thread that
+// pushes the context sees that copy
 TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   CUcontext const a = floating(), b = floating();
   auto const state_of = [](CUcontext which) {
@@ -149,7 +150,8 @@ TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   EXPECT_EQ(state_of(b), 7);
 }
 
-// C4.17 C4.12: the runtime library exposes no contexts, but the driver's stack shows them
+// C4.17 C4.12: the runtime library has no functions for contexts, but the driver API reaches the
+// context that the runtime library uses
 TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -162,24 +164,24 @@ TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
   });
 }
 
-// C4.18: its "device" is the current context: synchronizing it waits for no other context
+// C4.18: `cudaDeviceSynchronize` waits for the current context only
 TEST_F(RuntimeApi, SynchronizesTheCurrentContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUstream const lane = stream();
-  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before the kernel is held
+  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before a kernel is held
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
   EXPECT_CUDART_OK(launch_hold(words, lane));
   pop();
   push(idle);
-  EXPECT_CUDART_OK(cudaDeviceSynchronize()) << "it would wait forever";
+  EXPECT_CUDART_OK(cudaDeviceSynchronize()) << "must not wait for the other context's held kernel";
   pop();
   std::atomic_ref{words[1]}.store(1);
   pushed const here{busy};
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
 }
 
-// C4.19: as is its device-wide cache preference
+// C4.19: `cudaDeviceSetCacheConfig` sets the cache preference of the current context only
 TEST_F(RuntimeApi, SetsTheCachePreferenceOfTheCurrentContext) {
   CUcontext const other = floating();
   create();
@@ -194,7 +196,7 @@ TEST_F(RuntimeApi, SetsTheCachePreferenceOfTheCurrentContext) {
   pop();
 }
 
-// C4.20: setting the device replaces the current context by the primary one
+// C4.20: `cudaSetDevice` replaces the current context on the stack by the device's primary context
 TEST_F(RuntimeApi, SettingTheDeviceMakesItsPrimaryCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -204,11 +206,12 @@ TEST_F(RuntimeApi, SettingTheDeviceMakesItsPrimaryCurrent) {
     EXPECT_EQ(current(), retained);
     EXPECT_NE(current(), mine);
     EXPECT_OK(cu().ctx_pop_current(nullptr));
-    EXPECT_EQ(current(), nullptr) << "the stack grew";
+    EXPECT_EQ(current(), nullptr) << "cudaSetDevice must not add a context to the stack";
   });
 }
 
-// C4.20 S1.3: inside a task it is reported, and the stack is restored
+// C4.20 S1.3: if a task calls `cudaSetDevice`, its ticket has an error, and flotilla restores the
+// context stack
 TEST_F(RuntimeApi, ATaskThatSetsTheDeviceIsReportedAndMended) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{{.devices = device_spec(1), .workers = 1}};
@@ -220,7 +223,7 @@ TEST_F(RuntimeApi, ATaskThatSetsTheDeviceIsReportedAndMended) {
   });
 }
 
-// C4.21: threads of the runtime share the device's context
+// C4.21: all threads that use the runtime library share the device's primary context
 TEST_F(RuntimeApi, ThreadsShareThePrimaryContext) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -233,7 +236,8 @@ TEST_F(RuntimeApi, ThreadsShareThePrimaryContext) {
   });
 }
 
-// S1.1: `<<<>>>` in a callable, on the task's stream; the ticket includes it
+// S1.1: a callable may launch with `<<<>>>` on its task's stream, and the ticket waits for that
+// kernel
 TEST_F(RuntimeApi, WorksInsideATask) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   device_buffer<int> memory{rt, device_ordinal{0}, 1};

@@ -1,5 +1,5 @@
-// Kernels of the CUDA runtime library, as an application has them: `<<<>>>` and a `__device__`
-// variable.
+// Kernels that are launched with `<<<>>>`, and a `__device__` variable, as in a typical CUDA
+// application.
 #include "runtime_kernels.hpp"
 
 namespace flotilla::test {

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers of the tests with CUDA's runtime library.
+// The fixture of tests that use CUDA's runtime library.
 
 #include <cuda_runtime_api.h>
 
@@ -37,7 +37,7 @@ class runtime_test : public contexts_test {
                                          reinterpret_cast<CUdeviceptr>(memory)));
     return found;
   }
-  /// For a child: a context that ends with the process.
+  /// Creates a context that is never destroyed. Call it only in a child process.
   static CUcontext create_in_child() {
     CUdevice device{};
     EXPECT_OK(cu().device_get(&device, 0));

@@ -1,5 +1,5 @@
-// The runtime library and cuBLAS in tasks, by the source of the device's context. Each test has its
-// own process, because the runtime library never removes what it makes.
+// CUDA's runtime library and cuBLAS in tasks, with each context source. Each test runs in a child
+// process, because the runtime library never destroys a primary context that it creates.
 #include "runtime_test.hpp"
 
 #include "support/thrown.hpp"
@@ -18,8 +18,8 @@ class RuntimeApiBySource : public runtime_test {
     options.settings.all.context = source;
     return options;
   }
-  /// `<<<>>>`, memory and state in one task after another. @return the context that owns the memory
-  /// of `cudaMalloc`.
+  /// Checks that tasks can call `cudaMalloc`, launch with `<<<>>>`, and read a `__device__`
+  /// variable that an earlier task wrote. @return the context that owns the memory of `cudaMalloc`.
   static CUcontext expect_works(runtime& rt) {
     CUcontext owner = nullptr;
     void* memory = nullptr;
@@ -41,7 +41,7 @@ class RuntimeApiBySource : public runtime_test {
   static void expect_cublas_works(runtime& rt) {
 #if __has_include(<cublas_v2.h>)
     if (!blas().there()) {
-      std::fprintf(stderr, "without cuBLAS: %s\n", blas().why_not().c_str());
+      std::fprintf(stderr, "cuBLAS is not tested: %s\n", blas().why_not().c_str());
       return;
     }
     float result = 0;
@@ -69,14 +69,15 @@ class RuntimeApiBySource : public runtime_test {
   }
 };
 
-// S2.2: in the primary context both work, and share it with the application's calls outside tasks
+// S2.2: with the primary context, the runtime library and cuBLAS work in tasks, and tasks share the
+// context with the application
 TEST_F(RuntimeApiBySource, ThePrimaryIsTheApplicationsOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     void* const outside = runtime_memory(4);
     runtime rt{with(context_source::primary())};
     EXPECT_EQ(expect_works(rt), owner_of(outside));
     expect_cublas_works(rt);
-    // The same variable, seen from outside.
+    // The application reads the variable that a task wrote.
     int seen = 0;
     EXPECT_CUDART_OK(launch_take_state(static_cast<int*>(outside), nullptr));
     EXPECT_CUDART_OK(cudaMemcpy(&seen, outside, 4, cudaMemcpyDeviceToHost));
@@ -84,7 +85,8 @@ TEST_F(RuntimeApiBySource, ThePrimaryIsTheApplicationsOwn) {
   });
 }
 
-// S2.3: a task may set the device, because it is in the primary context already
+// S2.3: with the primary context, a task may call `cudaSetDevice`, because the primary context is
+// already current
 TEST_F(RuntimeApiBySource, InThePrimaryATaskMaySetTheDevice) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{with(context_source::primary())};
@@ -95,7 +97,7 @@ TEST_F(RuntimeApiBySource, InThePrimaryATaskMaySetTheDevice) {
   });
 }
 
-// S3.2: an adopted context works like an owned one
+// S3.2: the runtime library and cuBLAS work in tasks with an adopted context
 TEST_F(RuntimeApiBySource, AnAdoptedContextServesThemAsAnOwnedOne) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -110,7 +112,7 @@ TEST_F(RuntimeApiBySource, AnAdoptedContextServesThemAsAnOwnedOne) {
   });
 }
 
-// S3.3: replacing it by cudaSetDevice is reported as in an owned one
+// S3.3: if a task replaces an adopted context by `cudaSetDevice`, its ticket has an error
 TEST_F(RuntimeApiBySource, InAnAdoptedContextSettingTheDeviceIsReported) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();
@@ -123,7 +125,7 @@ TEST_F(RuntimeApiBySource, InAnAdoptedContextSettingTheDeviceIsReported) {
   });
 }
 
-// S4.3: in a green context both work, on its multiprocessors
+// S4.3: the runtime library and cuBLAS work in tasks with a green context
 TEST_F(RuntimeApiBySource, AGreenContextServesThem) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{with(context_source::green(16))};

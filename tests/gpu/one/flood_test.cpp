@@ -1,4 +1,4 @@
-// Floods long enough that the GPU itself updates the nodes of its templates.
+// Floods of tasks that are long enough for flotilla to use device-updated templates.
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@ class FloodOnGpu : public guest_test {
   }
 };
 
-// requirement: every task runs once, with its own arguments and grid
+// requirement: every task of a flood runs once, with its own arguments, grid and block
 TEST_F(FloodOnGpu, EveryTaskRunsAsItWasSubmitted) {
   constexpr std::uint32_t sums = 997;
   runtime rt{{.devices = device_spec(1), .workers = 1}};

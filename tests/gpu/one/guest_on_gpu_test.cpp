@@ -1,4 +1,4 @@
-// flotilla together with other users of the GPU's driver in this process.
+// flotilla together with other code in the process that uses the GPU driver.
 
 #include <optional>
 
@@ -20,7 +20,7 @@ class GuestOnGpu : public guest_test {
   }
 };
 
-// requirement: every kind of task, short enough for compute-sanitizer
+// requirement: every kind of task runs; the test is short enough for compute-sanitizer
 TEST_F(GuestOnGpu, EveryKindOfTaskRuns) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   test_program const program{rt};
@@ -64,7 +64,7 @@ TEST_F(GuestOnGpu, RuntimeLeavesTheApplicationsContextsAlone) {
   EXPECT_EQ(driver_in_use().ctx_destroy(mine), CUDA_SUCCESS);
 }
 
-// error guess: a runtime's GPU memory is free again after its destruction
+// error guess: the destructor of a runtime must free its GPU memory
 TEST_F(GuestOnGpu, RuntimesFreeTheirMemory) {
   auto const free_bytes = [] {
     runtime rt{{.devices = device_spec(1)}};

@@ -1,4 +1,4 @@
-// Every kernel of kernels/ computes the same on a GPU as the host.
+// Every kernel of kernels/ gives the same result on a GPU as on the host.
 
 #include <array>
 #include <cmath>
@@ -77,7 +77,7 @@ TEST_F(GpuKernels, SaxpyMatchesTheHost) {
   ticket const done =
       rt().submit(saxpy.over(x.size())(3.0f, there_x, there_y, static_cast<int>(x.size())));
   for (std::size_t i = 0; i < x.size(); ++i) { y[i] = std::fma(3.0f, x[i], y[i]); }
-  EXPECT_EQ(fetch(there_y, done), y);  // multiples of 1/8: exact with any rounding
+  EXPECT_EQ(fetch(there_y, done), y);  // all values are multiples of 1/8, so no rounding occurs
 }
 
 // requirement
@@ -91,7 +91,7 @@ TEST_F(GpuKernels, SumMatchesTheHost) {
   EXPECT_NEAR(fetch(total, done)[0], expected, std::abs(expected) * 1e-4 + 1.0);
 }
 
-// requirement: sizes that are not multiples of a tile
+// requirement: matrix sizes need not be multiples of the tile size
 TEST_F(GpuKernels, SgemmMatchesTheHost) {
   constexpr int m = 129, n = 70, k = 45;
   std::vector<float> const a = numbers(m * k), b = numbers(k * n);
@@ -121,7 +121,8 @@ std::string hex(std::uint8_t const* digest) {
   return text;
 }
 
-// requirement: the examples of FIPS 180-4, as blocks of one buffer
+// requirement: the digests of two examples of FIPS 180-4 are correct; both examples are blocks of
+// one buffer
 TEST_F(GpuKernels, Sha256MatchesTheStandardsExamples) {
   std::string const two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
   std::vector<std::uint8_t> data(two_blocks.begin(), two_blocks.end());

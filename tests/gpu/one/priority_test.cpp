@@ -1,4 +1,4 @@
-// Urgent tasks on a GPU that is full.
+// Urgent tasks on a fully occupied GPU.
 
 #include <algorithm>
 #include <vector>
@@ -22,7 +22,8 @@ class PriorityOnGpu : public guest_test {
   }
 };
 
-// requirement: blocks of an urgent launch go before blocks of less urgent ones that have not begun
+// requirement: on a full GPU, the blocks of an urgent launch start before the waiting blocks of
+// less urgent launches
 TEST_F(PriorityOnGpu, UrgentTasksEndBeforeAFlood) {
   constexpr int flood = 300;
   constexpr unsigned long long millisecond_ns = 1'000'000;

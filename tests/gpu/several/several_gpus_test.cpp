@@ -1,4 +1,4 @@
-// One runtime over several GPUs.
+// A runtime with two GPUs.
 
 #include <algorithm>
 #include <set>
@@ -39,7 +39,7 @@ TEST_P(SeveralGpus, GpusAreDistinct) {
   EXPECT_NE(rt().devices()[0].pci_id, rt().devices()[1].pci_id);
 }
 
-// requirement: one thread drives both GPUs, and a chain goes back and forth between them
+// requirement: a chain of copies and launches that alternates between two GPUs runs in order
 TEST_P(SeveralGpus, ChainPassesDataBetweenGpus) {
   test_program const program{rt()};
   constexpr std::size_t count = 1u << 20;

@@ -1,4 +1,4 @@
-// A user's program without CMake: it runs callables.
+// A program that is built without CMake. It runs a callable on every device.
 
 #include <atomic>
 #include <iostream>

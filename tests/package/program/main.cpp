@@ -1,4 +1,4 @@
-// A user's program: runs its own kernel on every device and checks the results.
+// A program that runs its own kernel on every device and checks the results.
 
 #include <iostream>
 #include <vector>
@@ -17,7 +17,7 @@ int main() {
     runtime.submit(there.copy_to(values), {.after = {scaled}}).wait();
     for (float const value : values) {
       if (value != 3.0f) {
-        std::cerr << device.name << ": " << value << " instead of 3\n";
+        std::cerr << device.name << ": the result must be 3, but is " << value << '\n';
         return 1;
       }
     }

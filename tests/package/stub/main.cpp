@@ -1,5 +1,5 @@
-// The application's own call reaches the driver that it is linked to. In the same program, flotilla
-// detects that this driver is a stub, and uses CPU devices.
+// The program's own driver call must reach the stub of libcuda with which the program is linked. In
+// the same program, flotilla must detect that this driver is a stub and use CPU devices.
 
 #include <iostream>
 
@@ -10,12 +10,12 @@
 int main() {
   CUresult const answer = cuInit(0);
   if (answer != CUDA_ERROR_STUB_LIBRARY) {
-    std::cerr << "cuInit answered " << answer << ", which is not the stub's answer\n";
+    std::cerr << "cuInit must return CUDA_ERROR_STUB_LIBRARY, but returned " << answer << '\n';
     return 1;
   }
   flotilla::runtime runtime;
   bool ran = false;
   runtime.submit([&ran](flotilla::task_context&) { ran = true; }).wait();
-  std::cout << "the stub answered; " << runtime.driver_text() << '\n';
+  std::cout << "cuInit reached the stub; " << runtime.driver_text() << '\n';
   return ran && runtime.driver_text().find("stub") != std::string::npos ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One word per task, which counts how often the task ran.
+// Memory in which the tasks of the conservation test count their runs.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace flotilla::test {
 
-/// The memory of a cell: a device's ordinal, or `cells::devices()` for pinned memory.
+/// Where a cell is: the ordinal of a device, or `cells::devices()` for pinned memory.
 using cell_place = unsigned;
 
-/// A cell for each task on each device and in pinned memory. Each task uses one of its cells.
+/// A cell is a word that counts the runs of one task. Each task has a cell on every device and a
+/// cell in pinned memory. A task uses exactly one of its cells.
 class cells {
  public:
   cells(runtime& rt, std::size_t tasks) : rt_{rt}, pinned_{rt, tasks} {
@@ -28,11 +29,12 @@ class cells {
   [[nodiscard]] std::uint32_t* at(cell_place place, std::size_t task) {
     return (place == devices() ? pinned_.data() : of_device_[place].data()) + task;
   }
-  /// Whether a kernel on `device` can read a cell in `place`. `devices()` means any device.
+  /// Whether a kernel on `device` can read a cell in `place`. If `device` is `devices()`, the
+  /// device is not known yet, and only cells in pinned memory are safe to read.
   [[nodiscard]] bool can_read(unsigned device, cell_place place) const {
     return place == devices() || place == device;
   }
-  /// A copy that sets a cell to `one`, as a run would.
+  /// Returns a copy that sets the cell of a task to `one`. This copy is the task itself.
   [[nodiscard]] memory_op set(unsigned device, std::size_t task, std::uint32_t const& one) {
     return of_device_[device].subspan(task, 1).copy_from(std::span{&one, 1});
   }
@@ -40,7 +42,7 @@ class cells {
     std::size_t task;
     std::uint32_t times;
   };
-  /// The tasks that did not run exactly once. Call it when the runtime is idle.
+  /// Returns the tasks that did not run exactly once. Call it only while the runtime is idle.
   [[nodiscard]] std::vector<miscount> wrong() const {
     std::vector<std::uint32_t> sums(pinned_.begin(), pinned_.end()), seen(pinned_.size());
     for (device_buffer<std::uint32_t> const& each : of_device_) {

@@ -1,7 +1,8 @@
-// A task that counts its runs and checks that its predecessors have run.
+// The kernel of the tasks of the conservation test. It counts its runs and checks that its
+// predecessors have run.
 
 struct predecessor_cells {
-  unsigned const* cell[4];  // null: no predecessor, or one that this device cannot read
+  unsigned const* cell[4];  // null if there is no predecessor or this device cannot read its cell
 };
 
 extern "C" __global__ void run_once(unsigned* own, predecessor_cells const predecessors,

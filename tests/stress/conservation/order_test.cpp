@@ -1,6 +1,6 @@
-// Conservation and order: 16 threads submit to up to four devices, and each task has up to four
-// predecessors on any device. FLOTILLA_TEST_TASKS sets the number of tasks; a release is tested
-// with ten million.
+// Every task runs exactly once and after its predecessors. 16 threads submit to up to four devices,
+// and each task has up to four predecessors on any device. FLOTILLA_TEST_TASKS sets the number of
+// tasks. Before a release the test runs with ten million tasks.
 
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ std::size_t tasks_wanted() {
   std::size_t const tasks = std::stoul(text);
   if (tasks == 0) {
     throw std::runtime_error{
-        "the environment's FLOTILLA_TEST_TASKS must be greater than 0, but is 0"};
+        "the environment variable FLOTILLA_TEST_TASKS must be greater than 0, but is 0"};
   }
   return tasks;
 }
@@ -48,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Callables, OrderedConservation, ::testing::Bool(), [](a
   return values.param ? "among_them" : "not_among_them";
 });
 
-// requirement, stress
+// requirement, stress: every task runs exactly once and after its predecessors, with and without
+// callables among the tasks
 TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterItsPredecessors) {
   FLOTILLA_NEED_DEVICES(1);
   constexpr unsigned producers = 16;
@@ -80,17 +81,17 @@ TEST_P(OrderedConservation, EveryTaskRunsOnceAndAfterItsPredecessors) {
   device_counters const counters = all_counters(rt);
 
   EXPECT_TRUE(pumping(rt, [&] { return all.continued == all.attached; }))
-      << "a continuation did not run, or received an error";
+      << "a continuation did not run or received an error";
   std::vector<cells::miscount> const wrong = counted.wrong();
-  EXPECT_EQ(wrong.size(), 0u) << "tasks did not run exactly once";
+  EXPECT_EQ(wrong.size(), 0u) << "every task must run exactly once";
   for (std::size_t i = 0; i < wrong.size() && i < 10; ++i) {
     std::printf("task %zu ran %u times\n", wrong[i].task, wrong[i].times);
   }
-  EXPECT_EQ(violations[0], 0u) << "tasks ran before a predecessor";
+  EXPECT_EQ(violations[0], 0u) << "a task ran before one of its predecessors";
   EXPECT_EQ(counters.tasks - before, tasks);
   EXPECT_EQ(counters.failed, 0u);
   EXPECT_EQ(all.failed, 0u);
-  EXPECT_GT(all.checked, tasks / 4) << "kernels checked too few predecessors";
+  EXPECT_GT(all.checked, tasks / 4) << "the kernels must check enough predecessors";
   std::printf(
       "conservation: %zu tasks%s, %d %s devices, %.1f s, %u violations, %zu not run once, %zu "
       "orders "

@@ -3,21 +3,21 @@
 namespace flotilla::test {
 
 namespace {
-constexpr std::uint32_t one = 1;  // the source of copies
+constexpr std::uint32_t one = 1;  // the source of all copies
 }
 
 void producer::produce(std::size_t first, std::size_t last) {
   unsigned const any = run_.counted.devices();
   for (std::size_t id = first; id < last; ++id) {
     unsigned const device = id % 1000 == 0 ? random_() % any : random_() % (any + 1);
-    // If any device may take the task, its cell is in pinned memory, which all can write. So are
-    // the cells of callables.
+    // A task for any device has its cell in pinned memory, which every device can write. A callable
+    // also has its cell in pinned memory, because it runs on the host.
     bool const pinned = device == any || id % 500 == 250 || (id % 1000 != 0 && random_() % 8 == 0);
     cell_place const place = pinned ? any : device;
     remembered latest{submit(id, device, place), run_.counted.at(place, id), place};
     remembered& oldest = own_[id % own_.size()];
-    // Wait only for tasks that have ended: otherwise a producer would never have more than these
-    // tasks open. The runtime's counters show failures of the others.
+    // Read the error of the oldest task only if it has ended. Waiting for open tasks would limit
+    // the number of open tasks to the size of `own_`. The runtime's counters show all failures.
     if (oldest.task.valid() && oldest.task.ready()) { wait(oldest.task); }
     if (random_() % 8 == 0) {
       oldest = {};

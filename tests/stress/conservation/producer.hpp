@@ -1,6 +1,6 @@
 #pragma once
-// A thread that submits tasks of every kind to every device, after its own tasks and those of other
-// producers.
+// Submits launches, copies and callables to random devices. The predecessors of a task are earlier
+// tasks of the same producer or of other producers.
 
 #include <array>
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace flotilla::test {
 
-/// The cells of up to four predecessors, as the kernel takes them.
+/// The cells of up to four predecessors. The kernel takes this struct as an argument.
 struct predecessor_cells {
   std::uint32_t const* cell[4] = {};
 };
@@ -25,7 +25,7 @@ struct remembered {
   cell_place place = 0;
 };
 
-/// Some recent tasks of all producers.
+/// 64 recent tasks, which all producers share. Threads: any.
 class common_tasks {
  public:
   void put(unsigned index, remembered task) {
@@ -33,7 +33,7 @@ class common_tasks {
     std::lock_guard const lock{mutex_};
     last_[index % last_.size()].swap(replaced);
   }  // `replaced` is destroyed after the lock is released
-  /// One of them, or null.
+  /// Returns the task at `index` modulo 64, or null if there is none yet.
   [[nodiscard]] std::shared_ptr<remembered const> get(unsigned index) {
     std::lock_guard const lock{mutex_};
     return last_[index % last_.size()];
@@ -44,24 +44,27 @@ class common_tasks {
   std::array<std::shared_ptr<remembered const>, 64> last_;
 };
 
-/// What the producers of one run share, and its results.
+/// One run of the test: the objects that its producers share, and the results.
 struct run {
   runtime& rt;
   run_once kernel;
   cells& counted;
-  std::uint32_t* violations;  // counted by kernels, in pinned memory
-  bool callables;             // submit some: a device that ran a callable waits in other ways
+  // In pinned memory: the number of times that a kernel ran before a predecessor.
+  std::uint32_t* violations;
+  // Whether some tasks are callables. A device that has run a callable waits in a different way, so
+  // the test runs with and without callables.
+  bool callables;
   common_tasks common{};
   std::atomic<std::size_t> checked{0};    // predecessors that kernels checked
   std::atomic<std::size_t> attached{0};   // continuations attached
   std::atomic<std::size_t> continued{0};  // continuations that ran without an error
-  std::atomic<std::size_t> failed{0};     // tickets with an error
+  std::atomic<std::size_t> failed{0};     // waits that threw an error
 };
 
 class producer {
  public:
   producer(run& shared, unsigned seed) : run_{shared}, random_{seed} {}
-  /// Submits the tasks [first, last) and waits for the last of them.
+  /// Submits the tasks [first, last), then waits for up to 64 of the latest tasks.
   void produce(std::size_t first, std::size_t last);
 
  private:

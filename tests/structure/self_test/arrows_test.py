@@ -1,4 +1,4 @@
-"""The check of arrows finds each kind of arrow that runs up, and no other."""
+"""`check arrows` finds every kind of include that points up, and reports no others."""
 
 import unittest
 
@@ -58,7 +58,7 @@ class Arrows(PlantedTest):
         self.expect_up(
             "src/high/left/l.cpp",
             '"high/roof/r.hpp"',
-            "high/left (floor 2) may not include the higher high/roof (floor 3)",
+            "high/left (floor 2) may not include high/roof (floor 3), which is higher",
         )
 
     def test_rooms_of_one_floor_may_not_know_each_other(self):
@@ -66,7 +66,7 @@ class Arrows(PlantedTest):
         self.expect_up(
             "src/high/left/l.cpp",
             '"high/right/r.hpp"',
-            "high/left (floor 2) and high/right (floor 2) may not know each other",
+            "high/left (floor 2) and high/right (floor 2) may not include each other",
         )
 
     def test_paths_relative_to_the_including_file_are_followed(self):
@@ -74,7 +74,7 @@ class Arrows(PlantedTest):
         self.expect_up(
             "src/high/left/l.inc",
             '"../roof/r.hpp"',
-            "high/left (floor 2) may not include the higher high/roof (floor 3)",
+            "high/left (floor 2) may not include high/roof (floor 3), which is higher",
         )
 
     def test_spaces_and_angle_brackets_do_not_hide_an_include(self):

@@ -1,4 +1,4 @@
-"""The check of citations finds files, links and headings that do not exist."""
+"""`check citations` finds citations of files and headings that do not exist."""
 
 from planted import PlantedTest
 from structure.citations import anchors_of, check_citations

@@ -1,4 +1,4 @@
-"""What the class parser finds in declarations that are hard to read."""
+"""The class parser understands declarations that are hard to parse."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The check of classes finds classes that are too large, and pairs of mutual friends."""
+"""`check classes` finds classes with too many member functions and pairs of mutual friends."""
 
 from planted import PlantedTest
 from structure.classes import check_classes
@@ -73,7 +73,10 @@ class Classes(PlantedTest):
         self.plant("src/b.hpp", "struct b {\n  void f();\n")
         problems = self.check()
         self.assertEqual(len(problems), 2)
-        self.assertRegex(problems[0], r"^src/a.hpp: the class parser cannot follow: line \d: ")
+        self.assertRegex(
+            problems[0], r"^src/a.hpp: the class parser cannot parse this file: line \d: "
+        )
         self.assertEqual(
-            problems[1], "src/b.hpp: the class parser cannot follow: line 2: '}' of b is missing"
+            problems[1],
+            "src/b.hpp: the class parser cannot parse this file: line 2: '}' of b is missing",
         )

@@ -1,4 +1,4 @@
-"""A small repository in a temporary folder, with rules of its own: tests plant violations in it."""
+"""A small test repository in a temporary folder, with its own rules. Tests add violations to it."""
 
 import tempfile
 import unittest
@@ -28,7 +28,7 @@ ROOMS = ["cellar", "left", "right", "roof"]
 
 
 class PlantedTest(unittest.TestCase):
-    """`self.plant(path, text)` makes a file. The checks take `self.root` and `self.rules`."""
+    """`self.plant(path, text)` writes a file. Checks take `self.root` and `self.rules`."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

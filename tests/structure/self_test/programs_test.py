@@ -1,4 +1,4 @@
-"""The programs `check` and `report`, as CTest and people start them."""
+"""Runs the programs `check` and `report` as CTest does."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The check of sizes finds files that are too long, and exceptions that nothing needs."""
+"""`check sizes` finds files that are too long, and exceptions that are not needed."""
 
 import copy
 

@@ -1,1 +1,1 @@
-"""The checks of tests/structure: arrows, sizes, classes, citations."""
+"""The checks of tests/structure: arrows, sizes, classes and citations."""

@@ -1,4 +1,5 @@
-"""Arrows: which file includes which, which of these run up, and which folders form cycles."""
+"""Finds arrows. An arrow is an include of one file by another. Reports arrows that point up, and
+cycles of files and of folders."""
 
 import re
 from collections import defaultdict
@@ -15,15 +16,15 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Arrow:
-    """One line that includes a file of this repository."""
+    """An #include of a file of this repository."""
 
     source: PurePosixPath
     line: int
     text: str
     source_place: Place
     target_place: Place
-    target: PurePosixPath | None  # None: the build makes it
-    why_not: str | None
+    target: PurePosixPath | None  # None if the build generates the included file
+    why_not: str | None  # why the include is forbidden; None if it is allowed
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}: includes {self.text}: {self.why_not}"
@@ -32,7 +33,7 @@ class Arrow:
 @dataclass
 class Arrows:
     arrows: list[Arrow] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # files and includes that have no place
+    problems: list[str] = field(default_factory=list)  # files without a layer or room, and so on
 
     @property
     def up(self) -> list[Arrow]:
@@ -53,7 +54,8 @@ class Arrows:
 
 
 def cycles(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """The strongly connected components, except single nodes without an arrow to themselves."""
+    """Returns the strongly connected components that have more than one node or a node with an edge
+    to itself. Uses Kosaraju's algorithm."""
     edges = set(edges)
     forward, backward = defaultdict(list), defaultdict(list)
     for source, target in edges:
@@ -61,7 +63,8 @@ def cycles(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
         backward[target].append(source)
 
     def reach(start: list[str], step: dict, seen: set[str]) -> list[str]:
-        """Nodes that can be reached and were not seen, in the order in which they are finished."""
+        """Returns the nodes that can be reached from `start` and are not in `seen`, in the order in
+        which a depth-first search finishes them. Adds them to `seen`."""
         finished, stack = [], []
         for first in start:
             if first in seen:
@@ -91,7 +94,7 @@ def cycles(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def without_comments(text: str) -> str:
-    """The text with comments blanked; lines keep their numbers."""
+    """Returns the text with spaces in place of comments. The lines keep their numbers."""
     return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 

@@ -1,8 +1,8 @@
-"""Citations: what the repository says of its own files is true.
+"""Checks citations, that is, places where a file of the repository names another.
 
-1. Each file that another file names by its path exists.
-2. Each link of a document to a file or a heading of this repository leads there.
-3. The README.md of the records names each record, and no other file.
+1. Every file that another file names by its path must exist.
+2. Every link in a document to a file or a heading of this repository must have a target.
+3. The README.md in the folder of records must name every record and no other file.
 """
 
 import re
@@ -23,12 +23,13 @@ def line_of(text: str, position: int) -> int:
 
 
 def blank(pattern: re.Pattern, text: str) -> str:
-    """The text with what matches blanked; lines keep their numbers."""
+    """Returns the text with spaces in place of every match. The lines keep their numbers."""
     return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def citation(folders: list[str]) -> re.Pattern:
-    """A path that starts with one of the folders. `<docs/a.h>` and `x/docs/a.h` are none."""
+    """Returns a pattern for paths that start with one of the folders. The pattern matches neither
+    `<docs/a.h>` nor `x/docs/a.h`."""
     return re.compile(r"(?<![\w./<-])(?:" + "|".join(map(re.escape, folders)) + r")/[\w./*-]*\.\w+")
 
 
@@ -37,7 +38,8 @@ def check_paths(root: Path, path: PurePosixPath, text: str, cited: re.Pattern) -
     text = blank(URL, text)
     for match in cited.finditer(text):
         name = match.group()
-        # From the top of the repository, or, as in CMake, from the folder of the citing file.
+        # A path is relative to the top of the repository or, as in CMake, to the folder of the
+        # citing file.
         found = any(
             any(top.glob(name)) if "*" in name else (top / name).exists()
             for top in (root, root / path.parent)
@@ -50,7 +52,7 @@ def check_paths(root: Path, path: PurePosixPath, text: str, cited: re.Pattern) -
 
 
 def anchors_of(text: str) -> set[str]:
-    """The names that GitHub gives to headings."""
+    """Returns the anchors that GitHub gives to the headings of a document."""
     anchors: set[str] = set()
     for match in HEADING.finditer(blank(CODE_BLOCK, text)):
         title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match.group(1))

@@ -1,7 +1,8 @@
 """Finds classes, their member functions and their friends in the tokens of a C++ file.
 
-It knows declarations, not expressions: that is enough, because a class holds declarations only, and
-what lies in brackets is skipped as a whole. A file that it cannot follow is an error.
+The parser understands declarations but not expressions. That is enough, because classes contain
+only declarations, and the parser skips everything in brackets. A file that the parser cannot parse
+is an error.
 """
 
 import re
@@ -11,7 +12,7 @@ from structure.cpp_heads import CLASS_KEYS, HeadReader
 from structure.cpp_tokens import Token, tokens_of
 
 ACCESS = {"public", "protected", "private"}
-# A name that is followed by parentheses and yet is no function.
+# Words that can stand before parentheses and are not names of functions.
 NOT_A_FUNCTION = {
     "(*)",
     "decltype",
@@ -22,16 +23,16 @@ NOT_A_FUNCTION = {
     "__declspec",
     "typeof",
 }
-# The call of a macro, which may stand without a semicolon.
+# The name of a macro. A call of a macro need not end with a semicolon.
 MACRO = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 
 
 @dataclass
 class ClassInfo:
-    name: str  # with its namespaces and outer classes
+    name: str  # qualified with namespaces and outer classes
     line: int
-    members: list[str] = field(default_factory=list)  # neither `= default` nor `= delete`
-    friends: list[str] = field(default_factory=list)  # classes, as written
+    members: list[str] = field(default_factory=list)  # functions that are not defaulted or deleted
+    friends: list[str] = field(default_factory=list)  # names of friend classes, as written
 
 
 def parse_classes(text: str) -> list[ClassInfo]:
@@ -48,7 +49,7 @@ class Parser(HeadReader):
     # ---- scopes ----
 
     def scope(self, names: tuple[str, ...], info: ClassInfo | None, end: str | None):
-        """The declarations of a file, a namespace or a class, up to `end`."""
+        """Parses the declarations of a file, a namespace or a class up to `end`."""
         while True:
             token = self.peek()
             if token == "":
@@ -68,7 +69,7 @@ class Parser(HeadReader):
             else:
                 self.declaration(names, info)
             if self.at == before:
-                self.fail(f"cannot follow '{token}'")
+                self.fail(f"unexpected '{token}'")
 
     def declaration(self, names: tuple[str, ...], info: ClassInfo | None):
         while True:
@@ -141,7 +142,8 @@ class Parser(HeadReader):
     # ---- classes ----
 
     def class_definition(self, names: tuple[str, ...]) -> bool:
-        """A class and the variables declared with it. Skips nothing if it is no definition."""
+        """Parses the definition of a class and of the variables declared with it. Returns False and
+        skips nothing if there is no such definition here."""
         line = self.line()
         name = self.class_head()
         if name is None:
@@ -158,7 +160,7 @@ class Parser(HeadReader):
 
     def function_or_variable(self, names: tuple[str, ...], info: ClassInfo | None):
         name, defaulted = None, False
-        before = ""  # the token before this one, brackets left out
+        before = ""  # the previous token outside brackets
         while True:
             token = self.peek()
             if token in ("", "}"):
@@ -177,7 +179,7 @@ class Parser(HeadReader):
                 self.skip_brackets()
             elif token == "<" and (before[:1].isalpha() or before[:1] == "_"):
                 self.skip_angles()
-                continue  # before: the name of the template
+                continue  # `before` stays the name of the template
             elif token == "[":
                 self.skip_brackets()
             elif token == "=":
@@ -191,10 +193,10 @@ class Parser(HeadReader):
                 self.body(names)
                 break
             elif token == ":":
-                self.skip_to_semicolon()  # bit fields
+                self.skip_to_semicolon()  # a bit field
                 break
             elif token == "{":
-                self.skip_brackets()  # a variable's initializer
+                self.skip_brackets()  # the initializer of a variable
             else:
                 if not (token == "~" or before == "~"):
                     before = token
@@ -205,7 +207,8 @@ class Parser(HeadReader):
             info.members.append(name)
 
     def body(self, names: tuple[str, ...]):
-        """Member initializers, the body of a function, and handlers of a function-try-block."""
+        """Parses member initializers, the body of a function, and the handlers of a
+        function-try-block."""
         if self.peek() == "try":
             self.at += 1
         if self.peek() == ":":
@@ -213,12 +216,12 @@ class Parser(HeadReader):
                 self.at += 1
                 self.skip_qualified_name()
                 if self.peek() not in ("(", "{"):
-                    self.fail("a member initializer without brackets")
+                    self.fail("a member initializer must have brackets")
                 self.skip_brackets()
                 if self.peek() == "...":
                     self.at += 1
         if self.peek() != "{":
-            self.fail(f"a function's body was expected, but there is '{self.peek()}'")
+            self.fail(f"the body of a function must begin with '{{', but found '{self.peek()}'")
         self.statements(names)
         while self.peek() == "catch":
             self.at += 1
@@ -226,7 +229,7 @@ class Parser(HeadReader):
             self.statements(names)
 
     def statements(self, names: tuple[str, ...]):
-        """A body. Only the classes that it defines matter."""
+        """Parses the body of a function. Looks only for classes that are defined in the body."""
         depth = 0
         while True:
             token = self.peek()

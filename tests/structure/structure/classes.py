@@ -1,4 +1,4 @@
-"""Classes: none has too many member functions, and no two are friends of each other."""
+"""Checks that no class has too many member functions, and that no classes are mutual friends."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ class FoundClass:
 
 
 def find_classes(root: Path, rules: Rules) -> tuple[list[FoundClass], list[str]]:
-    """All classes, and the files that the parser cannot follow."""
+    """Returns all classes, and a message for each file that the parser cannot parse."""
     settings = rules.data["classes"]
     found, problems = [], []
     for path in files_under(root, settings["folders"], settings["suffixes"]):
@@ -29,7 +29,7 @@ def find_classes(root: Path, rules: Rules) -> tuple[list[FoundClass], list[str]]
                 FoundClass(path, info) for info in parse_classes(read_text(root / path) or "")
             ]
         except ParseError as error:
-            problems.append(f"{path}: the class parser cannot follow: {error}")
+            problems.append(f"{path}: the class parser cannot parse this file: {error}")
     return found, problems
 
 
@@ -37,7 +37,8 @@ def mutual_friends(found: list[FoundClass]) -> list[tuple[FoundClass, FoundClass
     by_name = {c.info.name: c for c in found}
 
     def resolve(written: str, scope: str) -> FoundClass | None:
-        """The class that a name means inside of `scope`: the innermost one, as C++ has it."""
+        """Returns the class to which the name `written` refers inside `scope`. As in C++, names of
+        inner scopes hide names of outer scopes."""
         parts = scope.split("::")
         for length in range(len(parts), -1, -1):
             candidate = by_name.get("::".join(parts[:length] + [written.removeprefix("::")]))

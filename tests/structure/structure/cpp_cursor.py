@@ -1,4 +1,4 @@
-"""A position in the tokens of a C++ file, and what can be skipped as a whole."""
+"""A position in the tokens of a C++ file, with functions that skip groups of tokens."""
 
 from structure.cpp_tokens import Token
 
@@ -6,7 +6,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class ParseError(Exception):
-    """The source does not have the form that the parser knows."""
+    """The parser does not understand the source."""
 
 
 class Cursor:
@@ -25,7 +25,7 @@ class Cursor:
         raise ParseError(f"line {self.line()}: {why}")
 
     def skip_brackets(self):
-        """From an opening bracket to after the one that closes it."""
+        """Skips an opening bracket and everything up to the matching closing bracket."""
         start = self.line()
         open_brackets = [CLOSING[self.peek()]]
         self.at += 1
@@ -41,7 +41,8 @@ class Cursor:
             self.at += 1
 
     def skip_angles(self):
-        """From `<` to after the `>` that closes it; one token, a "less than", if none does."""
+        """Skips `<` and everything up to the matching `>`. If no `>` matches, `<` is a "less than",
+        and only this token is skipped."""
         start, depth = self.at, 0
         while True:
             token = self.peek()
@@ -61,7 +62,7 @@ class Cursor:
             if self.peek() == "":
                 self.fail("the file ends inside a declaration")
             if self.peek() == "}":
-                return  # a declaration without its semicolon: a macro
+                return  # a macro without a semicolon
             if self.peek() in CLOSING:
                 self.skip_brackets()
             else:
@@ -79,7 +80,7 @@ class Cursor:
                 return
 
     def skip_constraint(self):
-        """The expression of a `requires` clause: primary expressions, with && and || between."""
+        """Skips the expression of a `requires` clause: primary expressions joined by && and ||."""
         while True:
             while self.peek() == "!":
                 self.at += 1

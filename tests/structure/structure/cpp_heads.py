@@ -1,9 +1,9 @@
-"""Reads the heads of classes, the names of operators, and declarators of pointers."""
+"""Parses the heads of classes, the names of operators, and the declarators of pointers."""
 
 from structure.cpp_cursor import Cursor
 
 CLASS_KEYS = {"class", "struct", "union"}
-# What may stand before `class X {`.
+# The specifiers that may stand before `class X {`.
 SPECIFIERS = {
     "static",
     "constexpr",
@@ -18,7 +18,8 @@ SPECIFIERS = {
 
 class HeadReader(Cursor):
     def class_head(self) -> str | None:
-        """The name of a class; stops after its `{`. Skips nothing if no class is defined here."""
+        """Returns the name of the class that is defined here and stops after its `{`. Returns None
+        and skips nothing if no class is defined here."""
         start = self.at
         while self.peek() in SPECIFIERS:
             self.at += 1
@@ -46,7 +47,7 @@ class HeadReader(Cursor):
             if token == "::":
                 name += token
             elif token[:1].isalpha() or token[:1] == "_":
-                if token != "final":  # the last name is the class's: macros come before it
+                if token != "final":  # the last name is the class; names before it are macros
                     name = name + token if name.endswith("::") else token
             else:
                 return None
@@ -66,7 +67,7 @@ class HeadReader(Cursor):
         return True
 
     def operator_name(self) -> str:
-        """`operator` and what it names; stops at the parameters."""
+        """Returns the name of an operator, for example `operator bool`. Stops at the parameters."""
         name = "operator"
         self.at += 1
         if self.peek() == "(" and self.peek(1) == ")":
@@ -74,14 +75,14 @@ class HeadReader(Cursor):
             return name + "()"
         while self.peek() != "(":
             if self.peek() in ("", ";", "}"):
-                self.fail("an operator without parameters")
+                self.fail("an operator must have parameters")
             name += " " if name[-1].isalnum() and self.peek()[0].isalnum() else ""
             name += self.peek()
             self.at += 1
         return name
 
     def is_pointer_declarator(self) -> bool:
-        """Whether the parentheses hold `*x`, `&x` or `C::*x`, as in `void (*x)(int)`."""
+        """Whether the parentheses contain `*x`, `&x` or `C::*x`, as in `void (*x)(int)`."""
         ahead = 1
         while self.peek(ahead) == "::" or self.peek(ahead + 1) == "::":
             ahead += 1

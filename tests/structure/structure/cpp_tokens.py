@@ -1,4 +1,4 @@
-"""Splits C++ source into tokens, without comments and with empty literals."""
+"""Splits C++ source into tokens. Removes comments and empties string and character literals."""
 
 import re
 from dataclasses import dataclass
@@ -30,10 +30,11 @@ CONDITION = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Keeps the first branch of each #if (the second of `#if 0`), so that braces match."""
+    """Returns the tokens of a source text. Keeps only the first branch of each #if (of `#if 0` the
+    second branch), because braces might not match if it kept several."""
     tokens: list[Token] = []
-    branches: list[bool] = []  # for each open #if: is the current branch kept?
-    taken: list[bool] = []  # for each open #if: was a branch kept already?
+    branches: list[bool] = []  # for each open #if: whether the current branch is kept
+    taken: list[bool] = []  # for each open #if: whether a branch has been kept
     line, position = 1, 0
     for match in TOKEN.finditer(text):
         line += text.count("\n", position, match.start())

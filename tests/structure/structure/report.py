@@ -1,4 +1,4 @@
-"""The figures of the structure, as a summary and as a table with a line for each layer and room."""
+"""Prints figures of the structure: a table with a line for each layer and room, and a summary."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ def report(root: Path, rules: Rules) -> str:
         for source, _ in {(arrow.source_place.name, arrow.target_place.name) for arrow in found.up}
     )
 
-    order = []  # the order of structure.toml, then the other folders
+    order = []  # layers and rooms in the order of structure.toml, then the other folders
     for name, layer in rules.layers.items():
         order += [f"{name}/{room}" for room in rules.floors.get(name, {})] + [name]
     order += sorted(name for name in sizes if name not in order)

@@ -1,4 +1,4 @@
-"""Reads structure.toml and answers the question: which file belongs where?"""
+"""Reads structure.toml. Finds the layer and the room of a file."""
 
 import tomllib
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 
 @dataclass(frozen=True)
 class Place:
-    """The layer of a file and, if the layer has rooms, its room. An unknown room has no floor."""
+    """The layer and the room of a file. `room` is None if the layer has no rooms. `floor` is None
+    if structure.toml does not name the room."""
 
     layer: str
     room: str | None = None
@@ -39,7 +40,8 @@ class Rules:
             return cls(tomllib.load(file))
 
     def place_of(self, path: PurePosixPath) -> Place | None:
-        """The place of a file, by its path relative to the top of the repository."""
+        """Returns the place of a file, or None if no layer contains the file. `path` is relative to
+        the top of the repository."""
         for layer in self.layers.values():
             top = PurePosixPath(layer["path"])
             if not path.is_relative_to(top):
@@ -52,15 +54,16 @@ class Rules:
         return None
 
     def why_not(self, source: Place, target: Place) -> str | None:
-        """Why a file of `source` may not include a file of `target`; None if it may."""
+        """Returns why a file of `source` may not include a file of `target`, or None if it may."""
         if source.layer != target.layer:
             if target.layer in self.layers[source.layer]["may_include"]:
                 return None
             return f"layer {source.layer} may not include layer {target.layer}"
         if source.room == target.room or source.floor is None or target.floor is None:
-            return None  # one room, or a file outside of the rooms, which is reported by itself
+            # The same room, or a file outside the rooms. find_arrows reports such files.
+            return None
         if target.floor > source.floor:
-            return f"{source} may not include the higher {target}"
+            return f"{source} may not include {target}, which is higher"
         if target.floor == source.floor:
-            return f"{source} and {target} may not know each other"
+            return f"{source} and {target} may not include each other"
         return None

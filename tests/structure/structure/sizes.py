@@ -1,4 +1,4 @@
-"""Sizes: no file is longer than the limit, except the generated lists that structure.toml names."""
+"""Checks that no file is longer than the limit, except the files that structure.toml excepts."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -35,7 +35,8 @@ def check_sizes(root: Path, rules: Rules) -> list[str]:
         for path, count in lines.items()
         if count > limit and path not in exceptions
     ]
-    # An exception that nothing needs would hide the next long file of that name.
+    # Report exceptions that are not needed. They would hide a file of that name that becomes too
+    # long.
     problems += [
         f"{path}: structure.toml excepts it from the limit of {limit} lines, but it is not longer"
         for path in exceptions

@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 def files_under(
     root: Path, folders: list[str], suffixes: list[str] | None = None, skip: list[str] = ()
 ) -> Iterator[PurePosixPath]:
-    """Paths relative to `root`, sorted, without Python's caches and the folders in `skip`."""
+    """Yields the files of the folders, sorted, as paths relative to `root`. Leaves out Python's
+    caches and the folders in `skip`."""
     skipped = {PurePosixPath(folder) for folder in skip}
 
     def walk(folder: PurePosixPath) -> Iterator[PurePosixPath]:
@@ -26,7 +27,7 @@ def files_under(
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file; None if it is binary."""
+    """Returns the text of a file, or None if the file is binary."""
     data = path.read_bytes()
     if b"\0" in data:
         return None

@@ -1,4 +1,4 @@
-// Typed access to everything that a driver reports of a context or changes.
+// Typed access to the properties and settings of a context.
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
@@ -28,7 +28,7 @@ TEST_F(ContextRef, HasADeviceAndAnId) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: each flag can be changed after creation
+// requirement: each flag can be changed after the context was created
 TEST_F(ContextRef, ChangesFlags) {
   EXPECT_EQ(ref_.flags(), context_flags{});
   for (wait_policy const how :
@@ -46,13 +46,13 @@ TEST_F(ContextRef, ChangesFlags) {
   EXPECT_THAT(thrown<invalid_argument>([&] { ref_.set_flags({.user_coredump = true}); }),
               HasSubstr("user_coredump"));
   EXPECT_EQ(ref_.flags(), (context_flags{.schedule = wait_policy::spin, .sync_memops = true}))
-      << "nothing was set";
+      << "a refused call must change no flag";
   ref_.set_flags({.schedule = wait_policy::yield, .map_host = true});
   EXPECT_EQ(ref_.flags(), context_flags{.schedule = wait_policy::yield})
-      << "as on an H200: mapping stays as created";
+      << "as on an H200: map_host cannot change after creation";
 }
 
-// requirement: every limit, with the granted value
+// requirement: each limit can be set and read, and `set_limit` returns the granted value
 TEST_F(ContextRef, SetsLimitsAndReturnsTheGrantedValue) {
   EXPECT_EQ(ref_.limit(context_limit::stack), 1024u);
   EXPECT_EQ(ref_.set_limit(context_limit::stack, 5001), 5008u);
@@ -82,7 +82,8 @@ TEST_F(ContextRef, HasCacheBanksAndPriorities) {
     ref_.set_cache(each);
     EXPECT_EQ(ref_.cache(), each);
   }
-  EXPECT_EQ(ref_.set_bank_size(bank_size::eight), bank_size::four) << "as on current GPUs";
+  EXPECT_EQ(ref_.set_bank_size(bank_size::eight), bank_size::four)
+      << "current GPUs ignore the bank size";
   EXPECT_EQ(ref_.bank_size(), bank_size::four);
   EXPECT_EQ(ref_.stream_priorities().least, 0);
   EXPECT_EQ(ref_.stream_priorities().greatest, -5);
@@ -91,18 +92,19 @@ TEST_F(ContextRef, HasCacheBanksAndPriorities) {
   EXPECT_FALSE(driver_.can_limit_execution(where_));
 }
 
-// requirement: a context is synchronised by handle, regardless of the current one
+// requirement: `synchronize` takes the context's handle, so it makes no context current
 TEST_F(ContextRef, IsSynchronisedByHandle) {
   foreign_contexts const theirs{1};
   testing::fail_call("cuCtxPushCurrent", 1, driver_status::unknown);
-  ref_.synchronize();  // needs no push
+  ref_.synchronize();  // must not push the context
   testing::clear_faults();
   testing::fail_call("cuCtxSynchronize", 1, driver_status::launch_timeout);
   EXPECT_THAT(thrown<driver_error>([&] { ref_.synchronize(); }), HasSubstr("cuCtxSynchronize"));
   EXPECT_EQ(current(), theirs[0]);
 }
 
-// requirement: older drivers have no such call
+// requirement: `synchronize` works with an older driver, which can only synchronize the current
+// context
 TEST_F(ContextRef, IsSynchronisedByOlderDriversToo) {
   auto older = std::make_shared<driver::table>(*api());
   older->ctx_synchronize_v2 = nullptr;
@@ -129,7 +131,7 @@ TEST_F(ContextRef, GivesPeersAccess) {
               HasSubstr("PEER_ACCESS_NOT_ENABLED"));
 }
 
-// requirement: usage counts are incremented and decremented, but never destroy the context
+// requirement: attaching and detaching change the usage count, but never destroy the context
 TEST_F(ContextRef, CountsAttachments) {
   {
     context_attachment const one{ref_};
@@ -139,7 +141,8 @@ TEST_F(ContextRef, CountsAttachments) {
   EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count remains";
 }
 
-// error guess: the owner destroys the context before a library detaches; the handle may be reused
+// error guess: the owner destroys the context before a library detaches from it. The library must
+// not detach from a new context with the same handle.
 TEST_F(ContextRef, ThatWasDestroyedIsNotDetached) {
   auto attached = std::make_unique<context_attachment>(ref_);
   kept_.close();
@@ -174,7 +177,8 @@ TEST_F(Primary, IsRetainedAndReleasedAndKeepsItsFlags) {
     asked.cache = cache_preference::l1;
     flotilla::floating_context const held{driver_, cpu(0), asked};
     EXPECT_TRUE(driver_.primary(cpu(0)).active);
-    EXPECT_EQ(held.effective_settings().schedule, wait_policy::yield) << "as other code had set it";
+    EXPECT_EQ(held.effective_settings().schedule, wait_policy::yield)
+        << "the flags of other code are kept";
     EXPECT_EQ(held.ref().cache(), cache_preference::l1);
     EXPECT_THAT(thrown<context_in_use>([&] { driver_.reset_primary(cpu(0)); }),
                 HasSubstr("device 0"));
@@ -182,11 +186,12 @@ TEST_F(Primary, IsRetainedAndReleasedAndKeepsItsFlags) {
   }
   EXPECT_FALSE(driver_.primary(cpu(0)).active);
   EXPECT_EQ(driver_.primary(cpu(0)).flags.schedule, wait_policy::yield)
-      << "the flags are for its next creation";
+      << "the flags apply when the context is created again";
   driver_.set_primary_flags(cpu(0), {});
 }
 
-// requirement: as on an H200, whose driver refuses this flag because it always maps
+// requirement: `map_host` can be requested of a primary context, which always maps host memory. The
+// driver of an H200 refuses this flag.
 TEST_F(Primary, AcceptsMapHostAlthoughItAlwaysMaps) {
   for (bool const wish : {true, false}) {
     device_settings asked;
@@ -197,7 +202,7 @@ TEST_F(Primary, AcceptsMapHostAlthoughItAlwaysMaps) {
   }
 }
 
-// requirement: the settings of a primary context that was active before are restored
+// requirement: a primary context that was active before gets its earlier settings back
 TEST_F(Primary, ThatWasActiveGetsItsSettingsBack) {
   CUcontext theirs = nullptr;
   ASSERT_EQ(api()->device_primary_ctx_retain(&theirs, 0), CUDA_SUCCESS);

@@ -1,4 +1,5 @@
-// Typed fault injection: each function has its effect on the CPU driver, or names what it refuses.
+// Typed fault injection. Each function either has its effect on the CPU driver or names the
+// argument that it refuses.
 
 #include <flotilla/testing/fault_injection.hpp>
 
@@ -81,7 +82,7 @@ TEST_F(FaultInjection, IsTakenBackByClearFaults) {
   EXPECT_EQ(ask_name(), CUDA_SUCCESS);
 }
 
-// requirement: the error names the function, the argument and its value
+// requirement: the error text names the function, the argument and the value
 TEST_F(FaultInjection, NamesTheArgumentThatItRefuses) {
   auto const failed = driver_status::out_of_memory;
   EXPECT_THAT(refusal([&] { fail_call("cuNoSuchEntry", 1, failed); }),

@@ -1,4 +1,4 @@
-// flotilla::floating_context: outside of any runtime, and current only inside scopes.
+// flotilla::floating_context: it belongs to no runtime, and is current only inside scopes.
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
@@ -37,7 +37,7 @@ TEST_F(KeptContext, IsCurrentOnlyInsideAScope) {
   EXPECT_EQ(mine.report_settings().outcomes.size(), device_settings::names().size());
 }
 
-// requirement: any thread may call the plug-in
+// requirement: any thread can make a floating context current
 TEST_F(KeptContext, IsEnteredByAnyThread) {
   flotilla::floating_context const mine = make();
   std::thread{[&] {
@@ -47,7 +47,7 @@ TEST_F(KeptContext, IsEnteredByAnyThread) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: never destroyed under a scope
+// requirement: a context is not destroyed while a scope uses it
 TEST_F(KeptContext, LivesAsLongAsAScopeOfIt) {
   std::optional<flotilla::floating_context> mine{make()};
   CUcontext const handle = mine->ref().handle();
@@ -75,7 +75,8 @@ TEST_F(KeptContext, IsClosedOnce) {
   moved.close();
 }
 
-// requirement: a push counts like a scope
+// requirement: a context on a thread's stack cannot be closed, whether a scope or a push put it
+// there
 TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   flotilla::floating_context mine = make();
   driver_.push(mine.ref());
@@ -86,7 +87,7 @@ TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   mine.close();
 }
 
-// requirement: a context that belongs to a scope is neither popped nor replaced
+// requirement: the context of a scope cannot be popped or replaced
 TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   flotilla::floating_context const mine = make();
   flotilla::floating_context const other = make();
@@ -107,7 +108,7 @@ TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: the stack is restored if contexts were left on it
+// requirement: the end of a scope pops contexts that were left above its own
 TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   foreign_contexts const theirs{1};
   flotilla::floating_context const mine = make();
@@ -122,7 +123,8 @@ TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   ASSERT_EQ(api()->ctx_destroy(left), CUDA_SUCCESS);
 }
 
-// error guess: user code that pops too often does not lose the caller's contexts
+// error guess: user code pops the context of a scope. The end of the scope must not pop the
+// application's contexts.
 TEST_F(KeptContext, LeavesTheStackAloneIfItIsGone) {
   foreign_contexts const theirs{2};
   flotilla::floating_context const mine = make();
@@ -137,7 +139,8 @@ TEST_F(KeptContext, LeavesTheStackAloneIfItIsGone) {
   EXPECT_EQ(current(), theirs[1]);
 }
 
-// requirement: settings work as those of a runtime
+// requirement: the settings of a floating context are checked like those of a runtime, and a
+// refused context leaks nothing
 TEST_F(KeptContext, ThatIsRefusedLeaksNothing) {
   EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(make("limits.stack=1GiB")); }),
               HasSubstr("limits.stack"));
@@ -160,7 +163,7 @@ TEST_F(KeptContext, HasHostMemoryThatKernelsAccess) {
     EXPECT_EQ(memory.host().size(), 4096u);
     EXPECT_NE(memory.device_address(), 0u);
     memory.host()[4095] = std::byte{7};
-    EXPECT_THROW(mine.close(), context_in_use) << "mapped memory keeps it open";
+    EXPECT_THROW(mine.close(), context_in_use) << "mapped memory still uses the context";
     mapped_memory const moved{std::move(memory)};
     EXPECT_EQ(moved.host()[4095], std::byte{7});
   }
@@ -177,7 +180,8 @@ class their_context {
     EXPECT_EQ(api_.ctx_pop_current(&popped), CUDA_SUCCESS);
   }
   ~their_context() {
-    EXPECT_EQ(api_.ctx_destroy(handle), CUDA_SUCCESS) << "other code destroyed it";
+    EXPECT_EQ(api_.ctx_destroy(handle), CUDA_SUCCESS)
+        << "other code destroyed the application's context";
   }
   CUcontext handle = nullptr;
 
@@ -187,7 +191,7 @@ class their_context {
 
 class Adopted : public KeptContext {};
 
-// requirement: never destroyed, and its settings are restored
+// requirement: an adopted context is never destroyed, and its settings are restored
 TEST_F(Adopted, IsUsedAndRestored) {
   their_context const theirs{*api()};
   context_ref const seen = driver_.adopt(theirs.handle);
@@ -230,7 +234,7 @@ TEST_F(Adopted, IsRefusedIfItCannotBeUsed) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: if a setting is refused, none is applied to a context of other code
+// requirement: if one setting of an adopted context is refused, no setting changes
 TEST_F(Adopted, IsUnchangedIfASettingIsRefused) {
   their_context const theirs{*api()};
   EXPECT_THROW((flotilla::floating_context{driver_,
@@ -244,7 +248,7 @@ TEST_F(Adopted, IsUnchangedIfASettingIsRefused) {
   EXPECT_EQ(depth(), 0u);
 }
 
-/// The compute mode that the driver reports.
+/// A driver entry that reports the compute mode `Mode` for every device.
 template <int Mode>
 CUresult compute_mode(int* value, CUdevice_attribute which, CUdevice device) {
   if (which != CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) {

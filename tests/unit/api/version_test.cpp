@@ -1,4 +1,4 @@
-// The version of the library: it equals that of the headers if both come from one build.
+// The version of the library equals the version of the headers if both come from one build.
 
 #include <gtest/gtest.h>
 

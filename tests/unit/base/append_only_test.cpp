@@ -46,7 +46,7 @@ TEST(AppendOnly, RefusesMoreThanItHolds) {
   EXPECT_EQ(list.size(), 8u);
 }
 
-// error guess: an entry whose `fill` throws is not added
+// error guess: if `fill` throws, `add` must not add the entry
 TEST(AppendOnly, AnEntryWhoseFillingThrowsIsNotAdded) {
   small_list list;
   EXPECT_THROW(list.add([](std::string&) { throw 1; }), int);
@@ -55,7 +55,7 @@ TEST(AppendOnly, AnEntryWhoseFillingThrowsIsNotAdded) {
   EXPECT_EQ(list[0], "good");
 }
 
-// stress: readers see only complete entries while writers add
+// stress: while writers add entries, readers must see only complete entries
 TEST(AppendOnly, IsReadWhileItGrows) {
   struct pair {
     std::size_t a = 0, b = 0;

@@ -1,4 +1,4 @@
-// Status codes of drivers: their names, which of them are sticky, and what is thrown for them.
+// Status codes of drivers: their names, the sticky ones, and the exceptions that `check` throws.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using test::HasSubstr;
 using test::thrown;
 
-// requirement: every status has the driver's name
+// requirement: `to_string` returns the driver's name of every status
 TEST(Status, HasTheDriversNames) {
   table const& api = *cpu_driver().api;
   int named = 0;
@@ -31,12 +31,12 @@ TEST(Status, HasTheDriversNames) {
   EXPECT_GT(named, 90);
 }
 
-// requirement: a status of a driver that is newer than this library
+// requirement: the text of a status that this library does not know contains its number
 TEST(Status, ThatIsUnknownHasItsNumber) {
   EXPECT_THAT(to_string(driver_status{12345}), HasSubstr("12345"));
 }
 
-// requirement: the status codes that poison the process, as observed
+// requirement: only the status codes that poison the process are sticky
 TEST(Status, IsStickyIfItPoisonsTheProcess) {
   for (CUresult const each :
        {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_ASSERT,
@@ -67,7 +67,7 @@ TEST(Check, NamesCallObjectAndStatus) {
   }
 }
 
-// requirement: without an error no text is built
+// requirement: `check` calls the function that builds the object's name only after a failure
 TEST(Check, BuildsTextOnlyForAFailure) {
   int made = 0;
   auto const words = [&] { return "object " + std::to_string(++made); };

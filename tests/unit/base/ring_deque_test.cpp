@@ -7,7 +7,7 @@
 namespace flotilla::base {
 namespace {
 
-// requirement: elements keep the order of pushes, at both ends, while the queue grows
+// requirement: the order of elements stays correct at both ends while the queue grows
 TEST(RingDeque, KeepsItsOrder) {
   ring_deque<int> queue;
   int next = 0, expected = 0;
@@ -24,7 +24,7 @@ TEST(RingDeque, KeepsItsOrder) {
   EXPECT_TRUE(queue.empty());
 }
 
-// error guess: the first push is to the front; a full queue also grows there
+// error guess: the first push, and a push that needs more capacity, are pushes to the front
 TEST(RingDeque, GrowsInFrontAsWell) {
   ring_deque<int> queue;
   for (int i = 0; i < 1000; ++i) { queue.push_front(i); }

@@ -1,4 +1,4 @@
-// Every interleaving of drops with `close`: exactly one of them is the last.
+// Checks every interleaving of drops with `close`: exactly one thread must drop the last reference.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace flotilla::test {
 namespace {
 
-/// Two references on each of two shards, dropped by a thread each, against the thread that closes.
+/// Three references on two shards. One thread drops each, while a fourth thread calls `close`.
 struct sharded_count_model {
   static constexpr int references = 3;
   static constexpr int threads = references + 1;
@@ -19,13 +19,13 @@ struct sharded_count_model {
   static constexpr int shards = 2;
   static constexpr int folded = -1000;
 
-  int own = 0;  // references of `close` in `rest`: more than all others, in the broken model 1
+  int own = 0;  // references that `close` holds in `rest`; 1 in the broken model
   int rest = 0;
   std::array<int, shards> count{2, 1};
-  std::array<signed char, threads> at{};  // where each thread is
-  int counted = 0;                        // a register of the thread that closes
-  int lasts = 0;             // how many threads were told that they had the last reference
-  bool freed_early = false;  // a thread was told so while others were still dropping
+  std::array<signed char, threads> at{};  // the next step of each thread
+  int counted = 0;                        // the count that the closing thread has just read
+  int lasts = 0;                          // threads that dropped the last reference
+  bool freed_early = false;  // a thread freed the object before another thread was done
 
   explicit sharded_count_model(int closing) : own{closing}, rest{closing} {}
   auto operator<=>(sharded_count_model const&) const = default;
@@ -34,9 +34,7 @@ struct sharded_count_model {
   bool step(int thread) {
     signed char& pc = at[static_cast<std::size_t>(thread)];
     if (pc == ended) { return false; }
-    if (lasts != 0) {
-      freed_early = true;
-    }  // the last thread has deleted the object that this thread is about to access
+    if (lasts != 0) { freed_early = true; }  // this thread accesses the object after its deletion
     if (thread == closer) {
       close(pc);
     } else {
@@ -68,11 +66,11 @@ struct sharded_count_model {
     }
   }
   [[nodiscard]] std::string wrong() const {
-    if (lasts > 1) { return "two were told that they were the last"; }
-    return freed_early ? "one was told that it was the last before the others were done" : "";
+    if (lasts > 1) { return "two threads had the last reference"; }
+    return freed_early ? "a thread had the last reference before the other threads were done" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    return lasts == 1 ? "" : "no thread was told that it had the last reference";
+    return lasts == 1 ? "" : "no thread had the last reference";
   }
 };
 
@@ -83,8 +81,8 @@ TEST(ShardedCountModel, ExactlyOneIsTheLast) {
   EXPECT_GT(found.states, 100u);
 }
 
-// regression: a drop on a folded shard whose count has not reached `rest_` yet takes a reference of
-// `close`
+// regression: if `close` holds only one reference in `rest_`, drops on folded shards can reach zero
+// before `close` has folded all shards
 TEST(ShardedCountModel, ASmallBiasOfCloseIsFound) {
   EXPECT_NE(explore(sharded_count_model{1}).wrong, "");
 }

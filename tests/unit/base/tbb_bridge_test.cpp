@@ -11,14 +11,14 @@
 namespace flotilla::base {
 namespace {
 
-/// Guarantees a minimum number of oneTBB threads on any machine.
+/// Allows at least four oneTBB threads on any machine.
 class TbbBridge : public ::testing::Test {
  private:
   tbb::global_control control_{tbb::global_control::max_allowed_parallelism, 4};
 };
 
 struct counted {
-  int plain = 0;  // not atomic: the hand-over must order the accesses
+  int plain = 0;  // not atomic: `post` must order the accesses
   std::atomic<int> runs{0};
   posted_job job{&counted::run, this};
 
@@ -63,7 +63,8 @@ TEST_F(TbbBridge, PostsFromManyThreads) {
   EXPECT_EQ(job.runs, threads * posts);
 }
 
-// requirement: no slot is reserved for the caller's thread, so one worker is one thread
+// requirement: an arena for one worker runs jobs on one thread at a time. oneTBB reserves no slot
+// for the caller's thread.
 TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   struct overlap {
     std::atomic<int> inside{0}, most{0}, done{0};
@@ -84,7 +85,7 @@ TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   EXPECT_EQ(jobs.most, 1);
 }
 
-// requirement: a wait of oneTBB inside runs no task from outside
+// requirement: a thread that waits in oneTBB inside `isolated` runs no task from outside `isolated`
 TEST_F(TbbBridge, IsolatedWaitsRunNothingFromOutside) {
   static thread_local bool in_isolation = false;
   std::atomic<int> taken{0};

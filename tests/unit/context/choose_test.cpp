@@ -1,5 +1,5 @@
-// The devices that a specification chooses: every form and every error. Each test runs in its own
-// process, with three CPU devices that pose as GPUs, or without a GPU driver.
+// The devices that a specification chooses: every form and every error. Each test runs in a child
+// process, either with three CPU devices that pose as GPUs or without a GPU driver.
 
 #include <flotilla/error/error.hpp>
 
@@ -30,7 +30,8 @@ void without_gpus() {
   unsetenv("FLOTILLA_DEVICES");
 }
 
-/// The driver's ordinals of the chosen devices. Our own ordinals must be 0, 1, 2, ...
+/// Returns the driver's ordinals of the chosen devices. Checks that flotilla numbers them 0, 1, 2,
+/// ...
 std::vector<int> chosen(std::string const& specification) {
   std::vector<int> made;
   for (device const& each : choose(specification).devices) {
@@ -54,7 +55,8 @@ TEST(Choose, TakesGpusByOrdinal) {
     EXPECT_EQ(chosen("cuda"), (ordinals{0, 1, 2}));
     EXPECT_EQ(chosen("cuda:1"), (ordinals{1}));
     EXPECT_EQ(chosen("cuda:0,2"), (ordinals{0, 2}));
-    EXPECT_EQ(chosen("cuda:2,0"), (ordinals{2, 0})) << "in the order of the specification";
+    EXPECT_EQ(chosen("cuda:2,0"), (ordinals{2, 0}))
+        << "the order of the specification must be kept";
     EXPECT_EQ(chosen("cuda:2,cuda:1"), (ordinals{2, 1}));
     EXPECT_EQ(chosen(" cuda:0 , 2 "), (ordinals{0, 2}));
     EXPECT_EQ(choose("cuda").api->kind, device_kind::gpu);
@@ -73,7 +75,7 @@ TEST(Choose, CountsAGpuOnceHoweverOftenItIsNamed) {
   });
 }
 
-// requirement: as printed, in upper or lower case
+// requirement: a GPU can be named by its UUID or PCI id, in upper or lower case
 TEST(Choose, TakesGpusByUuidAndPciId) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -92,7 +94,7 @@ TEST(Choose, TakesGpusByUuidAndPciId) {
   });
 }
 
-// requirement: the error names the unknown GPU and lists the GPUs
+// requirement: the error names the unknown GPU and lists all GPUs
 TEST(Choose, RefusesMissingGpus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -109,7 +111,7 @@ TEST(Choose, RefusesMissingGpus) {
   });
 }
 
-// requirement: invalid words are refused with and without GPUs
+// requirement: unknown words are refused with and without GPUs
 TEST(Choose, RefusesInvalidWords) {
   auto const refuses = [] {
     for (char const* const part : {"banana", "gpu", "2", "-1", "CUDA", "cuda0", "cpu0"}) {
@@ -130,7 +132,7 @@ TEST(Choose, RefusesInvalidWords) {
   });
 }
 
-// requirement: a runtime uses one driver
+// requirement: all devices of a runtime use one driver
 TEST(Choose, RefusesToMixDrivers) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -158,7 +160,7 @@ TEST(Choose, TakesCpuDevicesByCount) {
   });
 }
 
-// requirement: GPUs if there are any, else CPU devices and the reason
+// requirement: `auto` chooses GPUs. If there are none, it chooses CPU devices and gives the reason.
 TEST(Choose, AutoTakesGpusIfThereAreAny) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -174,7 +176,7 @@ TEST(Choose, AutoTakesGpusIfThereAreAny) {
   });
 }
 
-// requirement: a requested GPU that does not exist is an error, never replaced by a CPU device
+// requirement: a missing GPU that was requested is an error, and no CPU device replaces it
 TEST(Choose, ReportsWhyThereAreNoGpus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();
@@ -186,14 +188,14 @@ TEST(Choose, ReportsWhyThereAreNoGpus) {
   });
 }
 
-// requirement: an empty specification means that of the environment
+// requirement: if the specification is empty, the one in FLOTILLA_DEVICES is used
 TEST(Choose, ReadsTheEnvironment) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();
     EXPECT_EQ(choose("").api->kind, device_kind::cpu);
     setenv("FLOTILLA_DEVICES", "cpu:3", 1);
     EXPECT_EQ(chosen("").size(), 3u);
-    EXPECT_EQ(chosen("cpu:2").size(), 2u) << "what is said wins";
+    EXPECT_EQ(chosen("cpu:2").size(), 2u) << "an explicit specification overrides the environment";
     setenv("FLOTILLA_DEVICES", "", 1);
     EXPECT_FALSE(chosen("").empty());
     setenv("FLOTILLA_DEVICES", "banana", 1);

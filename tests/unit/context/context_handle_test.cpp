@@ -48,7 +48,7 @@ TEST_F(FloatingContext, BelongsToTheDeviceItWasMadeFor) {
   EXPECT_THAT(made.subject(), HasSubstr("device 1 ("));
 }
 
-// requirement: every scheduling flag and cache preference is set, and read back
+// requirement: `effective` returns every scheduling flag and cache preference that was set
 TEST_F(FloatingContext, HasTheRequestedFlagsAndPreference) {
   for (wait_policy const how :
        {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
@@ -62,7 +62,7 @@ TEST_F(FloatingContext, HasTheRequestedFlagsAndPreference) {
   }
 }
 
-// requirement: the granted value is read back, not the requested one
+// requirement: `effective` returns the granted limit, not the requested one
 TEST_F(FloatingContext, ReportsTheGrantedLimits) {
   context_handle const made{api(), cpu(), asked("limits.stack=5001,limits.malloc_heap=100MiB")};
   EXPECT_EQ(made.effective().stack_bytes, 5008u) << "stack sizes are rounded up to 16";
@@ -91,7 +91,7 @@ TEST_F(FloatingContext, ThatIsRefusedNamesTheSettingAndLeaksNothing) {
   EXPECT_EQ(driver::cpu_control().live_handles().contexts, 1u);
 }
 
-// requirement: if any call fails, nothing is leaked
+// requirement: a context whose creation fails in any call leaks nothing
 TEST_F(FloatingContext, ThatCannotBeMadeLeaksNothing) {
   foreign_contexts const theirs{1};
   for (char const* const call :
@@ -114,7 +114,7 @@ TEST_F(FloatingContext, ThatCannotBeMadeLeaksNothing) {
   }
 }
 
-// requirement: the context floats: any thread may make it current
+// requirement: any thread can make the context current
 TEST_F(FloatingContext, IsPushedByAnyThread) {
   context_handle const made{api(), cpu(), {}};
   std::thread{[&] {
@@ -125,7 +125,7 @@ TEST_F(FloatingContext, IsPushedByAnyThread) {
   }}.join();
 }
 
-// requirement: destroying it twice would corrupt the driver's heap
+// error guess: a second `destroy` would corrupt the driver's heap
 TEST_F(FloatingContext, IsDestroyedOnce) {
   context_handle made{api(), cpu(), {}};
   made.destroy();

@@ -8,7 +8,8 @@
 namespace flotilla::context {
 namespace {
 
-/// Below the device's context the stack has two contexts of the application.
+/// In these tests the stack has two contexts of the application, and the device's context above
+/// them.
 class ContextStackGuard : public context_test {
  protected:
   context_handle context_{api(), cpu(), {}};
@@ -19,7 +20,8 @@ class ContextStackGuard : public context_test {
     EXPECT_EQ(api()->ctx_pop_current(&popped), CUDA_SUCCESS);
     return popped;
   }
-  /// The violation that is reported of user code. Afterwards the stack must be unchanged.
+  /// Runs `violate` as user code and returns the violation that the guard reports. Checks that the
+  /// stack is as before.
   std::string after(std::function<void()> const& violate) {
     foreign_contexts const theirs{2};
     lease mine = gate_.take();
@@ -28,7 +30,7 @@ class ContextStackGuard : public context_test {
       current_scope const scope{mine};
       {
         context_stack_guard guest{context_};
-        EXPECT_EQ(depth(), 1u) << "the application's contexts are in the guest's reach";
+        EXPECT_EQ(depth(), 1u) << "user code can reach the application's contexts";
         EXPECT_EQ(current(), context_.handle());
         violate();
         said = guest.restore();
@@ -37,7 +39,7 @@ class ContextStackGuard : public context_test {
       EXPECT_EQ(current(), context_.handle());
     }
     EXPECT_EQ(current(), theirs[1]);
-    EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "mended is mended";
+    EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "a restored stack must not retire the context";
     return said;
   }
 };
@@ -63,7 +65,7 @@ TEST_F(ContextStackGuard, RestoresAPoppedContext) {
   EXPECT_THAT(after([] { pop(); }), HasSubstr("popped the device's context"));
 }
 
-// requirement: a surplus pop does not reach the application's contexts
+// requirement: user code that pops too often does not pop the application's contexts
 TEST_F(ContextStackGuard, ProtectsTheApplicationsContextsFromASurplusPop) {
   EXPECT_THAT(after([] {
                 CUcontext popped = nullptr;
@@ -102,7 +104,7 @@ TEST_F(ContextStackGuard, RestoresAStackThatWasSetToNull) {
               HasSubstr("popped the device's context"));
 }
 
-// error guess: a context that user code leaves on the stack may be destroyed already
+// error guess: user code leaves a destroyed context on the stack
 TEST_F(ContextStackGuard, RemovesADestroyedContext) {
   EXPECT_THAT(after([] {
                 CUcontext made = nullptr;
@@ -113,7 +115,7 @@ TEST_F(ContextStackGuard, RemovesADestroyedContext) {
               HasSubstr("too many"));
 }
 
-// requirement: the destructor restores the stack too
+// requirement: the destructor also restores the stack
 TEST_F(ContextStackGuard, RestoresInItsDestructor) {
   lease mine = gate_.take();
   current_scope const scope{mine};

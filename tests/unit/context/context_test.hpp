@@ -1,5 +1,5 @@
 #pragma once
-// The fixture of this layer: floating contexts of CPU devices, and a check that none is leaked.
+// A fixture for tests of contexts on CPU devices. It checks that each test leaks no context.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ using test::thrown;
 
 class context_test : public ::testing::Test {
  protected:
-  // Not in SetUp and TearDown, because derived fixtures may have contexts as members.
+  // The checks are in the constructor and destructor, because derived fixtures have contexts as
+  // members.
   context_test() {
     driver::cpu_control().ensure_devices(2);
     EXPECT_EQ(depth(), 0u) << "an earlier test left a context on this thread";
@@ -48,7 +49,7 @@ class context_test : public ::testing::Test {
   }
 };
 
-/// Contexts of the application on the calling thread's stack, which flotilla must not change.
+/// Contexts of the application on the calling thread's stack. flotilla must not change them.
 class foreign_contexts {
  public:
   explicit foreign_contexts(int count) {
@@ -58,7 +59,7 @@ class foreign_contexts {
       made_.push_back(made);
     }
   }
-  /// Checks that they are on the stack as before, with the last one on top.
+  /// Checks that the contexts are on the stack in the same order as before, and destroys them.
   ~foreign_contexts() {
     for (; !made_.empty(); made_.pop_back()) {
       CUcontext popped = nullptr;

@@ -1,4 +1,4 @@
-// Green contexts: parts of a device, each of which is used like a device.
+// Green contexts: parts of a device that are used like devices.
 #include "context/green.hpp"
 
 #include <flotilla/context/floating_context.hpp>
@@ -31,15 +31,15 @@ class Green : public context_test {
   }
 };
 
-// requirement: slices have the requested order and at least the requested size
+// requirement: the parts are in the requested order, and each has at least the requested size
 TEST_F(Green, SplitsMultiprocessors) {
   EXPECT_EQ(split({16}), (std::vector<unsigned>{16}));
   EXPECT_EQ(split({16, 16, 16, 16, 16, 16, 16, 16}), std::vector<unsigned>(8, 16));
   EXPECT_EQ(split({16, 32, 8, 32}), (std::vector<unsigned>{16, 32, 8, 32}));
-  EXPECT_EQ(split({10}), (std::vector<unsigned>{16})) << "the driver rounds up to its groups";
+  EXPECT_EQ(split({10}), (std::vector<unsigned>{16})) << "the driver rounds up to whole groups";
 }
 
-// requirement: the error of an impossible request says how many there are
+// requirement: the error of an impossible request contains the possible number
 TEST_F(Green, RefusesMoreMultiprocessorsThanThereAre) {
   auto const refused = [](std::vector<unsigned> const& counts) {
     return thrown<invalid_argument>([&] { static_cast<void>(split(counts)); });
@@ -47,7 +47,7 @@ TEST_F(Green, RefusesMoreMultiprocessorsThanThereAre) {
   EXPECT_THAT(refused({1000}),
               test::AllOf(HasSubstr("device 0"), HasSubstr("1000"), HasSubstr("132")));
   EXPECT_THAT(refused(std::vector<unsigned>(9, 16)),
-              test::AllOf(HasSubstr("9 parts of 16"), HasSubstr("but 8 possible")));
+              test::AllOf(HasSubstr("9 parts of 16"), HasSubstr("room for only 8")));
   EXPECT_THAT(refused({64, 64, 64}), HasSubstr("3 parts of 64"));
   EXPECT_THAT(refused({128, 16}), HasSubstr("16"));
 }
@@ -62,7 +62,7 @@ TEST_F(Green, NeedsADriverThatHasThem) {
               HasSubstr("does not support green contexts"));
 }
 
-// requirement: "several of one device, each its own"
+// requirement: one device can be split into several contexts, each with its own multiprocessors
 TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
   std::array<unsigned, 2> const counts{16, 32};
   {
@@ -74,7 +74,7 @@ TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
     EXPECT_EQ(parts[1].device().part, 1);
     EXPECT_EQ(parts[1].ref().multiprocessors(), 32u);
     EXPECT_EQ(parts[0].effective_settings().context, context_source::green(16));
-    EXPECT_TRUE(driver_.primary(cpu()).active) << "they lie over the primary context";
+    EXPECT_TRUE(driver_.primary(cpu()).active) << "a green context is part of the primary context";
     context_scope const scope{parts[0]};
     EXPECT_EQ(current(), parts[0].ref().handle());
   }
@@ -82,7 +82,7 @@ TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: never current on two threads
+// requirement: a green context is never current on two threads at once
 TEST_F(Green, IsCurrentOnOneThreadAtATime) {
   flotilla::floating_context const part{driver_, cpu(), {.context = context_source::green(16)}};
   {
@@ -94,12 +94,12 @@ TEST_F(Green, IsCurrentOnOneThreadAtATime) {
       EXPECT_THROW(driver_.push(part.ref()), context_in_use);
       EXPECT_EQ(depth(), 0u);
     }}.join();
-    context_scope const again{part};  // allowed on the same thread
+    context_scope const again{part};  // the same thread can open a second scope
   }
   std::thread{[&] { context_scope const scope{part}; }}.join();
 }
 
-// requirement: more may be granted than requested, and is reported
+// requirement: if the driver grants more than requested, the report contains the granted number
 TEST_F(Green, ReportsWhatWasGranted) {
   flotilla::floating_context const part{driver_, cpu(), settings::parse("context=green:10").all};
   setting_outcome const first = part.report_settings().outcomes.front();
@@ -109,7 +109,7 @@ TEST_F(Green, ReportsWhatWasGranted) {
   EXPECT_EQ(first.kind, setting_outcome::kinds::adjusted);
 }
 
-// requirement: flags are set on the primary context below it, and restored
+// requirement: flags are set on the device's primary context and restored afterwards
 TEST_F(Green, HasTheRequestedFlags) {
   {
     flotilla::floating_context const part{
@@ -117,7 +117,7 @@ TEST_F(Green, HasTheRequestedFlags) {
     EXPECT_EQ(part.effective_settings().schedule, wait_policy::blocking);
   }
   EXPECT_EQ(driver_.primary(cpu()).flags, context_flags{});
-  // refused after the flags were set
+  // In this case, creation fails after the flags were set.
   testing::fail_call("cuGreenCtxCreate", 1, driver_status::out_of_memory);
   EXPECT_THAT(
       thrown<driver_error>([&] {
@@ -129,7 +129,7 @@ TEST_F(Green, HasTheRequestedFlags) {
   EXPECT_FALSE(driver_.primary(cpu()).active);
 }
 
-// requirement: each part is a device
+// requirement: each part that a device specification names becomes a device
 TEST_F(Green, IsNamedInADeviceSpecification) {
   choice const parts = choose("cpu:2/green:16*3");
   ASSERT_EQ(parts.devices.size(), 6u);
@@ -149,7 +149,8 @@ TEST_F(Green, IsNamedInADeviceSpecification) {
   }
 }
 
-// requirement: settings that they share must agree; the error names both
+// requirement: settings that the parts of a device share must be equal. The error names both
+// values.
 TEST_F(Green, MustAgreeInSharedSettings) {
   EXPECT_EQ(planned("cpu:1/green:16*2", "limits.stack=4096").size(), 2u);
   EXPECT_THAT(
@@ -161,11 +162,14 @@ TEST_F(Green, MustAgreeInSharedSettings) {
   EXPECT_THAT(thrown<unknown_setting>(
                   [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:schedule=spin")); }),
               test::AllOf(HasSubstr("schedule"), HasSubstr("not set")));
-  EXPECT_EQ(planned("cpu:1/green:16*2", "0:lanes=2,1:lanes=4").size(), 2u) << "not shared";
-  EXPECT_EQ(planned("cpu:2", "context=green:16,0:schedule=spin").size(), 2u) << "of two devices";
+  EXPECT_EQ(planned("cpu:1/green:16*2", "0:lanes=2,1:lanes=4").size(), 2u)
+      << "lanes is not a shared setting";
+  EXPECT_EQ(planned("cpu:2", "context=green:16,0:schedule=spin").size(), 2u)
+      << "the parts belong to two devices";
 }
 
-// requirement: a device has one source
+// requirement: the settings cannot request a different kind of context than the device
+// specification
 TEST_F(Green, ContradictsAnotherSource) {
   EXPECT_THAT(thrown<unknown_setting>(
                   [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:context=primary")); }),

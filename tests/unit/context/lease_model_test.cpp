@@ -1,5 +1,5 @@
-// Every interleaving of threads that take the lease and give it back: at most one has it, and no
-// taker sleeps while it is free. Follows lease_gate step by step.
+// Checks every interleaving of threads that take and release the lease: at most one thread has it,
+// and no thread waits for a free lease. The model follows the steps of `lease_gate`.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace flotilla::test {
 namespace {
 
-/// Errors that the model can be given, to test that the checker finds them.
+/// Errors that can be built into the model, to test that the checker finds them.
 enum class flaw : signed char {
   none,
   looks_first,       // give_back reads `takers` before it clears `holder`
@@ -22,7 +22,7 @@ enum class flaw : signed char {
 enum kinds : signed char { takes, takes_until, tries, has_it };
 
 enum places : signed char {
-  // take, take_until
+  // steps of take and take_until
   count,
   lock,
   claim,
@@ -32,10 +32,10 @@ enum places : signed char {
   last_claim,
   uncount,
   unlock,
-  // try_take
+  // steps of try_take
   look_at_takers,
   try_claim,
-  // while holding the lease; give_back
+  // steps of the holder, and of give_back
   inside,
   look_early,
   clear,
@@ -48,7 +48,7 @@ enum places : signed char {
 
 struct lease_model {
   static constexpr int threads = 4;
-  static constexpr int moves = 2 * threads;  // the upper half: the wait of that thread times out
+  static constexpr int moves = 2 * threads;  // move `threads + i` is the timeout of thread i
   using kinds_of_threads = std::array<kinds, threads>;
 
   kinds_of_threads kind;
@@ -59,8 +59,8 @@ struct lease_model {
   int takers = 0;
   int mutex = nobody;
   int sleepers = 0;
-  int wakes = 0;        // notifications that no sleeper has received yet
-  bool looked = false;  // the register of `look_early`
+  int wakes = 0;        // notifications that have woken no thread yet
+  bool looked = false;  // the result of `look_early`
   static constexpr int nobody = -1;
 
   lease_model(kinds_of_threads who, flaw of) : kind{who}, with{of} {
@@ -101,7 +101,7 @@ struct lease_model {
       case count_late: ++takers, pc = sleep; return true;
       case sleep:
         mutex = nobody, ++sleepers, pc = asleep;
-        return true;  // one atomic step, as in a condition variable
+        return true;  // a condition variable unlocks and waits in one step
       case asleep:
         if (wakes == 0 || !acquire(me, claim)) { return false; }
         --wakes, --sleepers;
@@ -133,8 +133,8 @@ struct lease_model {
     at[index(me)] = then;
     return true;
   }
-  /// The wait times out and the thread tries a last time. A notification meant for it goes to
-  /// another sleeper; if there is none, it is lost.
+  /// The wait times out, and the thread tries once more. A notification meant for this thread goes
+  /// to another waiting thread, or is lost if there is none.
   bool time_out(int me) {
     if (kind[index(me)] != takes_until || at[index(me)] != asleep || !acquire(me, last_claim)) {
       return false;
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(, LeaseModel,
                                            std::array{has_it, takes_until, takes, tries},
                                            std::array{tries, takes, takes_until, tries}));
 
-// The checker finds each error.
+// requirement: the checker finds each error
 TEST(LeaseModelFlaws, AreFound) {
   for (flaw const each : {flaw::looks_first, flaw::counts_late, flaw::notifies_outside}) {
     EXPECT_EQ(explore(lease_model{{has_it, takes, tries, tries}, each}).wrong,

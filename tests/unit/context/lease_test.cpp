@@ -54,7 +54,7 @@ TEST_F(Lease, IsReleasedOnceByItsLastOwner) {
   EXPECT_FALSE(gate_.held());
 }
 
-// requirement: a thread that waits gets the lease before threads that only try
+// requirement: a thread that waits in `take` gets the lease before threads that call `try_take`
 TEST_F(Lease, GoesToAWaitingThreadFirst) {
   std::optional<lease> mine = gate_.try_take();
   std::atomic<bool> got{false};
@@ -66,7 +66,7 @@ TEST_F(Lease, GoesToAWaitingThreadFirst) {
   EXPECT_FALSE(gate_.try_take().has_value());
   EXPECT_FALSE(got);
   mine.reset();
-  // From here on no try may succeed before the taker has the lease.
+  // From here until the taker has the lease, no call of `try_take` may succeed.
   while (!got) {
     std::optional<lease> const tried = gate_.try_take();
     EXPECT_TRUE(!tried || got);
@@ -110,7 +110,7 @@ TEST_F(Lease, TokensOfThreadsAreNeverUsedAgain) {
   for (std::size_t i = 1; i < seen.size(); ++i) { EXPECT_GT(seen[i], seen[i - 1]); }
 }
 
-// stress: data that the lease guards needs no other guard
+// stress: data that only the holder of the lease accesses needs no other synchronization
 TEST_F(Lease, GuardsData) {
   constexpr int threads = 4;
   constexpr int rounds = 500;
@@ -179,11 +179,10 @@ TEST_F(CurrentScope, ThatCannotPushLeavesTheStackAlone) {
               test::AllOf(HasSubstr("cuCtxPushCurrent"), HasSubstr("device 0")));
   EXPECT_EQ(depth(), 0u);
   EXPECT_EQ(gate_.pushes(), 0u);
-  EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "our context is intact";
+  EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "a failed push must not retire the context";
 }
 
-// requirement: after a foreign pop the state of the stack is unknown, so the context is not used
-// again
+// requirement: if other code leaves the stack in an unknown state, the context is not used again
 TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
   lease mine = gate_.take();
   CUcontext other = nullptr;
@@ -195,7 +194,7 @@ TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               test::AllOf(HasSubstr("device 0"), HasSubstr("retired")));
   EXPECT_EQ(gate_.retired(), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(current(), context_.handle()) << "the scope pops exactly once";
+  EXPECT_EQ(current(), context_.handle()) << "the scope must pop exactly once";
   CUcontext popped = nullptr;
   ASSERT_EQ(api()->ctx_pop_current(&popped), CUDA_SUCCESS);
   ASSERT_EQ(api()->ctx_destroy(other), CUDA_SUCCESS);

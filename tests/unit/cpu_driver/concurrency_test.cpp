@@ -1,4 +1,4 @@
-// Many threads use one driver. Stress: mainly for ThreadSanitizer, in addition to the checks below.
+// Stress tests, mainly for ThreadSanitizer: many threads use one driver.
 #include "driver_test.hpp"
 
 #include <vector>
@@ -30,7 +30,8 @@ TEST_F(ConcurrencyTest, ThreadsShareAContextAndAStream) {
     }
   });
   EXPECT_OK(cu::cuStreamSynchronize(where));
-  EXPECT_EQ(*counter, threads * launches);  // in one stream no two kernels overlap
+  EXPECT_EQ(*counter,
+            threads * launches);  // kernels of one stream do not overlap, so no increment is lost
 }
 
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
@@ -63,8 +64,8 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
   });
 }
 
-// regression: cuStreamDestroy read a stream that the device thread had already destroyed, and whose
-// place another thread was filling with a new one
+// regression: cuStreamDestroy read a stream that the device thread had already destroyed, while
+// another thread created a new stream in the same memory
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   CUcontext const shared_by_all = current();
   on_threads(4, [&](int) {
@@ -79,8 +80,8 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   });
 }
 
-// regression: a stream that one thread created while another destroyed the context outlived the
-// context, and wrote to memory that the context had freed
+// regression: when one thread created a stream and another destroyed the context, the stream
+// outlived the context and wrote to memory that the context had freed
 TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
   for (int round = 0; round < 200; ++round) {
     CUcontext const ended = floating();
@@ -92,7 +93,7 @@ TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
       started = 1;
       CUstream made = nullptr;
       while (cu::cuStreamCreate(&made, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
-        // The stream's end, which the destruction of the context brings, makes the write fail.
+        // Fails if the context, and with it the stream, has ended meanwhile.
         static_cast<void>(cu::cuStreamWriteValue32(made, word, 1, 0));
       }
       EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -105,7 +106,8 @@ TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
   }
 }
 
-// Error guess: calls with handles that another thread destroys meanwhile return, and do not crash.
+// error guess: a call returns and does not crash if another thread destroys the call's handles
+// meanwhile
 TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {
     CUstream const where = stream();

@@ -1,5 +1,5 @@
-// The stack of current contexts of each thread. Requirement: the same answers as in the transcript
-// of a GPU's driver.
+// The stack of current contexts of each thread. Requirement: the results are those in the
+// transcript of a GPU's driver.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -52,11 +52,11 @@ TEST_F(ContextStackTest, EachThreadHasItsOwn) {
   ASSERT_OK(cu::cuCtxPushCurrent(a));
   std::thread([&] {
     EXPECT_EQ(current(), nullptr);
-    EXPECT_OK(cu::cuCtxPushCurrent(a));  // even while it is current on another thread
+    EXPECT_OK(cu::cuCtxPushCurrent(a));  // the context is also current on the other thread
     CUdeviceptr memory = 0;
     EXPECT_OK(cu::cuMemAlloc(&memory, 4));
     EXPECT_OK(cu::cuMemFree(memory));
-  }).join();  // the thread exits with the context current
+  }).join();  // the context is still current when the thread exits
   EXPECT_EQ(current(), a);
   EXPECT_OK(cu::cuCtxDestroy(a));
 }
@@ -102,8 +102,7 @@ TEST_F(ContextStackTest, InvalidContextsAreRefusedEverywhere) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxDestroy(nullptr));
 }
 
-// Error guess: a new context may reuse the storage of an old one, but the old handle must not name
-// it.
+// error guess: a new context reuses the memory of a destroyed one. Its handle must be different.
 TEST_F(ContextStackTest, HandlesAreNeverReused) {
   CUcontext const first = floating();
   EXPECT_OK(cu::cuCtxDestroy(first));

@@ -1,5 +1,5 @@
-// Splitting and describing the multiprocessors of a device. Requirement: <cuda.h>, with an H200's
-// numbers.
+// Splitting and describing the multiprocessors of a device. Requirement: the results follow
+// <cuda.h>, with the numbers of an H200.
 #include <array>
 
 #include "driver_test.hpp"

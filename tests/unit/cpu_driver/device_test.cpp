@@ -1,4 +1,4 @@
-// Devices, the resolver, names of errors.
+// Devices, cuGetProcAddress, and names of errors.
 #include "driver_test.hpp"
 
 #include <cstring>

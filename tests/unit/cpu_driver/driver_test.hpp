@@ -1,8 +1,9 @@
 #pragma once
-// The fixture of all tests here: an initialised driver, and a check that nothing stays allocated.
+// Fixtures for the tests of the CPU driver. They check that each test frees everything.
 //
-// The functions of the built-in copy have the C names, in our namespace. Tests call them qualified,
-// as cu::cuInit, because <cuda.h> declares functions of the same names that are not defined.
+// The functions of the built-in copy have the names of the C functions, but are in flotilla's
+// namespace. Tests must call them qualified, as cu::cuInit: <cuda.h> declares global functions of
+// the same names, and nothing defines those.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ class DriverTest : public ::testing::Test {
     EXPECT_EQ(left.libraries, 0u) << when;
   }
 
-  /// A context that is not current on any thread.
+  /// Returns a context that is not current on any thread.
   static CUcontext floating(CUdevice device = 0, unsigned flags = 0) {
     CUcontext made = nullptr;
     EXPECT_OK(cu::cuCtxCreate_v2(&made, flags, device));
@@ -70,7 +71,7 @@ class DriverTest : public ::testing::Test {
   }
 };
 
-/// Makes a context current, which ends with the test, and loads this program's kernels.
+/// Creates a context for the test, makes it current and loads this program's kernels.
 class ContextTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -108,7 +109,7 @@ class ContextTest : public DriverTest {
     return made;
   }
 
-  /// Pinned, zeroed memory for host and device. The context frees it.
+  /// Returns pinned, zeroed memory for the host and the device. The context frees the memory.
   template <class T>
   T* shared(std::size_t count = 1) {
     void* made = nullptr;
@@ -122,7 +123,7 @@ class ContextTest : public DriverTest {
 
 inline CUdeviceptr address_of(void const* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
-/// Holds streams until the test opens it, so that tests need not sleep.
+/// Holds streams until the test opens the gate. No test needs to sleep.
 class gate {
  public:
   gate() {
@@ -132,7 +133,7 @@ class gate {
   }
   ~gate() {
     open();
-    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits for streams that still read it
+    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits for streams that still read the word
   }
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;

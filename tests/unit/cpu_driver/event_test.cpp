@@ -1,4 +1,4 @@
-// Events.
+// Recording events, waiting for them and measuring time with them.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -25,7 +25,8 @@ TEST_F(EventTest, IsCompleteWhenItsStreamHasReachedIt) {
   EXPECT_OK(cu::cuEventQuery(made));
 }
 
-// Error guess: a wait waits for the record that was the latest when the wait was enqueued.
+// error guess: a stream waits for the record that was the latest when the wait was enqueued, not
+// for a later one
 TEST_F(EventTest, AWaitIsForTheLatestRecordBeforeIt) {
   gate first;
   gate second;
@@ -39,7 +40,7 @@ TEST_F(EventTest, AWaitIsForTheLatestRecordBeforeIt) {
   EXPECT_OK(cu::cuStreamWaitEvent(waiting, made, 0));
   EXPECT_OK(cu::cuEventRecord(made, late));
   first.open();
-  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // does not wait for the later record
+  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // must not wait for the later record
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuEventQuery(made));
 }
 

@@ -1,4 +1,4 @@
-// The end of the process. Each case runs in a new process.
+// The end of a process that uses the driver. Each case runs in a new process.
 #include "driver_test.hpp"
 
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ class ExitTest : public ::testing::Test {
 };
 
 [[noreturn]] void end_with_work_pending() {
-  static late_caller const late;  // made before the driver, so destroyed after it
+  static late_caller const late;  // constructed before the driver, so destroyed after the driver
   CUcontext context = nullptr;
   CUstream held = nullptr;
   void* word = nullptr;
@@ -53,7 +53,7 @@ TEST_F(ExitTest, PendingWorkDoesNotDelayTheExitAndLateCallsReturn) {
   for (;;) { std::this_thread::yield(); }
 }
 
-// Error guess: if the device's thread ends the process, it must not wait for itself.
+// error guess: if the device thread ends the process, it must not wait for itself
 TEST_F(ExitTest, AHostFunctionMayEndTheProcess) {
   EXPECT_EXIT(end_from_a_host_function(), ::testing::ExitedWithCode(43), "");
 }

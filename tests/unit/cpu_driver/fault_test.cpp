@@ -1,4 +1,5 @@
-// Sticky faults poison the driver of the process. Requirement: the behaviour of a GPU's driver.
+// Sticky faults poison the driver of the process. Requirement: the results are those of a GPU's
+// driver.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {

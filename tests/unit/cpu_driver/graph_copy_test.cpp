@@ -74,7 +74,8 @@ class GraphCopyTest : public GraphTest {
   CUdeviceptr other_ = 0;
 };
 
-// requirement: copies and fills run in order, with the parameters at the time of the launch
+// requirement: copies and fills run in order, with the parameters that are set when the graph is
+// launched
 TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   std::vector<unsigned> const in{1, 2, 3, 4, 5, 6, 7, 8}, other_in(words, 50);
   std::vector<unsigned> out(words), other_out(words);
@@ -102,7 +103,8 @@ TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-// requirement: invalid copies and fills are refused when they are added and when they are rewritten
+// requirement: invalid copies and fills are refused, both when they are added and when they are
+// rewritten
 TEST_F(GraphCopyTest, AreCheckedWhenTheyAreSet) {
   std::vector<unsigned> const in(words);
   CUgraphNode const copy = add_copy({}, up(device_, in));

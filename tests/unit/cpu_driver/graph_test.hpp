@@ -1,5 +1,6 @@
 #pragma once
-// The fixture of the tests of graphs: helpers for nodes, and a check that no handle stays open.
+// The fixture for tests of graphs: helpers that add nodes, and a check that no graph handle is
+// leaked.
 
 #include <initializer_list>
 #include <vector>

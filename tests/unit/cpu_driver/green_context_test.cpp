@@ -1,6 +1,6 @@
-// Green contexts: parts of a primary context, with multiprocessors and streams of their own.
-// Requirement: <cuda.h>; 4096 blocks run on all of their multiprocessors and on no others, as
-// observed on an H200.
+// Green contexts: parts of a primary context, with their own multiprocessors and streams.
+// Requirement: the results follow <cuda.h>. As on an H200, 4096 blocks run on all multiprocessors
+// of the green context, and on no others.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -60,7 +60,7 @@ class GreenContextTest : public DriverTest {
     return found;
   }
 
-  /// The number of blocks that ran on each multiprocessor.
+  /// Returns the number of blocks that ran on each multiprocessor.
   std::array<unsigned, 132> where_blocks_run(unsigned blocks, unsigned launches, CUstream in) {
     CUdeviceptr seen = 0;
     std::array<unsigned, 132> counts{};
@@ -162,7 +162,7 @@ TEST_F(GreenContextTest, SynchronisingOneDoesNotWaitForAnotherButThePrimaryWaits
   {
     gate held;
     held.hold(there);
-    EXPECT_OK(cu::cuCtxSynchronize());  // waits for one_ only, so it returns although two_ is held
+    EXPECT_OK(cu::cuCtxSynchronize());  // one_ is current, and the held stream belongs to two_
     EXPECT_OK(cu::cuGreenCtxRecordEvent(one_, event));
     EXPECT_OK(cu::cuEventSynchronize(event));
     EXPECT_OK(cu::cuCtxRecordEvent(primary_, event));
@@ -185,7 +185,7 @@ TEST_F(GreenContextTest, ItsNullStreamOrdersItsOwnBlockingStreamsOnly) {
   {
     gate held;
     held.hold(primarys);
-    EXPECT_OK(cu::cuStreamSynchronize(nullptr));  // of one_
+    EXPECT_OK(cu::cuStreamSynchronize(nullptr));  // the NULL stream of one_
     held.open();
   }
   {

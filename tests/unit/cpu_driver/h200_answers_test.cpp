@@ -1,5 +1,5 @@
-// Settings and refusals by the rules that docs/results/h200-conformance.txt shows, with other
-// values than the recorded ones.
+// Settings and refused calls. Requirement: the rules that docs/results/h200-conformance.txt shows
+// also hold for values that are not recorded there.
 #include <limits>
 
 #include "driver_test.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 class H200AnswersTest : public ContextTest {
  protected:
-  /// The value of the limit after requesting `wish`, and the status unless it is CUDA_SUCCESS.
+  /// Requests `wish`. @return the limit after the request. If the request failed, its status
+  /// precedes the limit.
   static std::string after(CUlimit which, std::size_t wish) {
     CUresult const status = cu::cuCtxSetLimit(which, wish);
     std::size_t now = 0;
@@ -26,7 +27,7 @@ class H200AnswersTest : public ContextTest {
 };
 
 TEST_F(H200AnswersTest, AStackThatRoundsToTheSameSizeStaysAsRequested) {
-  EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");  // 1024 before and after
+  EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");  // rounds to 1024, the size before
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1008), "1008");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1024");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 5001), "5008");

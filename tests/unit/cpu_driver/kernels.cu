@@ -1,4 +1,4 @@
-// The kernels that the tests of the CPU driver launch.
+// Kernels for the tests of the CPU driver.
 extern "C" __global__ void nothing() {}
 extern "C" __global__ void store(int* to, int value) { *to = value; }
 extern "C" __global__ void increment(int* counter) { *counter += 1; }

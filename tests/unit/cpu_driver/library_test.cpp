@@ -1,5 +1,5 @@
-// Libraries and modules: private copies that are loaded lazily, and kernels, which mean a function
-// in every context.
+// Libraries and modules. Each context loads a copy of a library when it first needs one. A kernel
+// stands for one function in each context.
 #include "driver_test.hpp"
 
 #include <cstdio>
@@ -58,7 +58,7 @@ TEST_F(LibraryTest, KernelsMeanTheFunctionOfTheStreamsContext) {
   ASSERT_OK(cu::cuCtxPopCurrent(nullptr));
   CUstream const here = stream();
   int* const got = shared<int>(2);
-  // The variable belongs to the context.
+  // Each context has its own copy of the variable.
   EXPECT_OK(launch_kernel(kernel("write_variable"), here, 1));
   EXPECT_OK(launch_kernel(kernel("write_variable"), there, 2));
   EXPECT_OK(launch_kernel(kernel("read_variable"), here, &got[0]));

@@ -1,5 +1,6 @@
 #pragma once
-// The macro for rows of refusal tables, and short names for statuses. Only the tables include it.
+// The macro for rows of the refusal tables, and short names for statuses. Only the tables include
+// this file.
 #include <vector>
 
 #include "refusal_world.hpp"

@@ -1,6 +1,6 @@
 // Calls every entry point without a context, with a destroyed context, and with missing arguments.
-// Requirement: the call returns a status that says what is wrong, and does not change the driver.
-// The tables must have a row for every entry point.
+// Requirement: each call returns the expected status and leaves the driver unchanged. The tables
+// must have a row for every entry point.
 #include <algorithm>
 #include <set>
 
@@ -23,7 +23,7 @@ std::vector<refusal> const& all_refusals() {
   return all;
 }
 
-/// Graphs and captures have tests of their own.
+/// Other tests check the entry points of graphs and captures.
 bool is_of_graphs(std::string_view entry) {
   return entry.find("Graph") != std::string_view::npos ||
          entry.find("Capture") != std::string_view::npos;
@@ -62,7 +62,7 @@ TEST_F(RefusalTest, WithADestroyedContextCurrent) {
     world w;
     CUcontext const doomed = floating();
     ASSERT_OK(cu::cuCtxPushCurrent(doomed));
-    // On another thread, because destroying it on this one would pop it.
+    // Another thread destroys the context. Destroying it on this thread would also pop it.
     std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(doomed)); }).join();
     EXPECT_STATUS(each.destroyed, each.well(w));
   }

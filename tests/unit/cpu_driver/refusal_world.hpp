@@ -1,6 +1,6 @@
 #pragma once
-// The arguments of the calls in refusal tables: one context with an object of every kind, and
-// variables for results.
+// Arguments for the calls in the refusal tables: a context with an object of every kind, and
+// variables that receive results.
 #include <string>
 #include <string_view>
 
@@ -69,7 +69,7 @@ struct world {
                                     nullptr, nullptr, 0));
     EXPECT_OK(cu::cuLibraryGetKernel(&kernel, library, "store"));
     EXPECT_OK(cu::cuMemAlloc(&memory, 64));
-    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // so that waits for it return at once
+    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // waits for value 0 end at once
     EXPECT_OK(cu::cuMemHostAlloc(&host, 64, 0));
     EXPECT_OK(cu::cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
     unsigned groups = 1;
@@ -80,7 +80,7 @@ struct world {
     EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   }
 
-  /// Removes everything that a call has made, because some of the calls succeed.
+  /// Destroys everything that a successful call has created.
   ~world() {
     while (cu::cuCtxPopCurrent(nullptr) == CUDA_SUCCESS) {}
     static_cast<void>(cu::cuGreenCtxDestroy(green));
@@ -95,14 +95,14 @@ struct world {
   world& operator=(world const&) = delete;
 };
 
-/// One entry point: its status if no context is current, if a destroyed context is current, and if
-/// arguments are missing.
+/// One entry point, and its status if no context is current, if a destroyed context is current, and
+/// if arguments are missing.
 struct refusal {
   std::string_view entry;
   CUresult (*well)(world&);  // a call that succeeds if a context is current
   CUresult without;
   CUresult destroyed;
-  CUresult (*with_nothing)(world&);  // with a context current
+  CUresult (*with_nothing)(world&);  // a call with missing arguments and a valid context
   CUresult of_nothing;
 };
 

@@ -1,5 +1,5 @@
-// Loading needs a context. Loaded objects are found by their handles. Kernels of libraries mean
-// their function in the current context.
+// Loading a module needs a current context. Loaded objects are found by their handles alone. A
+// kernel of a library stands for its function in the current context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

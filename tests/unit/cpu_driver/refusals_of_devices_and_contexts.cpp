@@ -1,4 +1,5 @@
-// Entry points of devices need no context. Those of contexts use the current or a named one.
+// Entry points of devices need no context. Entry points of contexts use the current context or
+// their context argument.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

@@ -1,4 +1,5 @@
-// Allocating and freeing need a context, and so do copies without a stream.
+// Allocations, and copies without a stream, need a valid current context. Freeing works without a
+// current context, but not with a destroyed one.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

@@ -1,5 +1,5 @@
-// The NULL stream is that of the current context. Handles of streams and events need no current
-// context.
+// A null stream means the NULL stream of the current context. Other streams, and events, need no
+// current context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

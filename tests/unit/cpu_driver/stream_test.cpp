@@ -1,4 +1,4 @@
-// Streams: order within one and between them, values, host functions.
+// Streams: order within a stream and between streams, values in memory, and host functions.
 #include "driver_test.hpp"
 
 #include <vector>
@@ -8,7 +8,8 @@ namespace {
 
 using StreamTest = ContextTest;
 
-/// Appends to a vector from host functions, which run on one device thread.
+/// The argument of `append`, a host function that adds `value` to `log`. All run on one device
+/// thread.
 struct log_entry {
   std::vector<int>* log;
   int value;
@@ -63,7 +64,8 @@ TEST_F(StreamTest, TheNullStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_OK(launch("store", nullptr, &to[1], 2));
   EXPECT_OK(launch("store", after, &to[2], 3));
   EXPECT_OK(launch("nothing", apart));
-  EXPECT_OK(cu::cuStreamSynchronize(apart));  // is not ordered with them
+  EXPECT_OK(
+      cu::cuStreamSynchronize(apart));  // a non-blocking stream does not wait for the NULL stream
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(nullptr));
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(after));
   EXPECT_EQ(std::atomic_ref(to[1]).load(), 0);
@@ -103,7 +105,7 @@ TEST_F(StreamTest, HigherPrioritiesGoFirst) {
   CUstream const held = stream();
   CUstream const unimportant = stream(CU_STREAM_NON_BLOCKING, 0);
   CUstream const important = stream(CU_STREAM_NON_BLOCKING, -5);
-  // Both become ready at the same time, by an event of a third stream.
+  // Both streams become ready at the same time, when a third stream reaches an event.
   closed.hold(held);
   CUevent const go = event();
   EXPECT_OK(cu::cuEventRecord(go, held));
@@ -161,7 +163,7 @@ TEST_F(StreamTest, WritesValuesThatHostThreadsMayPollFor) {
   EXPECT_OK(cu::cuStreamWriteValue32(where, address_of(narrow), 5, 0));
   EXPECT_OK(cu::cuStreamWriteValue64(where, address_of(wide), 1ull << 40, 0));
   while (std::atomic_ref(*wide).load(std::memory_order_acquire) == 0) { std::this_thread::yield(); }
-  EXPECT_EQ(*plain, 17);  // writes before the value are visible with it
+  EXPECT_EQ(*plain, 17);  // the earlier write must be visible
   EXPECT_EQ(std::atomic_ref(*narrow).load(), 5u);
   EXPECT_EQ(std::atomic_ref(*wide).load(), 1ull << 40);
 }
@@ -173,7 +175,7 @@ TEST_F(StreamTest, ComparesValuesAsRequested) {
   } const cases[] = {
       {CU_STREAM_WAIT_VALUE_EQ, 3, 4, 3},
       {CU_STREAM_WAIT_VALUE_GEQ, 3, 2, 4},
-      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // cyclic: half of the values are less
+      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // the comparison is cyclic
       {CU_STREAM_WAIT_VALUE_AND, 6, 8, 2},
       {CU_STREAM_WAIT_VALUE_NOR, 0xfffffff0u, 0xf, 0x7},
   };
@@ -229,7 +231,7 @@ TEST_F(StreamTest, MoreOperationsThanItsQueueHoldsAreNeitherLostNorDeadlocked) {
   CUstream const where = stream();
   closed.hold(where);
   constexpr int many =
-      10000;  // several times the number of pending operations that holds back a producer
+      10000;  // several times the number of pending operations at which a launch blocks
   CUfunction const increment = function("increment");
   void* arguments[] = {const_cast<int**>(&counter)};
   for (int i = 0; i < many; ++i) {

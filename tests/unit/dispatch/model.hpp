@@ -1,7 +1,7 @@
 #pragma once
-// A small model checker. Threads take indivisible steps in any order; the checker visits every
-// state that they can reach. Steps are sequentially consistent, and so are the handshakes that are
-// modelled: each of them has a seq_cst operation or fence wherever its order matters.
+// A small model checker. Threads take indivisible steps in any order, and the checker visits every
+// state that they can reach. Steps are sequentially consistent. This matches the handshakes, which
+// have a seq_cst operation or fence wherever their order matters.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace flotilla::test {
 
-/// What `explore` found: nothing wrong, or what is wrong and the shortest sequence of moves to it.
+/// The result of `explore`: an error, or none, and a shortest sequence of moves to the error.
 struct exploration {
-  std::string wrong;     // empty: nothing
-  std::vector<int> way;  // the moves
+  std::string wrong;     // empty: nothing is wrong
+  std::vector<int> way;  // the moves to the error
   std::size_t states = 0;
 
   friend std::ostream& operator<<(std::ostream& out, exploration const& found) {
@@ -28,11 +28,11 @@ struct exploration {
 };
 
 /// A model is a small struct, ordered by `<=>`, with
-///   static constexpr int moves  how many moves there are: one for each thread, and one more for
-///                               each event that no thread causes, such as time running out
-///   bool step(int move)         makes that move; false: it is not possible now, nothing changed
-///   std::string wrong() const   what is broken in this state; empty: nothing
-///   std::string stuck() const   what is broken if no move is possible; empty: nothing
+///   static constexpr int moves  the number of moves: one for each thread, and one for each
+///                               event that no thread causes, such as a timeout
+///   bool step(int move)         makes the move, or returns false if it is impossible now
+///   std::string wrong() const   what is wrong in this state, or empty
+///   std::string stuck() const   what is wrong if no move is possible, or empty
 template <class Model>
 [[nodiscard]] exploration explore(Model const& initial) {
   struct arrival {
@@ -50,7 +50,7 @@ template <class Model>
     std::reverse(found.way.begin(), found.way.end());
     return found;
   };
-  // Breadth first, so the moves that lead to a finding are as few as possible.
+  // The search is breadth first, so it finds a shortest sequence of moves.
   for (std::size_t now = 0; now < states.size(); ++now) {
     Model const here = states[now]->first;
     if (std::string what = here.wrong(); !what.empty()) { return verdict(std::move(what), now); }

@@ -1,4 +1,5 @@
-// The driver of a process: each kind in its own process, because a process looks for it once.
+// The drivers that a process finds. A process searches for a driver only once, so most tests run in
+// a child process.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ using test::HasSubstr;
 
 void use(char const* file) { setenv("FLOTILLA_LIBCUDA", file, 1); }
 
-/// CPU devices are available with any libcuda.
+/// CPU devices must be available with every kind of libcuda.
 void expect_cpu_devices() {
   ASSERT_NE(cpu_driver().api, nullptr) << cpu_driver().text;
   EXPECT_EQ(cpu_driver().api->kind, device_kind::cpu);
@@ -32,11 +33,11 @@ void expect_cpu_devices() {
   cpu_control().ensure_devices(5);
   int count = 0;
   EXPECT_EQ(cpu_driver().api->device_get_count(&count), CUDA_SUCCESS);
-  EXPECT_GE(count, 5) << "the control belongs to another driver";
+  EXPECT_GE(count, 5) << "cpu_control() and cpu_driver() must be one driver";
 }
 
-// requirement: FLOTILLA_CPU_INJECT's language; the error names the invalid part, and nothing is
-// injected
+// requirement: an error in the text of FLOTILLA_CPU_INJECT names the invalid rule, and no rule
+// takes effect
 TEST(Library, RefusesInvalidFaultsByName) {
   for (std::string const faults :
        {"nonsense", "fail=cuNoSuchEntry@1:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel",
@@ -78,7 +79,7 @@ TEST(Library, IsNamedIfItIsNoLibrary) {
   });
 }
 
-// error guess: some library that is not libcuda
+// error guess: FLOTILLA_LIBCUDA names a library that is not libcuda
 TEST(Library, WithoutCuInitIsNoDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use("libdl.so.2");
@@ -89,8 +90,8 @@ TEST(Library, WithoutCuInitIsNoDriver) {
   });
 }
 
-// requirement: the toolkit's stub, which exports every name and always returns one error, is
-// detected
+// requirement: flotilla recognises the toolkit's stub of libcuda, which exports every entry point
+// and always returns the same error
 TEST(Library, OfTheToolkitIsDetectedAsAStub) {
   if (*FLOTILLA_TEST_STUB == '\0') { GTEST_SKIP() << "this toolkit has no stub of libcuda"; }
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -101,21 +102,22 @@ TEST(Library, OfTheToolkitIsDetectedAsAStub) {
   });
 }
 
-// requirement: our own drop-in is no GPU driver, and is used for CPU devices instead of the
-// built-in copy
+// requirement: flotilla's drop-in is not a GPU driver. CPU devices use it instead of the built-in
+// copy.
 TEST(Library, OfOurDropInServesCpuDevices) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_DROPIN);
     EXPECT_EQ(gpu_driver().api, nullptr);
     EXPECT_THAT(gpu_driver().text, HasSubstr("CPU driver"));
     EXPECT_THAT(cpu_driver().text, AllOf(HasSubstr("drop-in"), HasSubstr(FLOTILLA_TEST_DROPIN)));
-    EXPECT_NE(&cpu_control(), &cpu_driver::control()) << "the built-in copy is another driver";
+    EXPECT_NE(&cpu_control(), &cpu_driver::control())
+        << "the drop-in must replace the built-in copy";
     EXPECT_EQ(cpu_control().version, cpu_driver::flotilla_cpu_driver_control::current_version);
     expect_cpu_devices();
   });
 }
 
-// requirement: a driver is loaded through cuGetProcAddress, and its version is reported
+// requirement: flotilla loads a GPU driver through cuGetProcAddress and reports its version
 TEST(Library, OfGpusIsReportedWithItsVersion) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);
@@ -161,7 +163,7 @@ TEST(Library, ThatDoesNotStartIsReportedWithItsStatus) {
   });
 }
 
-// requirement: the report lists the devices that `auto` would choose from
+// requirement: the report lists the devices from which `auto` chooses
 TEST(Library, IsReported) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);

@@ -1,4 +1,4 @@
-// Loading a driver table: it is complete, or an error names the missing entry point.
+// Loading a driver table: the table is complete, or an error names the missing entry point.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::vector<entry> entries() {
   };
 }
 
-/// A resolver that has all entries but one. The address identifies the requested entry.
+/// Finds all entry points except one. The returned address points to the entry's symbol name.
 class catalogue {
  public:
   explicit catalogue(std::string missing = {}) : missing_{std::move(missing)} {}
@@ -47,7 +47,7 @@ class catalogue {
   std::map<std::string, std::string> asked_;
 };
 
-// requirement: each entry is requested by name and version, and by the symbol of that version
+// requirement: `load` requests each entry by name and version, and by the symbol of that version
 TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
   catalogue all;
   table const made = load(std::ref(all), device_kind::gpu, "a test");

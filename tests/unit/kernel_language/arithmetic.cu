@@ -1,10 +1,10 @@
-// Intrinsics, each with its expected result. `failures` receives the lines that fail.
+// Calls intrinsics and checks their results. `failures` receives the line numbers of failed checks.
 
 #define EXPECT(condition) \
   if (!(condition)) { failures[atomicAdd(count, 1)] = __LINE__; }
 
 extern "C" __global__ void check_bits(int* count, int* failures) {
-  unsigned volatile v = 0x12345678u;  // so that the compiler cannot compute results
+  unsigned volatile v = 0x12345678u;  // volatile: the compiler must not compute the results
   unsigned const x = v;
   EXPECT(__popc(x) == 13);
   EXPECT(__popcll(0xff00000000000001ull) == 9);

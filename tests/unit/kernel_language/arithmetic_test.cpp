@@ -1,4 +1,4 @@
-// Intrinsics: the kernels check themselves and report the lines of arithmetic.cu that fail.
+// Intrinsics: kernels check the results and report the lines of arithmetic.cu that fail.
 #include <vector>
 
 #include "kernel_runner.hpp"
@@ -14,7 +14,7 @@ TEST_P(Arithmetic, HoldsLineByLine) {
   std::vector<int> lines(100);
   ASSERT_EQ(runner.run(GetParam(), {}, &count, lines.data()), grid_end::completed);
   lines.resize(static_cast<std::size_t>(count));
-  EXPECT_EQ(lines, std::vector<int>{}) << "lines of arithmetic.cu";
+  EXPECT_EQ(lines, std::vector<int>{}) << "lines of arithmetic.cu that failed";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Arithmetic,

@@ -1,4 +1,4 @@
-// Atomics of many blocks, some of which run on oneTBB's workers.
+// Atomic operations of many blocks. oneTBB workers run some of the blocks.
 #include <vector>
 
 #include "kernel_runner.hpp"
@@ -48,7 +48,7 @@ TEST(Atomic, SetsClearsAndFlipsBits) {
             grid_end::completed);
   EXPECT_EQ(set, ~0u);
   EXPECT_EQ(cleared, 0u);
-  EXPECT_EQ(flipped, 0xf0f0f0f0u);  // an odd number of times
+  EXPECT_EQ(flipped, 0xf0f0f0f0u);  // each bit is flipped an odd number of times
 }
 
 TEST(Atomic, IncrementsAndDecrementsWrapAtTheLimit) {

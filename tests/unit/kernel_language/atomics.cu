@@ -1,4 +1,4 @@
-// Every atomic operation, from many blocks at once.
+// Every atomic operation, executed by many blocks at once.
 
 extern "C" __global__ void add_all_types(int* i, unsigned* u, unsigned long long* ull, float* f,
                                          double* d) {
@@ -36,7 +36,7 @@ extern "C" __global__ void subtract(int* i, unsigned* u) {
   atomicSub(u, 1u);
 }
 
-// Every value that is exchanged in must come out exactly once, except the last one.
+// atomicExch must return every stored value exactly once, except the last one.
 extern "C" __global__ void exchange_all(unsigned* place, unsigned long long* sum) {
   unsigned const mine = blockIdx.x * blockDim.x + threadIdx.x + 1;
   atomicAdd(sum, static_cast<unsigned long long>(atomicExch(place, mine)));
@@ -50,7 +50,8 @@ extern "C" __global__ void multiply_by_cas(unsigned long long* product) {
   } while (seen != expected);
 }
 
-// The last block to end adds up the results of all blocks: fence, then atomic.
+// The block that ends last adds up the results of all blocks. The fences make those results
+// visible.
 extern "C" __global__ void last_block_adds(unsigned* parts, unsigned* ended, unsigned* total) {
   if (threadIdx.x != 0) { return; }
   parts[blockIdx.x] = blockIdx.x + 1;

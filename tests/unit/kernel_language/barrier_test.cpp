@@ -1,4 +1,4 @@
-// Barriers, shared memory, and threads of a block that wait for each other.
+// Barriers, shared memory, and threads of a block that wait for other threads of the block.
 #include <numeric>
 #include <vector>
 
@@ -76,7 +76,7 @@ TEST(Barrier, DeadlockedBlockEndsAsATrap) {
       << told;
   EXPECT_EQ(flag, 0);
 
-  // The fibers that were dropped can be used again.
+  // The fibers of the deadlocked block can be used again.
   std::vector<int> data(64);
   std::iota(data.begin(), data.end(), 0);
   ASSERT_EQ(runner.run("rotate_often", blocks_of(1, 64), data.data(), 64), grid_end::completed);

@@ -1,4 +1,4 @@
-// What __syncthreads and the other barriers do.
+// Kernels with __syncthreads and the other barriers.
 
 extern "C" __global__ void rotate_often(int* data, int times) {
   __shared__ int shared[1024];
@@ -14,7 +14,7 @@ extern "C" __global__ void rotate_often(int* data, int times) {
   data[blockIdx.x * n + i] = shared[i];
 }
 
-// Threads leave one by one; the remaining ones still meet at the barrier.
+// In each round one more thread exits. The other threads must still meet at the barrier.
 extern "C" __global__ void leave_one_by_one(int* rounds_seen) {
   __shared__ int present;
   if (threadIdx.x == 0) { present = 0; }
@@ -43,7 +43,7 @@ extern "C" __global__ void half_exits_then_all(int* out) {
   out[threadIdx.x] = __syncthreads_and(1);
 }
 
-// Each thread's index after a barrier must still be its own.
+// After a barrier, each thread must still have its own index.
 extern "C" __global__ void indices_after_barrier(unsigned* out) {
   __syncthreads();
   unsigned const thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -55,7 +55,7 @@ extern "C" __global__ void indices_after_barrier(unsigned* out) {
 
 extern "C" __global__ void barrier_one_thread_misses(int* flag) {
   if (threadIdx.x == 0) {
-    __syncwarp();  // the others are at another barrier forever
+    __syncwarp();  // the other threads wait at another barrier forever
   } else {
     __syncthreads();
   }
@@ -74,11 +74,12 @@ extern "C" __global__ void dynamic_shared_alignment(unsigned long long* out) {
   *out = reinterpret_cast<unsigned long long>(shared) % 16;
 }
 
-// A thread that waits for another thread of its block must let it run.
+// The threads wait for a lock that a thread of their own block holds. The holder must be able to
+// run.
 extern "C" __global__ void hand_over_by_atomics(int* lock, int* data) {
   while (atomicCAS(lock, 0, 1) != 0) {}
   int const seen = *data;
-  __nanosleep(10);  // other threads try meanwhile
+  __nanosleep(10);  // other threads try to take the lock meanwhile
   *data = seen + 1;
   __threadfence();
   atomicExch(lock, 0);

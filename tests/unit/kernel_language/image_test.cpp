@@ -1,4 +1,5 @@
-// Images: what the scan finds in a source, private copies, and data that is no image.
+// Images: the kernels that the scan finds in a source, private copies, and data that is not an
+// image.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -55,7 +56,8 @@ TEST(Image, LaysParametersOutAsNvccDoes) {
   kernel_runner runner;
   cpu::kernel_record const& k = runner.kernel("many_parameters");
   ASSERT_EQ(k.parameter_count, 8u);
-  // char, double, short, float3, {char, double}, unsigned char, int4, pointer
+  // The parameter types are char, double, short, float3, {char, double}, unsigned char, int4,
+  // pointer.
   std::vector<std::uint32_t> const offsets(k.parameter_offsets, k.parameter_offsets + 8);
   std::vector<std::uint32_t> const sizes(k.parameter_sizes, k.parameter_sizes + 8);
   EXPECT_EQ(offsets, (std::vector<std::uint32_t>{0, 8, 16, 20, 32, 48, 64, 80}));
@@ -102,7 +104,7 @@ TEST(Image, EachCopyHasVariablesOfItsOwn) {
     EXPECT_EQ(copies[static_cast<std::size_t>(i)]->global<int>("counter"), 8 + i);
   }
   copies.clear();
-  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // the copy was unloaded
+  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // a new copy has the initial value
 }
 
 TEST(Image, ManyCopiesAreLoadedAndUnloaded) {
@@ -110,7 +112,7 @@ TEST(Image, ManyCopiesAreLoadedAndUnloaded) {
     kernel_runner first, second;
     first.global<int>("counter") = i;
     ASSERT_EQ(second.global<int>("counter"), 7);
-    std::vector<int> data(33);  // uses shared memory, which is thread-local
+    std::vector<int> data(33);  // the kernel uses shared memory, which is thread-local
     ASSERT_EQ(second.run("rotate_often", blocks_of(1, 33), data.data(), 1), grid_end::completed);
   }
 }

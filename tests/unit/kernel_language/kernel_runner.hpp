@@ -27,7 +27,7 @@ inline shape blocks_of(std::uint32_t blocks, std::uint32_t threads) {
   return {{blocks, 1, 1}, {threads, 1, 1}};
 }
 
-/// A copy of an image. It receives the output and the allocations of its kernels.
+/// A copy of an image. Collects the output of its kernels and counts their allocations.
 class kernel_runner {
  public:
   explicit kernel_runner(image const& of = test_kernel_language_kernels)
@@ -47,7 +47,7 @@ class kernel_runner {
     for (cpu::global_record const& g : image_->globals()) {
       if (g.name == name && g.bytes == sizeof(T)) { return *static_cast<T*>(g.address); }
     }
-    throw std::runtime_error("no variable of that size: " + std::string(name));
+    throw std::runtime_error("no variable of the requested size is called " + std::string(name));
   }
 
   template <class... Arguments>
@@ -55,7 +55,7 @@ class kernel_runner {
     void* addresses[] = {&arguments..., nullptr};
     cpu::kernel_record const& k = kernel(name);
     if (k.parameter_count != sizeof...(Arguments)) {
-      throw std::runtime_error("another number of parameters");
+      throw std::runtime_error("wrong number of arguments for the kernel");
     }
     grid_hooks const hooks{this, &kernel_runner::allocate, &kernel_runner::release,
                            &kernel_runner::print};

@@ -1,4 +1,4 @@
-// The kernels in kernels/, compared with the host's arithmetic.
+// The results of the kernels in kernels/, compared with results that the host computes.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,14 +1,14 @@
-# A source that must not compile for CPU devices, with an error that names the reason. Its first
-# line is:
+# Checks that a source does not compile for CPU devices, and that the error names the reason. The
+# first line of the source is:
 #
-#   // expect: <regular expression that the compiler's output matches>
+#   // expect: <regular expression for the compiler's output>
 #
 #   cmake -D SOURCE=<file.cu> -D PROJECT=<folder of a CMakeLists.txt> -D WORK=<folder>
 #         -D COMPILER=<C++ compiler>
 #         -D GENERATOR=<generator> -D ADD_KERNELS=<flotilla_add_kernels.cmake> -P refused_test.cmake
 file(STRINGS "${SOURCE}" first LIMIT_COUNT 1)
 if(NOT first MATCHES "^// expect: (.+)$")
-  message(FATAL_ERROR "${SOURCE} does not say what to expect")
+  message(FATAL_ERROR "${SOURCE} has no first line '// expect: ...'")
 endif()
 set(expected "${CMAKE_MATCH_1}")
 
@@ -23,8 +23,8 @@ endif()
 execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}"
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(status EQUAL 0)
-  message(FATAL_ERROR "${SOURCE} compiles")
+  message(FATAL_ERROR "${SOURCE} must not compile, but does")
 endif()
 if(NOT output MATCHES "${expected}")
-  message(FATAL_ERROR "${SOURCE} is refused, but not with \"${expected}\":\n${output}")
+  message(FATAL_ERROR "${SOURCE} does not compile, but the output does not match \"${expected}\":\n${output}")
 endif()

@@ -1,4 +1,4 @@
-// printf, malloc, assert, trap and clocks inside kernels.
+// printf, malloc, assert, trap and clocks in kernels.
 #include <vector>
 
 #include "kernel_runner.hpp"

@@ -1,4 +1,4 @@
-// Warp operations: shuffles, votes, matches, reductions.
+// Warp operations: shuffles, votes, matches and reductions.
 #include <functional>
 #include <vector>
 
@@ -9,7 +9,8 @@ namespace {
 
 constexpr unsigned threads = 64;
 
-// The result of thread i for each width, as CUDA's guide describes it.
+// Checks the result of every thread for every width. `source` returns the lane whose value the
+// thread must get, according to CUDA's guide.
 void expect_shuffle(char const* kernel, auto distance,
                     std::function<int(int lane, int width)> source, int factor = 1) {
   kernel_runner runner;

@@ -18,7 +18,7 @@ TEST(BatchShape, BeginsWithOne) {
   EXPECT_EQ(profile.shape().chains, 1u);
 }
 
-// requirement: short kernels form chains, long ones run side by side
+// requirement: short kernels form chains, and long kernels run side by side
 TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(500).max_tasks, 64u);
   EXPECT_EQ(shape_for(500).chains, 2u);
@@ -27,17 +27,17 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
   EXPECT_LT(shape_for(5000).lanes * shape_for(5000).chains, 128u);
   EXPECT_EQ(shape_for(50'000).lanes * shape_for(50'000).chains, 128u)
-      << "as many as a GPU runs at once, and no more";
-  EXPECT_EQ(shape_for(1e6F).max_tasks, 8u) << "side by side, none after another";
+      << "as many as a GPU can run at once";
+  EXPECT_EQ(shape_for(1e6F).max_tasks, 8u) << "long kernels run side by side only";
   EXPECT_EQ(shape_for(20'000).max_tasks, 8u);
   EXPECT_EQ(shape_for(1e6F).max_tasks_saturated, 16u)
-      << "on a saturated device they wait anyway, and a launch costs as much as ten nodes";
+      << "on a saturated device tasks wait anyway, and one launch costs as much as ten nodes";
   EXPECT_EQ(shape_for(20'000).max_tasks_saturated, 64u);
   EXPECT_EQ(shape_for(20'000).rows_per_completion, 2u)
-      << "and the ends of the first are not seen later";
+      << "larger batches must not show the end of their first tasks later";
 }
 
-// requirement: there are templates of these sizes and chains, and so many lanes
+// requirement: templates exist for every shape, and there are enough lanes
 TEST(BatchShape, IsAlwaysOneThatExists) {
   for (float length = 1; length < 1e9F; length *= 1.3F) {
     batch_shape const shape = shape_for(length);
@@ -53,8 +53,8 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
   }
 }
 
-// requirement: from one microsecond on, the end of a batch's first task is seen after 60 us at the
-// latest, or after as long as the task took
+// requirement: for kernels longer than 1.3 us, the end of the first task of a batch is seen at most
+// 60 us late. On a saturated device, the delay can also be as long as one task.
 TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   for (float length = 1300; length < 1e7F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
@@ -68,7 +68,7 @@ TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   }
 }
 
-// requirement: a lane has room for the largest batch, and templates for its completion nodes
+// requirement: a lane has room for the largest batch, and templates have enough completion nodes
 TEST(BatchShape, FitsIntoALane) {
   for (float length = 1; length < 1e9F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
@@ -80,46 +80,50 @@ TEST(BatchShape, FitsIntoALane) {
   }
 }
 
-// requirement: a flood of short kernels has enough in flight for a pause of its host of 80 us
-// (185 ns a task in the front end), in few templates, because a flood begins with creating them
+// requirement: enough short kernels are in flight for a host pause of 80 us, at 185 ns for each
+// task in the GPU's front end. These kernels fit into few templates, because creating templates
+// slows the beginning of a flood.
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   for (float length = 100; length < 1800; length *= 1.1F) {
     batch_shape const shape = shape_for(length, true);
-    EXPECT_EQ(shape.batches, 1u) << length << ": one template, one completion";
+    EXPECT_EQ(shape.batches, 1u) << length << ": one batch for each lane";
     EXPECT_LE(shape.max_tasks_saturated, shape.rows_per_completion * shape.chains) << length;
     EXPECT_GE(shape.lanes * shape.max_tasks_saturated * 185, 80'000u) << length;
-    EXPECT_EQ(shape_for(length).batches, 2u) << length << ": the host rewrites";
+    EXPECT_EQ(shape_for(length).batches, 2u) << length << ": the host rewrites the templates";
   }
   for (float length = 3100; length < 1e6F; length *= 1.1F) {
     EXPECT_EQ(shape_for(length, true).batches, shape_for(length).batches) << length;
   }
 }
 
-// requirement: measurements shape a kernel's batches, whether the device or the host fills them in
+// requirement: the measured length of a kernel determines its batches, whether the device updates
+// the templates or the host rewrites them
 TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
   kernel_profile profile;
   profile.note_filled(true);
-  EXPECT_EQ(profile.shape().max_tasks, 1u) << "it was never measured";
+  EXPECT_EQ(profile.shape().max_tasks, 1u) << "a kernel that was never measured is launched alone";
   profile.note(nanoseconds{4000 + 64 * 500}, 64, 1);
   EXPECT_EQ(profile.shape().batches, 1u);
   for (int i = 0; i < 1000; ++i) { profile.note_filled(i % 20 == 0); }
-  EXPECT_EQ(profile.shape().batches, 1u) << "some are rewritten until there are enough templates";
+  EXPECT_EQ(profile.shape().batches, 1u) << "some rewritten batches do not change the shape";
   for (int i = 0; i < 100; ++i) { profile.note_filled(false); }
-  EXPECT_EQ(profile.shape().batches, 2u) << "the device stopped filling them in";
+  EXPECT_EQ(profile.shape().batches, 2u) << "the device no longer updates the templates";
   profile.note_filled(true);
   EXPECT_EQ(profile.shape().batches, 1u);
   profile.note_open(nanoseconds{50'000'000}, 64, 0);
   EXPECT_EQ(profile.shape().batches, shape_for(profile.kernel_ns()).batches)
-      << "long kernels as before";
+      << "device updates do not change the shape of long kernels";
   EXPECT_GT(profile.kernel_ns(), 8000.0F);
 }
 
-/// A chain of 64 kernels of that length, with nothing else on the device.
+/// Reports the measurement of a chain of 64 kernels of `length_ns` each, with nothing else on the
+/// device.
 void see(kernel_profile& profile, std::int64_t length_ns) {
   profile.note(nanoseconds{4000 + 64 * length_ns}, 64, 1);
 }
 
-// requirement: the first measurement counts, also of a single kernel, less the launch overhead
+// requirement: the first measurement is used, even of a single kernel. The launch overhead is
+// subtracted.
 TEST(KernelProfile, BelievesTheFirst) {
   kernel_profile profile;
   profile.note(nanoseconds{4000 + 20'000}, 1, 1);
@@ -129,7 +133,7 @@ TEST(KernelProfile, BelievesTheFirst) {
   EXPECT_EQ(empty.shape().max_tasks, 64u);
 }
 
-// requirement: one slow batch does not make a kernel slow, two do; a shorter time counts at once
+// requirement: a longer time is used only after two slow batches. A shorter time is used at once.
 TEST(KernelProfile, BelievesTheShorterOfTwo) {
   kernel_profile profile;
   for (int i = 0; i < 10; ++i) { see(profile, 1000); }
@@ -142,7 +146,7 @@ TEST(KernelProfile, BelievesTheShorterOfTwo) {
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 500);
 }
 
-// requirement: chains that wait for the front end of a GPU do not make their kernels long
+// requirement: if chains wait for a GPU's front end, the estimate does not grow by that wait
 TEST(KernelProfile, IsNotMisledByManyChains) {
   kernel_profile profile;
   see(profile, 600);
@@ -151,51 +155,54 @@ TEST(KernelProfile, IsNotMisledByManyChains) {
   for (int i = 0; i < 10; ++i) { profile.note(nanoseconds{4000 + 64 * 5500}, 64, 32); }
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 600);
   for (int i = 0; i < 2; ++i) { profile.note(nanoseconds{4000 + 8 * 100'000}, 8, 128); }
-  EXPECT_FLOAT_EQ(profile.kernel_ns(), 100'000) << "that is more than any front end";
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 100'000) << "the front end alone cannot take so long";
 }
 
-// requirement: a wrong first measurement does not keep a short kernel in the shape of a long one
+// requirement: if the first measurement was too long, a short kernel still gets the shape for short
+// kernels
 TEST(KernelProfile, GivesUpChainsThatDoNotPay) {
   kernel_profile profile;
   profile.note(nanoseconds{4000 + 5000}, 1, 1);
   ASSERT_EQ(profile.shape().chains, 4u);
   for (int i = 0; i < 8; ++i) { profile.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
-  EXPECT_EQ(profile.shape().chains, 2u) << "to measure it with little else on the device";
+  EXPECT_EQ(profile.shape().chains, 2u) << "fewer chains make a better measurement possible";
   see(profile, 600);
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 600);
   kernel_profile long_one;
   long_one.note(nanoseconds{4000 + 5000}, 1, 1);
   for (int i = 0; i < 8; ++i) { long_one.note(nanoseconds{4000 + 16 * 6000}, 16, 32); }
   for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 32 * 5500}, 32, 16); }
-  EXPECT_EQ(long_one.shape().chains, 4u) << "more chains were faster";
+  EXPECT_EQ(long_one.shape().chains, 4u) << "fewer chains were not faster";
   for (int i = 0; i < 15; ++i) { long_one.note(nanoseconds{4000 + 16 * 6500}, 16, 32); }
-  EXPECT_EQ(long_one.shape().chains, 4u) << "and the next trial is later";
+  EXPECT_EQ(long_one.shape().chains, 4u) << "the next trial must come later";
   kernel_profile twenty;
   twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
   for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
   EXPECT_EQ(twenty.shape().chains, 8u);
 }
 
-// requirement: a kernel that has become long is noticed before its first long chain is done
+// requirement: a kernel that has become long is noticed before its first long chain has ended
 TEST(KernelProfile, NoticesABatchThatDoesNotEnd) {
   kernel_profile profile;
   see(profile, 600);
   see(profile, 600);
   profile.note_open(nanoseconds{600'000}, 64, 0);
-  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "not late enough";
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "the batch is not late enough";
   profile.note_open(nanoseconds{2'000'000}, 64, 24);
-  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "others are ahead of it";
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "other batches are ahead in the lane";
   profile.note_open(nanoseconds{40'000}, 1, 0);
-  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "a lone task, measured too soon";
+  EXPECT_FLOAT_EQ(profile.kernel_ns(), 600) << "it is too early to judge a single task";
   profile.note_open(nanoseconds{960'000}, 64, 0);
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 15'000);
   EXPECT_EQ(profile.shape().chains, 8u);
   kernel_profile unknown;
   unknown.note_open(nanoseconds{640'000}, 1, 0);
-  EXPECT_EQ(unknown.shape().max_tasks, 1u) << "it had no expected time";
+  EXPECT_EQ(unknown.shape().max_tasks, 1u)
+      << "a kernel that was never measured has no expected time";
 }
 
-// requirement: a kernel is measured often at first, then rarely, and soon again after a change
+// requirement: a kernel is measured often at first, then rarely, and often again after its length
+// has changed
 TEST(KernelProfile, IsMeasuredRarelyWhileNothingChanges) {
   kernel_profile profile;
   auto const batches_until_due = [&](std::uint32_t tasks) {
@@ -206,9 +213,9 @@ TEST(KernelProfile, IsMeasuredRarelyWhileNothingChanges) {
   EXPECT_EQ(batches_until_due(64), 1);
   for (int i = 0; i < 10; ++i) { see(profile, 1000); }
   EXPECT_EQ(batches_until_due(64), 16);
-  EXPECT_TRUE(profile.count_batch(64)) << "until it has been measured";
+  EXPECT_TRUE(profile.count_batch(64)) << "the measurement stays due until it is made";
   see(profile, 1000);
-  EXPECT_EQ(batches_until_due(1), 256) << "a measurement slows a lone task down";
+  EXPECT_EQ(batches_until_due(1), 256) << "a measurement slows a single task down";
   see(profile, 5000);
   EXPECT_EQ(batches_until_due(1), 1);
 }

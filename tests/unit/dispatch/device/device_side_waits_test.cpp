@@ -1,6 +1,6 @@
-// Batches that wait for another device themselves, which only GPUs do. Here kernels of the tests
-// stand for flotilla's own on CPU devices. A CPU device runs one kernel at a time, so a kernel that
-// waits keeps its device: no chain here goes back to the device that it came from.
+// Device-side waits, which flotilla uses only on GPUs. In these tests, test kernels replace
+// flotilla's own kernels on CPU devices. A CPU device runs one kernel at a time, so a waiting
+// kernel occupies its device. Therefore no chain in these tests returns to an earlier device.
 
 #include <algorithm>
 #include <atomic>
@@ -29,11 +29,11 @@ class DeviceSideWaits : public guest_test {
  protected:
   ~DeviceSideWaits() override { testing::clear_faults(); }
 
-  /// As many device-side waits as there may be.
+  /// Allows as many device-side waits as possible.
   static dispatch::tuning many_waits() {
     return {.multiprocessors_per_device_wait = 1, .cpu_builtins = stand_ins};
   }
-  /// One at a time.
+  /// Allows one device-side wait at a time.
   static dispatch::tuning one_wait(std::chrono::microseconds turnover) {
     runtime const probe{{.devices = "cpu:2"}};
     return {.multiprocessors_per_device_wait =
@@ -42,7 +42,7 @@ class DeviceSideWaits : public guest_test {
             .cpu_builtins = stand_ins};
   }
 
-  /// A runtime whose kernels have been seen to run on both devices.
+  /// A runtime that has already run kernels on both devices, so that their lengths are known.
   struct device_pair {
     runtime rt;
     test_program program{rt};
@@ -57,13 +57,14 @@ class DeviceSideWaits : public guest_test {
             .wait();
       }
     }
-    /// A task of device 1 that is launched and waits for one of device 0, which `head` holds.
+    /// Launches a task on device 1 that waits for a task on device 0, which `head` holds.
     ticket launched_behind(held_word const& head) {
       std::vector<ticket> made;
       static_cast<void>(held_behind(head, made));
       return std::move(made.back());
     }
-    /// The same, added to `behind`. @return the task that `head` holds.
+    /// Does the same as launched_behind, but adds the waiting task to `behind`. @return the task
+    /// that `head` holds.
     ticket held_behind(held_word const& head, std::vector<ticket>& behind) {
       ticket held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
       EXPECT_TRUE(eventually([&] { return head.started(); }));
@@ -73,8 +74,8 @@ class DeviceSideWaits : public guest_test {
       EXPECT_TRUE(eventually([&] { return batches() > before; }));
       return held;
     }
-    /// Makes device 1 pass while a batch waits there, as happens often on GPUs. The tasks that it
-    /// uses end later.
+    /// Makes device 1 run passes while a batch waits there, as happens often on GPUs. Adds the
+    /// submitted tasks, which end later, to `made`.
     void let_pass(std::vector<ticket>& made) {
       for (int i = 0; i < 2; ++i) {
         std::uint64_t const before = rt.counters(rt.devices()[1]).batches;
@@ -83,14 +84,14 @@ class DeviceSideWaits : public guest_test {
         EXPECT_TRUE(eventually([&] { return rt.counters(rt.devices()[1]).batches > before; }));
       }
     }
-    /// One batch waits for the other device, and ends.
+    /// Makes one batch of device 1 wait for device 0, and releases it.
     void wait_once() {
       held_word head{rt};
       ticket const made = launched_behind(head);
       head.release();
       rt.wait_idle();
     }
-    /// Whether they come to be launched, or have failed.
+    /// Returns whether all tasks are launched or have ended before the deadline.
     [[nodiscard]] bool launches(std::span<ticket const> tasks) const {
       dispatch::task_query const& query = inside(rt).query;
       return eventually([&] {
@@ -99,7 +100,7 @@ class DeviceSideWaits : public guest_test {
         });
       });
     }
-    /// Passes over both devices, in which a wrong step would happen.
+    /// Runs many passes over both devices, so that an error would show.
     void pump(int times) {
       for (int i = 0; i < times; ++i) { rt.pump(); }
     }
@@ -107,7 +108,8 @@ class DeviceSideWaits : public guest_test {
       return program.step.with_shape({1}, {1})(value.data(), 3u, link);
     }
   };
-  /// A chain whose first link is on one device, held while the others are launched on the other.
+  /// Submits a chain of tasks. The first link is held on device `from` until all links are
+  /// launched. The later links run on the other device.
   static std::vector<ticket> chain(device_pair& pair, unsigned links, unsigned from) {
     held_word head{pair.rt};
     ticket const held =
@@ -123,7 +125,7 @@ class DeviceSideWaits : public guest_test {
     pair.rt.wait_idle();
     return made;
   }
-  /// The value after the links that ran. No link may run after one that failed.
+  /// Returns the value after all links that ran. Checks that no link ran after a failed one.
   static std::uint32_t expected(std::uint32_t value, std::vector<ticket> const& links) {
     bool failed = false;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
@@ -139,7 +141,7 @@ class DeviceSideWaits : public guest_test {
  private:
   static dispatch::builtin_functions stand_ins(context::context_handle const& context) {
     dispatch::builtin_functions made;
-    CUmodule module = nullptr;  // as long as the context
+    CUmodule module = nullptr;  // destroyed with the context
     driver::table const& api = context.api();
     EXPECT_EQ(api.module_load_data(&module, test_image().cpu), CUDA_SUCCESS);
     EXPECT_EQ(api.module_get_function(&made.completion, module, "write_number"), CUDA_SUCCESS);
@@ -149,7 +151,7 @@ class DeviceSideWaits : public guest_test {
   parallelism threads_{4};
 };
 
-// requirement: if a batch can wait itself, no stream is told to wait, and the order is kept
+// requirement: if a batch can wait on the device, no stream is told to wait, and the order is kept
 TEST_F(DeviceSideWaits, SuccessorOfAnotherDeviceWaitsInItsBatch) {
   device_pair pair;
   testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
@@ -161,14 +163,14 @@ TEST_F(DeviceSideWaits, SuccessorOfAnotherDeviceWaitsInItsBatch) {
   EXPECT_EQ(
       pair.rt.counters(pair.rt.devices()[0]).failed + pair.rt.counters(pair.rt.devices()[1]).failed,
       0u)
-      << "a stream was told to wait";
+      << "a stream was told to wait, which failed";
 }
 
-// requirement: if as many batches wait as may, and they end one after another, the next task is
-// kept until one has ended. A chain that is ahead of its devices would continue at the slower pace
-// of streams that wait, and so stay ahead.
+// requirement: if the allowed number of batches wait, and they end one after another, the next task
+// is held back until one has ended. The alternative is a wait in the stream, which is slower. A
+// chain whose launches are far ahead of the devices would then always use the slower waits.
 TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
-  constexpr unsigned tasks = 4;  // three more than may wait
+  constexpr unsigned tasks = 4;  // one can wait on the device, and three are held back
   device_pair pair{one_wait(60s)};
   pair.wait_once();
   std::uint32_t made = pair.value[0];
@@ -183,13 +185,14 @@ TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
   pair.pump(1000);
   head.release();
   for (ticket const& each : behind) {
-    EXPECT_NO_THROW(each.wait()) << "its stream was told to wait";
+    EXPECT_NO_THROW(each.wait()) << "a stream was told to wait, which failed";
     made = made * 3 + 1;
   }
   EXPECT_EQ(pair.value[0], made);
 }
 
-// requirement: if none ends, no task is kept for long: its predecessor may take any time
+// requirement: if no wait ends, a task is held back only for a short time, because its predecessor
+// can run for any time
 TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   constexpr unsigned tasks = 4;
   device_pair pair{one_wait(1ms)};
@@ -203,12 +206,12 @@ TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
     behind.push_back(pair.rt.submit(pair.step(1), {.device = device_ordinal{1}, .after = {held}}));
   }
   EXPECT_TRUE(eventually([&] { return batches() == before + tasks; }))
-      << "kept, although their predecessor was launched long ago";
+      << "tasks were held back too long";
   head.release();
   for (ticket const& each : behind) { each.wait(); }
 }
 
-// requirement: the order is kept if the driver refuses a node, a spin kernel or a graph
+// requirement: the order is kept if the driver refuses a graph, a launch or an update of a node
 TEST_F(DeviceSideWaits, OrderIsKeptIfTheDriverRefuses) {
   device_pair pair;
   std::uint32_t value = pair.value[0];
@@ -223,8 +226,8 @@ TEST_F(DeviceSideWaits, OrderIsKeptIfTheDriverRefuses) {
   }
 }
 
-// requirement: the first callable of a device begins when the batches that wait there have ended:
-// user code may need all of the device
+// requirement: the first callable of a device runs after the waiting batches have ended, because
+// user code can need the whole device
 TEST_F(DeviceSideWaits, FirstCallableRunsAfterTheWaits) {
   device_pair pair;
   held_word head{pair.rt};
@@ -239,7 +242,8 @@ TEST_F(DeviceSideWaits, FirstCallableRunsAfterTheWaits) {
   EXPECT_TRUE(behind.ready());
 }
 
-// requirement: it waits a second at most, because they may wait for the callable
+// requirement: the first callable waits for at most a second, because the batches can wait for the
+// callable
 TEST_F(DeviceSideWaits, FirstCallableWaitsASecondAtMost) {
   device_pair pair;
   held_word head{pair.rt};
@@ -254,19 +258,19 @@ TEST_F(DeviceSideWaits, FirstCallableWaitsASecondAtMost) {
       {.device = device_ordinal{1}});
   callable.wait();
   auto const took = std::chrono::steady_clock::now() - begun;
-  EXPECT_FALSE(was_over) << "it ran while a batch waited that only its end can release";
+  EXPECT_FALSE(was_over) << "the callable ran while the batch still waited";
   EXPECT_GE(took, 1s);
   EXPECT_LT(took, test_timeout);
   behind.wait();
 }
 
-// regression: a batch that was empty, and was launched again before a task was ordered after it in
-// its lane, was counted as one more that waits
+// regression: after the launch of a waiting batch, the lane's empty open batch was still marked as
+// waiting. When that batch was flushed again, a second wait was counted.
 TEST_F(DeviceSideWaits, EndedWaitsAreCountedOnce) {
   device_pair pair;
   for (int round = 0; round < 20; ++round) {
     held_word head{pair.rt};
-    ticket const there = pair.launched_behind(head);  // its batch is empty
+    ticket const there = pair.launched_behind(head);  // the lane's open batch is empty again
     ticket const next =
         pair.rt.submit(pair.step(2), {.device = device_ordinal{1}, .after = {there}});
     EXPECT_TRUE(pair.launches({&next, 1}));
@@ -277,7 +281,7 @@ TEST_F(DeviceSideWaits, EndedWaitsAreCountedOnce) {
   auto const begun = std::chrono::steady_clock::now();
   pair.rt.submit([](task_context&) {}, {.device = device_ordinal{1}}).wait();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 900ms)
-      << "it waited for batches that are not there";
+      << "the callable waited for batches that had ended";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Copies between devices and pageable memory: piece by piece; the lease is released in between.
+// Copies between devices and pageable memory. They run piece by piece, and the lease can be
+// released between pieces.
 
 #include "dispatch/device/staged_copies.hpp"
 
@@ -32,7 +33,7 @@ bytes pattern(std::size_t size, unsigned seed = 1) {
   return made;
 }
 
-/// One CPU device and no workers: only this thread moves anything on.
+/// One CPU device and no workers, so only this thread makes progress.
 class StagedCopies : public guest_test {
  protected:
   static constexpr device_ordinal device{0};
@@ -51,7 +52,7 @@ class StagedCopies : public guest_test {
     rt().submit(buffer.copy_to(back)).wait();
     return back == expected;
   }
-  /// Fails at its second piece, with its first in flight.
+  /// Runs a download that fails at its second piece while its first piece is in flight.
   void fail_a_copy_down(test_program& program, device_buffer<std::uint8_t> const& from, bytes& to) {
     held_word held{rt()};
     ticket const holds = rt().submit(held.launch_of(program));
@@ -68,7 +69,7 @@ class StagedCopies : public guest_test {
   std::optional<runtime> rt_;
 };
 
-// requirement: all sizes around that of a piece and that of the ring
+// requirement: copies of all sizes near the size of a piece or of the ring are correct
 TEST_F(StagedCopies, CopiesEverySizeUpAndDown) {
   for (std::size_t const size :
        {std::size_t{1}, piece - 1, piece, piece + 1, ring - 1, ring, ring + 1, 3 * ring + 7}) {
@@ -79,7 +80,7 @@ TEST_F(StagedCopies, CopiesEverySizeUpAndDown) {
   }
 }
 
-// requirement: several copies in both directions share the ring
+// requirement: several copies in both directions can share the ring
 TEST_F(StagedCopies, CarriesSeveralCopiesAtOnce) {
   constexpr unsigned copies = 5;
   std::vector<bytes> up, down;
@@ -98,7 +99,7 @@ TEST_F(StagedCopies, CarriesSeveralCopiesAtOnce) {
   EXPECT_TRUE(down == up);
 }
 
-// requirement: a copy of many pieces does not keep the device from other work
+// requirement: a copy of many pieces lets other work of the device run between its pieces
 TEST_F(StagedCopies, LetsOthersGoFirst) {
   bytes const up = pattern(64 * piece);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};
@@ -108,13 +109,13 @@ TEST_F(StagedCopies, LetsOthersGoFirst) {
   ticket const small = rt().submit([&](task_context&) { ran = true; });
   rt().pump();
   EXPECT_TRUE(ran);
-  EXPECT_FALSE(big.ready()) << "64 pieces were copied in two pumps";
+  EXPECT_FALSE(big.ready()) << "64 pieces cannot be copied in two pumps";
   EXPECT_TRUE(pumping(rt(), [&] { return small.ready(); }));
   big.wait();
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: the host reads its memory when the task runs, so after its predecessors are done
+// regression: an upload read the host's memory before the upload's predecessors had ended
 TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   test_program program{rt()};
   held_word held{rt()};
@@ -132,7 +133,7 @@ TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   EXPECT_TRUE(is_there(second, pattern(1000)));
 }
 
-// requirement: only the copy that fails reports an error
+// requirement: if a piece is refused, only its copy fails
 TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
   bytes const up = pattern(6 * piece);
   bytes down(6 * piece);
@@ -151,11 +152,11 @@ TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
   EXPECT_TRUE(is_there(good, up)) << "the ring still works";
 }
 
-// regression: a piece of a failed download was in flight; once an upload had used it, it was copied
-// to where the download had gone
+// regression: a download failed while one of its pieces was in flight. An upload then used that
+// piece, and the upload's bytes were copied to the destination of the download.
 TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
-  bytes const up = pattern(4 * ring);  // so much that it is still here when a piece has come round
+  bytes const up = pattern(4 * ring);  // enough that the upload uses every piece of the ring again
   bytes down(up.size(), 0xee);
   device_buffer<std::uint8_t> there{rt(), device, up};
   fail_a_copy_down(program, there, down);
@@ -164,7 +165,7 @@ TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: the same with an upload of one piece: the next copy in its slot was taken for it
+// regression: a later copy that got the slot of a failed download was mistaken for that download
 TEST_F(StagedCopies, TakesNoCopyForAnotherThatHadItsSlot) {
   test_program program{rt()};
   bytes const large = pattern(6 * piece), small = pattern(piece, 7);
@@ -180,8 +181,8 @@ TEST_F(StagedCopies, TakesNoCopyForAnotherThatHadItsSlot) {
   EXPECT_TRUE(is_there(there, large));
 }
 
-// regression: a copy with a piece in flight never ended if its context could no longer be made
-// current
+// regression: if a context could no longer be made current, a copy with a piece in flight never
+// ended
 TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
   for (bool const down : {false, true}) {
     bytes host = pattern(32 * piece);
@@ -189,7 +190,7 @@ TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
     ticket const copy =
         down ? rt().submit(there.copy_to(host)) : rt().submit(there.copy_from(host));
     rt().pump();
-    ASSERT_FALSE(copy.ready()) << "32 pieces were copied in a pump";
+    ASSERT_FALSE(copy.ready()) << "32 pieces cannot be copied in one pump";
     for (unsigned call = 1; call <= 100; ++call) {
       testing::fail_call("cuCtxPushCurrent", call, driver_status::invalid_context);
     }
@@ -199,7 +200,7 @@ TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
   }
 }
 
-// requirement: copies make progress during a flood, also during one that shares their lane
+// requirement: a copy makes progress beside a flood of launches and beside other copies in its lane
 TEST_F(StagedCopies, GoesOnBesideAFloodAndOtherCopies) {
   runtime_options const with_worker{.devices = "cpu:1", .workers = 1};
   runtime busy{with_worker};
@@ -227,14 +228,14 @@ TEST_F(StagedCopies, GoesOnBesideAFloodAndOtherCopies) {
   flood.join();
 }
 
-// requirement: one pinned piece is enough for copies; with none they fail
+// requirement: one piece of pinned memory is enough for copies. Without pinned memory, copies fail.
 TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
   bytes const up = pattern(3 * piece + 5);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};
   testing::fail_call("cuMemHostAlloc", 1, driver_status::out_of_memory);
   EXPECT_THAT(thrown<driver_error>([&] { rt().submit(there.copy_from(up)).wait(); }),
               HasSubstr("cuMemHostAlloc"));
-  // Refused from the second on: one piece must be enough.
+  // All allocations after the first fail, so the copy has one piece.
   for (unsigned call = 2; call <= 40; ++call) {
     testing::fail_call("cuMemHostAlloc", call, driver_status::out_of_memory);
   }
@@ -243,7 +244,7 @@ TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// error guess: the device cannot be told to write a number
+// error guess: the driver refuses every write of a completion number
 TEST_F(StagedCopies, GetsThroughWhereNumbersCannotBeWritten) {
   bytes const up = pattern(ring + 3);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};

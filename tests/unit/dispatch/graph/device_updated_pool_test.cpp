@@ -1,6 +1,6 @@
-// Templates that the device updates: the records for it, and when a template is created. A CPU
-// device updates nothing itself: a driver table applies the records at each launch, as the kernel
-// does on a GPU.
+// Device-updated templates: the records for the device, and the time of their creation. A CPU
+// device cannot update templates. Instead, a driver table applies the records before each launch,
+// as the update kernel does on a GPU.
 
 #include "dispatch/graph/device_updated_pool.hpp"
 
@@ -34,7 +34,7 @@ class DeviceUpdatedPool : public template_test {
   static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
-  /// What the nodes are created with.
+  /// The arguments and grids that the nodes are created with.
   static std::uint32_t first_amount(std::uint32_t i) { return i + 1; }
   static std::uint32_t first_grid(std::uint32_t i) { return 1 + i % 2; }
   graph_template* take(launch_form const& of, bool idle = false, bool whole = true) {
@@ -56,7 +56,8 @@ class DeviceUpdatedPool : public template_test {
                        .device_idle = idle},
                       first);
   }
-  /// After as many rewritten batches as a template costs.
+  /// Asks for a template until one is created, at most `creation_cost_rewrites` times. @return the
+  /// template, or null.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
     for (std::uint32_t batches = 0; batches < device_updated_pool::creation_cost_rewrites;
          ++batches) {
@@ -75,7 +76,7 @@ class DeviceUpdatedPool : public template_test {
     EXPECT_TRUE(reaches(number_));
     return answer;
   }
-  /// A template that is given back has always been launched.
+  /// Launches the batch for which the template was created. Only launched templates are given back.
   void launch_first(graph_template& what) {
     std::uint32_t expected = 0;
     for (std::uint32_t i = 0; i < what.dimensions().size; ++i) {
@@ -96,8 +97,8 @@ class DeviceUpdatedPool : public template_test {
   std::uint32_t sum_ = 0;
 };
 
-// requirement: every launch runs what was put for it, with its own arguments and grid; a disabled
-// node runs nothing
+// requirement: every launch runs the tasks that were put into the template, with their arguments
+// and grids. A disabled node runs nothing.
 TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   graph_template* const made = take_in_the_end(form(0, 2));
   ASSERT_NE(made, nullptr);
@@ -118,7 +119,8 @@ TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   }
 }
 
-// requirement: a launch depends on nothing that an earlier launch left in the nodes
+// requirement: the records of a launch describe every node, so state from earlier launches has no
+// effect
 TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   updating_device::forget = true;
   graph_template* const made = take_in_the_end(form(0, 2));
@@ -131,7 +133,7 @@ TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   }
 }
 
-// requirement: records of a refused launch do not count as applied
+// requirement: the records of a refused launch do not count as applied
 TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
   graph_template* const made = take_in_the_end(form(0));
   ASSERT_NE(made, nullptr);
@@ -158,8 +160,8 @@ TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
   EXPECT_EQ(take_sum(), 8u * 3);
 }
 
-// requirement: a template is created after as many rewritten batches as it costs, the next one
-// sooner, and each is used again for its form
+// requirement: the first template is created after `creation_cost_rewrites` rewritten batches, and
+// the second one after half as many. A template is reused for its form.
 TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites; ++batch) {
     ASSERT_EQ(take(form(0)), nullptr) << batch;
@@ -167,25 +169,25 @@ TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   graph_template* const first = take(form(0));
   ASSERT_NE(first, nullptr);
   for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites / 2; ++batch) {
-    ASSERT_EQ(take(form(0)), nullptr) << "the next one has a cost, too: " << batch;
+    ASSERT_EQ(take(form(0)), nullptr) << "the second template also has a cost: " << batch;
   }
   EXPECT_NE(take(form(0)), nullptr);
-  EXPECT_EQ(take(form(1)), nullptr) << "another kernel is another form";
+  EXPECT_EQ(take(form(1)), nullptr) << "a different kernel is a different form";
   launch_first(*first);
   pool_.give_back(*first);
   EXPECT_EQ(take(form(0)), first);
   EXPECT_EQ(pool_.chains(), 2u);
 }
 
-// requirement: a first launch runs what its nodes were created with, even if the update is lost;
-// later launches may disable nodes
+// requirement: the first launch runs the tasks with which the nodes were created, even if the
+// update is lost. Later launches can disable nodes.
 TEST_F(DeviceUpdatedPool, HoldTheirFirstBatchFromTheBeginning) {
   updating_device::lose_first = true;
   for (std::uint32_t batch = 0; batch < 2 * device_updated_pool::creation_cost_rewrites; ++batch) {
     ASSERT_EQ(take(form(0), false, false), nullptr);
   }
   graph_template* const made = take(form(0));
-  ASSERT_NE(made, nullptr) << "enough batches were rewritten";
+  ASSERT_NE(made, nullptr) << "enough batches were rewritten before";
   launch_first(*made);
   pool_.give_back(*made);
   ASSERT_EQ(take(form(0), false, false), made);
@@ -195,7 +197,7 @@ TEST_F(DeviceUpdatedPool, HoldTheirFirstBatchFromTheBeginning) {
   EXPECT_EQ(take_sum(), 7u * 3);
 }
 
-// requirement: a template that was never launched is not used again: that launch would be its first
+// requirement: a template whose first launch was refused is not used again
 TEST_F(DeviceUpdatedPool, AreNotUsedAgainIfTheFirstLaunchIsRefused) {
   graph_template* const refused = take_in_the_end(form(0));
   ASSERT_NE(refused, nullptr);
@@ -208,14 +210,15 @@ TEST_F(DeviceUpdatedPool, AreNotUsedAgainIfTheFirstLaunchIsRefused) {
   EXPECT_NE(other, refused);
 }
 
-// requirement: their number is bounded, and only an idle device gives one up
+// requirement: the number of chains is bounded. Only an idle device destroys a template for a new
+// one.
 TEST_F(DeviceUpdatedPool, AreBounded) {
   std::vector<graph_template*> made;
   for (std::uint32_t kernel = 0; pool_.chains() < device_updated_pool::max_chains; ++kernel) {
     made.push_back(take_in_the_end(form(kernel, 4)));
     ASSERT_NE(made.back(), nullptr);
   }
-  EXPECT_EQ(take_in_the_end(form(1000, 4), true), nullptr) << "all are in use";
+  EXPECT_EQ(take_in_the_end(form(1000, 4), true), nullptr) << "all templates are in use";
   for (graph_template* const each : made) {
     launch_first(*each);
     pool_.give_back(*each);
@@ -225,11 +228,12 @@ TEST_F(DeviceUpdatedPool, AreBounded) {
   EXPECT_EQ(take_in_the_end(form(1000, 4)), nullptr) << "the device is not idle";
   EXPECT_NE(take_in_the_end(form(1000, 4), true), nullptr);
   EXPECT_EQ(pool_.chains(), device_updated_pool::max_chains);
-  EXPECT_EQ(take(form(0, 4)), made[0]) << "it was used last";
-  EXPECT_EQ(take(form(1, 4)), nullptr) << "it was not used for longest";
+  EXPECT_EQ(take(form(0, 4)), made[0]) << "the template that was used last stays";
+  EXPECT_EQ(take(form(1, 4)), nullptr) << "the least recently used template is destroyed";
 }
 
-// requirement: if the driver refuses to create one, it is asked once for each form
+// requirement: if the driver refuses to create a template, the pool does not try again for that
+// form
 TEST_F(DeviceUpdatedPool, AreNotTriedAgain) {
   updating_device::refuse_attributes = 1000;
   EXPECT_EQ(take_in_the_end(form(0)), nullptr);
@@ -240,7 +244,8 @@ TEST_F(DeviceUpdatedPool, AreNotTriedAgain) {
   EXPECT_NE(take_in_the_end(form(1)), nullptr);
 }
 
-// requirement: if the driver creates them and refuses to launch them, they are given up
+// requirement: if the driver refuses too many launches of templates of a form, the pool creates no
+// more of that form
 TEST_F(DeviceUpdatedPool, AreGivenUpIfTheyAreNotLaunched) {
   for (std::uint32_t i = 0; i < device_updated_pool::max_refusals; ++i) {
     graph_template* const made = take_in_the_end(form(0));
@@ -251,7 +256,7 @@ TEST_F(DeviceUpdatedPool, AreGivenUpIfTheyAreNotLaunched) {
   EXPECT_EQ(take_in_the_end(form(0)), nullptr);
 }
 
-// requirement: without the update kernel there are none
+// requirement: without the update kernel, the pool is not usable
 TEST_F(DeviceUpdatedPool, NeedADriverThatHasThem) {
   EXPECT_TRUE(pool_.usable());
   device_updated_pool none{context_, memory_};

@@ -1,4 +1,4 @@
-// Templates on a CPU device, without a runtime: rows, and completion nodes between them.
+// Templates on a CPU device, without a runtime: rows, and the completion nodes between rows.
 
 #include "dispatch/graph/template_pool.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 
 enum class own { none, completion, completion_and_entry };
 
-/// Completion nodes are the driver's memory operation, or a kernel; or a kernel, with an entry node
-/// ahead of several chains.
+/// Completion nodes are memory operations of the driver (`own::none`) or kernels. With
+/// `own::completion_and_entry`, templates with several chains also have an entry node.
 class GraphTemplate : public template_test, public ::testing::WithParamInterface<own> {
  protected:
   GraphTemplate() {
@@ -33,7 +33,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     pool_.destroy();
   }
 
-  /// A node that adds to a sum; and one that runs until go_on is called.
+  /// Nodes that add to a sum, and nodes that run until `go_on` is called.
   CUDA_KERNEL_NODE_PARAMS const& adding(std::uint32_t amount) {
     amount_ = amount;
     return node(add_, add_arguments_.data());
@@ -47,7 +47,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     return pool_.take({.shape = {size, width, run}, .completion = completion_}, adding(0),
                       lane_.counter());
   }
-  /// One whose tasks wait for another device.
+  /// Takes a template whose tasks wait for another device.
   graph_template& take_waiting(std::uint32_t size, std::uint32_t chains, std::uint32_t rows) {
     return pool_.take(
         {.shape = {size, chains, rows}, .completion = completion_, .waits_on_device = true},
@@ -74,7 +74,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
   CUDA_KERNEL_NODE_PARAMS node_{};
 };
 
-// requirement: rows ahead of a completion node are seen to be done while later rows still run
+// requirement: the ends of the rows before a completion node are visible while later rows run
 TEST_P(GraphTemplate, WritesANumberAfterEveryFewRows) {
   graph_template& four_rows = take(8, 2, 2);
   ASSERT_EQ(four_rows.completions(), 2u);
@@ -92,7 +92,7 @@ TEST_P(GraphTemplate, WritesANumberAfterEveryFewRows) {
   EXPECT_EQ(sum(), 304u);
 }
 
-// requirement: one completion node if there are no more rows than rows_per_completion
+// requirement: a template with at most rows_per_completion rows has one completion node
 TEST_P(GraphTemplate, EndsWithANumber) {
   graph_template& chain = take(16, 1, 64);
   ASSERT_EQ(chain.completions(), 1u);
@@ -102,7 +102,8 @@ TEST_P(GraphTemplate, EndsWithANumber) {
   EXPECT_EQ(sum(), 16u);
 }
 
-// requirement: every launch has its own numbers and its own nodes; a disabled node does nothing
+// requirement: every launch has its own completion numbers and its own nodes. A disabled node does
+// nothing.
 TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   graph_template& chain = take(4, 1, 1);
   ASSERT_EQ(chain.completions(), 4u);
@@ -119,7 +120,7 @@ TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   EXPECT_EQ(sum(), expected);
 }
 
-// requirement: a template is used again for its shape, and for no other
+// requirement: a template is reused only for its own shape
 TEST_P(GraphTemplate, IsTakenByItsShape) {
   graph_template& first = take(8, 2, 2);
   pool_.give_back(first);
@@ -129,7 +130,7 @@ TEST_P(GraphTemplate, IsTakenByItsShape) {
   EXPECT_EQ(pool_.made(), 3u);
 }
 
-// requirement: any number of chains, for batches of short tasks and for batches of long ones
+// requirement: a template can have any allowed number of chains
 TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
   for (std::uint32_t width = 1; width <= template_pool::max_chains; width *= 2) {
     graph_template& wide = take(16, width, 1);
@@ -143,7 +144,7 @@ TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
   }
 }
 
-// requirement: the tasks run when the number is reached; each launch waits for another number
+// requirement: the tasks wait until the other lane has reached the number of this launch
 TEST_P(GraphTemplate, WaitsForANumberOfAnotherLane) {
   graph_template& wide = take_waiting(4, 2, 2);
   EXPECT_TRUE(wide.waits_on_device());
@@ -154,16 +155,16 @@ TEST_P(GraphTemplate, WaitsForANumberOfAnotherLane) {
     ASSERT_EQ(wide.set_wait({page_.device_address(2), wanted, page_.stop_address()}), CUDA_SUCCESS);
     page_.raise(2, wanted - 1);
     ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), round), CUDA_SUCCESS);
-    // Nothing may happen for some time: the kernel polls, and nothing tells when it has.
+    // The test sleeps, because nothing shows that the kernel has polled.
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    ASSERT_EQ(sum(), 4 * (round - 1)) << "one number too early";
+    ASSERT_EQ(sum(), 4 * (round - 1)) << "the tasks ran one number too early";
     page_.raise(2, wanted);
     ASSERT_TRUE(reaches(round));
     ASSERT_EQ(sum(), 4 * round);
   }
 }
 
-// requirement: a template that waits is not used for a batch that does not
+// requirement: a template that waits is used only for batches that wait
 TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
   graph_template& waiting = take_waiting(4, 2, 2);
   pool_.give_back(waiting);
@@ -171,13 +172,13 @@ TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
   EXPECT_EQ(&take_waiting(4, 2, 2), &waiting);
 }
 
-// requirement: a template whose number is never reached ends when the page is stopped
+// requirement: if the number is never reached, the template ends when the page is stopped
 TEST_P(GraphTemplate, EndsWhenThePageIsStopped) {
   graph_template& waiting = take_waiting(1, 1, 1);
   ASSERT_EQ(waiting.set_wait({page_.device_address(2), 1000, page_.stop_address()}), CUDA_SUCCESS);
   ASSERT_EQ(waiting.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
   page_.stop();
-  settle();  // a GPU faults as well: Fault.FaultEndsDependentTasksOfOtherDevices
+  settle();  // on a GPU the kernel also faults: Fault.FaultEndsDependentTasksOfOtherDevices
 }
 
 INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate,

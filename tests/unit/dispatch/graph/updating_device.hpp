@@ -1,6 +1,6 @@
 #pragma once
-// The CPU driver with nodes that a device updates: this table does before each launch what
-// builtin_functions::update does on a GPU.
+// A driver table for CPU devices that emulates device-updated nodes: before each launch, it applies
+// the records that builtin_functions::update applies on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@
 
 namespace flotilla::dispatch {
 
-/// A table over the CPU driver's table. One at a time.
+/// Builds the table on top of the CPU driver's table. The state is static, so only one table can
+/// exist at a time.
 struct updating_device {
   struct graph_facts {
     std::array<std::byte*, 1> records{};
@@ -37,12 +38,12 @@ struct updating_device {
   static inline CUfunction updater = nullptr;
   static inline std::map<CUgraph, graph_facts> graphs;
   static inline std::map<CUgraphExec, CUgraph> execs;
-  static inline std::byte* last_records = nullptr;  // that were applied
+  static inline std::byte* last_records = nullptr;  // the records that were applied last
   static inline int attributes_asked = 0;
-  static inline int refuse_attributes = 0;  // how many times
+  static inline int refuse_attributes = 0;  // the number of calls to refuse
   static inline int refuse_launches = 0;
-  static inline bool forget = false;      // before each launch, all grids and all disabled nodes
-  static inline bool lose_first = false;  // the update by the first launch of a graph
+  static inline bool forget = false;  // changes all grids and enables all nodes before each launch
+  static inline bool lose_first = false;  // ignores the records of a graph's first launch
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after,
                                      std::size_t count, CUDA_KERNEL_NODE_PARAMS const* what) {
@@ -68,7 +69,7 @@ struct updating_device {
     for (auto& [graph, facts] : graphs) {
       if (facts.nodes.contains(node)) { facts.updatable.insert(node); }
     }
-    // The driver, too, returns its answer in the argument.
+    // Like the driver, the table returns its result in the argument.
     const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
         reinterpret_cast<CUgraphDeviceNode>(node);
     return CUDA_SUCCESS;

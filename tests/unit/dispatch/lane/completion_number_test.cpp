@@ -1,4 +1,4 @@
-// The completion numbers of lanes have 64 bits: nothing happens when they exceed 32.
+// Completion numbers have 64 bits, so nothing special happens when they exceed 32 bits.
 
 #include <flotilla/flotilla.hpp>
 

@@ -1,4 +1,4 @@
-// Which tasks go to which lane.
+// The assignment of tasks to lanes.
 
 #include "dispatch/lane/lane_layout.hpp"
 
@@ -7,7 +7,7 @@
 namespace flotilla::dispatch {
 namespace {
 
-// requirement: a lane has one use, and every lane has one
+// requirement: every lane has exactly one use
 TEST(LaneLayout, GivesEveryLaneOneUse) {
   for (unsigned lane = 0; lane < lane_layout::all_lanes; ++lane) {
     unsigned uses = lane == lane_layout::upload_lane || lane == lane_layout::download_lane ? 1 : 0;
@@ -29,7 +29,7 @@ TEST(LaneLayout, GivesEveryLaneOneUse) {
   }
 }
 
-// requirement: levels count up from CUDA's priorities, which are clamped
+// requirement: a priority level is the negated CUDA priority, clamped to the allowed range
 TEST(LaneLayout, LevelsAreNegatedPriorities) {
   EXPECT_EQ(level_of_priority(0), 0);
   EXPECT_EQ(level_of_priority(3), 0);

@@ -1,4 +1,4 @@
-// Lanes and their counters, on a CPU device, without a runtime.
+// Lanes and their completion numbers on a CPU device, without a runtime.
 
 #include "dispatch/lane/lane.hpp"
 
@@ -12,13 +12,13 @@ namespace {
 
 class Lane : public lane_test {
  protected:
-  /// Begins a batch of `count` tasks: the addresses from `first` on.
+  /// Begins and commits a batch of `count` tasks at the addresses from `first` on.
   CUresult give(slot_address first, std::uint32_t count) {
     lane::batch& begun = lane_.begin();
     for (std::uint32_t i = 0; i < count; ++i) { begun.tasks[begun.count++] = first + i; }
     return lane_.commit_with_write();
   }
-  /// The oldest batch, when it is done.
+  /// Waits until the oldest batch is done and returns it.
   lane::batch* wait_for_one() {
     lane::batch* done = nullptr;
     EXPECT_TRUE(test::eventually([&] { return (done = lane_.done()) != nullptr; }));
@@ -26,11 +26,11 @@ class Lane : public lane_test {
   }
 };
 
-// requirement: batches that are begun together are committed together, or cancelled together
+// requirement: batches that were begun together are committed or cancelled together
 TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   std::uint64_t const first = lane_.begin().number;
   EXPECT_EQ(lane_.begin().number, first + 1);
-  EXPECT_EQ(lane_.done(), nullptr) << "nothing of it is in the stream";
+  EXPECT_EQ(lane_.done(), nullptr) << "nothing was put into the stream";
   lane_.cancel();
   EXPECT_EQ(lane_.in_flight(), 0u);
   EXPECT_EQ(lane_.begin().number, first);
@@ -42,7 +42,7 @@ TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   ASSERT_NE(lane_.done(), nullptr);
   EXPECT_EQ(lane_.done()->number, first);
   lane_.drop();
-  EXPECT_EQ(lane_.done(), nullptr) << "the second has not been written";
+  EXPECT_EQ(lane_.done(), nullptr) << "the second number has not been written";
   page_.raise(1, first + 1);
   ASSERT_NE(lane_.done(), nullptr);
   lane_.drop();
@@ -63,7 +63,7 @@ TEST_F(Lane, GivesBatchesBackInTheirOrder) {
   }
   EXPECT_EQ(lane_.in_flight(), 0u);
   EXPECT_EQ(page_.number(1), 5u);
-  EXPECT_EQ(page_.number(0), 0u) << "another lane's";
+  EXPECT_EQ(page_.number(0), 0u) << "the number of another lane";
 }
 
 // requirement
@@ -75,7 +75,7 @@ TEST_F(Lane, KnowsTheNumberOfABatchFromItsBeginning) {
   ASSERT_EQ(lane_.commit_with_write(), CUDA_SUCCESS);
 }
 
-// requirement: a batch that was cancelled leaves no gap
+// requirement: a cancelled batch leaves no gap in the numbers
 TEST_F(Lane, TakesABatchBack) {
   ASSERT_EQ(give(1, 1), CUDA_SUCCESS);
   EXPECT_EQ(lane_.begin().number, 2u);
@@ -91,13 +91,13 @@ TEST_F(Lane, TakesABatchBack) {
   }
 }
 
-// requirement: at most as many batches as never block a launch in the driver
+// requirement: the number of batches in flight is bounded, so that no launch blocks in the driver
 TEST_F(Lane, BoundsTheBatchesInFlight) {
   std::size_t given = 0;
   for (; lane_.has_room(); ++given) { ASSERT_EQ(give(0, 1), CUDA_SUCCESS); }
   EXPECT_GE(given, 2u);
   EXPECT_LE(given, 1024u);
-  // Nothing is lost, however often the ring wraps around.
+  // No batch is lost when the ring wraps around.
   for (std::size_t round = 0; round < 3 * given; ++round) {
     lane::batch const* const done = wait_for_one();
     ASSERT_NE(done, nullptr);
@@ -109,7 +109,7 @@ TEST_F(Lane, BoundsTheBatchesInFlight) {
   }
 }
 
-// requirement: if the device cannot be told to write a number, the stream is queried
+// requirement: if the device cannot write a number, the lane queries the stream instead
 TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
   testing::fail_call("cuStreamWriteValue64", 2, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_SUCCESS);
@@ -124,7 +124,7 @@ TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
   EXPECT_EQ(page_.number(1), 3u);
 }
 
-// requirement: the same if no number can ever be written
+// requirement: a lane works even if the device can never write a number
 TEST_F(Lane, NeedsNoWritesAtAll) {
   for (slot_address i = 1; i <= 4; ++i) {
     testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
@@ -139,7 +139,7 @@ TEST_F(Lane, NeedsNoWritesAtAll) {
   }
 }
 
-// requirement: waiting threads may query, too, and a number never falls
+// requirement: waiting threads can also query a lane, and a number never decreases
 TEST_F(Lane, IsQueriedByAnyThread) {
   testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_ERROR_NOT_SUPPORTED);
@@ -151,7 +151,7 @@ TEST_F(Lane, IsQueriedByAnyThread) {
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: tickets read numbers after the context is gone
+// requirement: numbers can be read after the lane was destroyed and the page was unregistered
 TEST_F(Lane, LeavesItsNumbersInThePage) {
   ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
   wait_for_one();
@@ -160,7 +160,7 @@ TEST_F(Lane, LeavesItsNumbersInThePage) {
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: events are used again; creating one leaves the context stack unchanged
+// requirement: events are reused, and creating an event leaves the context stack unchanged
 TEST_F(Lane, TakesEventsFromAPool) {
   event_pool events{context_, CU_EVENT_DISABLE_TIMING};
   std::vector<CUevent> used;
@@ -176,7 +176,7 @@ TEST_F(Lane, TakesEventsFromAPool) {
   EXPECT_EQ(used[2], used[0]);
   EXPECT_EQ(events.with([&](CUevent) {
     return events.with([&](CUevent inner) {
-      EXPECT_NE(inner, used[0]) << "in use";
+      EXPECT_NE(inner, used[0]) << "the first event is still in use";
       return CUDA_SUCCESS;
     });
   }),

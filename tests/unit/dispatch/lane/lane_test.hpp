@@ -1,5 +1,5 @@
 #pragma once
-// A lane of a CPU device without a runtime, with its context current, and the kernels of the tests.
+// Fixtures: a lane of a CPU device without a runtime, with the context current, and test kernels.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class lane_test : public context::context_test {
   lane lane_{context_, page_, 1};
 };
 
-/// With the kernels of the tests.
+/// A fixture that also loads the test kernels.
 class template_test : public lane_test {
  protected:
   explicit template_test(std::shared_ptr<driver::table const> with = api())
@@ -52,7 +52,7 @@ class template_test : public lane_test {
     EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
     return found;
   }
-  /// One block of one thread.
+  /// Returns parameters for one block of one thread.
   static CUDA_KERNEL_NODE_PARAMS node_of(CUfunction what, void** arguments) {
     CUDA_KERNEL_NODE_PARAMS made{};
     made.func = what;

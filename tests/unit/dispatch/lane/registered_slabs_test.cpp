@@ -1,4 +1,4 @@
-// Registered memory in pieces.
+// Registered memory that is handed to users in pieces.
 
 #include "dispatch/lane/registered_slabs.hpp"
 
@@ -23,7 +23,8 @@ class RegisteredSlabs : public lane_test {
   registered_slabs slabs_{context_};
 };
 
-// requirement: pieces do not overlap; each is zeroed, aligned to a line, and visible to the device
+// requirement: pieces do not overlap. Each is zeroed, aligned to a cache line and visible to the
+// device.
 TEST_F(RegisteredSlabs, GiveEveryoneHisOwn) {
   slabs_.begin();
   std::vector<registered_slabs::piece> taken;
@@ -47,7 +48,7 @@ TEST_F(RegisteredSlabs, GiveEveryoneHisOwn) {
   }
 }
 
-// requirement: a piece that was given back is used again for its size, zeroed
+// requirement: a piece that was given back is reused for the same size, and is zeroed again
 TEST_F(RegisteredSlabs, UsePiecesAgain) {
   registered_slabs::piece const first = slabs_.take(1000);
   std::memset(first.host, 1, first.bytes);
@@ -57,12 +58,12 @@ TEST_F(RegisteredSlabs, UsePiecesAgain) {
   EXPECT_EQ(again.host, first.host);
   EXPECT_TRUE(is_zero(again));
   slabs_.give_back({});
-  // Of nearly the same length.
+  // A request of nearly the same size also reuses the piece.
   slabs_.give_back(again);
   EXPECT_EQ(slabs_.take(900).host, first.host);
 }
 
-// requirement: a piece that is larger than a slab gets a slab of its own
+// requirement: a piece that is larger than a slab gets its own slab
 TEST_F(RegisteredSlabs, GiveLargeOnes) {
   registered_slabs::piece const large = slabs_.take(3 * registered_slabs::slab_bytes);
   EXPECT_TRUE(is_zero(large));

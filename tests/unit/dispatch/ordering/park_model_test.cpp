@@ -1,27 +1,27 @@
-// Every interleaving of parking on a task with its batching, its launch, its end, and the reuse of
-// its slot. Each dependent task goes on, and by the state of its predecessor, never by that of the
-// slot's next task. Follows dependencies::look, park, take_successors, resume_batched and
-// mark_launched, task_end::end and open_slot step by step.
+// Checks every interleaving of parking on a task with the batching, launch and end of that task and
+// with the reuse of its slot. Each dependent task must continue, and must use the state of its
+// predecessor, not of the slot's next task. The model follows the steps of dependencies::look,
+// park, take_successors, resume_batched and mark_launched, task_end::end and open_slot.
 //
-// The predecessor (thread 0 drives its device), and the function that changes its state:
+// States of the predecessor, and the functions that change them (thread 0 drives its device):
 //
 //   open --resume_batched--> batched --mark_launched--> launched --end--> ended --open_slot--> next
 //     `-------------------------------- it fails: end ---------------------^
 //
-// Its list of parked tasks, slot::successors:
+// The list of tasks that are parked on it, slot::successors:
 //
 //          --park------------->         --mark_launched, end, or a park that sees progress-->
 //    empty                       tasks                                                       closed
 //      ^   <--resume_batched---                                                                |
 //      `----------------------------- open_slot, for the next generation ----------------------'
 //
-// A dependent (threads 1 and 2):
+// The steps of a dependent task (threads 1 and 2):
 //
 //   look --open--> read_list --> link --> exchange --> confirm --still open--> parked
 //     |                           |          |            `--moved on--> take_list --> parked
 //     |                           |          `--changed--> link
 //     |                           `--closed, or of another generation--> look
-//     `--mark, or generation moved--> finished                parked --requeued--> look
+//     `--end mark set, or generation changed--> finished                parked --requeued--> look
 
 #include <gtest/gtest.h>
 
@@ -33,32 +33,32 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
   no_generation,   // park does not compare the generation of the list
-  no_confirm,      // park does not look at the predecessor again after it has pushed
-  fails_late,      // the generation moves before the failure is in the table
-  looks_once,      // look does not check the generation again after it has read the mark
-  keeps_batched,   // resume_batched releases the parked tasks and leaves them in the list
+  no_confirm,      // park does not check the predecessor again after its push
+  fails_late,      // the generation changes before the failure is in the table
+  looks_once,      // look does not check the generation again after it has read the end mark
+  keeps_batched,   // resume_batched releases the parked tasks but leaves them in the list
   forgets_others,  // resume_batched does not put tasks of other devices back into the list
 };
 
 enum class story : signed char { ends_well, runs_long, fails_unlaunched };
 
-/// Thread 0 holds the lease of the predecessor's device. It batches, launches and ends the
-/// predecessor, or fails it. Then it submits and launches the next task in that slot. Threads 1 and
-/// 2 have a dependent task each. That of thread 1 is on the same device, so it can follow into the
-/// batch. That of thread 2 is on another device.
+/// Thread 0 holds the lease of the predecessor's device. The thread batches, launches and ends the
+/// predecessor, or fails it. Then it submits and launches the next task in the same slot. Threads 1
+/// and 2 have one dependent task each. The task of thread 1 is on the predecessor's device, so it
+/// can join the batch. The task of thread 2 is on another device.
 struct park_model {
   static constexpr int threads = 3;
   static constexpr int moves = threads;
   static constexpr int none = -1, closed = -2;
   static constexpr int same_device = 1, other_device = 2;
-  // Generations: of the predecessor, after its end, of the next task. Marks are the same numbers.
+  // Values of generations and end marks: for the predecessor, after its end, for the next task.
   static constexpr int ahead = 1, gone = 2, next_task = 3;
   enum places : signed char {
-    // thread 0, in turn: resume_batched; mark_launched; task_end::end; open_slot
+    // steps of thread 0: resume_batched, mark_launched, task_end::end, open_slot
     find_follower,
     take_batched,
     release_batched,
@@ -77,7 +77,7 @@ struct park_model {
     open_next,
     launch_next,
     finished,
-    // threads 1 and 2: look; park
+    // steps of threads 1 and 2: look, park
     look,
     read_mark,
     look_again,
@@ -101,7 +101,7 @@ struct park_model {
     list seen{};
     int next = none;
     int mark = 0;
-    int found = 0;  // 0: nothing yet; `ahead` or `next_task`: a mark; `gone`: an end; -1: a failure
+    int found = 0;  // 0: nothing; `ahead`, `next_task`: an end mark; `gone`: an end; -1: a failure
     bool requeued = false;
     auto operator<=>(dependent const&) const = default;
   };
@@ -109,7 +109,7 @@ struct park_model {
   story what;
   flaw with;
   std::array<places, threads> at{find_follower, look, look};
-  std::array<dependent, threads> tasks{};  // of thread 0 only `seen`
+  std::array<dependent, threads> tasks{};  // thread 0 uses only `seen`
   int generation = ahead;
   int end = 0;
   list successors{};
@@ -137,7 +137,7 @@ struct park_model {
     switch (pc) {
       case find_follower: pc = has_follower() ? take_batched : set_mark; return true;
       case take_batched:
-        // Tasks that are parked from now on are released by the launch.
+        // The launch releases tasks that are parked from now on.
         walk[0] = successors.head;
         if (with != flaw::keeps_batched) { successors.head = none; }
         pc = release_batched;
@@ -150,7 +150,7 @@ struct park_model {
           pc = released(0) ? set_mark : pc;
         }
         return true;
-      // Needs no confirmation: only thread 0 itself could have launched or ended the task.
+      // No confirmation is needed: only thread 0 can launch or end the task.
       case read_to_put_back: tasks[0].seen = successors, pc = put_back; return true;
       case put_back:
         if (successors == tasks[0].seen) {
@@ -189,13 +189,13 @@ struct park_model {
     while (next > 0 && next != same_device) { next = tasks[static_cast<std::size_t>(next)].next; }
     return next == same_device;
   }
-  /// Takes the list and closes it, if it is of that generation and open.
+  /// Takes the list and closes it, if it is open and belongs to `of_generation`.
   void close(std::size_t me, int of_generation) {
     if (successors.generation != of_generation || successors.head == closed) { return; }
     walk[me] = successors.head;
     successors.head = closed;
   }
-  /// Requeues the next task of a list that was taken. @return whether none was left.
+  /// Requeues the next task of the list that was taken. @return whether none was left.
   bool released(std::size_t me) {
     if (walk[me] < 0) { return true; }
     dependent& task = tasks[static_cast<std::size_t>(walk[me])];
@@ -259,9 +259,9 @@ struct park_model {
     if (wrong_list) { return "parked on another task"; }
     if (twice) { return "requeued twice"; }
     for (dependent const& task : tasks) {
-      if (task.found == next_task) { return "went on by another task's mark"; }
+      if (task.found == next_task) { return "used another task's end mark"; }
       if (task.found == gone && what == story::fails_unlaunched) {
-        return "took a failed task for a good one";
+        return "treated a failed task as successful";
       }
     }
     return "";
@@ -280,19 +280,19 @@ TEST(ParkModel, DependentsGoOnByTheirPredecessor) {
   }
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(ParkModel, FlawsAreFound) {
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::no_generation}).wrong,
             "parked on another task");
   EXPECT_EQ(explore(park_model{story::runs_long, flaw::no_confirm}).wrong,
             "a task is parked forever");
   EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::fails_late}).wrong,
-            "took a failed task for a good one");
+            "treated a failed task as successful");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::keeps_batched}).wrong, "requeued twice");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::forgets_others}).wrong,
             "a task is parked forever");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::looks_once}).wrong,
-            "went on by another task's mark");
+            "used another task's end mark");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Every interleaving of submitting with draining, releasing the lease, and workers that end: there
-// is always a thread that will look for each task.
+// Checks every interleaving of submitting with draining, releasing the lease, and workers that end:
+// for each task there must always be a thread that will take it.
 //
-// The two handshakes, each with the flag that both sides write and read:
+// In each of the two handshakes, a side writes its own state and then reads the other side's:
 //
 //   a thread submits:  push, `pending` := true --> lease held? --no--> wake
 //   a holder drains:   `pending` := false, take, release --> `pending` or `backlog`? --yes--> wake
@@ -9,8 +9,9 @@
 //   a thread wakes:    work is announced --> `active` < max? --yes--> one more worker
 //   a worker ends:     `active` -= 1 --> work announced? --yes--> `active` += 1, stay
 //
-// Follows device_inbound::announce, ring and begin_pass, device_set::drain_if_free and lease_guard,
-// device_driver::drain and pass, worker_pool::wake, worker::run and stay_after_all step by step.
+// The model follows the steps of device_inbound::announce, ring and begin_pass, of
+// device_set::drain_if_free and lease_guard, of device_driver::drain and pass, and of
+// worker_pool::wake, worker::run and stay_after_all.
 
 #include <gtest/gtest.h>
 
@@ -23,34 +24,35 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  announces_first,         // announce comes before the push
-  clears_late,             // a pass takes tasks first and clears `pending` afterwards
-  no_check_after_release,  // lease_guard does not look for work after it has released the lease
-  no_check_after_leaving,  // a worker that ends does not look for work
-  checks_before_leaving    // it looks while it is still counted in `active`
+  announces_first,         // the announcement precedes the push
+  clears_late,             // a pass clears `pending` only after it has taken tasks
+  no_check_after_release,  // lease_guard does not check for work after the release of the lease
+  no_check_after_leaving,  // a worker that ends does not check for work
+  checks_before_leaving    // a worker checks while `active` still counts it
 };
 
-/// Threads 0 and 1 submit one task each. Threads 2 and 3 are jobs that oneTBB may run once they are
-/// posted. Thread 4 helps: it drains once if the lease is free, as pump does, and goes away.
+/// Threads 0 and 1 submit one task each. Threads 2 and 3 are jobs that oneTBB can run after they
+/// were posted. Thread 4 helps: like `pump`, it drains once if the lease is free.
 ///
-/// A drain is one pass: if it took several, only the time between `clear` and `release` would grow.
+/// A drain is one pass. With several passes, only the time between `clear` and `release` would be
+/// longer.
 struct handshake_model {
   static constexpr int threads = 5;
   static constexpr int moves = threads;
   static constexpr int nobody = -1;
 
   enum places : signed char {
-    // submitter::submit, device_inbound::announce and ring
+    // steps of submitter::submit, device_inbound::announce and ring
     push,
     announce,
     exchange,
     ring_if_free,
-    // worker_pool::wake, on any thread
+    // step of worker_pool::wake, on any thread
     wake,
-    // worker::run, stay_after_all
+    // steps of worker::run and stay_after_all
     absent,
     look_pending,
     look_backlog,
@@ -58,14 +60,14 @@ struct handshake_model {
     last_pending,
     last_backlog,
     come_back,
-    // device_set::drain_if_free, device_driver::drain and pass
+    // steps of device_set::drain_if_free, device_driver::drain and pass
     try_lease,
     drain_pending,
     drain_backlog,
     clear,
     take,
     set_backlog,
-    // ~lease_guard
+    // steps of ~lease_guard
     release,
     again_pending,
     again_backlog,
@@ -75,8 +77,8 @@ struct handshake_model {
   int max;  // workers
   flaw with;
   std::array<places, threads> at{push, push, absent, absent, try_lease};
-  // An inbox for each submitter. `take` refreshes the consumer's view. `set_backlog` uses that
-  // view, so it does not see an inbox that was opened since.
+  // Each submitter has an inbox. `take` refreshes the consumer's view of the inboxes. `set_backlog`
+  // uses that view, so it misses inboxes that were opened later.
   std::array<int, 2> box{};
   std::array<bool, 2> opened{};
   std::array<bool, 2> view{};
@@ -93,7 +95,7 @@ struct handshake_model {
   auto operator<=>(handshake_model const&) const = default;
 
   static bool is_worker(int thread) { return thread == 2 || thread == 3; }
-  /// Where a thread goes on after a drain.
+  /// The thread's next step after a drain.
   static places home(int thread) { return is_worker(thread) ? look_pending : ended; }
 
   bool step(int me) {
@@ -150,7 +152,7 @@ struct handshake_model {
       case drain_pending: pc = pending ? first_of_pass() : drain_backlog; return true;
       case drain_backlog: pc = backlog ? first_of_pass() : release; return true;
       case clear: pending = false, pc = late ? set_backlog : take; return true;
-      case take:  // one task at most: what is left makes a backlog
+      case take:  // takes at most one task, so that a backlog can remain
         view = opened;
         if (int* const full = std::find(box.begin(), box.end(), 1); full != box.end()) {
           *full = 0, ++done;
@@ -175,8 +177,9 @@ struct handshake_model {
     return active > max || active < 0 ? "workers are miscounted" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    if (box[0] + box[1] != 0) { return "a task is left, and nobody is about to look"; }
-    return done == 2 && holder == nobody && active == 0 ? "" : "something is not as it was";
+    if (box[0] + box[1] != 0) { return "a task is left, and no thread will take it"; }
+    return done == 2 && holder == nobody && active == 0 ? ""
+                                                        : "the lease or a count is not as before";
   }
 };
 
@@ -189,12 +192,11 @@ TEST(HandshakeModel, NoTaskIsStranded) {
   }
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(HandshakeModel, FlawsAreFound) {
   for (flaw const each : {flaw::announces_first, flaw::clears_late, flaw::no_check_after_release,
                           flaw::no_check_after_leaving, flaw::checks_before_leaving}) {
-    EXPECT_EQ(explore(handshake_model{1, each}).wrong,
-              "a task is left, and nobody is about to look")
+    EXPECT_EQ(explore(handshake_model{1, each}).wrong, "a task is left, and no thread will take it")
         << "flaw " << static_cast<int>(each);
   }
 }

@@ -1,4 +1,4 @@
-// Inboxes, and the list of them that consumers read.
+// Inboxes, and the registry through which consumers find them.
 
 #include "dispatch/queue/inbox_registry.hpp"
 
@@ -29,7 +29,7 @@ TEST(Inbox, GivesInTheOrderOfPushing) {
   EXPECT_TRUE(box.empty());
 }
 
-// requirement: as large as the window, to the last slot
+// requirement: an inbox has room for as many slots as the window
 TEST(Inbox, HoldsAWholeWindow) {
   constexpr std::size_t window = 64;
   inbox box{window};
@@ -38,7 +38,7 @@ TEST(Inbox, HoldsAWholeWindow) {
     for (slot_address i = 0; i < window; ++i) { box.push(i); }
     ASSERT_EQ(box.pop(got.data(), got.size()), window);
     for (slot_address i = 0; i < window; ++i) { EXPECT_EQ(got[i], i); }
-    box.push(1);  // so that the next round begins elsewhere in the ring
+    box.push(1);  // the next round begins at another place in the ring
     ASSERT_EQ(box.pop(got.data(), 1), 1u);
   }
 }
@@ -52,11 +52,12 @@ TEST(Inbox, IsClaimedByOneConsumer) {
   EXPECT_TRUE(box.try_claim());
 }
 
-// stress: consumers of several devices take each slot once, because one at a time has the claim
+// stress: several consumers take each slot exactly once, because only one consumer at a time has
+// the claim
 TEST(Inbox, DeliversEachSlotOnceToWhoeverHasTheClaim) {
   constexpr slot_address slots = 20000;
   inbox box{slots};
-  std::vector<int> seen(slots);  // plain: the claim orders the writes
+  std::vector<int> seen(slots);  // not atomic: the claim orders the accesses
   slot_address delivered = 0;
   std::vector<std::thread> consumers;
   std::atomic<bool> over{false};
@@ -96,7 +97,7 @@ TEST(InboxRegistry, ShowsWhatWasOpened) {
   EXPECT_EQ(seen.boxes[1], second);
 }
 
-// requirement: consumers read the inboxes of urgent tasks first
+// requirement: a view lists the inboxes of the highest priority first
 TEST(InboxRegistry, ShowsTheMostUrgentFirst) {
   inbox_registry registry;
   inbox_registry::view seen;
@@ -124,7 +125,7 @@ TEST(InboxRegistry, ShowsTheMostUrgentFirst) {
   EXPECT_TRUE(seen.above(5).empty());
 }
 
-// requirement: an inbox is removed once its thread has ended and it is empty, not before
+// requirement: an inbox is removed only after its thread has ended and the inbox is empty
 TEST(InboxRegistry, SweepsEmptyOrphansOnly) {
   slot_pool pool{0, 64};
   inbox_registry registry;

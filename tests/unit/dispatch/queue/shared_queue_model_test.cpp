@@ -1,8 +1,8 @@
-// Every interleaving of submitting for any device with two devices that take from the same inbox:
-// each task is taken once, and no task is left that nobody will look for. Follows
-// shared_queue::announce, begin_pull and set_pending, inbox::try_claim and unclaim,
-// intake::pull_shared, device_driver::drain, lease_guard, worker::run, drain_devices and
-// stay_after_all step by step.
+// Checks every interleaving of submitting shared tasks with two devices that take from the same
+// inbox: each task must be taken once, and for each task there must be a thread that will take it.
+// The model follows the steps of shared_queue::announce, begin_pull and set_pending,
+// inbox::try_claim and unclaim, intake::pull_shared, device_driver::drain, lease_guard,
+// worker::run, drain_devices and stay_after_all.
 
 #include <gtest/gtest.h>
 
@@ -15,16 +15,16 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  no_claim,         // two devices pop from one inbox at once
-  forgets_claimed,  // pull_shared does not set `left` for an inbox that another device has claimed
-  clears_late,      // pull_shared takes tasks first and calls begin_pull afterwards
+  no_claim,         // two devices can pop from one inbox at once
+  forgets_claimed,  // pull_shared does not set `left` if another device has the claim
+  clears_late,      // pull_shared calls begin_pull only after it has taken tasks
 };
 
-/// Thread 0 submits. Threads 1 and 2 are workers. A pull takes one task at most: a device has room
-/// for one.
+/// Thread 0 submits. Threads 1 and 2 are workers. A device has room for one task, so a pull takes
+/// at most one.
 struct shared_queue_model {
   static constexpr int tasks = 3;
   static constexpr int threads = 3;
@@ -33,17 +33,17 @@ struct shared_queue_model {
   static constexpr int devices = 2;
 
   enum places : signed char {
-    // submitter::submit, shared_queue::announce
+    // steps of submitter::submit and shared_queue::announce
     push,
     announce,
     exchange,
-    // worker_pool::wake, on any thread
+    // step of worker_pool::wake, on any thread
     wake,
-    // worker::run, drain_devices
+    // steps of worker::run and drain_devices
     absent,
     look,
     try_lease,
-    // device_driver::drain, intake::pull_shared
+    // steps of device_driver::drain and intake::pull_shared
     drain,
     ask,
     clear,
@@ -53,19 +53,19 @@ struct shared_queue_model {
     see_left,
     unclaim,
     set_pending,
-    // ~lease_guard
+    // steps of ~lease_guard
     release,
     again,
-    // worker::stay_after_all
+    // steps of worker::stay_after_all
     leave,
     last_look,
     come_back,
     ended,
   };
   struct body {
-    int device = 0;         // whose turn it is
-    bool saw_work = false;  // in this round
-    int head = 0;           // what `read` saw
+    int device = 0;         // the device that the worker visits
+    bool saw_work = false;  // at a device that was visited in this round
+    int head = 0;           // the head that `read` saw
     bool left = false;
     auto operator<=>(body const&) const = default;
   };
@@ -133,7 +133,7 @@ struct shared_queue_model {
         return true;
       case read: mine.head = head, pc = head < pushed ? pop : see_left; return true;
       case pop:
-        // It takes what `read` saw, even if another consumer has moved the head since.
+        // Takes the task that `read` saw, even if another consumer has moved the head since then.
         twice = twice || mine.head < head;
         head = mine.head + 1, ++delivered, pc = see_left;
         return true;
@@ -157,8 +157,9 @@ struct shared_queue_model {
   }
   [[nodiscard]] std::string wrong() const { return twice ? "a task was taken twice" : ""; }
   [[nodiscard]] std::string stuck() const {
-    if (head < pushed) { return "a task is left, and nobody is about to look"; }
-    return delivered == tasks && active == 0 && !claimed ? "" : "something is not as it was";
+    if (head < pushed) { return "a task is left, and no thread will take it"; }
+    return delivered == tasks && active == 0 && !claimed ? ""
+                                                         : "a count or the claim is not as before";
   }
 };
 
@@ -169,13 +170,13 @@ TEST(SharedQueueModel, EachTaskIsTakenOnceAndNoneIsStranded) {
   EXPECT_GT(found.states, 1000u);
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(SharedQueueModel, FlawsAreFound) {
   EXPECT_EQ(explore(shared_queue_model{flaw::no_claim}).wrong, "a task was taken twice");
   EXPECT_EQ(explore(shared_queue_model{flaw::forgets_claimed}).wrong,
-            "a task is left, and nobody is about to look");
+            "a task is left, and no thread will take it");
   EXPECT_EQ(explore(shared_queue_model{flaw::clears_late}).wrong,
-            "a task is left, and nobody is about to look");
+            "a task is left, and no thread will take it");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The inboxes of each thread: which one it finds, and what becomes of them when it ends.
+// The inboxes of each thread: lookup, and cleanup at the end of the thread.
 
 #include "dispatch/queue/thread_inboxes.hpp"
 
@@ -14,7 +14,7 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// Numbers of runtimes that no other test uses.
+/// Returns the number of a runtime that no other test uses.
 std::uint64_t new_runtime() {
   static std::atomic<std::uint64_t> last{1'000'000};
   return ++last;
@@ -34,12 +34,12 @@ TEST(ThreadInboxes, AreOnePerThreadAndPlace) {
   EXPECT_EQ(seen.boxes.size(), 3u);
 }
 
-// requirement: a thread has one inbox for each level that it uses
+// requirement: a thread has one inbox for each priority level that it uses
 TEST(ThreadInboxes, AreOnePerLevel) {
   inbox_registry here;
   std::uint64_t const runtime = new_runtime();
   inbox& urgent = thread_inboxes::get(runtime, 1, 2, here, 8,
-                                      2);  // the first: the less urgent one comes later
+                                      2);  // the more urgent inbox is opened first
   inbox& mine = thread_inboxes::get(runtime, 1, 2, here, 8);
   EXPECT_EQ(urgent.level(), 2);
   EXPECT_EQ(mine.level(), 0);
@@ -51,8 +51,8 @@ TEST(ThreadInboxes, AreOnePerLevel) {
   EXPECT_EQ(seen.boxes.size(), 3u);
 }
 
-// requirement: the inbox that a thread found last is never returned for another place, level or
-// runtime
+// requirement: the cache of the inboxes that were used last never returns an inbox of another
+// place, level or runtime
 TEST(ThreadInboxes, AreFoundInTurns) {
   constexpr unsigned places = 3, runtimes = 3;
   std::vector<inbox_registry> registries(places * runtimes);
@@ -81,8 +81,8 @@ TEST(ThreadInboxes, AreFoundInTurns) {
   each([&](inbox* box, priority_level) { EXPECT_EQ(box, first[i++]); });
 }
 
-// regression: if an inbox could not be made, the thread kept the address where its other inboxes
-// had been
+// regression: if the creation of an inbox failed, the thread kept a dangling pointer to its other
+// inboxes
 TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
   inbox_registry here;
   std::uint64_t const runtime = new_runtime();
@@ -93,7 +93,7 @@ TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
   EXPECT_EQ(thread_inboxes::get(runtime, 0, 1, here, 8, 5).level(), 5);
 }
 
-// requirement: tasks that a thread pushed before it ended are delivered, and then its inbox is
+// requirement: tasks that a thread pushed before its end are delivered, and then its inbox is
 // removed
 TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   slot_pool pool{0, 64};
@@ -112,8 +112,7 @@ TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   EXPECT_TRUE(seen.boxes.empty());
 }
 
-// requirement: a runtime may end before a thread that submitted to it; the thread does not keep its
-// inboxes forever
+// requirement: a thread frees the inboxes of a runtime that has ended, even if the thread continues
 TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
   std::thread{[] {
     std::weak_ptr<inbox> last;
@@ -121,7 +120,7 @@ TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
       inbox_registry registry;
       std::uint64_t const runtime = new_runtime();
       thread_inboxes::get(runtime, 0, 1, registry, 8).push(1);
-      EXPECT_TRUE(last.expired()) << "kept for a runtime that is gone";
+      EXPECT_TRUE(last.expired()) << "an inbox of an ended runtime was not freed";
       inbox_registry::view seen;
       registry.refresh(seen);
       last = seen.boxes[0];
@@ -129,7 +128,7 @@ TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
   }}.join();
 }
 
-// requirement: threads begin and end while another thread consumes
+// stress: no task is lost if threads begin and end while another thread consumes
 TEST(ThreadInboxes, LoseNothingWhileThreadsComeAndGo) {
   constexpr int threads = 60;
   constexpr slot_address each_pushes = 50;
@@ -143,7 +142,7 @@ TEST(ThreadInboxes, LoseNothingWhileThreadsComeAndGo) {
     inbox_registry::view seen;
     slot_address got[16];
     for (bool last = false; !last;) {
-      last = ended == threads;  // then one more round finds the rest
+      last = ended == threads;  // if true, this round finds the remaining tasks
       registry.refresh(seen);
       for (auto const& box : seen.boxes) {
         while (std::size_t const popped = box->pop(got, std::size(got))) {
@@ -155,7 +154,7 @@ TEST(ThreadInboxes, LoseNothingWhileThreadsComeAndGo) {
       std::this_thread::yield();
     }
     registry.refresh(seen);
-    EXPECT_TRUE(seen.boxes.empty()) << "all threads have ended, and all their inboxes are empty";
+    EXPECT_TRUE(seen.boxes.empty()) << "empty inboxes of ended threads must be removed";
   }};
   for (int i = 0; i < threads; i += 3) {
     std::thread few[3];

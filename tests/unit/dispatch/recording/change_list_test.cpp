@@ -26,13 +26,13 @@ std::vector<std::uint32_t> arguments_of(change_list const& from, std::size_t i) 
   return made;
 }
 
-// requirement: the latest change of each node counts, whatever its size
+// requirement: a list holds only the latest change of each node, whatever the change's size
 TEST(ChangeList, HoldsTheLatestOfEachNode) {
   change_list list{3};
   list.put(2, launch_with(7, {1, 2}));
   list.put(0, launch_with(8, {3}));
-  list.put(2, launch_with(9, {4}));           // fits where the first was
-  list.put(0, launch_with(8, {5, 6, 7, 8}));  // does not
+  list.put(2, launch_with(9, {4}));           // fits into the place of the node's first change
+  list.put(0, launch_with(8, {5, 6, 7, 8}));  // does not fit there
   ASSERT_EQ(list.changes().size(), 2u);
   EXPECT_EQ(list.changes()[0].node, 2u);
   EXPECT_EQ(list.changes()[0].kernel, 9u);
@@ -41,7 +41,7 @@ TEST(ChangeList, HoldsTheLatestOfEachNode) {
   EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
 }
 
-// requirement: copies and fills are changes, too
+// requirement: copies and fills can also be changed
 TEST(ChangeList, HoldsCopiesAndFills) {
   change_list list{1};
   list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 5, .bytes = 40});
@@ -55,7 +55,7 @@ TEST(ChangeList, HoldsCopiesAndFills) {
   EXPECT_EQ(held.bytes, 80u);
 }
 
-// requirement: a deferred list takes over later changes, and keeps its others
+// requirement: `put_all` replaces changes of the same nodes and keeps the others
 TEST(ChangeList, TakesOverALaterOne) {
   change_list owed{3}, later{3};
   owed.put(0, launch_with(1, {1}));
@@ -77,11 +77,11 @@ TEST(ChangeList, IsEmptyOnceCleared) {
   list.clear();
   EXPECT_TRUE(list.empty());
   list.put(1, launch_with(2, {5}));
-  ASSERT_EQ(list.changes().size(), 1u) << "it was no longer there";
+  ASSERT_EQ(list.changes().size(), 1u) << "the cleared change must not come back";
   EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{5}));
 }
 
-// requirement: a list that was given back is used again, and it is empty
+// requirement: a list that was given back is reused and empty
 TEST(ChangeLists, AreUsedAgain) {
   change_lists lists{1};
   std::uint32_t const first = lists.take();

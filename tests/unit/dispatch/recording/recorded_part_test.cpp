@@ -1,4 +1,4 @@
-// Recorded tasks that the device updates between replays.
+// Recorded tasks that the device updates between two replays.
 
 #include "dispatch/recording/recorded_part.hpp"
 
@@ -27,7 +27,7 @@ class RecordedPart : public template_test {
     own_ = {.completion = function("write_number"),
             .entry = function("nothing"),
             .update = updating_device::updater};
-    // The launches name kernels of a runtime. Here kernels with the same numbers run.
+    // The launches contain kernel indices of a runtime. This table has kernels at the same indices.
     for (std::uint32_t i = 0; i <= std::max(detail::access::kernel_index(adding(0, 0)),
                                             detail::access::kernel_index(nothing()));
          ++i) {
@@ -47,7 +47,7 @@ class RecordedPart : public template_test {
       if (i >= tasks - 4) { plan_.leaves.push_back(i); }
       actions.emplace_back(adding(i, 1));
     }
-    // And a fill, which only the driver can rewrite.
+    // The last task is a fill. Only the driver can rewrite fills.
     plan_.tasks.push_back(tasks);
     plan_.after.emplace_back();
     plan_.leaves.push_back(tasks);
@@ -70,7 +70,7 @@ class RecordedPart : public template_test {
     return detail::access::command(filled_.fill(value));
   }
   launch nothing() { return program_.nothing.with_shape({1}, {1})(); }
-  /// A change that the next replay makes.
+  /// Adds a change for the next replay. @return the list of changes.
   template <class Action>
   std::uint32_t change(std::uint32_t task, Action const& what,
                        std::uint32_t in = change_lists::none) {
@@ -78,7 +78,7 @@ class RecordedPart : public template_test {
     part_->lists.at(in).put(task, what);
     return in;
   }
-  /// As replayer::start does.
+  /// Replays the part as replayer::start does.
   CUresult replay(std::uint32_t changes = change_lists::none) {
     CUresult const answer = enqueue(changes);
     EXPECT_TRUE(reaches(number_));
@@ -112,7 +112,7 @@ class RecordedPart : public template_test {
   std::uint64_t number_ = 0;
 };
 
-// requirement: each node holds what it was set to last, arguments and grid
+// requirement: each node runs with the arguments and the grid that were set last
 TEST_F(RecordedPart, HoldsWhatWasSet) {
   EXPECT_EQ(updating_device::attributes_asked, static_cast<int>(tasks));
   std::array<std::uint32_t, tasks> each{};
@@ -131,7 +131,7 @@ TEST_F(RecordedPart, HoldsWhatWasSet) {
   }
 }
 
-// requirement: fills are changed in the same replay as launches
+// requirement: fills and launches can be changed in the same replay
 TEST_F(RecordedPart, ChangesFillsAsWell) {
   for (std::uint32_t value = 2; value < 6; ++value) {
     ASSERT_EQ(replay(change(tasks, filling(value), change(4, adding(4, 10 * value)))),
@@ -143,8 +143,8 @@ TEST_F(RecordedPart, ChangesFillsAsWell) {
   }
 }
 
-// requirement: the changes of a replay that was not launched are made by the next replay, before
-// its own
+// requirement: after a replay that was not launched, the next replay first makes the earlier
+// changes and then its own
 TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   updating_device::refuse_launches = 1;
   std::uint32_t changes = change(0, adding(0, 5));
@@ -157,8 +157,8 @@ TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   EXPECT_EQ(take(0), 5u);
 }
 
-// requirement: records that a replay in flight may still read are not written; afterwards they are
-// used again
+// requirement: records are not overwritten while a replay that reads them is in flight. Afterwards
+// they are reused.
 TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   std::array<std::uint32_t, 2> words{};
   std::uint32_t* address = words.data();
@@ -178,7 +178,7 @@ TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
 }
 
-// requirement: an invalid grid fails its replay, and every later one until it is set again
+// requirement: an invalid grid fails its replay and every later replay until the grid is set again
 TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(replay(change(4, adding(4, 9))), CUDA_ERROR_INVALID_VALUE);
@@ -188,22 +188,22 @@ TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(take(4), 9u);
 }
 
-// requirement: a node may change in ways that a device cannot update; all others stay as they were
-// set
+// requirement: a node can change to a kernel or a block size that the device cannot set. The other
+// nodes keep their settings.
 TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   ASSERT_EQ(replay(change(5, adding(5, 50, 2))), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
   ASSERT_EQ(replay(change(6, nothing())), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
-  EXPECT_EQ(take(6), 1u) << "of the first replay";
+  EXPECT_EQ(take(6), 1u) << "the first replay added 1";
   ASSERT_EQ(replay(change(7, adding(7, 3, 1, 2))), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
   EXPECT_EQ(take(6), 0u);
-  EXPECT_EQ(take(7), 8u) << "1, 1, and 3 by two threads";
+  EXPECT_EQ(take(7), 8u) << "two replays added 1 each, then two threads added 3 each";
 }
 
-// requirement: an invalid block fails its replay, and every later one until it is set again; the
-// old block never runs instead
+// requirement: an invalid block size fails its replay and every later replay until it is set again.
+// No replay runs with the old block size instead.
 TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   ASSERT_EQ(replay(change(2, adding(2, 5))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 5u);
@@ -213,7 +213,7 @@ TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   EXPECT_EQ(take(2), 0u);
   ASSERT_EQ(replay(change(2, adding(2, 8))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 8u);
-  EXPECT_EQ(take(3), 10u) << "1, of the first replay, and 9";
+  EXPECT_EQ(take(3), 10u) << "the first replay added 1, the last replay added 9";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The graphs of a recording live until its last replay has ended, and not longer.
+// The graphs of a recording are freed after its last replay has ended.
 
 #include <flotilla/flotilla.hpp>
 

@@ -10,14 +10,15 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// The order that a plan gives its tasks. Edges lead to smaller numbers, so there are no cycles.
+/// The order in which a plan runs its tasks. Every edge leads to a smaller number, so there is no
+/// cycle.
 class order {
  public:
   explicit order(recording_plan const& plan) : plan_(plan) {
     for (std::uint32_t i = 0; i < plan.parts.size(); ++i) {
       std::set<std::uint32_t> all;
       for (std::uint32_t const ahead : plan.parts[i].parts_ahead) {
-        EXPECT_LT(ahead, i) << "a part waits for one that is launched after it";
+        EXPECT_LT(ahead, i) << "a part waits for a part that is launched later";
         all.insert(ahead);
         all.insert(parts_[ahead].begin(), parts_[ahead].end());
       }
@@ -50,7 +51,7 @@ class order {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> nodes_;
 };
 
-/// What every plan guarantees.
+/// Checks the guarantees that every plan gives.
 void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
   ASSERT_EQ(plan.places.size(), tasks.size());
   order all{plan};
@@ -69,7 +70,7 @@ void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
     for (auto const& ahead : each.after) {
       roots += ahead.empty() ? 1 : 0;
       EXPECT_EQ(std::set(ahead.begin(), ahead.end()).size(), ahead.size())
-          << "the driver refuses an edge twice";
+          << "the driver refuses duplicate edges";
       for (std::uint32_t const one : ahead) { ++successors[one]; }
     }
     EXPECT_LE(roots, max_side_by_side);
@@ -90,7 +91,7 @@ TEST(RecordingPlan, OneDeviceIsOneGraph) {
   EXPECT_EQ(plan.parts[0].leaves, (std::vector<std::uint32_t>{3}));
 }
 
-// requirement: work that moves to another device once is one graph for each device
+// requirement: if the tasks move from one device to another only once, each device has one part
 TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   std::vector<task_to_plan> const tasks{{0, {}}, {0, {}}, {1, {0}}, {1, {1, 2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -99,7 +100,8 @@ TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   EXPECT_EQ(plan.parts[1].parts_ahead, (std::vector<std::uint32_t>{0}));
 }
 
-// requirement: work that comes back is one graph more: else it would wait for a later launch
+// requirement: if tasks return to an earlier device, each change of device begins a new part.
+// Otherwise a part would have to wait for a part that is launched later.
 TEST(RecordingPlan, WorkThatComesBackIsAGraphMore) {
   std::vector<task_to_plan> const tasks{{0, {}}, {1, {0}}, {0, {1}}, {1, {2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -107,14 +109,14 @@ TEST(RecordingPlan, WorkThatComesBackIsAGraphMore) {
   EXPECT_EQ(plan.parts.size(), 4u);
 }
 
-// requirement: a replay has one ticket
+// requirement: several last parts are followed by an empty part, so that a replay has one ticket
 TEST(RecordingPlan, SeveralEndsAreJoined) {
   std::vector<task_to_plan> const tasks{{2, {}}, {0, {}}, {1, {}}};
   recording_plan const plan = plan_recording(tasks);
   check(tasks, plan);
   ASSERT_EQ(plan.parts.size(), 4u);
   EXPECT_TRUE(plan.parts.back().tasks.empty());
-  EXPECT_EQ(plan.parts.back().device, 2u) << "the first task's";
+  EXPECT_EQ(plan.parts.back().device, 2u) << "the device of the first task";
   EXPECT_EQ(plan.parts.back().parts_ahead.size(), 3u);
 }
 
@@ -129,31 +131,33 @@ TEST(RecordingPlan, ManyRootsAreChains) {
   EXPECT_EQ(plan.parts[0].leaves.size(), 64u);
 }
 
-// requirement: so do tasks that run after one task and after each other
+// requirement: tasks with the same predecessors also form chains
 TEST(RecordingPlan, ManySuccessorsAreChains) {
   std::vector<task_to_plan> tasks(1);
   for (int i = 0; i < 500; ++i) { tasks.push_back({0, {0}}); }
-  for (int i = 0; i < 300; ++i) { tasks.push_back({0, {0, 1}}); }  // the second is full by then
+  for (int i = 0; i < 300; ++i) {
+    tasks.push_back({0, {0, 1}});
+  }  // task 1 already has the maximum number of successors
   for (int i = 0; i < 300; ++i) { tasks.push_back({0, {1, 2, 65, 66}}); }
   check(tasks, plan_recording(tasks));
 }
 
-// requirement: no tasks make no parts
+// requirement: a recording without tasks has no parts
 TEST(RecordingPlan, OfNoTasksIsEmpty) { EXPECT_TRUE(plan_recording({}).parts.empty()); }
 
-// error guess: random dependencies
+// error guess: the guarantees hold for random dependencies
 TEST(RecordingPlan, KeepsItsPromisesForAnyTasks) {
   std::mt19937 random{7};
   auto const below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   for (int round = 0; round < 60; ++round) {
     std::uint32_t const devices = 1 + below(4);
     std::uint32_t const most_ahead = below(4);
-    std::uint32_t const reach = 1 + below(200);  // the nearer they are, the longer the chains
+    std::uint32_t const reach = 1 + below(200);  // a short reach makes long chains
     std::vector<task_to_plan> tasks;
     for (std::uint32_t i = 0; i < 150; ++i) {
       task_to_plan made{.device = below(devices)};
       for (std::uint32_t k = 0; i != 0 && k < most_ahead; ++k) {
-        made.after.push_back(i - 1 - below(std::min(i, reach)));  // one may be named twice
+        made.after.push_back(i - 1 - below(std::min(i, reach)));  // can name a task twice
       }
       tasks.push_back(std::move(made));
     }

@@ -1,5 +1,6 @@
-// Every interleaving of a task's failed end with the drop of its ticket: exactly one of the two
-// retires the failure. Follows task_end::end, ticket_count::drop and drop_counted step by step.
+// Checks every interleaving of the failed end of a task with the drop of its ticket: exactly one of
+// the two must retire the failure. The model follows the steps of task_end::end, ticket_count::drop
+// and drop_counted.
 
 #include <gtest/gtest.h>
 
@@ -11,11 +12,11 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  two_words,  // `detached` and the generation are changed in steps of their own
-  puts_late,  // the generation moves before the failure is in the table
+  two_words,  // `detached` and the generation change in separate steps
+  puts_late,  // the generation changes before the failure is in the table
 };
 
 /// Thread 0 ends the task, thread 1 drops the ticket.
@@ -23,11 +24,11 @@ struct detach_model {
   static constexpr int threads = 2;
   static constexpr int moves = threads;
   enum places : signed char {
-    // task_end::end
+    // steps of task_end::end
     put_failure,
     move_generation,
     retire_if_detached,
-    // ticket_count::drop, drop_counted
+    // steps of ticket_count::drop and drop_counted
     read_word,
     set_detached,
     retire_if_failed,
@@ -43,8 +44,8 @@ struct detach_model {
   flaw with;
   std::array<places, threads> at;
   word generation{};
-  word before{};  // what the exchange in task_end::end returned
-  word seen{};    // what `drop` expects in its exchange
+  word before{};  // the result of the exchange in task_end::end
+  word seen{};    // the expected value of the compare-exchange in `drop`
   bool in_table = false;
   int retired = 0;
 
@@ -99,7 +100,7 @@ TEST(DetachModel, FailureIsRetiredOnce) {
   EXPECT_EQ(found.wrong, "") << found;
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(DetachModel, FlawsAreFound) {
   EXPECT_EQ(explore(detach_model{flaw::two_words}).wrong, "retired twice");
   EXPECT_EQ(explore(detach_model{flaw::puts_late}).wrong, "kept forever");

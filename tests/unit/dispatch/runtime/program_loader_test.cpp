@@ -1,4 +1,4 @@
-// A load that fails midway leaves nothing in the tables.
+// A load that fails at any driver call leaves nothing in the tables.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -12,7 +12,8 @@ namespace {
 
 class LoadingMidway : public guest_test {};
 
-// regression: parameters that were read before the failure stayed, and the next kernel got them
+// regression: parameters that a failed load had read stayed in the table, and the next kernel got
+// them
 TEST_F(LoadingMidway, LeavesNothingBehind) {
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   for (char const* const call :
@@ -29,7 +30,8 @@ TEST_F(LoadingMidway, LeavesNothingBehind) {
       }
       testing::clear_faults();
     }
-    // test_program asks for kernels by their types: offsets and sizes must be what they are.
+    // test_program looks up kernels by their parameter types and throws if an offset or size is
+    // wrong.
     test_program const good{rt};
     EXPECT_EQ(good.loaded.kernel_names().size(), rt.load(test_image()).kernel_names().size());
   }

@@ -1,5 +1,5 @@
-// The registry of runtimes: numbers, entries that are used again, and look-ups while
-// runtimes come and go.
+// The registry of runtimes: unique numbers, reused entries, and lookups while runtimes begin and
+// end.
 
 #include "dispatch/runtime/runtime_registry.hpp"
 
@@ -38,7 +38,8 @@ TEST_F(RuntimeRegistry, NumbersAreUnique) {
   }
 }
 
-// requirement: also for the number 0, of ids that name no task
+// requirement: `find` returns a runtime until the runtime has ended, and null for numbers that no
+// runtime has. The number 0 is in ids that name no task.
 TEST_F(RuntimeRegistry, RuntimeIsFoundUntilItHasEnded) {
   EXPECT_EQ(registry::find(0), nullptr);
   EXPECT_EQ(registry::find(~std::uint64_t{0} >> 1), nullptr);
@@ -52,12 +53,12 @@ TEST_F(RuntimeRegistry, RuntimeIsFoundUntilItHasEnded) {
   }
   EXPECT_EQ(registry::find(ended), nullptr);
   EXPECT_EQ(registry::find(inside(lives).number), &inside(lives));
-  runtime const later{options()};  // takes the free entry
+  runtime const later{options()};  // reuses the entry
   EXPECT_EQ(registry::find(ended), nullptr);
   EXPECT_EQ(registry::find(inside(later).number), &inside(later));
 }
 
-// requirement: a ticket keeps its runtime's number
+// requirement: while a ticket exists, the number of its runtime stays registered
 TEST_F(RuntimeRegistry, TicketsKeepTheEntry) {
   ticket outlives;
   {
@@ -70,7 +71,7 @@ TEST_F(RuntimeRegistry, TicketsKeepTheEntry) {
   EXPECT_EQ(registry::find(number), nullptr);
 }
 
-// requirement: a process that makes runtimes again and again does not grow
+// requirement: a process that creates and destroys many runtimes does not use more and more memory
 TEST_F(RuntimeRegistry, EntriesAreUsedAgain) {
   if (sanitized) { GTEST_SKIP() << "a sanitizer's heap has no statistics"; }
   runtime const rt{options()};
@@ -85,7 +86,7 @@ TEST_F(RuntimeRegistry, EntriesAreUsedAgain) {
   EXPECT_LT(mallinfo2().uordblks, before + 10000);
 }
 
-// stress: each thread finds its own runtime while others come and go
+// stress: each thread finds its own runtime while other threads create and destroy runtimes
 TEST_F(RuntimeRegistry, RuntimesComeAndGoOnManyThreads) {
   std::vector<std::jthread> team;
   for (int t = 0; t < 4; ++t) {

@@ -1,5 +1,5 @@
-// Tasks that no thread waits for: workers find each of them, although they end as soon as they have
-// no work, and although other threads take and release leases all the time without draining.
+// No thread waits for these tasks, so workers must find every one. Workers end as soon as they have
+// no work, and other threads take and release leases without draining.
 
 #include <flotilla/flotilla.hpp>
 
@@ -24,8 +24,8 @@ class Stranding : public guest_test {
   }
 };
 
-// regression: a thread that held a lease for a moment released it without looking for work that was
-// announced meanwhile
+// regression: a thread that held a lease for another purpose released it and did not check for work
+// that was announced meanwhile
 TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   std::atomic<int> ran{0};
   std::atomic<bool> over{false};
@@ -53,7 +53,7 @@ TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   meddler.join();
 }
 
-// stress: the last worker is always about to end
+// stress: tasks arrive while the last worker is about to end
 TEST_F(Stranding, NoTaskIsLeftByAWorkerThatEnds) {
   runtime rt{options()};
   constexpr int submitters = 2;
@@ -68,14 +68,14 @@ TEST_F(Stranding, NoTaskIsLeftByAWorkerThatEnds) {
         static_cast<void>(rt.submit([&](task_context&) { ++ran; }, where));
         if (!eventually([&] { return ran == i; })) { ++stranded; }
       }
-      rt.wait_idle();  // `ran` must outlive the callables
+      rt.wait_idle();  // the callables use `ran`
     });
   }
   for (std::thread& each : all) { each.join(); }
   EXPECT_EQ(stranded, 0);
 }
 
-// stress: a task that is parked on one of another device is requeued and found
+// stress: a task that is parked on a task of another device is requeued and found
 TEST_F(Stranding, NoTaskIsLeftParked) {
   std::atomic<int> ran{0};
   runtime rt{options()};
@@ -93,14 +93,14 @@ TEST_F(Stranding, NoTaskIsLeftParked) {
   rt.wait_idle();
 }
 
-// regression: parked tasks took up a device's room for shared tasks, so the task that they were
-// parked on was never pulled
+// regression: parked tasks took up the room of a device for shared tasks, so the device never
+// pulled their predecessor
 TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
   constexpr int more_than_room = 1500;
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   std::atomic<int> ran{0};
   auto const count = [&](task_context&) { ++ran; };
-  static_cast<void>(rt.submit(count));  // this thread's inbox is the first
+  static_cast<void>(rt.submit(count));  // opens this thread's inbox first
   rt.wait_idle();
   ticket last;
   std::thread{[&] {
@@ -111,7 +111,7 @@ TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
     static_cast<void>(rt.submit(count, {.after = {last}}));
   }
   EXPECT_TRUE(pumping(rt, [&] { return ran == 3 * more_than_room + 2; })) << ran << " ran";
-  if (HasFailure()) { std::_Exit(1); }  // the runtime would wait forever
+  if (HasFailure()) { std::_Exit(1); }  // the destructor of the runtime would wait forever
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Every interleaving of ends of tasks, drops of tickets and the end of the runtime: exactly one
-// thread deletes the inside of the runtime, and no thread touches it afterwards. Follows
-// task_end::end_batch, ticket_count::drop, drop_counted, count_open and close,
-// runtime_state::shut_down and end step by step.
+// Checks every interleaving of ends of tasks, drops of tickets and the end of the runtime: exactly
+// one thread must delete the runtime's state, and no thread may access the state afterwards. The
+// model follows the steps of task_end::end_batch, ticket_count::drop, drop_counted, count_open and
+// close, and of runtime_state::shut_down and end.
 
 #include <gtest/gtest.h>
 
@@ -14,36 +14,36 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  counts_late,             // end_batch counts the tickets after the lease was released
+  counts_late,             // end_batch counts the tickets only after the release of the lease
   omits_open,              // shut_down does not call count_open
-  counts_without_lease,    // shut_down calls count_open while another thread may end tasks
+  counts_without_lease,    // shut_down calls count_open while another thread can end tasks
   ignores_counted_tickets  // drop does not check whether count_open has counted its ticket
 };
 
 /// Two tasks with a ticket each. Thread 0 ends the first task, or both. Threads 1 and 2 drop one
-/// ticket each. Thread 3 ends the runtime. On a poisoned runtime the second task ends only if
-/// thread 2, which waited for it, has drained the device (move 4).
+/// ticket each. Thread 3 ends the runtime. On a poisoned runtime, thread 0 ends only the first
+/// task. Thread 2 waits for the second task and can end it by draining the device (move 4).
 struct ticket_count_model {
   static constexpr int threads = 4;
   static constexpr int moves = threads + 1;
   static constexpr int nobody = -1;
 
   enum places : signed char {
-    // a drain: task_end::end_batch
+    // a drain: steps of task_end::end_batch
     try_lease,
     end_first,
     end_second,
     count_late,
     count,
     release,
-    // ticket_count::drop, drop_counted
+    // steps of ticket_count::drop and drop_counted
     look,
     detach,
     drop,
-    // runtime_state::shut_down, end; ticket_count::count_open, close
+    // steps of runtime_state::shut_down and end, ticket_count::count_open and close
     wait_for_ends,
     take_lease,
     open_first,
@@ -63,8 +63,8 @@ struct ticket_count_model {
   bool poisoned;
   std::array<places, threads> at{try_lease, look, look, wait_for_ends};
   std::array<task, 2> tasks{};
-  std::array<task, 2> seen{};       // what each `drop` has read
-  std::array<int, threads> left{};  // tickets that each thread has yet to count
+  std::array<task, 2> seen{};       // the state that each `drop` has read
+  std::array<int, threads> left{};  // tickets that each thread still has to count
   int counted = 0;
   int holder = nobody;
   bool closed = false;
@@ -149,7 +149,8 @@ struct ticket_count_model {
     bool const counts = poisoned && with != flaw::omits_open;
     switch (pc) {
       case wait_for_ends:
-        // A poisoned runtime waits for its workers: thread 0 is one. Any other waits for its tasks.
+        // A poisoned runtime waits for its workers, such as thread 0. Any other runtime waits for
+        // its tasks.
         if (poisoned ? at[0] != finished : !(tasks[0].ended && tasks[1].ended)) { return false; }
         pc = take_lease;
         return true;
@@ -186,7 +187,7 @@ TEST(TicketCountModel, LastOwnerDeletesTheInside) {
   }
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(TicketCountModel, FlawsAreFound) {
   EXPECT_NE(explore(ticket_count_model{flaw::counts_late, false}).wrong, "");
   EXPECT_NE(explore(ticket_count_model{flaw::omits_open, true}).wrong, "");

@@ -21,14 +21,15 @@ class Tickets : public guest_test {
   static runtime_options options() { return {.devices = "cpu:2", .workers = 0}; }
 };
 
-// regression: const calls of one ticket may run at once
+// regression: concurrent const calls on one ticket were not safe
 TEST_F(Tickets, AreAskedByManyThreadsAtOnce) {
   runtime rt{options()};
   for (int round = 0; round < 20; ++round) {
     std::atomic<unsigned> ran_on{99};
-    ticket const shared = rt.submit([&](task_context& where) {  // for any device: not known yet
-      ran_on = where.device().ordinal.value;
-    });
+    ticket const shared =
+        rt.submit([&](task_context& where) {  // for any device, so the device is not known yet
+          ran_on = where.device().ordinal.value;
+        });
     std::barrier together{3};
     std::array<std::optional<device_ordinal>, 3> seen;
     std::vector<std::thread> asking;
@@ -49,7 +50,7 @@ TEST_F(Tickets, AreAskedByManyThreadsAtOnce) {
   }
 }
 
-// requirement: a task for any device says where it ran, even if it is asked only afterwards
+// requirement: a ticket of a shared task returns the task's device, even after the task has ended
 TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   runtime rt{options()};
   std::optional<device_ordinal> ran;
@@ -59,24 +60,24 @@ TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   EXPECT_EQ(done.device()->value, ran->value);
 }
 
-/// An error that shows how long it is kept.
+/// An error whose token shows whether a copy of the error still exists.
 struct kept_error : std::runtime_error {
   explicit kept_error(std::shared_ptr<int> alive)
       : std::runtime_error{"kept for the ticket"}, token{std::move(alive)} {}
   std::shared_ptr<int> token;
 };
 
-// regression: the last owner, the runtime or a ticket, frees what they share, and frees it once
+// regression: the state that a runtime shares with its tickets was not freed exactly once
 TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
   constexpr int threads = 3;
   constexpr int each_has = 4;
   for (int round = 0; round < 30; ++round) {
-    auto const token = std::make_shared<int>();  // in callables and their errors
+    auto const token = std::make_shared<int>();  // copied into callables and their errors
     std::atomic<int> ran{0};
     std::optional<runtime> rt{options()};
     std::vector<std::vector<ticket>> tickets(threads);
     for (std::vector<ticket>& some : tickets) {
-      std::thread{[&] {  // the thread that ends the runtime drains this thread's inbox
+      std::thread{[&] {  // this thread's inbox is drained when the runtime ends
         for (int i = 0; i < each_has; ++i) {
           some.push_back(rt->submit([i, token, &ran](task_context&) {
             ++ran;
@@ -98,7 +99,7 @@ TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
     rt.reset();
     for (std::thread& each : dropping) { each.join(); }
     EXPECT_EQ(ran, threads * each_has);
-    EXPECT_EQ(token.use_count(), 1) << "a callable or an error is left";
+    EXPECT_EQ(token.use_count(), 1) << "a callable or an error was not freed";
   }
 }
 

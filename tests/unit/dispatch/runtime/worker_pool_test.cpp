@@ -1,4 +1,4 @@
-// The worker pool in an application that uses all threads of oneTBB.
+// The worker pool in an application that leaves no oneTBB thread for workers.
 
 #include <flotilla/flotilla.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 class WorkerPool : public guest_test {};
 
-// regression: jobs that oneTBB never began were unreachable once the runtime was closed
+// regression: closing a runtime leaked the jobs that oneTBB had not begun
 TEST_F(WorkerPool, LosesNothingThatOneTbbNeverBegan) {
   parallelism const none_but_the_caller{1};
   for (int i = 0; i < 8; ++i) {
@@ -26,7 +26,7 @@ TEST_F(WorkerPool, LosesNothingThatOneTbbNeverBegan) {
 #if defined(__SANITIZE_ADDRESS__)
   EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
 #else
-  GTEST_SKIP() << "only a leak checker sees it: build with FLOTILLA_SANITIZE=address";
+  GTEST_SKIP() << "only a leak checker can check this: build with FLOTILLA_SANITIZE=address";
 #endif
 }
 

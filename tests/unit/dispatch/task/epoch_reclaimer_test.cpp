@@ -15,7 +15,8 @@ epoch_reclaimer::item memory(std::uint64_t address, unsigned device = 0) {
   return {.kind = kinds::device_memory, .device = device, .address = address};
 }
 
-// requirement: an item can be taken once no open task is older than it
+// requirement: an item can be taken only after all tasks that were submitted before its retirement
+// have ended
 TEST(EpochReclaimer, KeepsWhatAnOpenTaskMayUse) {
   epoch_reclaimer reclaimer;
   EXPECT_TRUE(reclaimer.empty());
@@ -24,13 +25,15 @@ TEST(EpochReclaimer, KeepsWhatAnOpenTaskMayUse) {
   EXPECT_FALSE(reclaimer.empty());
   std::uint64_t const later_task = reclaimer.epoch();
   EXPECT_GT(later_task, task);
-  EXPECT_FALSE(reclaimer.take(task, anything).has_value()) << "the task was submitted before";
-  EXPECT_EQ(reclaimer.take(later_task, anything)->address, 1u) << "the later task cannot use it";
+  EXPECT_FALSE(reclaimer.take(task, anything).has_value())
+      << "the open task was submitted before the retirement";
+  EXPECT_EQ(reclaimer.take(later_task, anything)->address, 1u)
+      << "a later task cannot use the memory";
   EXPECT_FALSE(reclaimer.take(later_task, anything).has_value());
   EXPECT_TRUE(reclaimer.empty());
 }
 
-// requirement: with no task open, every item can be taken
+// requirement: if no task is open, every item can be taken
 TEST(EpochReclaimer, GivesEverythingOfClosedEpochs) {
   epoch_reclaimer reclaimer;
   for (std::uint64_t i = 0; i < 10; ++i) { reclaimer.retire(memory(i)); }
@@ -40,7 +43,7 @@ TEST(EpochReclaimer, GivesEverythingOfClosedEpochs) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
-// requirement: each device frees its own items; the others stay, in order
+// requirement: `take` returns only items that the predicate accepts. The other items stay in order.
 TEST(EpochReclaimer, GivesOnlyWhatIsAcceptable) {
   epoch_reclaimer reclaimer;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -57,7 +60,7 @@ TEST(EpochReclaimer, GivesOnlyWhatIsAcceptable) {
   EXPECT_EQ(got, (std::vector<std::uint64_t>{0, 2, 4}));
 }
 
-// requirement: closing an epoch separates earlier tasks from later ones
+// requirement: tasks that are submitted after `close_epoch` have a later epoch
 TEST(EpochReclaimer, ClosesEpochsInOrder) {
   epoch_reclaimer reclaimer;
   std::uint64_t const before = reclaimer.epoch();
@@ -66,7 +69,7 @@ TEST(EpochReclaimer, ClosesEpochsInOrder) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
-// requirement: a failure is named by slot and generation
+// requirement: an item for a failure contains the slot and the generation
 TEST(EpochReclaimer, KeepsWhatAnItemSays) {
   epoch_reclaimer reclaimer;
   reclaimer.retire({.kind = kinds::failure, .address = 0x10007, .generation = 99});

@@ -32,10 +32,10 @@ TEST(FailureTable, KeepsFailuresByTask) {
   EXPECT_EQ(table.get(1, 5)->text, "b");
   EXPECT_EQ(table.get(2, 3)->text, "c");
   EXPECT_EQ(table.get(2, 5), nullptr);
-  EXPECT_EQ(table.get(1, 3)->text, "a") << "every time";
+  EXPECT_EQ(table.get(1, 3)->text, "a") << "a lookup must not remove the failure";
 }
 
-// requirement: dependent tasks look a failure up by the lower 32 bits of the generation
+// requirement: dependent tasks can look up a failure by the lower 32 bits of the generation
 TEST(FailureTable, FindsByTheLowerHalfOfAGeneration) {
   failure_table table;
   table.put(1, (std::uint64_t{1} << 32) + 3, words("a"));
@@ -52,10 +52,10 @@ TEST(FailureTable, ForgetsWhatIsErased) {
   table.erase(1, 3);
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.get(1, 3), nullptr);
-  EXPECT_EQ(kept->text, "a") << "a failure lives as long as it is referred to";
+  EXPECT_EQ(kept->text, "a") << "a failure must live as long as a reference to it";
 }
 
-// error guess: the destructor of an exception is user code, and may look into the table
+// error guess: the destructor of an exception is user code and calls the table again
 TEST(FailureTable, DestroysExceptionsOutsideItsLock) {
   struct asks_again : std::exception {
     explicit asks_again(failure_table& of) : table{&of} {}
@@ -64,7 +64,7 @@ TEST(FailureTable, DestroysExceptionsOutsideItsLock) {
     failure_table* table;
   };
   failure_table table;
-  table.put(2, 1, words("so that the table is not empty"));
+  table.put(2, 1, words("keeps the table from being empty"));
   table.put(1, 1, make_failure(std::make_exception_ptr(asks_again{table})));
   table.erase(1, 1);
   EXPECT_FALSE(table.empty());

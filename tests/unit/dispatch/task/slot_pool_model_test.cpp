@@ -1,6 +1,7 @@
-// Every interleaving of taking slots from a block, releasing the block and giving slots back: a
-// free slot is always in a block that a thread holds, or in one that is offered. Follows
-// slot_pool::take, take_from, take_from_another, pick, release, give_back and offer step by step.
+// Checks every interleaving of taking slots from a block, releasing the block and giving slots
+// back: a free slot must always be in a block that a thread holds or that is offered. The model
+// follows the steps of slot_pool::take, take_from, take_from_another, pick, release, give_back and
+// offer.
 
 #include <gtest/gtest.h>
 
@@ -12,33 +13,33 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  releases_blindly,  // take_from_another clears `held` without seeing in the same step that the
-                     // block is full
-  never_offers,      // give_back does not look at `held`
+  releases_blindly,  // take_from_another checks that the block is full and clears `held` in
+                     // two steps
+  never_offers,      // give_back does not check `held`
   ends_silently,     // release does not offer a block that has free slots
 };
 
-/// One block of two slots. Threads 0 and 1 take two slots each. Thread 2 gives back, one by one,
-/// what they have taken. A thread that is offered no block gives up. When thread 0 has its slots,
-/// it keeps the block until the block is full. Thread 1 ends instead, and its cursor is released.
+/// One block of two slots. Threads 0 and 1 take two slots each. Thread 2 gives the slots back one
+/// by one. A thread gives up if no block is offered. After thread 0 has its slots, it holds the
+/// block until the block is full. Thread 1 ends instead, and releases its cursor.
 struct block_model {
   static constexpr int moves = 3;
   enum places : signed char {
-    // slot_pool::pick, take_from_another, take_from
+    // steps of slot_pool::pick, take_from_another and take_from
     pick,
     hold,
     take,
     release_full,
     release_seen,
-    // slot_pool::release, offer
+    // steps of slot_pool::release and offer
     release,
     look_released,
     offer_released,
     ended,
-    // slot_pool::give_back, offer
+    // steps of slot_pool::give_back and offer
     give,
     look_held,
     look_offered,
@@ -54,8 +55,8 @@ struct block_model {
   flaw with;
   std::array<places, 3> at{pick, pick, give};
   std::array<taker, 2> takers{};
-  int taken = 0;    // slots of the block
-  int to_give = 0;  // slots that thread 2 has yet to give back
+  int taken = 0;    // slots of the block that are taken
+  int to_give = 0;  // slots that thread 2 still has to give back
   bool held = false;
   bool offered = true;
   bool saw_held = false;
@@ -88,7 +89,7 @@ struct block_model {
         } else if (taken == 2) {
           held = false, pc = mine.wants == 0 ? ended : pick;  // one step: a compare_exchange
         } else if (mine.wants == 0) {
-          return false;  // the thread holds the block, and submits nothing now
+          return false;  // the thread holds the block and takes no slot now
         } else {
           pc = take;
         }
@@ -124,10 +125,10 @@ struct block_model {
   }
 
   [[nodiscard]] std::string wrong() const {
-    return taken < 0 || taken > 2 ? "a slot was given twice" : "";
+    return taken < 0 || taken > 2 ? "a slot was taken twice" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    return taken < 2 && !held && !offered ? "a free slot is in nobody's block and not offered" : "";
+    return taken < 2 && !held && !offered ? "a free slot is neither held nor offered" : "";
   }
 };
 
@@ -138,10 +139,10 @@ TEST(SlotPoolModel, AFreeSlotIsHeldOrOffered) {
   EXPECT_GT(found.states, 50u);
 }
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(SlotPoolModel, FlawsAreFound) {
   for (flaw const each : {flaw::releases_blindly, flaw::never_offers, flaw::ends_silently}) {
-    EXPECT_EQ(explore(block_model{each}).wrong, "a free slot is in nobody's block and not offered")
+    EXPECT_EQ(explore(block_model{each}).wrong, "a free slot is neither held nor offered")
         << "flaw " << static_cast<int>(each);
   }
 }

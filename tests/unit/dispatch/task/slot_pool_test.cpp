@@ -22,9 +22,9 @@ TEST(SlotPool, HandsOutEachSlotOnceUntilTheWindowIsFull) {
   for (int i = 0; i < 100; ++i) {
     slot_address const got = pool.take(mine);
     ASSERT_NE(got, no_slot);
-    EXPECT_EQ(got >> 16, 3u) << "the upper half names the pool";
+    EXPECT_EQ(got >> 16, 3u) << "the upper half of an address is the pool's number";
     EXPECT_LT(got & 0xffff, 100u);
-    EXPECT_TRUE(taken.insert(got).second) << "handed out twice";
+    EXPECT_TRUE(taken.insert(got).second) << "a slot was taken twice";
   }
   EXPECT_EQ(pool.take(mine), no_slot);
   EXPECT_FALSE(pool.any_free());
@@ -35,7 +35,7 @@ TEST(SlotPool, HandsOutEachSlotOnceUntilTheWindowIsFull) {
   EXPECT_EQ(pool.window(), 100u);
 }
 
-// requirement: the largest window
+// requirement: a pool can have the largest allowed window
 TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
   slot_pool pool{0, 65000};
   cursor mine;
@@ -43,7 +43,7 @@ TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
   EXPECT_EQ(pool.take(mine), no_slot);
 }
 
-// requirement: few tasks touch few pages
+// requirement: few tasks use few pages of memory
 TEST(SlotPool, TouchesLowSlotsFirst) {
   slot_pool pool{0, 1000};
   cursor mine;
@@ -59,7 +59,7 @@ TEST(SlotPool, TouchesLowSlotsFirst) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: a window need not be a whole number of blocks
+// requirement: the window can be any number, not only a multiple of the block size
 TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   slot_pool pool{0, 70};
   cursor mine;
@@ -75,7 +75,7 @@ TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: free slots of a held block can be taken by other threads
+// requirement: other threads can take the free slots of a block that a thread holds
 TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
   slot_pool pool{0, 96};
   cursor idle[3], busy;
@@ -84,14 +84,14 @@ TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
   for (slot_address got = pool.take(busy); got != no_slot; got = pool.take(busy)) {
     EXPECT_TRUE(taken.insert(got).second);
   }
-  EXPECT_LT(taken.size(), 96u) << "three blocks are held";
+  EXPECT_LT(taken.size(), 96u) << "other threads hold the three blocks";
   for (slot_address got = pool.take_any(); got != no_slot; got = pool.take_any()) {
     EXPECT_TRUE(taken.insert(got).second);
   }
   EXPECT_EQ(taken.size(), 96u);
 }
 
-// requirement: threads do not share a block while there are enough blocks
+// requirement: threads share a block only if there are fewer blocks than threads
 TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
   slot_pool pool{0, 256};
   cursor a, b;
@@ -101,7 +101,7 @@ TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
   EXPECT_EQ(pool.take(a) / slot_pool::block_slots, block_of_a);
 }
 
-// requirement: a block that was released is offered again
+// requirement: a block is offered again after its release
 TEST(SlotPool, OffersWhatWasLetGo) {
   slot_pool pool{0, 64};
   cursor gone, stays;
@@ -114,7 +114,7 @@ TEST(SlotPool, OffersWhatWasLetGo) {
   EXPECT_EQ(stays.block, block);
 }
 
-// requirement: a thread that waits for a slot polls one word
+// requirement: a thread that waits for a slot needs to poll only one word
 TEST(SlotPool, SaysThatSlotsCameBack) {
   slot_pool pool{0, 64};
   cursor mine;
@@ -124,7 +124,7 @@ TEST(SlotPool, SaysThatSlotsCameBack) {
   EXPECT_NE(pool.returns(), before);
 }
 
-// requirement: slots of one block come back in one step
+// requirement: several slots of a block can be given back in one step
 TEST(SlotPool, TakesRunsBack) {
   slot_pool pool{2, 128};
   cursor mine;
@@ -157,7 +157,8 @@ TEST(SlotSide, KeepsAsMuchOfALabelAsFits) {
   EXPECT_STREQ(side.label.data(), "");
 }
 
-// requirement: a second pool on the same memory sees the state of the first, and changes nothing
+// requirement: a second pool on the same memory has the state of the first pool and does not change
+// that state
 TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   constexpr std::size_t window = 70;
   struct alignas(base::cache_line) line {
@@ -181,12 +182,12 @@ TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   EXPECT_EQ(first.take_any(), *taken.begin());
 }
 
-// stress: no two threads have the same slot
+// stress: no two threads have the same slot at once
 TEST(SlotPool, NeverGivesASlotToTwo) {
   constexpr std::size_t window = 64;
   constexpr int threads = 4;
   slot_pool pool{1, window};
-  std::vector<int> owners(window);  // plain: only the owner of the slot writes
+  std::vector<int> owners(window);  // not atomic: only the owner of a slot accesses its entry
   std::atomic<int> clashes{0};
   std::vector<std::thread> all;
   for (int me = 1; me <= threads; ++me) {

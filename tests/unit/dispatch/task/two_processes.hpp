@@ -1,6 +1,6 @@
 #pragma once
-// What a process that submits and a process that drains share. Each maps the memory at its own
-// address.
+// Memory that a submitting process and a draining process share. Each process maps it at a
+// different address.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,27 +17,28 @@
 
 namespace flotilla::dispatch::two_processes {
 
-inline constexpr std::size_t window = 256;  // slots; each is used thousands of times
+inline constexpr std::size_t window = 256;  // slots. Each is used thousands of times.
 inline constexpr unsigned producers = 2;
 inline constexpr unsigned lanes = 4;
 inline constexpr unsigned pool_number = 3;
 
-/// How far a lane is, as in a completion page.
+/// The number that a lane has reached, as in a completion page.
 struct alignas(base::cache_line) counter {
   std::atomic<std::uint64_t> number;
 };
 
-/// The memory begins with this; the pool and a result for each task follow. Zeros at first.
+/// The beginning of the memory. The pool follows, then a result for each task. All bytes are 0 at
+/// first.
 struct shared_head {
   std::array<counter, lanes> done;
   alignas(inbox) std::byte boxes[producers][sizeof(inbox)];
   slot_address rings[producers][inbox::ring_words(window)];
   std::atomic<std::uint32_t> unordered;  // tasks that ran before a predecessor
-  std::atomic<std::uint32_t> reused;     // slots that were not open, or were given back twice
-  std::atomic<std::uint32_t> detached;   // tasks whose end saw that their ticket was gone
+  std::atomic<std::uint32_t> reused;     // slots that were not open, or that were given back twice
+  std::atomic<std::uint32_t> detached;   // tasks that ended after the drop of their ticket
 };
 
-/// The memory as one process sees it.
+/// The memory as mapped by one process.
 class view {
  public:
   view(int file, std::size_t tasks)
@@ -51,7 +52,7 @@ class view {
   [[nodiscard]] static std::size_t bytes(std::size_t tasks) {
     return pool_at() + slot_pool::bytes(window) + tasks * sizeof(std::uint64_t);
   }
-  /// In one process, once.
+  /// Constructs the inboxes. Only one process calls it, once.
   void make_inboxes() {
     for (unsigned i = 0; i < producers; ++i) {
       ::new (head().boxes[i]) inbox{window, head().rings[i]};
@@ -65,7 +66,7 @@ class view {
     return *std::launder(reinterpret_cast<inbox*>(head().boxes[i]));
   }
   [[nodiscard]] slot& at(slot_address of) { return pool[of & 0xffff]; }
-  /// Not atomic, as a kernel's memory: the completion numbers order the reads after the writes.
+  /// Results are not atomic, like the memory of kernels. The completion numbers order the accesses.
   [[nodiscard]] std::uint64_t* results() {
     return reinterpret_cast<std::uint64_t*>(memory_ + pool_at() + slot_pool::bytes(window));
   }
@@ -86,7 +87,7 @@ class view {
   slot_pool pool;
 };
 
-/// A file in memory of `bytes` zeros.
+/// A file in memory with `bytes` zero bytes.
 class memory_file {
  public:
   explicit memory_file(std::size_t bytes) : file_(::memfd_create("flotilla_test", MFD_CLOEXEC)) {
@@ -103,7 +104,7 @@ class memory_file {
   int file_;
 };
 
-/// What the submitter of task `id` writes into its slot, except the predecessors.
+/// Writes task `id` into the slot, except the predecessors, as a submitter does.
 inline void fill(slot& made, std::uint64_t id) {
   made.kind = task_kind::launch;
   made.kernel = static_cast<std::uint32_t>(id % 7);
@@ -114,7 +115,7 @@ inline void fill(slot& made, std::uint64_t id) {
   made.argument_bytes = static_cast<std::uint16_t>(8 * (1 + id % (slot::inline_bytes / 8)));
   std::uint64_t word = id;
   for (std::size_t at = 0; at < made.argument_bytes; at += sizeof word) {
-    std::memcpy(made.bytes + at, &word, sizeof word);  // the first is the id
+    std::memcpy(made.bytes + at, &word, sizeof word);  // the first word is the id
     word = word * 6364136223846793005 + 1442695040888963407;
   }
 }
@@ -125,7 +126,7 @@ inline void fill(slot& made, std::uint64_t id) {
   return id;
 }
 
-/// What the task computes: of everything that `fill` wrote.
+/// The result of the task. It depends on everything that `fill` wrote.
 [[nodiscard]] inline std::uint64_t result_of(slot const& of) {
   std::uint64_t sum =
       of.kernel + 3u * of.grid[0] + 5u * of.block[0] + static_cast<unsigned>(of.kind);
@@ -134,7 +135,7 @@ inline void fill(slot& made, std::uint64_t id) {
     std::memcpy(&word, of.bytes + at, sizeof word);
     sum = (sum ^ word) * 1099511628211;
   }
-  return sum | 1;  // never the zero of a task that did not run
+  return sum | 1;  // not 0, which means that the task did not run
 }
 
 }  // namespace flotilla::dispatch::two_processes

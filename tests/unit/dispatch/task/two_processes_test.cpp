@@ -1,6 +1,6 @@
-// The draining side can be another process: slots, their pool, inboxes and numbers hold no
-// addresses. Neither process has a runtime or a driver: the test uses the structures alone, as
-// submit, a pass and a ticket use them.
+// The draining thread can be in another process, because slots, slot pools, inboxes and completion
+// numbers contain no addresses. Neither process has a runtime or a driver. The test uses the
+// structures directly, as `submit`, a pass and a ticket do.
 
 #include "two_processes.hpp"
 
@@ -23,11 +23,12 @@ namespace {
 using namespace two_processes;
 using test::eventually;
 
-/// The draining process: takes tasks from inboxes, "launches" them in batches, and ends them later.
+/// The draining process. Takes tasks from inboxes, computes their results in batches, and ends them
+/// later.
 class drainer {
  public:
   explicit drainer(view& of) : of_(of) {}
-  /// Until `tasks` have ended.
+  /// Returns after `tasks` tasks have ended.
   void drain(std::size_t tasks) {
     while (ended_ < tasks) {
       bool moved = false;
@@ -37,7 +38,8 @@ class drainer {
         if (count != 0) { launch({got.data(), count}); }
         moved = moved || count != 0;
       }
-      // Late, so that tickets see the number before the generation. All, once no task arrives.
+      // Ends batches late, so that tickets see the number before the generation. If no more tasks
+      // arrive, ends all batches.
       while (!batches_.empty() && (!moved || batches_.size() > 4)) { collect(); }
       if (!moved) { std::this_thread::yield(); }
     }
@@ -57,7 +59,7 @@ class drainer {
       }
       task.end.store(end.word, std::memory_order_release);  // pairs with the acquire in has_ended
     }
-    for (slot_address const each : tasks) {  // the device
+    for (slot_address const each : tasks) {  // in place of the device
       slot const& task = of_.at(each);
       of_.results()[id_of(task)] += result_of(task);
     }
@@ -66,7 +68,7 @@ class drainer {
     batches_.emplace_back(tasks.begin(), tasks.end());
   }
 
-  /// Whether the task is launched or has ended, as dependencies::look does.
+  /// Returns whether the task is launched or has ended, as dependencies::look does.
   bool is_launched(slot_address address, std::uint32_t generation) {
     slot& of = of_.at(address);
     generation_word const now{of.generation.load(std::memory_order_acquire)};
@@ -96,11 +98,11 @@ class drainer {
   std::size_t ended_ = 0;
 };
 
-/// A submitting thread with its last tickets.
+/// A submitting thread with its latest tickets.
 class producer {
  public:
   producer(view& of, unsigned number) : of_(of), inbox_(of.box(number)) {}
-  /// Submits the tasks [first, last). @return false: the other process did not do its part in time.
+  /// Submits the tasks [first, last). @return false after a timeout.
   bool produce(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t id = first; id < last; ++id) {
       held& mine = tickets_[id % tickets_.size()];
@@ -122,13 +124,13 @@ class producer {
     std::uint64_t id = 0;
   };
 
-  /// As submitter::submit does.
+  /// Submits a task as submitter::submit does.
   bool submit(std::uint64_t id, std::uint64_t before, held& ticket) {
     slot_address const address = take_slot();
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
-    // acquire: another thread of this process may have had the slot before. It came back through
-    // the other process; a race detector here sees only this word of what happened there.
+    // acquire: another thread of this process may have used the slot before. The accesses are
+    // ordered through the other process, but a race detector in this process sees only this word.
     std::uint64_t const generation =
         generation_word{made.generation.load(std::memory_order_acquire)}.generation() + 1;
     fill(made, id);
@@ -157,7 +159,8 @@ class producer {
     return got;
   }
 
-  /// Waits for three tickets of four and checks the task's result. Drops the others, ended or not.
+  /// Waits for three tickets of four and checks the results. Drops every fourth ticket without
+  /// waiting.
   bool let_go(held& ticket) {
     if (ticket.slot == no_slot) { return true; }
     slot& of = of_.at(ticket.slot);
@@ -176,7 +179,7 @@ class producer {
     return true;
   }
 
-  /// As task_query::has_ended does: generation, number, generation.
+  /// Checks generation, number and generation, as task_query::has_ended does.
   bool has_ended(held const& ticket) {
     slot& of = of_.at(ticket.slot);
     auto const gone = [&] {
@@ -201,7 +204,7 @@ class producer {
 TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   std::size_t const tasks = test::scaled(1'500'000, 10'000);
   memory_file const memory{view::bytes(tasks)};
-  // Both are mapped before the fork, so that their addresses differ. Each process keeps one.
+  // The memory is mapped twice before the fork, so that the processes use different addresses.
   std::optional<view> here{std::in_place, memory.file(), tasks};
   std::optional<view> there{std::in_place, memory.file(), tasks};
   ASSERT_NE(here->address(), there->address());
@@ -231,11 +234,11 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the drainer ended with " << status;
-  ASSERT_EQ(gave_up, 0u) << "a wait of a producer timed out";
+  ASSERT_EQ(gave_up, 0u) << "a producer timed out";
 
   std::size_t dropped_open = 0, lost_or_twice = 0;
   for (producer const& each : all) {
-    EXPECT_EQ(each.wrong(), 0u) << "tickets said that a task had ended whose result was not there";
+    EXPECT_EQ(each.wrong(), 0u) << "a ticket was ready before its task's result";
     dropped_open += each.dropped_open();
   }
   for (std::size_t id = 0; id < tasks; ++id) {
@@ -243,11 +246,12 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
     fill(scratch, id);
     if (here->results()[id] != result_of(scratch)) { ++lost_or_twice; }
   }
-  EXPECT_EQ(lost_or_twice, 0u) << "of " << tasks << " tasks";
+  EXPECT_EQ(lost_or_twice, 0u) << "results that are missing or were added twice, of " << tasks
+                               << " tasks";
   EXPECT_EQ(here->head().unordered, 0u);
   EXPECT_EQ(here->head().reused, 0u);
   EXPECT_EQ(here->head().detached, dropped_open)
-      << "an end and the drop of its ticket missed each other";
+      << "the end of a task did not see the drop of its ticket";
   EXPECT_EQ(here->pool.used(), 0u);
   for (std::size_t i = 0; i < window; ++i) {
     EXPECT_NE(here->pool.take_any(), no_slot) << "a slot was lost";

@@ -1,4 +1,4 @@
-// What follows from how long a thread has waited. The tests pass their own time.
+// Decisions that depend on how long a thread has waited. The tests pass their own times.
 
 #include "dispatch/waiting/backoff.hpp"
 
@@ -14,8 +14,9 @@ using std::chrono::milliseconds;
 
 constexpr backoff::clock::time_point start{std::chrono::hours{1}};
 
-// regression: a thread that waited for the end of a long chain marked the whole chain in every
-// look, and so wrote into the lines of the threads that launched its tasks: 20 us a task, not 3
+// regression: a thread that waited for the end of a long chain propagated its demand through the
+// whole chain in every round. This wrote to cache lines of the threads that launched the chain.
+// Each task took 20 us instead of 3 us.
 TEST(Backoff, PropagatesDemandAtOnceAndThenRarely) {
   backoff waited{true, start};
   EXPECT_TRUE(waited.should_propagate(start));
@@ -23,16 +24,19 @@ TEST(Backoff, PropagatesDemandAtOnceAndThenRarely) {
   for (microseconds passed{0}; passed < milliseconds{5}; passed += microseconds{1}) {
     again += waited.should_propagate(start + passed) ? 1 : 0;
   }
-  // Ten until the interval is a millisecond, and one in each millisecond after that.
+  // The interval doubles up to a millisecond, which takes ten calls. Then there is one call per
+  // millisecond.
   EXPECT_GE(again, 10);
   EXPECT_LE(again, 15);
   EXPECT_TRUE(waited.should_propagate(start + milliseconds{10}))
-      << "a thread that got no processor meanwhile marks at once";
+      << "after a long pause, the thread propagates at once";
 }
 
-// requirement: a helper runs the callables that it submitted; after a time without progress, all
+// requirement: a helper runs only callables of its own thread. After a time without progress, it
+// runs the callables of all threads.
 TEST(Backoff, EndsTheRestraintOfHelpers) {
-  EXPECT_EQ(backoff{true}.filter().helper, 0u) << "no other thread could";
+  EXPECT_EQ(backoff{true}.filter().helper, 0u)
+      << "without other threads, the helper must run all callables";
   backoff waited{false, start};
   std::uint32_t const helper = waited.filter(start).helper;
   EXPECT_NE(helper, 0u);

@@ -1,7 +1,8 @@
-// Every interleaving of threads that hold one device each and wait inside a callable for another
-// device: of a ring at least one is refused, so none waits forever; without a ring none is refused.
-// Follows deadlock_detector::check_wait_for_task, publish, refuse_ring and clear step by step;
-// check_wait_for_lease is the same for a device.
+// Checks every interleaving of threads that each hold one device and wait inside a callable for
+// another device. In a ring of waits, at least one wait must be refused, so that no thread waits
+// forever. Without a ring, no wait may be refused. The model follows the steps of
+// deadlock_detector::check_wait_for_task, publish, refuse_ring and clear. check_wait_for_lease does
+// the same for a device.
 
 #include <gtest/gtest.h>
 
@@ -14,14 +15,15 @@
 namespace flotilla::test {
 namespace {
 
-/// How a model differs from the code. The checker must find each flaw.
+/// A difference between the model and the code. The checker must find each flaw.
 enum class flaw : signed char {
   none,
-  looks_first,    // publishes what it waits for after it has looked
-  follows_rings,  // assumes that some device can always take a task for any device
+  looks_first,    // a thread checks for a ring before it publishes its target
+  follows_rings,  // the check assumes that some device can always take a task for any device
 };
 
-/// A wait looks again whenever it helps. Here it looks once: later looks only see more.
+/// In the code, a waiting thread repeats the check while it helps. The model checks once: a later
+/// check can only see more published targets.
 struct deadlock_model {
   static constexpr int threads = 3;  // thread i holds the lease of device i
   static constexpr int moves = threads;
@@ -30,13 +32,13 @@ struct deadlock_model {
   enum places : signed char { publish, look_held, look_target, clear, waiting, refused, finished };
   using targets = std::array<signed char, threads>;
 
-  targets target;  // what each thread waits for
+  targets target;  // the device for which each thread waits
   flaw with;
   std::array<places, threads> at{};
   std::array<signed char, threads> published{nothing, nothing, nothing};
   std::array<bool, threads> held{true, true, true};
-  // Of a thread that looks: the devices that can go on, the next device, and whether this round has
-  // added one.
+  // State of a thread's check: the devices that can continue, the device to check next, and whether
+  // the present round has added a device.
   std::array<std::array<bool, threads>, threads> can_go_on{};
   std::array<signed char, threads> next{};
   std::array<bool, threads> added{};
@@ -54,7 +56,7 @@ struct deadlock_model {
     if (what != any) { return devices[static_cast<std::size_t>(what)]; }
     return with == flaw::follows_rings || devices[0] || devices[1] || devices[2];
   }
-  /// The next device; after the last one another round, or the decision.
+  /// Goes to the next device. After the last device, starts another round or decides.
   [[nodiscard]] places next_look(std::size_t me) {
     next[me] = static_cast<signed char>((next[me] + 1) % threads);
     if (next[me] != 0 || std::exchange(added[me], false)) { return look_held; }
@@ -90,7 +92,7 @@ struct deadlock_model {
         return true;
       }
       case clear: published[me] = nothing, pc = refused; return true;
-      case waiting: {  // until a device is free that brings what the thread waits for
+      case waiting: {  // waits until the target device is free (`any`: until one is free)
         std::array<bool, threads> const free{!held[0], !held[1], !held[2]};
         bool const brought = target[me] == nothing ||
                              (target[me] == any ? free[0] || free[1] || free[2]
@@ -107,7 +109,7 @@ struct deadlock_model {
     }
     return false;
   }
-  /// Computed without threads: a thread of a ring waits for something that never happens.
+  /// Returns whether the targets contain a ring. Does not use the states of the threads.
   [[nodiscard]] bool is_ring() const {
     std::array<bool, threads> goes{};
     for (int rounds = 0; rounds < threads; ++rounds) {
@@ -146,10 +148,10 @@ INSTANTIATE_TEST_SUITE_P(, DeadlockModel,
                                            targets{any, 0, nothing}, targets{0, any, nothing},
                                            targets{1, any, 1}, targets{any, any, nothing}));
 
-// The checker finds each flaw.
+// requirement: the checker finds each flaw
 TEST(DeadlockModelFlaws, AreFound) {
   EXPECT_EQ(explore(deadlock_model{{1, 2, 0}, flaw::looks_first}).wrong, "waits forever");
-  // regression: tasks for any device inside callables on all of them
+  // regression: callables on all devices waited for tasks for any device, and no wait was refused
   EXPECT_EQ(explore(deadlock_model{{any, any, any}, flaw::follows_rings}).wrong, "waits forever");
 }
 

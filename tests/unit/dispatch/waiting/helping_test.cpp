@@ -1,4 +1,4 @@
-// A waiting thread does whatever a worker does, so its wait ends even if there is no worker.
+// A waiting thread can do all the work of a worker, so its wait ends even without workers.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -14,13 +14,13 @@
 namespace flotilla::test {
 namespace {
 
-/// No workers; each test makes its runtime.
+/// A fixture without workers. Each test creates its own runtime.
 class Helping : public guest_test {
  protected:
   static runtime_options options(int devices, std::size_t window = 16384) {
     return {.devices = "cpu:" + std::to_string(devices), .workers = 0, .window = window};
   }
-  /// A thread submits `count` callables that count, and ends without waiting for them.
+  /// Submits `count` callables on a thread that ends without waiting for them.
   static void submit_and_leave(runtime& rt, int count, std::atomic<int>& ran,
                                task_options const& with = {}) {
     std::thread{[&] {
@@ -31,7 +31,7 @@ class Helping : public guest_test {
   }
 };
 
-// regression: a window full of callables of a thread that has ended
+// regression: `submit` never returned if callables of an ended thread filled the window
 TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   runtime rt{options(1, 64)};
   std::atomic<int> ran{0};
@@ -41,7 +41,7 @@ TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression: callables that a thread left when it ended filled the window of tasks for any device
+// regression: a wait for a shared task never ended if callables of an ended thread were ahead of it
 TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   runtime rt{options(2)};
   std::atomic<int> ran{0};
@@ -51,7 +51,7 @@ TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression: wait_idle and the destructor left callables of threads that had ended
+// regression: wait_idle and the destructor did not run the callables of ended threads
 TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
   std::atomic<int> ran{0};
   {
@@ -77,7 +77,7 @@ TEST_F(Helping, OfATrySubmitRunsNoCallables) {
   rt.wait_idle();
 }
 
-// regression: callables on all devices that each wait for a task of any device
+// regression: callables on all devices waited for tasks for any device, and no wait was refused
 TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
   runtime rt{options(2)};
   int refused = 0;
@@ -99,7 +99,8 @@ TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
   }
 }
 
-// regression: the same with one thread for each device
+// regression: two threads ran callables that waited for each other's device, and no wait was
+// refused
 TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   runtime rt{options(2)};
   std::atomic<int> inside{0}, refused{0};
@@ -120,7 +121,7 @@ TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   rt.wait_idle();
 }
 
-// regression: tasks of a device whose context can no longer be made current never ended
+// regression: if a device's context could no longer be made current, the device's tasks never ended
 TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
   std::vector<ticket> tickets;
   CUcontext left = nullptr;
@@ -132,11 +133,11 @@ TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
     for (int i = 0; i < 3; ++i) {
       tickets.push_back(rt.submit([](task_context&) {}));
     }
-    // No callable runs in this operation: the refused pop is the one of its scope.
+    // This operation runs no callable, so the failing pop is the pop of the operation's own scope.
     dispatch::runtime_state& state = inside(rt);
     state.operations.run(
         0, [&](dispatch::device_driver& device) { left = device.context().handle(); });
-    std::thread{[&] {  // the context that could not be popped stays on this thread's stack
+    std::thread{[&] {  // the failing pop leaves the context on this thread's stack
       ::testing::internal::CaptureStderr();
       testing::fail_call("cuCtxPopCurrent", 1, driver_status::invalid_context);
       state.operations.run(0, [](dispatch::device_driver&) {});
@@ -149,10 +150,13 @@ TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
     for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error); }
     rt.wait_idle();
   }
-  for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error) << "every time"; }
+  for (ticket const& each : tickets) {
+    EXPECT_THROW(each.wait(), driver_error) << "each wait must throw";
+  }
 }
 
-// regression: the destructor of a callable is user code like the callable
+// regression: the context stack was not restored after the destructor of a callable had popped the
+// context
 TEST_F(Helping, RestoresTheStackAfterADestructor) {
   struct pops_at_the_end {
     driver::table const* api;

@@ -1,4 +1,4 @@
-// How threads wait: the rules, without threads.
+// The rules that choose how threads wait. No thread waits in these tests.
 #include "dispatch/waiting/wait_policy.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ wait_policy together(std::initializer_list<wait_policy> of,
   return made.together(automatic);
 }
 
-// requirement: an explicit policy stays as it is
+// requirement: a policy that is not `automatic` is used as it is
 TEST(WaitPolicy, ThatIsNotAutomaticIsItself) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     for (device_kind const kind : {device_kind::gpu, device_kind::cpu}) {
@@ -32,19 +32,21 @@ TEST(WaitPolicy, ThatIsNotAutomaticIsItself) {
   }
 }
 
-// requirement: the driver's rule: more contexts than processors yield, as many spin
+// requirement: as in the CUDA driver, `automatic` yields if there are more contexts than
+// processors, and spins otherwise
 TEST(WaitPolicy, AutomaticYieldsWithMoreContextsThanProcessors) {
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 0, 8), wait_policy::spin);
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 8, 8), wait_policy::spin);
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 9, 8), wait_policy::yield);
 }
 
-// requirement: threads that wait for a CPU device yield, because it computes on the processors
+// requirement: threads that wait for a CPU device yield, because the device computes on the same
+// processors
 TEST(WaitPolicy, AutomaticYieldsForCpuDevices) {
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::cpu, 1, 64), wait_policy::yield);
 }
 
-// requirement: of several devices the most eager policy counts
+// requirement: for several devices, the most eager policy is used
 TEST(WaitPolicy, OfSeveralDevicesIsTheMostEager) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(together({how}), how);
@@ -56,7 +58,7 @@ TEST(WaitPolicy, OfSeveralDevicesIsTheMostEager) {
             wait_policy::yield);
 }
 
-// requirement: automatic counts as what it resolves to
+// requirement: in a set of policies, `automatic` counts as the policy to which it resolves
 TEST(WaitPolicy, OfSeveralDevicesResolvesAutomatic) {
   for (wait_policy const resolved : {wait_policy::spin, wait_policy::yield}) {
     EXPECT_EQ(together({wait_policy::automatic}, resolved), resolved);
@@ -68,7 +70,7 @@ TEST(WaitPolicy, OfSeveralDevicesResolvesAutomatic) {
             wait_policy::spin);
 }
 
-// requirement: sets of policies can be united
+// requirement: the policy of two united sets is the policy of all their devices
 TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
   wait_policies one, other;
   EXPECT_TRUE(one.empty());
@@ -79,8 +81,8 @@ TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
   EXPECT_EQ(one.together(wait_policy::spin), wait_policy::yield);
 }
 
-// requirement: an idle worker polls as waiting threads do, but it does not spin for CPU devices,
-// and it ends if all devices block
+// requirement: an idle worker polls as waiting threads do, with two exceptions. It does not spin
+// for CPU devices, and it ends if all devices block.
 TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(worker_policy(how, device_kind::gpu), how);
@@ -93,7 +95,7 @@ TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
   EXPECT_FALSE(polls_when_idle(wait_policy::blocking));
 }
 
-// requirement: sleeps begin short, double, and never exceed half a millisecond
+// requirement: sleep times start at 20 us, at most double in each round, and never exceed 500 us
 TEST(WaitPolicy, SleepsGrowToHalfAMillisecond) {
   EXPECT_EQ(sleep_time(1), 20us);
   for (unsigned round = 1; round < 100; ++round) {

@@ -1,4 +1,5 @@
-// Which thread launches a lone task: after some repetitions, the thread that will wait for it.
+// After a thread has submitted a single task and waited for it several times, the thread launches
+// such tasks itself.
 
 #include "dispatch/waiting/wait_predictor.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 using dispatch::wait_predictor;
 
-/// Submits and waits, `times`. @return whether the last was expected to be waited for.
+/// Submits a task and waits for it, `times` times. @return whether the last wait was predicted.
 bool submit_and_wait(wait_predictor& predictor, int times) {
   bool expected = false;
   for (int i = 0; i < times; ++i) {
@@ -26,14 +27,15 @@ bool submit_and_wait(wait_predictor& predictor, int times) {
   return expected;
 }
 
-// requirement: it expects a wait only after several in a row
+// requirement: a wait is predicted only after several submits in a row that were followed by a wait
 TEST(WaitPredictor, ExpectsAWaitAfterSomeInARow) {
   wait_predictor predictor;
   EXPECT_FALSE(submit_and_wait(predictor, 3));
   EXPECT_TRUE(submit_and_wait(predictor, 20));
 }
 
-// requirement: several tasks before a wait, a wait for another task, and another runtime reset it
+// requirement: the count starts again after two submits without a wait, a wait for another task, or
+// the use of another runtime
 TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
   auto const formed = [] {
     wait_predictor predictor;
@@ -54,15 +56,16 @@ TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
 }
 
 class LoneTasks : public guest_test {
-  parallelism threads_{2};  // of oneTBB: otherwise it may have no worker
+  parallelism threads_{2};  // with fewer oneTBB threads there may be no worker
 };
 
-// requirement: the thread that waits launches them, not a worker that polls for work
+// requirement: the waiting thread launches the tasks, not the worker that polls for work
 TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};
   constexpr int times = 400;
-  // This thread may lose its processor at any time: then a worker helps.
+  // The test repeats, because this thread can lose its processor at any time, and then the worker
+  // helps.
   EXPECT_TRUE(eventually([&] {
     auto const drains = [&] {
       std::uint64_t all = 0;
@@ -75,7 +78,8 @@ TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
   }));
 }
 
-// requirement: a thread that stops waiting for its tasks strands none
+// requirement: a task is launched even if the prediction was wrong and the submitting thread does
+// not wait
 TEST_F(LoneTasks, ThatNobodyWaitsForAreLaunchedAllTheSame) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};

@@ -1,8 +1,9 @@
-// The CPU driver as a GPU driver: a libcuda.so.1 that does not identify itself as our drop-in and
-// forwards every call to it. It tests how good and bad GPU drivers are handled without a GPU.
+// A libcuda.so.1 that poses as a GPU driver: it forwards every call to flotilla's drop-in, but does
+// not export the symbol that identifies the drop-in. Tests without a GPU use it as a good or a bad
+// GPU driver.
 //
-//   FLOTILLA_TEST_GUISE_INIT=status   cuInit returns it
-//   FLOTILLA_TEST_GUISE_HIDE=name     there is no such entry point
+//   FLOTILLA_TEST_GUISE_INIT=status   cuInit returns this status
+//   FLOTILLA_TEST_GUISE_HIDE=name     this entry point is missing
 
 #include <cuda.h>
 #include <dlfcn.h>
