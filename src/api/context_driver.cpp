@@ -125,6 +125,7 @@ std::optional<context_ref> context_driver::current() const {
 }
 
 void context_driver::push(context_ref const& context) const {
+  context::open_account();
   context::enter(*api_, context.handle());
   context::bare_push();
 }
@@ -150,6 +151,7 @@ void context_driver::set_current(std::optional<context_ref> const& context) cons
         "set_current: the context on top of this thread's stack belongs to an open context_scope "
         "and cannot be replaced; use push instead");
   }
+  context::open_account();
   // `enter` checks that this thread may use the context, and throws before the old top is popped.
   if (context) { context::enter(*api_, context->handle()); }
   CUcontext popped = nullptr;

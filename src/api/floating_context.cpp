@@ -108,13 +108,11 @@ settings_report floating_context::report_settings() const {
 
 context_scope::context_scope(floating_context const& context)
     : kept_{context.held_}, context_{context.ref()} {
-  context::enter(*detail::access::api(context_), context_.handle());
-  context::open_scope();
+  context::enter_scope(*detail::access::api(context_), context_.handle());
 }
 
 context_scope::context_scope(context_ref context) : context_{std::move(context)} {
-  context::enter(*detail::access::api(context_), context_.handle());
-  context::open_scope();
+  context::enter_scope(*detail::access::api(context_), context_.handle());
 }
 
 context_scope::~context_scope() {

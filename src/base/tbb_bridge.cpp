@@ -10,7 +10,7 @@ void run_posted_job(posted_job& job) noexcept;       // tbb_entry.cpp
 void announce_posted_job(posted_job& job) noexcept;  // tbb_entry.cpp
 
 struct worker_arena::impl {
-  explicit impl(int workers) : arena(workers, 0) {}
+  explicit impl(int workers) : arena(workers, 0) { arena.initialize(); }
   tbb::task_arena arena;
 };
 
@@ -20,6 +20,10 @@ worker_arena::~worker_arena() = default;
 void worker_arena::post(posted_job& job) {
   announce_posted_job(job);
   impl_->arena.enqueue([&job] { run_posted_job(job); });
+}
+
+void initialize_tbb() {
+  isolated([](void*) {}, nullptr);
 }
 
 void isolated(void (*body)(void*), void* context) {

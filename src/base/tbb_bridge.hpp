@@ -38,6 +38,11 @@ class worker_arena {
   std::unique_ptr<impl> impl_;
 };
 
+/// Initializes oneTBB in this process and for this thread. Otherwise the first use does it, and if
+/// that use gets no memory, the next one never returns (seen with oneTBB 2021.8).
+/// @throws std::bad_alloc
+void initialize_tbb();
+
 /// Runs `body(context)` on this thread. If `body` waits inside oneTBB, for example in parallel_for,
 /// oneTBB runs only tasks that `body` created. Otherwise oneTBB could run another job of flotilla
 /// on this thread while a device's context is current. `body` must not throw.

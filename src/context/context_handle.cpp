@@ -106,8 +106,9 @@ void context_handle::report_failure(char const* call, CUresult answer) const noe
   // of the process frees anything.
   if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
       !is_sticky(driver::status_of(answer))) {
-    std::fprintf(stderr, "flotilla: %s failed on %s: %s\n", call, subject_.c_str(),
-                 to_string(driver::status_of(answer)).c_str());
+    // No name of the status: that would allocate memory, which may be what is missing.
+    std::fprintf(stderr, "flotilla: %s failed on %s with CUresult %d\n", call, subject_.c_str(),
+                 static_cast<int>(answer));
   }
 }
 

@@ -20,7 +20,7 @@ struct thread_account {
   std::vector<unsigned> pushes{0};
 };
 
-std::vector<unsigned>& account() { return base::per_thread<thread_account>::get().pushes; }
+using accounts = base::per_thread<thread_account>;
 
 }  // namespace
 
@@ -59,17 +59,35 @@ int leave(driver::table const& api, CUcontext handle) noexcept {
   return -1;
 }
 
-void open_scope() noexcept { account().push_back(0); }
-void close_scope() noexcept { account().pop_back(); }
-void bare_push() noexcept { ++account().back(); }
+void enter_scope(driver::table const& api, CUcontext handle) {
+  std::vector<unsigned>& pushes = accounts::get().pushes;
+  pushes.push_back(0);
+  try {
+    enter(api, handle);
+  } catch (...) {
+    pushes.pop_back();
+    throw;
+  }
+}
 
-bool top_belongs_to_scope() noexcept { return account().size() > 1 && account().back() == 0; }
+void close_scope() noexcept { accounts::find()->pushes.pop_back(); }
+
+void open_account() { static_cast<void>(accounts::get()); }
+
+void bare_push() noexcept { ++accounts::find()->pushes.back(); }
+
+bool top_belongs_to_scope() noexcept {
+  thread_account const* const mine = accounts::find();
+  return mine != nullptr && mine->pushes.size() > 1 && mine->pushes.back() == 0;
+}
 
 bool bare_pop() noexcept {
   if (top_belongs_to_scope()) { return false; }
   // Outside any scope the application may also pop contexts that it pushed by a direct call of the
   // driver. The account does not count such pushes, so the counter may already be 0.
-  if (account().back() > 0) { --account().back(); }
+  if (thread_account* const mine = accounts::find(); mine != nullptr && mine->pushes.back() > 0) {
+    --mine->pushes.back();
+  }
   return true;
 }
 

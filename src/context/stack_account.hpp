@@ -18,11 +18,13 @@ void enter(driver::table const& api, CUcontext handle);
 ///          stack. With -1, the stack is unchanged.
 int leave(driver::table const& api, CUcontext handle) noexcept;
 
-/// open_scope() records that a scope of the calling thread begins, and close_scope() records that
-/// it ends. At open_scope(), the top of the stack must be the context of the new scope. That
-/// context must not be popped before close_scope().
-void open_scope() noexcept;
+/// Enters a context and records that a scope of the calling thread begins. The context must not be
+/// popped before close_scope(), which records that the scope ends.
+/// @throws driver_error, context_in_use, std::bad_alloc  Nothing was pushed.
+void enter_scope(driver::table const& api, CUcontext handle);
 void close_scope() noexcept;
+/// Allocates the calling thread's account. bare_push() needs it. @throws std::bad_alloc
+void open_account();
 /// bare_push() and bare_pop() record a push and a pop that do not belong to a scope.
 void bare_push() noexcept;
 [[nodiscard]] bool bare_pop() noexcept;  // false if the top belongs to a scope

@@ -123,8 +123,13 @@ class FLOTILLA_EXPORT dependency_failed : public error {
   std::exception_ptr cause_;
 };
 
-/// A kernel faulted, and the driver is unusable in this process (see is_sticky). Only a new process
-/// can use the driver again. The message names the status, the device and the suspected tasks.
+/// The runtime can run no more tasks. The message says why and names the status:
+/// - A kernel faulted, and the driver is unusable in this process (see is_sticky). Only a new process
+///   can use the driver again. The message names the device and the suspected tasks.
+/// - The process is ending, and the driver has shut down.
+/// - driver_status::out_of_memory: host memory ran out while tasks were launched. Kernels and copies
+///   that were launched before may still run until the runtime is destroyed. Another runtime can be
+///   created.
 class FLOTILLA_EXPORT poisoned : public error {
  public:
   poisoned(driver_status status, std::string const& what);

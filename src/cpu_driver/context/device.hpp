@@ -11,7 +11,7 @@ namespace flotilla::cpu_driver {
 
 class device {
  public:
-  device(int ordinal, std::size_t capacity) noexcept
+  device(int ordinal, std::size_t capacity)
       : memory_(ordinal, capacity), primary_(*this), thread_(ordinal) {}
 
   [[nodiscard]] int ordinal() const noexcept { return thread_.device(); }

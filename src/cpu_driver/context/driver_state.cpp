@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "cpu_driver/base/wake_all.hpp"
@@ -14,7 +15,9 @@
 namespace flotilla::cpu_driver {
 
 driver_state& driver_state::get() noexcept {
-  static driver_state* const only = new driver_state;
+  // Never destroyed, and constructed without an allocation, which could fail.
+  alignas(driver_state) static std::byte storage[sizeof(driver_state)];
+  static driver_state* const only = ::new (static_cast<void*>(storage)) driver_state;
   return *only;
 }
 

@@ -21,7 +21,7 @@ namespace flotilla::cpu_driver {
 
 class device_thread final : public wakeable {
  public:
-  explicit device_thread(int device) noexcept : device_(device) {}
+  explicit device_thread(int device) : device_(device) {}
   ~device_thread() { stop(); }
   device_thread(device_thread const&) = delete;
   device_thread& operator=(device_thread const&) = delete;

@@ -26,18 +26,24 @@ struct busy_streams {
 
 CUstream stream_group::create(stream_kind kind, int priority) {
   stream::ref made;
-  std::vector<std::shared_ptr<event_record>> awaited;
-  {
-    // The stream is made under the lock: tear_down() then ends it and waits for its end, or the
-    // stream is not made.
-    std::lock_guard const lock(mutex_);
-    if (ended_) { return nullptr; }
-    made = stream::table().open(*this, kind, priority);
-    streams_.insert(made->self());
-    std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
-    awaited = awaited_;
+  try {
+    std::vector<std::shared_ptr<event_record>> awaited;
+    {
+      // Create the stream under the lock. Then either tear_down() finds the stream and waits for
+      // its end, or the stream is not created.
+      std::lock_guard const lock(mutex_);
+      if (ended_) { return nullptr; }
+      made = stream::table().open(*this, kind, priority);
+      streams_.insert(made->self());
+      std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
+      awaited = awaited_;
+    }
+    for (auto& each : awaited) { made->enqueue(wait_event{std::move(each)}); }
+  } catch (...) {
+    // Otherwise tear_down() would wait for a stream that nobody can destroy.
+    if (made) { static_cast<void>(destroy(made->self())); }
+    throw;
   }
-  for (auto& each : awaited) { made->enqueue(wait_event{std::move(each)}); }
   return made->self();
 }
 

@@ -80,7 +80,13 @@ class device_driver {
 
  private:
   // Defined in pass.cpp:
+  bool run_passes(context::lease& lease, helper_filter filter, stop_predicate const& stop);
   bool pass(helper_filter filter, stop_predicate const& stop);
+  bool end_completed();
+  /// Returns the result of `action`, which launches or ends tasks. Poisons the runtime if `action`
+  /// gets no host memory, and then returns false.
+  template <class Action>
+  bool poison_if_out_of_memory(Action const& action);
   /// Polls up to 10 us for new work if a batch of this device has a device-side wait. The successor
   /// of such a batch will probably arrive within microseconds, so keeping the lease is better than
   /// releasing it. @return whether another pass has work.

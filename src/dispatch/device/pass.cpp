@@ -1,5 +1,6 @@
 // A pass: one bounded round of work for a device. The holder of the device's lease executes it.
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -33,6 +34,23 @@ bool device_driver::drain(context::lease& lease, helper_filter filter, stop_pred
       parts_.shared.reclaimer.empty()) {
     return retire();
   }
+  return poison_if_out_of_memory([&] { return run_passes(lease, filter, stop); });
+}
+
+template <class Action>
+bool device_driver::poison_if_out_of_memory(Action const& action) {
+  try {
+    return action();
+  } catch (std::bad_alloc const&) {
+    // Tasks that `action` had taken from a queue may be lost. Without poison, a thread that waits
+    // for such a task would wait forever.
+    parts_.shared.faults.note_out_of_memory();
+    return false;
+  }
+}
+
+bool device_driver::run_passes(context::lease& lease, helper_filter filter,
+                               stop_predicate const& stop) {
   bool moved = false;
   try {
     context::current_scope const scope{lease};
@@ -84,7 +102,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
     parts_.inbound.set_backlog(false);
     return false;
   }
-  bool moved = retire();
+  bool moved = end_completed();
   batches_.sample_kernel_time();
   // Start held-back tasks before requeued tasks. Otherwise the next hops of other chains would
   // always overtake the held-back tasks.
@@ -114,6 +132,10 @@ bool device_driver::has_work_left() const noexcept {
 }
 
 bool device_driver::retire() {
+  return poison_if_out_of_memory([this] { return end_completed(); });
+}
+
+bool device_driver::end_completed() {
   slot_returns returns;
   return lanes_.retire([&](lane const& lane, lane::batch const& batch, clock::duration took) {
     end_batch(lane, batch, took, returns);
@@ -140,7 +162,7 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
 
 bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   parts_.inbound.begin_pass();
-  retire();  // tasks in streams end even if the context cannot be made current
+  end_completed();  // tasks in streams end even if the context cannot be made current
   staged_.fail_all(why);
   std::vector<slot_address> tasks;
   starter_.move_waiting_to(tasks);

@@ -30,7 +30,13 @@ fault_monitor::fault_monitor(task_table const& tasks, completion_board const& bo
       without_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::unknown,
                    "the CUDA driver of this process is unusable; there was not enough memory for "
-                   "a report")))) {}
+                   "a report")))),
+      out_of_memory_(make_failure(std::make_exception_ptr(
+          poisoned(driver_status::out_of_memory,
+                   "host memory ran out while tasks were launched, so this runtime can run no more "
+                   "tasks. Kernels and copies that were launched before may still run; the "
+                   "destructor of the runtime waits for them. To go on, free memory and create "
+                   "another runtime")))) {}
 
 void fault_monitor::note(CUresult answer, unsigned device) noexcept {
   if (answer == CUDA_ERROR_DEINITIALIZED || is_sticky(driver::status_of(answer))) {
@@ -54,8 +60,17 @@ void fault_monitor::poison(CUresult answer, unsigned device) noexcept {
     std::string const text = answer == CUDA_ERROR_DEINITIALIZED
                                  ? "the CUDA driver has shut down while tasks were open"
                                  : report(answer, device);
-    failure_ = make_failure(std::make_exception_ptr(poisoned(driver::status_of(answer), text)));
-  } catch (std::bad_alloc const&) { failure_ = without_memory_; }
+    end_all_with(make_failure(std::make_exception_ptr(poisoned(driver::status_of(answer), text))));
+  } catch (std::bad_alloc const&) { end_all_with(without_memory_); }
+}
+
+void fault_monitor::note_out_of_memory() noexcept {
+  if (poisoning_.exchange(true, std::memory_order_acq_rel)) { return; }  // another thread was first
+  end_all_with(out_of_memory_);
+}
+
+void fault_monitor::end_all_with(std::shared_ptr<failure const> why) noexcept {
+  failure_ = std::move(why);
   poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
   // Spin kernels must stop: they would run forever, and then no context could be destroyed.
   board_.stop_all();

@@ -28,6 +28,9 @@ class fault_monitor {
   /// Poisons the runtime if `answer` is sticky or says that the driver has shut down.
   /// @param device  The device whose driver call returned `answer`.
   void note(CUresult answer, unsigned device) noexcept;
+  /// Poisons the runtime because a thread that launched or ended tasks got no host memory, and may
+  /// have lost some of them.
+  void note_out_of_memory() noexcept;
   /// Queries the streams of all devices for errors, unless another thread is doing so.
   void poll_health() noexcept;
 
@@ -44,6 +47,7 @@ class fault_monitor {
     context::context_handle const* context;
   };
   void poison(CUresult answer, unsigned device) noexcept;
+  void end_all_with(std::shared_ptr<failure const> why) noexcept;
   /// Returns the message of the failure. It has the error and, for each device, the suspects: the
   /// tasks of the first batch in each lane that did not complete.
   [[nodiscard]] std::string report(CUresult answer, unsigned device) const;
@@ -56,6 +60,7 @@ class fault_monitor {
   std::atomic<bool> poisoned_{false};       // set by that thread after it has written failure_
   std::shared_ptr<failure const> failure_;  // written once, by that thread
   std::shared_ptr<failure const> const without_memory_;  // used if failure_ cannot be allocated
+  std::shared_ptr<failure const> const out_of_memory_;   // for note_out_of_memory
   std::atomic<bool> polling_{false};                     // a thread is in poll_health
 };
 

@@ -16,7 +16,6 @@ void inbox_registry::refresh(view& copy) {
   // acquire: pairs with the release in open and sweep
   if (version_.load(std::memory_order_acquire) == copy.version) { return; }
   std::lock_guard const lock{mutex_};
-  copy.version = version_.load(std::memory_order_relaxed);
   copy.boxes = boxes_;
   std::stable_sort(copy.boxes.begin(), copy.boxes.end(), [](auto const& one, auto const& other) {
     return one->level() > other->level();
@@ -27,6 +26,8 @@ void inbox_registry::refresh(view& copy) {
                              [level](auto const& box) { return box->level() > level; });
     copy.first[level] = static_cast<std::size_t>(first - copy.boxes.begin());
   }
+  // Last: if the copy fails for lack of memory, the next call copies again.
+  copy.version = version_.load(std::memory_order_relaxed);
 }
 
 void inbox_registry::sweep(slot_pool& pool) {

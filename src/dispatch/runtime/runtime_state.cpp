@@ -156,9 +156,12 @@ void runtime_state::shut_down() noexcept {
     context::lease lease = devices[i].gate().take();
     try {
       context::current_scope const scope{lease};
+      // After a fault nothing runs any more. But if the runtime is poisoned because host memory ran
+      // out, kernels may still use the memory that is freed here.
+      if (is_poisoned) { devices[i].context().api().ctx_synchronize(); }
       devices[i].free_unused(deferred_free::blocking::allowed);
       devices[i].destroy_resources();
-    } catch (error const& why) {
+    } catch (std::exception const& why) {
       if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
     // Count under the lease. Without the lease, another thread might have ended a task but not yet

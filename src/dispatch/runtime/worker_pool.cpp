@@ -59,6 +59,8 @@ worker_pool::worker_pool(worker_environment const& environment, doorbell& bell, 
       max_(max),
       idle_poll_time_(idle_poll_time),
       state_(std::make_shared<worker_state>()) {
+  // Without workers too: callables run inside `isolated`.
+  base::initialize_tbb();
   if (max_ == 0) { return; }
   arena_ = std::make_unique<base::worker_arena>(max_);
   bell.connect(
@@ -98,9 +100,11 @@ void worker_pool::run(void* job) {
     if (state->closed) { return; }
     ++state->running;
   }
-  worker{pool->environment_,       *state,     pool->stats_of_this_thread(),
-         [pool] { pool->wake(); }, pool->max_, pool->idle_poll_time_}
-      .run();
+  try {
+    worker{pool->environment_,       *state,     pool->stats_of_this_thread(),
+           [pool] { pool->wake(); }, pool->max_, pool->idle_poll_time_}
+        .run();
+  } catch (std::bad_alloc const&) { pool->environment_.shared.faults.note_out_of_memory(); }
   std::lock_guard const lock{state->mutex};
   --state->running;
   state->ended.notify_all();

@@ -1,0 +1,221 @@
+// Host memory runs out: one allocation fails, or all allocations fail from one point on. Whatever
+// the runtime is doing then, no call may hang or end the process.
+//
+// This is a program of its own, because it replaces the global operator new. Each case runs in a
+// child process, and this process never uses flotilla itself.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/child.hpp"
+#include "support/devices.hpp"
+
+namespace flotilla::test {
+namespace {
+
+enum class failing { once, from_then_on };
+
+/// Counts down to the allocation that fails.
+struct countdown {
+  std::atomic<long> left{0};  // 0: no allocation fails
+  std::atomic<bool> repeat{false};
+  std::atomic<bool> reached{false};
+
+  [[nodiscard]] bool allows_one() noexcept {
+    if (left.load(std::memory_order_relaxed) <= 0) { return true; }
+    long const now = left.fetch_sub(1);
+    if (now != 1) { return now > 1; }
+    if (repeat) { left = 1; }
+    reached = true;
+    return false;
+  }
+  void start(long n, failing kind) noexcept {
+    reached = false;
+    repeat = kind == failing::from_then_on;
+    left = n;
+  }
+  void stop() noexcept { left = 0; }
+};
+constinit countdown allocations;
+
+}  // namespace
+}  // namespace flotilla::test
+
+namespace {
+
+void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (!flotilla::test::allocations.allows_one()) { return nullptr; }
+  if (alignment <= alignof(std::max_align_t)) { return std::malloc(bytes != 0 ? bytes : 1); }
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
+  if (void* const made = allocate(bytes, alignment)) { return made; }
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 0); }
+void* operator new[](std::size_t bytes) { return allocate_or_throw(bytes, 0); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return allocate(bytes, 0); }
+void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept {
+  return allocate(bytes, 0);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace flotilla::test {
+namespace {
+
+runtime_options options(int workers) { return {.devices = device_spec(2), .workers = workers}; }
+
+constexpr auto do_nothing = [](task_context&) {};
+
+void submit_tasks(runtime& rt) {
+  for (unsigned i = 0; i < 20; ++i) {
+    ticket const first = rt.submit(do_nothing, {.device = device_ordinal{i % 2}});
+    ticket const second = rt.submit(do_nothing, {.after = {first}});
+    second.wait();
+  }
+}
+
+void post_tasks(runtime& rt) {
+  for (int i = 0; i < 50; ++i) { rt.post(do_nothing); }
+  rt.wait_idle();
+}
+
+void move_data(runtime& rt) {
+  device_buffer<int> device{rt, device_ordinal{0}, 1000};
+  host_buffer<int> pinned{rt, 1000};
+  std::vector<int> pageable(1000);
+  ticket const filled = rt.submit(device.fill(1));
+  ticket const copied = rt.submit(device.copy_to(pinned), {.after = {filled}});
+  copied.wait();
+  rt.submit(device.copy_to(std::span<int>(pageable))).wait();
+}
+
+void continue_tasks(runtime& rt) {
+  ticket const first = rt.submit(do_nothing);
+  first.then([](std::exception_ptr) {}).wait();
+}
+
+void fail_tasks(runtime& rt) {
+  ticket const failed = rt.submit([](task_context&) { throw std::runtime_error("expected"); });
+  ticket const dependent = rt.submit(do_nothing, {.after = {failed}});
+  try {
+    dependent.wait();
+  } catch (dependency_failed const&) {}
+}
+
+/// Returns whether `action` ended, or threw one of the errors that lack of memory may cause.
+bool ends_or_reports(std::function<void()> const& action) {
+  try {
+    action();
+    return true;
+  } catch (std::bad_alloc const&) { return true; } catch (poisoned const& why) {
+    return why.status() == driver_status::out_of_memory;
+  } catch (driver_error const& why) {
+    return why.status() == driver_status::out_of_memory;
+  } catch (error const&) {
+    return true;  // a task or a dependent task failed because the driver got no memory
+  }
+}
+
+enum verdict : int { survived = 0, not_reached = 1, wrong_error = 2 };
+
+/// Runs in a child process: lets the n-th allocation of `use` fail.
+int use_runtime(void (*use)(runtime&), int workers, long n, failing kind) {
+  bool good = true;
+  {
+    runtime rt{options(workers)};
+    allocations.start(n, kind);
+    good = ends_or_reports([&] { use(rt); });
+    allocations.stop();
+  }
+  {
+    // The process can go on with another runtime.
+    runtime rt{options(workers)};
+    rt.submit(do_nothing).wait();
+  }
+  return !good ? wrong_error : allocations.reached ? survived : not_reached;
+}
+
+/// The same for the constructor and the destructor.
+int make_runtime(int workers, long n, failing kind) {
+  allocations.start(n, kind);
+  bool const good = ends_or_reports([&] { runtime const rt{options(workers)}; });
+  allocations.stop();
+  return !good ? wrong_error : allocations.reached ? survived : not_reached;
+}
+
+/// Calls `child` in a child process for n = 1, 2, … until the n-th allocation is never reached.
+void for_each_allocation(std::function<int(long n)> const& child) {
+  constexpr int enough = 3;  // workers allocate too, so the number of allocations varies
+  int beyond = 0;
+  for (long n = 1; beyond < enough; ++n) {
+    int const ended = forked([&] { return child(n); });
+    ASSERT_TRUE(ended == survived || ended == not_reached)
+        << "allocation " << n << ": status " << ended
+        << (ended > 256 ? ", ended by that signal minus 256" : "");
+    beyond += ended == not_reached ? 1 : 0;
+  }
+}
+
+class NoMemory : public ::testing::TestWithParam<std::tuple<int, failing>> {
+ protected:
+  static int workers() { return std::get<0>(GetParam()); }
+  static failing kind() { return std::get<1>(GetParam()); }
+  static void check(void (*use)(runtime&)) {
+    for_each_allocation([use](long n) { return use_runtime(use, workers(), n, kind()); });
+  }
+  void SetUp() override { FLOTILLA_NEED_CPU_DRIVER(); }
+};
+
+// regression: contexts of the CPU driver waited for streams that were only half created
+TEST_P(NoMemory, TheConstructorThrows) {
+  for_each_allocation([](long n) { return make_runtime(workers(), n, kind()); });
+}
+
+// regression: a pass lost tasks that it had taken from an inbox, so a wait never ended; on a worker,
+// std::bad_alloc ended the process
+TEST_P(NoMemory, WaitsEnd) { check(submit_tasks); }
+TEST_P(NoMemory, PostedTasksEnd) { check(post_tasks); }
+TEST_P(NoMemory, CopiesEnd) { check(move_data); }
+TEST_P(NoMemory, ContinuationsEnd) { check(continue_tasks); }
+TEST_P(NoMemory, FailuresEnd) { check(fail_tasks); }
+
+INSTANTIATE_TEST_SUITE_P(
+    , NoMemory,
+    ::testing::Combine(::testing::Values(0, 1),
+                       ::testing::Values(failing::once, failing::from_then_on)),
+    [](auto const& each) {
+      return (std::get<0>(each.param) == 0 ? "no_worker" : "one_worker") +
+             std::string{std::get<1>(each.param) == failing::once ? "_once" : "_from_then_on"};
+    });
+
+}  // namespace
+}  // namespace flotilla::test
