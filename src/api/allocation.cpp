@@ -2,6 +2,7 @@
 #include <flotilla/runtime.hpp>
 
 #include "base/access.hpp"
+#include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
@@ -9,7 +10,7 @@ inline namespace v0_1 {
 namespace detail {
 
 allocation::allocation(runtime& owner, places place, device_ordinal device, std::size_t bytes)
-    : place_(place) {
+    : runtime_(access::impl(owner).number), place_(place) {
   runtime_impl& impl = access::impl(owner);
   dispatch::runtime_state& state = dispatch::runtime_state::of(impl);
   unsigned const index = state.valid.checked(device);
@@ -25,9 +26,11 @@ allocation::~allocation() {
   if (range_.address() == 0) { return; }
   using kinds = dispatch::epoch_reclaimer::kinds;
   bool const on_device = place_ == places::device;
-  dispatch::runtime_state::of(*range_.owner())
-      .memory.release(on_device ? kinds::device_memory : kinds::host_memory,
-                      on_device ? range_.device().value : 0, range_.address(), range_.bytes());
+  dispatch::runtime_state* const runtime = dispatch::runtime_registry::find_for_destructor(
+      runtime_, on_device ? "a device_buffer" : "a host_buffer");
+  if (runtime == nullptr) { return; }
+  runtime->memory.release(on_device ? kinds::device_memory : kinds::host_memory,
+                          on_device ? range_.device().value : 0, range_.address(), range_.bytes());
 }
 
 }  // namespace detail

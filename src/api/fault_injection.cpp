@@ -101,9 +101,8 @@ void slow_kernels(cpu_device device, double factor) {
   std::array<char, 32> digits{};
   auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), factor).ptr;
   std::string const text{digits.data(), end};
-  if (!(factor >= 1 && factor <= 1e6)) {
-    throw invalid_argument("slow_kernels: factor is " + text +
-                           ", but must be between 1 and 1000000");
+  if (!(factor >= 1 && factor <= 1000)) {
+    throw invalid_argument("slow_kernels: factor is " + text + ", but must be between 1 and 1000");
   }
   inject("slow_kernels", device_in_words(device), "slow=" + text_of(device) + ":" + text);
 }

@@ -4,6 +4,7 @@
 #include <flotilla/runtime.hpp>
 
 #include "base/access.hpp"
+#include "dispatch/runtime/runtime_registry.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
@@ -11,6 +12,11 @@ inline namespace v0_1 {
 
 struct recording::impl : dispatch::recorder {
   using recorder::recorder;
+  ~impl() {
+    if (dispatch::runtime_registry::find_for_destructor(runtime(), "a recording") == nullptr) {
+      forget_graphs();
+    }
+  }
 };
 
 recording::recording(runtime& owner)

@@ -137,31 +137,47 @@ TEST_P(Arguments, EmptyGridOrBlockIsRefusedByName) {
   refused(program().nothing.over(10, 0)());  // a block size of 0 must not cause a division by zero
 }
 
-// boundary: a slot has 16 bits for each dimension of a block. Submit refuses larger blocks. The
-// driver refuses some smaller blocks, and then the ticket has the error
-TEST_P(Arguments, BlockSideOfMoreThan16BitsIsRefusedByName) {
-  for (extent const block : {extent{65536}, extent{1, 65536}, extent{1, 1, 65536},
-                             extent{65537, 2, 3}, extent{0xffff'ffff}}) {
+// boundary: the largest sizes that CUDA allows for any device, and the sizes just beyond them
+TEST_P(Arguments, SizesThatNoDeviceAllowsAreRefusedByName) {
+  for (extent const block : {extent{1025}, extent{1, 1025}, extent{1, 1, 65}, extent{32, 33},
+                             extent{1024, 1024, 64}, extent{65537, 2, 3}, extent{0xffff'ffff}}) {
     EXPECT_THAT(thrown<invalid_argument>(
                     [&] { (void)rt().submit(program().nothing.with_shape({1}, block)()); }),
-                AllOf(HasSubstr("nothing"),
-                      HasSubstr("no device has blocks of " + std::to_string(block.x))));
+                AllOf(HasSubstr("nothing"), HasSubstr("blocks of " + std::to_string(block.x)),
+                      HasSubstr("at most 1024 x 1024 x 64")));
   }
-  for (extent const block :
-       {extent{65535}, extent{1, 65535}, extent{65535, 2}, extent{2, 65534, 3}}) {
-    ticket const refused = rt().submit(program().nothing.with_shape({1}, block)());
-    EXPECT_THAT(thrown<driver_error>([&] { refused.wait(); }), HasSubstr("nothing"));
+  for (extent const block : {extent{1024}, extent{1, 1024}, extent{1, 16, 64}, extent{32, 32}}) {
+    rt().submit(program().nothing.with_shape({1}, block)()).wait();
   }
+  for (extent const grid : {extent{0x8000'0000}, extent{1, 65536}, extent{1, 1, 0xffff'ffff}}) {
+    EXPECT_THAT(thrown<invalid_argument>(
+                    [&] { (void)rt().submit(program().nothing.with_shape(grid, {1})()); }),
+                AllOf(HasSubstr("nothing"), HasSubstr("a grid of " + std::to_string(grid.x)),
+                      HasSubstr("2147483647 x 65535 x 65535")));
+  }
+  rt().submit(program().nothing.with_shape({3, 65535}, {1})()).wait();
 }
 
-// boundary: flotilla does not limit the size of a grid. If the driver refuses a grid, the ticket
-// has the error
-TEST_P(Arguments, DriverDecidesHowLargeAGridMayBe) {
-  rt().submit(program().nothing.with_shape({3, 65535}, {1})()).wait();
-  for (extent const grid : {extent{0x8000'0000}, extent{1, 65536}, extent{1, 1, 0xffff'ffff}}) {
-    ticket const refused = rt().submit(program().nothing.with_shape(grid, {1})());
-    EXPECT_THAT(thrown<driver_error>([&] { refused.wait(); }), HasSubstr("nothing")) << grid.x;
-  }
+// requirement: if the driver refuses a launch, the error has the numbers that the driver may refuse
+TEST_P(Arguments, ARefusedLaunchStatesItsShape) {
+  ticket const refused =
+      rt().submit(program().nothing.with_shape({3}, {32, 2}, std::uint32_t{1} << 30)());
+  EXPECT_THAT(
+      thrown<driver_error>([&] { refused.wait(); }),
+      AllOf(HasSubstr("nothing"), HasSubstr("grid 3 x 1 x 1"), HasSubstr("block 32 x 2 x 1"),
+            HasSubstr("1073741824 bytes of dynamic shared memory")));
+}
+
+// error guess: a launch with many arguments keeps them outside of itself, so a moved-from launch
+// had fewer bytes than it claimed
+TEST_P(Arguments, AMovedFromLaunchIsRefused) {
+  launch source = program().nothing.with_shape({1}, {1})();
+  launch const target = std::move(source);
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(source); }),
+              HasSubstr("moved from"));
+  rt().submit(target).wait();
+  source = target;
+  rt().submit(source).wait();
 }
 
 // error guess: if a thread count needs a grid that does not fit into 32 bits, the launch must fail

@@ -144,7 +144,7 @@ TEST_P(Fill, RecordingTakesShortRepetitionsOnly) {
   for (std::size_t const period : {std::size_t{3}, std::size_t{6}, std::size_t{12}}) {
     memory_op const longer = there.fill(repeating<12>(period));
     auto const by_name =
-        AllOf(HasSubstr("repeats " + std::to_string(period) + " bytes"), HasSubstr("1, 2 or 4"));
+        AllOf(HasSubstr("pattern of " + std::to_string(period) + " bytes"), HasSubstr("1, 2 or 4"));
     EXPECT_THAT(thrown<invalid_argument>([&] { steps.add(longer); }), by_name);
     EXPECT_THAT(thrown<invalid_argument>([&] { steps.set(fours, longer); }), by_name);
   }

@@ -1,10 +1,13 @@
 // The life cycle of a runtime: options, close, wait_idle, pump, and the destructor.
 
 #include <atomic>
+#include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
 #include "support/contract_test.hpp"
+#include "support/devices.hpp"
 #include "support/driver_in_use.hpp"
 
 namespace flotilla::test {
@@ -187,6 +190,29 @@ TEST_P(Lifecycle, OptionsOutOfRangeAreRefused) {
   auto largest = options();
   largest.window = 65000;
   start(largest).submit([](task_context&) {}).wait();
+}
+
+// error guess: objects that should have been destroyed before the runtime are destroyed after it
+TEST(LateObjects, AreReportedAndDoNotCrash) {
+  FLOTILLA_NEED_DEVICES(1);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto const outlive = [](bool with_ticket) {
+    auto rt = std::make_unique<runtime>(runtime_options{.devices = device_spec(1)});
+    ticket kept = rt->submit([](task_context&) {});
+    {
+      device_buffer<int> const device{*rt, device_ordinal{0}, 100};
+      host_buffer<int> const host{*rt, 100};
+      recording const recorded{*rt};
+      if (!with_ticket) { kept = {}; }
+      rt.reset();
+    }
+    std::exit(7);
+  };
+  for (bool const with_ticket : {false, true}) {
+    EXPECT_EXIT(outlive(with_ticket), ::testing::ExitedWithCode(7),
+                "a recording was destroyed after its runtime.*\n.*a host_buffer was destroyed "
+                "after.*\n.*a device_buffer was destroyed after");
+  }
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class FLOTILLA_EXPORT allocation {
   ~allocation();
   void swap(allocation& other) noexcept {
     std::swap(range_, other.range_);
+    std::swap(runtime_, other.runtime_);
     std::swap(place_, other.place_);
   }
   /// Returns the range of the memory. If the memory is on the host, the range names device 0.
@@ -39,6 +40,7 @@ class FLOTILLA_EXPORT allocation {
 
  private:
   device_range range_;
+  std::uint64_t runtime_ = 0;  // number of the runtime
   places place_ = places::device;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/detail/export.hpp>
@@ -39,17 +40,22 @@ class launch {
   static constexpr std::size_t inline_bytes = 128;
   static constexpr std::size_t max_bytes = 4096;  ///< the maximum size of all arguments together
 
-  launch(launch&&) noexcept = default;
-  launch& operator=(launch&&) noexcept = default;
+  /// A moved-from launch can only be assigned to or destroyed. Submitting it throws
+  /// invalid_argument.
+  launch(launch&& other) noexcept { *this = std::move(other); }
+  launch& operator=(launch&& other) noexcept {
+    if (this == &other) { return *this; }
+    copy_shape(other);
+    bytes_ = other.bytes_;
+    large_ = std::move(other.large_);
+    if (!large_) { std::memcpy(small_, other.small_, inline_bytes); }
+    other.owner_ = nullptr;
+    return *this;
+  }
   launch(launch const& other) { *this = other; }
   launch& operator=(launch const& other) {
     if (this == &other) { return *this; }
-    owner_ = other.owner_;
-    kernel_ = other.kernel_;
-    shared_ = other.shared_;
-    grid_ = other.grid_;
-    block_ = other.block_;
-    device_ = other.device_;
+    copy_shape(other);
     bytes_ = 0;
     large_.reset();
     append(other.arguments(), other.bytes_, 1);
@@ -72,6 +78,16 @@ class launch {
   launch(detail::runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
          std::uint32_t dynamic_shared_bytes) noexcept
       : owner_{owner}, kernel_{kernel}, shared_{dynamic_shared_bytes}, grid_{grid}, block_{block} {}
+
+  /// Copies everything except the arguments.
+  void copy_shape(launch const& other) noexcept {
+    owner_ = other.owner_;
+    kernel_ = other.kernel_;
+    shared_ = other.shared_;
+    grid_ = other.grid_;
+    block_ = other.block_;
+    device_ = other.device_;
+  }
 
   /// Appends an argument of `size` bytes at the next multiple of `alignment`, a power of two.
   void append(void const* value, std::size_t size, std::size_t alignment) {
@@ -97,9 +113,9 @@ class launch {
     return true;
   }
 
-  detail::runtime_impl* owner_;
-  std::uint32_t kernel_;
-  std::uint32_t shared_;
+  detail::runtime_impl* owner_ = nullptr;  // null if the launch was moved from
+  std::uint32_t kernel_ = 0;
+  std::uint32_t shared_ = 0;
   extent grid_;
   extent block_;
   std::optional<device_ordinal> device_;

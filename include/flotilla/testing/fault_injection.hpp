@@ -44,7 +44,7 @@ FLOTILLA_EXPORT void delay_calls(std::string_view entry, std::chrono::microsecon
 /// Makes kernels on `device` take `factor` times as long. This replaces an earlier factor of
 /// `device`.
 /// @throws invalid_argument  The CPU driver cannot have such a device, or `factor` is not between 1
-///                           and 1000000. The message names the argument.
+///                           and 1000. The message names the argument.
 FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 
 /// Makes the `nth` kernel on `device` from now on (1 is the next kernel) fault with `status`. The

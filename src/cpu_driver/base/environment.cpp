@@ -54,7 +54,9 @@ bool read_environment(environment& read, std::string& error) {
 
   std::string_view const devices = value_of("FLOTILLA_DEVICES");
   if (devices.starts_with(device_prefix)) {
-    auto const count = parse_number(devices.substr(device_prefix.size()));
+    // The rest, such as "/green:16", is for the runtime.
+    auto const count =
+        parse_number(devices.substr(0, devices.find('/')).substr(device_prefix.size()));
     if (!count || *count < 1 || *count > max_devices) {
       error = "FLOTILLA_DEVICES=" + std::string(devices) + ": expected cpu:N with N from 1 to " +
               std::to_string(max_devices);

@@ -11,7 +11,8 @@ namespace flotilla::cpu_driver {
 inline constexpr int max_devices = 64;  // per process
 
 struct environment {
-  int devices = 0;  // FLOTILLA_DEVICES=cpu:N; default: one per hardware thread, at most 4
+  int devices =
+      0;  // FLOTILLA_DEVICES=cpu:N or cpu:N/…; default: one per hardware thread, at most 4
   std::size_t memory_bytes = 0;  // FLOTILLA_CPU_MEMORY: bytes per device; default: 4 GiB
   std::string inject;            // FLOTILLA_CPU_INJECT: see injection.hpp
 };

@@ -74,8 +74,8 @@ double parse_factor(std::string_view text) {
   std::string const copy(text);
   char* end = nullptr;
   double const factor = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0' || !(factor >= 1) || factor > 1e6) {
-    throw bad_part("'" + copy + "' is not a factor: expected a number from 1 to 1000000");
+  if (copy.empty() || *end != '\0' || !(factor >= 1) || factor > 1000) {
+    throw bad_part("'" + copy + "' is not a factor: expected a number from 1 to 1000");
   }
   return factor;
 }

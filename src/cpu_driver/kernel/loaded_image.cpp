@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -15,20 +16,6 @@ namespace flotilla::cpu_driver {
 namespace {
 
 thread_local std::string last_error;
-
-class file_descriptor {
- public:
-  explicit file_descriptor(int fd) : fd_(fd) {}
-  ~file_descriptor() {
-    if (fd_ >= 0) { ::close(fd_); }
-  }
-  file_descriptor(file_descriptor const&) = delete;
-  file_descriptor& operator=(file_descriptor const&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 bool write_all(int fd, void const* data, std::size_t bytes) {
   auto const* at = static_cast<char const*>(data);
@@ -45,9 +32,12 @@ bool write_all(int fd, void const* data, std::size_t bytes) {
 // Returns a path to `fd` that differs from the paths of all earlier calls. The dynamic loader does
 // not load a path that is already loaded, and the system reuses descriptor numbers. So the path
 // also encodes a counter: each bit is "/" or "/.".
+//
+// The path names this process by number. A debugger opens the path too, and in the debugger
+// "/proc/self" would be the debugger's own descriptor.
 std::string path_never_used(int fd) {
   static std::atomic<std::uint64_t> calls{0};
-  std::string path = "/proc/self/fd";
+  std::string path = "/proc/" + std::to_string(::getpid()) + "/fd";
   for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0;
        n >>= 1) {  // relaxed: the number only has to be unique
     path += (n & 1) != 0 ? "/." : "/";
@@ -70,7 +60,7 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
     last_error = "the bytes are not a CPU image for this processor and this version of flotilla";
     return nullptr;
   }
-  file_descriptor const file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
+  file_descriptor file{::memfd_create("flotilla kernels", MFD_CLOEXEC)};
   if (file.get() < 0 || !write_all(file.get(), code, size)) {
     last_error = std::string("copying the image to a memory file failed: ") + std::strerror(errno);
     return nullptr;
@@ -90,7 +80,11 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
     ::dlclose(handle);
     return nullptr;
   }
-  return std::shared_ptr<loaded_image const>(new loaded_image(handle, image));
+  return std::shared_ptr<loaded_image const>(new loaded_image(std::move(file), handle, image));
+}
+
+file_descriptor::~file_descriptor() {
+  if (fd_ >= 0) { ::close(fd_); }
 }
 
 loaded_image::~loaded_image() { ::dlclose(handle_); }

@@ -5,10 +5,22 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include <flotilla/kernel_language/image_abi.hpp>
 
 namespace flotilla::cpu_driver {
+
+class file_descriptor {
+ public:
+  explicit file_descriptor(int fd) noexcept : fd_(fd) {}
+  file_descriptor(file_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~file_descriptor();
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
 
 class loaded_image {
  public:
@@ -40,8 +52,10 @@ class loaded_image {
   }
 
  private:
-  loaded_image(void* handle, cpu::cpu_image const* image) : handle_(handle), image_(image) {}
+  loaded_image(file_descriptor file, void* handle, cpu::cpu_image const* image)
+      : file_(std::move(file)), handle_(handle), image_(image) {}
 
+  file_descriptor file_;  // open as long as the image is loaded, so that a debugger can read it
   void* handle_;
   cpu::cpu_image const* image_;
 };

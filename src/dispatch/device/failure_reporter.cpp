@@ -14,8 +14,18 @@ void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
   note(why.status);
   driver_status const status = driver::status_of(why.status);
   if (is_sticky(status)) { return; }
-  abandon(task,
-          make_failure(std::make_exception_ptr(driver_error(status, why.call, describe(task)))));
+  std::string subject = describe(task);
+  slot const& one = shared_.tasks.at(task);
+  if (one.kind == task_kind::launch) {
+    // The driver refuses a launch if its kernel cannot run with these numbers on the device.
+    auto const product = [](auto const& sizes) {
+      return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
+             std::to_string(sizes[2]);
+    };
+    subject += ", grid " + product(one.grid) + ", block " + product(one.block) + ", " +
+               std::to_string(one.shared_bytes) + " bytes of dynamic shared memory";
+  }
+  abandon(task, make_failure(std::make_exception_ptr(driver_error(status, why.call, subject))));
 }
 
 void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {

@@ -1,6 +1,7 @@
 #include "dispatch/runtime/runtime_registry.hpp"
 
 #include <atomic>
+#include <cstdio>
 
 #include "dispatch/runtime/runtime_state.hpp"
 
@@ -67,6 +68,16 @@ runtime_state* find(std::uint64_t number) noexcept {
   if (number == 0) { return nullptr; }  // the number of free entries
   entry const* const found = find_entry(number);
   return found == nullptr ? nullptr : found->runtime.load(std::memory_order_relaxed);
+}
+
+runtime_state* find_for_destructor(std::uint64_t number, char const* object) noexcept {
+  runtime_state* const found = find(number);
+  if (found != nullptr && !found->has_ended()) { return found; }
+  std::fprintf(stderr,
+               "flotilla: %s was destroyed after its runtime, which may have freed its memory "
+               "already; destroy it before the runtime\n",
+               object);
+  return nullptr;
 }
 
 }  // namespace flotilla::dispatch::runtime_registry

@@ -21,6 +21,11 @@ void remove(runtime_state& runtime) noexcept;
 /// caller must ensure that the runtime does not end meanwhile.
 [[nodiscard]] runtime_state* find(std::uint64_t number) noexcept;
 
+/// Returns the runtime with this number, for the destructor of an object that must end before the
+/// runtime does. If the runtime has ended, prints a message about the object and returns null.
+/// @param object  "a device_buffer", for the message.
+[[nodiscard]] runtime_state* find_for_destructor(std::uint64_t number, char const* object) noexcept;
+
 }  // namespace runtime_registry
 
 }  // namespace flotilla::dispatch

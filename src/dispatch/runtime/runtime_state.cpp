@@ -126,6 +126,7 @@ void runtime_state::end(runtime_state& runtime) noexcept {
     return;
   }
   runtime.shut_down();
+  runtime.has_ended_.store(true, std::memory_order_relaxed);
   if (runtime.ticket_count_.close()) { delete &runtime; }
 }
 

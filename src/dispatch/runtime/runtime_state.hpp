@@ -39,6 +39,10 @@ class runtime_state final : public detail::runtime_impl {
   /// Closes the runtime, waits until all tasks and continuations have ended, and frees the
   /// resources. Deletes `runtime` if no ticket is left.
   static void end(runtime_state& runtime) noexcept;
+  /// Whether `end` has freed the resources. Only tickets still keep the object.
+  [[nodiscard]] bool has_ended() const noexcept {
+    return has_ended_.load(std::memory_order_relaxed);
+  }
   /// Drops a ticket. Deletes `runtime` if it has ended and this was its last ticket.
   static void drop_ticket(runtime_state& runtime, slot_address slot,
                           std::uint64_t generation) noexcept;
@@ -128,6 +132,7 @@ class runtime_state final : public detail::runtime_impl {
   void destroy_callables() noexcept;
   [[nodiscard]] bool is_inside_callable() const noexcept;
 
+  std::atomic<bool> has_ended_{false};
   ticket_count ticket_count_;
 
  public:

@@ -24,7 +24,8 @@ std::uint64_t next_number() noexcept {
 }
 }  // namespace
 
-recorder::recorder(config const& with) : with_(with), number_(next_number()) {
+recorder::recorder(config const& with)
+    : with_(with), runtime_(with.shared.id), number_(next_number()) {
   with_.usage.check_process();
 }
 

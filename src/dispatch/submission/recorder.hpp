@@ -39,6 +39,10 @@ class recorder {
   ~recorder();
   recorder(recorder const&) = delete;
   recorder& operator=(recorder const&) = delete;
+  /// Returns the number of the runtime. This call is valid even after the runtime has ended.
+  [[nodiscard]] std::uint64_t runtime() const noexcept { return runtime_; }
+  /// Makes the destructor leave the graphs alone, because the runtime has ended and freed them.
+  void forget_graphs() noexcept { parts_.clear(); }
 
   recorded_task add(recorded_action what, recorded_options const& options);
   template <class Action>
@@ -76,7 +80,8 @@ class recorder {
             std::span<task_id const> now);
 
   config const with_;
-  std::uint64_t const number_;  // unique in this process
+  std::uint64_t const runtime_;  // the number of the runtime
+  std::uint64_t const number_;   // unique in this process
   std::vector<task_to_plan> tasks_;
   // The actions by task. After `finish` only their kinds are used, because nodes keep their kinds.
   std::vector<recorded_action> actions_;

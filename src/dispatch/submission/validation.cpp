@@ -14,22 +14,30 @@ std::string text_of(extent const& size) {
   return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
+/// Whether the extents are within the limits that all CUDA devices share.
+bool is_possible(extent const& grid, extent const& block) noexcept {
+  // An extent of 0 becomes the greatest number after the subtraction. So one comparison finds both
+  // zeros and extents that are too large.
+  return grid.x - 1 < 0x7fff'ffff && grid.y - 1 < 0xffff && grid.z - 1 < 0xffff &&
+         ((block.x - 1) | (block.y - 1)) < 1024 && block.z - 1 < 64 &&
+         block.x * block.y * block.z <= 1024;
+}
+
 // These are out of line so that the hot path of `submit` keeps its registers.
 
-[[gnu::noinline]] void check_extents(std::string const& kernel, launch const& what) {
+[[noreturn, gnu::noinline]] void refuse_extents(std::string const& kernel, launch const& what) {
   auto const is_empty = [](extent const& size) {
     return size.x == 0 || size.y == 0 || size.z == 0;
   };
-  extent const block = what.block();
-  if (is_empty(what.grid()) || is_empty(block)) {
-    throw invalid_argument("kernel '" + kernel + "': a grid of " + text_of(what.grid()) +
-                           " blocks of " + text_of(block) +
-                           " threads is empty; every extent must be at least 1");
+  std::string const text = "kernel '" + kernel + "': a grid of " + text_of(what.grid()) +
+                           " blocks of " + text_of(what.block()) + " threads ";
+  if (is_empty(what.grid()) || is_empty(what.block())) {
+    throw invalid_argument(text + "is empty; every extent must be at least 1");
   }
-  if (block.x > 0xffff || block.y > 0xffff || block.z > 0xffff) {
-    throw invalid_argument("kernel '" + kernel + "': no device has blocks of " + text_of(block) +
-                           " threads; a block may have at most 1024 threads");
-  }
+  throw invalid_argument(text +
+                         "is too large; a block may have at most 1024 x 1024 x 64 threads, "
+                         "and 1024 threads in total, and a grid at most 2147483647 x 65535 "
+                         "x 65535 blocks");
 }
 [[noreturn, gnu::noinline]] void refuse_device(std::string const& kernel, launch const& what,
                                                device_ordinal device) {
@@ -51,16 +59,14 @@ void validation::refuse(device_ordinal device) const {
 // argument for each parameter.
 void validation::check(launch const& what, std::optional<device_ordinal> device) const {
   if (detail::access::impl(what) != &owner_) {
+    if (detail::access::impl(what) == nullptr) {
+      throw invalid_argument("the launch was moved from; it has no kernel");
+    }
     throw wrong_runtime(
         "the kernel of the launch belongs to another runtime; load its program in this runtime");
   }
   kernel_entry const& kernel = kernels_.kernels[detail::access::kernel_index(what)];
-  // An extent of 0 becomes the greatest number after the subtraction. So one comparison finds both
-  // zeros and extents that are too large. `check_extents` then checks exactly.
-  auto const together = [](extent size) { return (size.x - 1) | (size.y - 1) | (size.z - 1); };
-  if (together(what.grid()) > 0x7fff'ffff || together(what.block()) >= 0xffff) {
-    check_extents(kernel.name, what);
-  }
+  if (!is_possible(what.grid(), what.block())) { refuse_extents(kernel.name, what); }
   if (device) { static_cast<void>(checked(*device)); }
   if (device && what.device() && *device != *what.device()) {
     refuse_device(kernel.name, what, *device);

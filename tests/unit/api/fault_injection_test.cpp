@@ -104,6 +104,7 @@ TEST_F(FaultInjection, NamesTheArgumentThatItRefuses) {
   EXPECT_THAT(refusal([] { slow_kernels(cpu_device{100000}, 2); }), HasSubstr("device 100000"));
   EXPECT_THAT(refusal([] { slow_kernels(cpu_device{0}, 0.5); }), HasSubstr("factor is 0.5"));
   EXPECT_THAT(refusal([] { slow_kernels(cpu_device{0}, 1e300); }), HasSubstr("factor is 1e+300"));
+  EXPECT_THAT(refusal([] { slow_kernels(cpu_device{0}, 1001); }), HasSubstr("between 1 and 1000"));
   EXPECT_THAT(
       refusal([] { slow_kernels(cpu_device{0}, std::numeric_limits<double>::quiet_NaN()); }),
       HasSubstr("factor is nan"));

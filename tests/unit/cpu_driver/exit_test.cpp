@@ -102,6 +102,8 @@ TEST_F(ExitTest, BeforeInitialisationEverythingButNamesIsRefused) {
 
 TEST_F(ExitTest, TheEnvironmentIsReadAtInitialisation) {
   EXPECT_EXIT(initialise_with("FLOTILLA_DEVICES", "cpu:6"), ::testing::ExitedWithCode(6), "");
+  EXPECT_EXIT(initialise_with("FLOTILLA_DEVICES", "cpu:3/green:16*2"), ::testing::ExitedWithCode(3),
+              "");
   EXPECT_EXIT(initialise_with("FLOTILLA_DEVICES", "cpu:none"), ::testing::ExitedWithCode(99),
               "FLOTILLA_DEVICES=cpu:none");
   EXPECT_EXIT(initialise_with("FLOTILLA_CPU_INJECT", "fail=cuNope@1:1"),

@@ -68,6 +68,7 @@ TEST_F(InjectionTest, WrongSpecificationsAreNamedAndChangeNothing) {
       {"fail=cuMemAlloc@1:CUDA_ERROR_NONE_SUCH", "CUDA_ERROR_NONE_SUCH"},
       {"fault=99@1:1", "99"},
       {"slow=0:0.5", "0.5"},
+      {"slow=0:1001", "1001"},
       {"capacity=0:lots", "lots"},
       {"speed=0:2", "speed"},
   };

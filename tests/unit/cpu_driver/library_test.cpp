@@ -2,9 +2,17 @@
 // stands for one function in each context.
 #include "driver_test.hpp"
 
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace flotilla::cpu_driver {
@@ -35,6 +43,40 @@ class LibraryTest : public ContextTest {
 
   CUlibrary library_ = nullptr;
 };
+
+/// Returns the paths of the CPU images that the dynamic loader has loaded.
+std::vector<std::string> image_paths() {
+  std::vector<std::string> found;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        std::string const path = info->dlpi_name;
+        if (path.starts_with("/proc/")) { static_cast<decltype(found)*>(to)->push_back(path); }
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+// regression: the paths began with "/proc/self", so gdb read one of its own descriptors instead of
+// the image, and hung if that descriptor was a pipe
+TEST_F(LibraryTest, ADebuggerCanReadTheImages) {
+  std::vector<std::string> const paths = image_paths();
+  EXPECT_FALSE(paths.empty());
+  for (std::string const& path : paths) {
+    pid_t const other_process = ::fork();
+    if (other_process == 0) {
+      std::array<char, 4> start{};
+      std::ifstream{path}.read(start.data(), start.size());
+      std::_Exit(std::memcmp(start.data(), "\177ELF", start.size()) == 0 &&
+                         path.starts_with("/proc/" + std::to_string(::getppid()) + "/")
+                     ? 0
+                     : 1);
+    }
+    int status = 1;
+    ASSERT_EQ(::waitpid(other_process, &status, 0), other_process);
+    EXPECT_EQ(status, 0) << path;
+  }
+}
 
 TEST_F(LibraryTest, IsLoadedIntoAContextWhenFirstNeededThere) {
   std::size_t const before = control().live_handles().modules;
