@@ -2,5 +2,5 @@
 
 extern "C" __global__ void null_kernel() {}
 
-/// Sets *address = value. This is the smallest effect that a test can observe.
+/// Sets *address = value. A test can observe this effect.
 extern "C" __global__ void store(int* address, int value) { *address = value; }

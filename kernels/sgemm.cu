@@ -1,12 +1,12 @@
-/// Computes c = alpha a b + beta c. The matrices are dense and row-major. a has m x k elements, b
-/// has k x n elements, and c has m x n elements.
+/// Computes `c = alpha * a * b + beta * c`. The matrices are dense and row-major. Matrix `a` has m
+/// x k elements, `b` has k x n elements, and `c` has m x n elements.
 ///
 /// Launch blocks of exactly 16 x 16 threads in a grid of (n / 64, m / 64) blocks, rounded up. A
-/// block computes 64 x 64 elements of c, and each of its threads computes 4 x 4 of these elements.
-/// Both nvcc and the host compiler keep the 4 x 4 sums in registers.
+/// block computes 64 x 64 elements of `c`, and each of its threads computes 4 x 4 of these
+/// elements. Both nvcc and the host compiler keep the 4 x 4 sums in registers.
 namespace sgemm_tile {
-constexpr int side = 64;     // rows and columns of the tile of c that a block computes
-constexpr int depth = 16;    // columns of a, and rows of b, in shared memory at a time
+constexpr int side = 64;     // rows and columns of the tile of `c` that a block computes
+constexpr int depth = 16;    // columns of `a` and rows of `b` in shared memory at a time
 constexpr int threads = 16;  // threads of a block in x and in y
 constexpr int block = threads * threads;
 constexpr int per_thread = side / threads;
@@ -15,7 +15,7 @@ constexpr int per_thread = side / threads;
 extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
     sgemm(int m, int n, int k, float alpha, float const* a, float const* b, float beta, float* c) {
   using namespace sgemm_tile;
-  // The part of a is transposed. Its odd row length avoids bank conflicts in shared memory.
+  // `a_part` is transposed. Its odd row length avoids bank conflicts in shared memory.
   __shared__ float a_part[depth][side + 1];
   __shared__ float b_part[depth][side];
   int const x = static_cast<int>(threadIdx.x);
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(sgemm_tile::block)
       int const row = first_row + y + i * threads, column = first_column + x + j * threads;
       if (row >= m || column >= n) { continue; }
       float& element = c[static_cast<long long>(row) * n + column];
-      // If beta is 0, c may be uninitialized, so it must not be read.
+      // If `beta` is 0, `c` may be uninitialized, so the kernel must not read `c`.
       element = beta == 0.0f ? alpha * sums[i][j] : alpha * sums[i][j] + beta * element;
     }
   }

@@ -1,4 +1,5 @@
-/// Computes the SHA-256 digest (FIPS 180-4) of each block of a buffer.
+/// Computes the SHA-256 digest (FIPS 180-4) of each block of a buffer. In this file a block is a
+/// part of the buffer, not a block of threads.
 ///
 /// One thread computes one digest, because the algorithm is serial within a message. Threads of one
 /// launch compute the digests of different blocks in parallel.

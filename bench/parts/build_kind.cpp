@@ -18,7 +18,8 @@ constexpr bool optimised = true;
 constexpr bool optimised = false;
 #endif
 
-// Detects sanitizers that were enabled by compiler flags instead of FLOTILLA_SANITIZE.
+// Detects sanitizers that were enabled by compiler flags instead of the CMake option
+// FLOTILLA_SANITIZE.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool instrumented = true;
 #elif defined(__has_feature)

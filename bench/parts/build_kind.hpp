@@ -7,7 +7,7 @@
 namespace flotilla::bench {
 
 /// CMake's build type of this program, for example "Release". The library has the same build type,
-/// because both are built in one build tree.
+/// because the program and the library are built in one build tree.
 [[nodiscard]] std::string build_type();
 
 /// Returns the reason why measurements of this build must not be reported. Returns std::nullopt if

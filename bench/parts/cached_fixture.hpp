@@ -1,7 +1,8 @@
 #pragma once
-// A fixture is the setup of a figure: contexts, runtimes and threads. Creating a context takes
-// 0.1 s, so the last fixture is cached and reused if the next figure needs the same fixture. Only
-// one fixture exists at a time, because even an idle runtime would disturb measurements.
+// A fixture holds the contexts, runtimes and threads that a figure (a measured cost) needs.
+// Creating a context takes 0.1 s. Therefore the last fixture is cached, and the next figure reuses
+// this fixture if the options are the same. Only one fixture exists at a time, because even an idle
+// runtime would disturb measurements.
 
 #include <memory>
 #include <utility>
@@ -30,7 +31,7 @@ template <class Fixture>
 [[nodiscard]] Fixture& get_fixture(typename Fixture::options const& options) {
   auto* const cached = dynamic_cast<Fixture*>(fixture_cache().get());
   if (cached != nullptr && cached->created_with == options) { return *cached; }
-  drop_fixture();  // first, because only one fixture may exist at a time
+  drop_fixture();  // only one fixture may exist at a time
   auto created = std::make_unique<Fixture>(options);
   Fixture& result = *created;
   fixture_cache() = std::move(created);

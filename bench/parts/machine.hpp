@@ -8,13 +8,13 @@
 
 namespace flotilla::bench {
 
-/// All devices. They are chosen on the first call. @throws no_device, unknown_device
+/// The devices that are measured. The first call chooses them. @throws no_device, unknown_device
 [[nodiscard]] context::choice const& machine();
 
 /// The first `count` devices, in the format of runtime_options::devices.
 [[nodiscard]] std::string first_devices(int count);
 
-/// The default number of workers, the same as in a runtime: one per device, but at most the number
+/// The number of workers that a runtime creates by default: one per device, but at most the number
 /// of cores minus one, and at least one.
 [[nodiscard]] int workers_for(int devices);
 

@@ -15,9 +15,9 @@ using driver::check;
 
 constexpr char const* subject = "a control of the benchmark";
 
-/// A producer with several devices changes to the next device after this many launches. With a
-/// larger number, the other devices would be idle. With a smaller number, the changes of the
-/// context would be a large part of the cost.
+/// A producer with several devices changes to the next device after this many launches. A larger
+/// number would leave the other devices idle. A smaller number would make the context changes a
+/// large part of the cost.
 constexpr std::int64_t launches_per_visit = 32;
 
 }  // namespace
@@ -31,7 +31,8 @@ plain_driver::plain_driver(options const& wanted)
         api_, machine().devices[static_cast<std::size_t>(i)], asked));
   }
   create_targets();
-  for (int i = 0; i < wanted.producers; ++i) {  // warm-up: first launches load and allocate
+  // Warm-up: the first launches load the kernel and allocate memory.
+  for (int i = 0; i < wanted.producers; ++i) {
     launch_all(i, launches_per_visit);
     synchronize_all(i);
   }
@@ -68,7 +69,7 @@ void plain_driver::create_targets() {
 
 plain_driver::~plain_driver() {
   if (library_ != nullptr) { api_->library_unload(library_); }
-  contexts_.clear();  // also destroys the streams and events of the contexts
+  contexts_.clear();  // destroying a context also destroys its streams and events
 }
 
 void plain_driver::push(launch_target const& target) const {

@@ -1,6 +1,7 @@
 #pragma once
-// A control: the driver without flotilla, called through the same function table. Each producer
-// pushes the context of a device and launches the empty kernel into a stream of its own.
+// A control: calls the driver without flotilla, through the function table that flotilla uses. A
+// producer is a thread that launches. It pushes the context of a device and launches the empty
+// kernel into a stream that only this producer uses.
 
 #include <cuda.h>
 

@@ -26,7 +26,8 @@ runtime_fixture::runtime_fixture(options const& wanted)
       kernels{rt.load(flotilla_kernels)},
       null_launch{kernels.kernel<>("null_kernel").with_shape({1}, {32})()},
       producers{wanted.producers} {
-  // Warm-up: each producer runs a task on each device, because first uses allocate.
+  // Warm-up: each producer runs a task on each device, because the first use of a device allocates
+  // memory.
   producers.run([this](int producer) {
     for (int i = 0; i < created_with.devices; ++i) {
       rt.submit(null_launch, {.device = device_of(producer, i)}).wait();

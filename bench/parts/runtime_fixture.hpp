@@ -28,7 +28,7 @@ class runtime_fixture final : public cached_fixture {
   [[nodiscard]] device_ordinal device_of(int producer, std::int64_t i) const noexcept {
     return device_ordinal{static_cast<unsigned>((producer + i) % created_with.devices)};
   }
-  /// The counters, summed over all devices.
+  /// The runtime's counters, summed over all devices.
   [[nodiscard]] device_counters counters() const;
 
   options const created_with;

@@ -50,8 +50,8 @@ void tbb_control::enqueue(std::int64_t tasks) {
   impl_->enqueued.fetch_add(tasks, std::memory_order_relaxed);
   std::atomic<std::int64_t>& ran = impl_->ran;
   for (std::int64_t i = 0; i < tasks; ++i) {
-    // release: pairs with the acquire in wait_for_enqueued(). After that call, `ran` may be
-    // destroyed.
+    // release: pairs with the acquire in wait_for_enqueued(). When that function has returned, no
+    // body accesses `ran`, so `ran` may be destroyed.
     impl_->arena.enqueue([&ran] { ran.fetch_add(1, std::memory_order_release); });
   }
 }

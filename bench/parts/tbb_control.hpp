@@ -27,8 +27,8 @@ class tbb_control final : public cached_fixture {
 
   /// Enqueues `tasks` bodies into the arena. Each body only increments a counter. Thread-safe.
   void enqueue(std::int64_t tasks);
-  /// Waits for all enqueued bodies. The calling thread cannot help, because the arena has no slot
-  /// for it.
+  /// Waits for all enqueued bodies. The calling thread cannot help to run them, because all slots
+  /// of the arena are for workers.
   void wait_for_enqueued() const;
 
   options const created_with;

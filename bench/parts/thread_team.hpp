@@ -33,7 +33,8 @@ class thread_team {
   std::vector<std::exception_ptr> failures_;  // element i is written by member i
   std::barrier<> start_;
   std::barrier<> finish_;
-  // Written before the threads pass `start_`. Null ends the threads.
+  // The function to call. `run` sets it before the threads pass `start_`. Null tells the threads to
+  // end.
   std::function<void(int)> const* body_ = nullptr;
   std::vector<std::thread> threads_;
 };

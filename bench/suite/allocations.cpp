@@ -1,6 +1,6 @@
 // Question: how many allocations does a task make in the steady state?
 //
-// The operators new and delete below also replace those of the loaded libraries.
+// The operators new and delete below also replace the operators that the loaded libraries call.
 
 #include <atomic>
 #include <cstdlib>

@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned devices = 4;
 constexpr unsigned long long kernel_ns = 200'000;
 
-/// Reads the same clock as kernels on CPU devices, in ns.
+/// Returns the time in ns, from the clock that kernels on CPU devices read.
 unsigned long long now_ns() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -38,7 +38,8 @@ struct slow_device {
   slow_device& operator=(slow_device const&) = delete;
 };
 
-/// Returns the time when each device finished its last task, in ns since the first submit, sorted.
+/// Returns one time per device, sorted: from the first submit until the end of the device's last
+/// task, in ns.
 std::array<double, devices> end_times(std::int64_t tasks) {
   slow_device const slow;
   auto& fixture = get_fixture<runtime_fixture>({.devices = devices,
@@ -75,7 +76,9 @@ void add_balance(bench_suite& suite) {
   // with a third of the speed.
   auto const tasks = std::max<std::int64_t>(
       64, static_cast<std::int64_t>(suite.amount().kernel_seconds * 2e9 / kernel_ns * 10 / 3));
-  // Both figures use the same passes.
+  // Both figures describe the same passes. The figure "last of four devices" measures the passes
+  // and stores the time of the first device here. The figure "first of four devices" reads this
+  // time.
   struct first_ends {
     std::vector<double> passes{};  // all passes, including the warm-up pass
     std::size_t next = 0;

@@ -14,7 +14,8 @@ namespace flotilla::bench {
 
 namespace {
 
-/// Prints the name of the current figure. The results are not needed here: each figure stores them.
+/// Prints the name of the current figure. The results are not printed, because each figure stores
+/// its own results.
 class progress final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(Context const&) override { return true; }
@@ -76,8 +77,8 @@ void bench_suite::run_pass(std::size_t index, double& ns) noexcept {
   figure& result = figures_[index];
   try {
     if (result.passes.empty()) {
-      // A warm-up pass that is not counted: first uses allocate and load, and flotilla learns the
-      // running times of kernels.
+      // This warm-up pass is not counted: it loads kernels and allocates memory, and flotilla
+      // learns the running times of the kernels.
       passes_[index](result);
       result.samples.clear();
     }
@@ -88,7 +89,7 @@ void bench_suite::run_pass(std::size_t index, double& ns) noexcept {
   } catch (std::exception const& why) {
     result.why_not = std::string{"failed: "} + why.what();
     result.failed = true;
-    drop_fixture();  // the state of the fixture is unknown after a failure
+    drop_fixture();  // the failure may have left the fixture unusable
   }
 }
 

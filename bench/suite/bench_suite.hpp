@@ -21,10 +21,11 @@ namespace flotilla::bench {
 
 /// The sizes of the measurements.
 struct amounts {
-  int passes = 5;              // passes of each figure, after one warm-up pass
-  std::int64_t flood = 65536;  // tasks in a flood: four windows; a multiple of all thread counts
-  std::int64_t raw = 32768;    // tasks or launches in a pass if each takes microseconds
-  std::int64_t lone = 1000;    // lone tasks per pass
+  int passes = 5;  // passes of each figure, after one warm-up pass
+  // Tasks in a flood: four times the default window, and a multiple of every thread count.
+  std::int64_t flood = 65536;
+  std::int64_t raw = 32768;  // tasks or launches in a pass if each of them takes microseconds
+  std::int64_t lone = 1000;  // lone tasks per pass
   std::int64_t chain = 100'000;
   std::size_t copy_bytes = std::size_t{1} << 30;
   double kernel_seconds = 0.1;  // total running time of the kernels in a pass
@@ -40,9 +41,9 @@ using pass = std::function<double(figure&)>;
 class bench_suite {
  public:
   struct options {
-    std::vector<std::string> only{};  // ids of rows; empty: all rows and all figures
+    std::vector<std::string> only{};  // ids of the rows to measure; empty: all rows and all figures
     bool quick = false;
-    double seconds = 110;  // time limit: no pass starts later
+    double seconds = 110;  // time limit for the run: no pass starts after this time
   };
   explicit bench_suite(options const& wanted);
 
@@ -72,7 +73,7 @@ class bench_suite {
   amounts amount_;
   clock::time_point start_ = clock::now();
   std::vector<figure> figures_;
-  std::vector<pass> passes_;  // one for each figure
+  std::vector<pass> passes_;  // element i belongs to figures_[i]
   std::vector<row> rows_;
 };
 

@@ -1,8 +1,8 @@
 // Question: what does an empty callable cost? The cost is the time from the first submit until all
 //           callables have run, divided by the number of callables.
-// Control:  a thread that pushes the context, calls an empty function, records an event in its
-//           stream and pops the context. On one device, also empty bodies through oneTBB's
-//           task_arena::enqueue.
+// Controls: a thread that pushes the context, calls an empty function, records an event in its
+//           stream and pops the context. On one device there is a second control: empty bodies
+//           through oneTBB's task_arena::enqueue.
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,8 @@
 // Question: what does an empty task cost in a flood? Measured for several numbers of producers,
 //           devices and open tasks, and for one thread that submits and pumps.
-// Controls: launches by 1 to 16 threads, each into its own stream; empty bodies through oneTBB; and
-//           the limit of the device: a graph of 64 chains that is relaunched unchanged.
+// Controls: launches by 1 to 16 threads, each into its own stream, and empty bodies through oneTBB.
+//           A third control is the limit of the device: a graph of 64 chains that is relaunched
+//           unchanged.
 
 #include <algorithm>
 
@@ -89,8 +90,8 @@ void add_tbb(bench_suite& suite, int producers) {
       });
 }
 
-/// Measures the limit of the device with a graph of 64 chains of 64 nodes. The execution of this
-/// graph takes far longer than its launch, so launches do not slow the device down.
+/// Measures the limit of the device with a graph of 64 chains of 64 nodes. This graph runs far
+/// longer than its launch takes, so the device never waits for a launch.
 void add_limit(bench_suite& suite) {
   constexpr int nodes = 4096;
   std::int64_t const batches = std::max<std::int64_t>(1, suite.amount().flood / nodes);

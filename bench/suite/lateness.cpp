@@ -2,12 +2,12 @@
 //           ready?
 // Control:  the allowed time, which is twice the running time of the kernel.
 //
-// The first thousand tasks of a pass are not counted, because flotilla still learns the running
-// time of the kernel.
+// The first thousand tasks of a pass are not counted, because flotilla learns the running time of
+// the kernel during these tasks.
 //
 // Each kernel writes the time of its end. The GPU and the host have different clocks, so each pass
-// measures the difference of the clocks. It uses lone kernels, because the host knows the end of a
-// lone kernel within a few microseconds.
+// measures the difference between the two clocks. For this measurement, the pass runs lone kernels,
+// because the host sees the end of a lone kernel within a few microseconds.
 
 #include <atomic>
 #include <limits>
@@ -57,7 +57,8 @@ std::vector<double> watch(std::vector<ticket> const& tickets,
   std::vector<double> seen(tickets.size(), 0);
   std::size_t first = 0;  // all tickets before this index are ready
   while (first < tickets.size() && !failed) {
-    // acquire: pairs with the release in one_pass(), which stores the tickets before
+    // acquire: pairs with the release in one_pass(), which stores a ticket before it increases
+    // `submitted`
     std::size_t const end = submitted.load(std::memory_order_acquire);
     for (std::size_t i = first; i < end; ++i) {
       if (seen[i] == 0 && tickets[i].ready()) { seen[i] = host_ns(clock::now()); }
@@ -79,7 +80,8 @@ double one_pass(figure& result, std::size_t tasks) {
 
   std::vector<ticket> watched(tasks / watch_interval);
   std::atomic<std::size_t> submitted{0};
-  std::atomic<bool> failed{false};  // set if one of the two threads fails; the other then stops
+  // Set when one of the two threads fails, so that the other thread stops.
+  std::atomic<bool> failed{false};
   std::vector<double> seen;
   auto const submit_all = [&] {
     for (std::size_t i = 0; i < tasks; ++i) {

@@ -1,8 +1,8 @@
 // Question: what does a task cost in a flood of one-block kernels that take 1 to 100 us? And in a
 //           flood of kernels that fill the device for 1 ms?
-// Controls: for the short kernels, graphs of 32 nodes without flotilla. They are rewritten for each
-//           batch and have several shapes, because no shape is the best at all running times. For
-//           the kernels of 1 ms, launches into one stream.
+// Controls: for the short kernels, graphs of 32 nodes without flotilla. Each graph is rewritten
+//           before each launch. Several graph shapes are measured, because no shape is the best for
+//           all running times. For the kernels of 1 ms, launches into one stream.
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Question: how long does a lone task take, from submit until the submitting thread sees its end?
 //           Also measured for eight tasks at once, and while a large copy to pageable memory runs.
-// Controls: the same number of launches and one cuStreamSynchronize, in a context that spins. For
-//           the task during the copy, the lone task without the copy.
+// Controls: the same number of launches and one cuStreamSynchronize, in a context that spins. The
+//           control for the task during the copy is the lone task without the copy.
 
 #include <array>
 #include <optional>
@@ -29,7 +29,7 @@ double time_beside_copy(figure& result, std::size_t bytes, std::size_t max_tasks
   std::vector<std::byte> to(bytes);  // zero-initialized, so that its pages exist before the copy
   std::size_t const before = result.samples.size();
   result.samples.reserve(before + max_tasks);
-  // Repeat if the operating system did not run this thread before the copy had ended.
+  // Repeat the attempt if the copy ended before the operating system let this thread run.
   for (int tries = 0; tries < 10 && result.samples.size() == before; ++tries) {
     ticket const copy = fixture.rt.submit(from.copy_to(std::span<std::byte>{to}));
     while (!copy.ready() && result.samples.size() < before + max_tasks) {

@@ -17,8 +17,8 @@ namespace {
 
 using namespace flotilla;
 
-/// New rows go to the end. So each older row runs after the same fixtures in every version, and its
-/// figures can be compared between versions.
+/// New rows must be added at the end. Then each older row runs after the same fixtures in every
+/// version, and its figures can be compared between versions.
 void add_all(bench::bench_suite& suite) {
   bench::add_floods(suite);
   bench::add_submits(suite);
@@ -49,7 +49,7 @@ void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> 
 }
 
 int run(bench::bench_suite& all, std::string const& json, std::string const& command) {
-  if (!json.empty()) {  // fail before the measurements, which take two minutes
+  if (!json.empty()) {  // check now: the measurements take two minutes
     if (!std::ofstream{json, std::ios::app}) {
       throw std::runtime_error{"cannot write the report to " + json};
     }

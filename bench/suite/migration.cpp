@@ -19,7 +19,7 @@ double flood(figure& result, std::int64_t tasks, int pumpers) {
   auto& fixture = get_fixture<runtime_fixture>({.workers = 0, .producers = 1 + pumpers});
   alignas(base::cache_line) std::atomic<int> turn{1};
   alignas(base::cache_line) std::atomic<bool> submitted{false};
-  std::atomic<bool> failed{false};  // set if a thread fails; the other threads then stop
+  std::atomic<bool> failed{false};  // set when a thread fails, so that the other threads stop
   std::uint64_t const before = fixture.counters().migrations;
   auto const start = clock::now();
   auto const submit_all = [&] {
@@ -36,7 +36,7 @@ double flood(figure& result, std::int64_t tasks, int pumpers) {
   };
   auto const drain_in_turn = [&](int member) {
     for (bool more = true; more && !failed;) {
-      // acquire: pairs with the release below
+      // acquire: pairs with the release store of `turn` below
       if (turn.load(std::memory_order_acquire) != member) {
         std::this_thread::yield();
         continue;

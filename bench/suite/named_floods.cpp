@@ -2,8 +2,8 @@
 //           the devices in turn.
 // Control:  the same flood with tasks that any device may take.
 //
-// Other rows compare the flood for any device with launches by the same number of threads and, on
-// one device, with empty bodies through oneTBB.
+// In other rows, the flood for any device is compared with launches by the same number of threads
+// and, on one device, with empty bodies through oneTBB.
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ std::string named(std::string const& who, int producers, int devices) {
          " devices";
 }
 
-constexpr char const* any_device = "flotilla";  // must be the name in floods.cpp
+constexpr char const* any_device = "flotilla";  // must equal the name in floods.cpp
 constexpr char const* named_device = "flotilla, named device";
 
 void measure_flood(bench_suite& suite, int producers, int devices, bool any) {
@@ -102,7 +102,8 @@ void add_several_devices(bench_suite& suite) {
   for (auto const& [producers, devices] :
        {team{1, 2}, team{2, 2}, team{1, 4}, team{4, 4}, team{16, 4}}) {
     std::string const suffix = std::to_string(producers) + "p_" + std::to_string(devices) + "gpu";
-    // If there are as many producers as devices, floods.cpp measures the flood for any device.
+    // If there are as many producers as devices, floods.cpp already measures the flood for any
+    // device.
     if (producers != devices) {
       measure_flood(suite, producers, devices, true);
       suite.compare({.id = "empty_" + suffix,

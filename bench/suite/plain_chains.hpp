@@ -20,14 +20,16 @@ class plain_chains final : public cached_fixture {
     int nodes = 32;  // nodes per graph
     int width = 1;   // chains per graph
     int streams = 8;
-    int graphs = 4;       // graphs per stream: one graph can be rewritten while another one runs
+    // Graphs per stream. With several, one graph can be rewritten while another graph runs.
+    int graphs = 4;
     bool stores = false;  // true: each kernel writes a word; false: the kernels are empty
     bool operator==(options const&) const = default;
   };
   explicit plain_chains(options const& wanted);
   ~plain_chains() override;
 
-  /// Launches `batches` graphs unchanged, on the streams in turn, and waits until all have ended.
+  /// Launches graphs `batches` times without changing them, on the streams in turn. Waits until all
+  /// launches have ended.
   void relaunch(std::int64_t batches);
   /// Like relaunch(), but before each launch rewrites every node to a kernel of `threads` threads
   /// that spins for `nanoseconds`.

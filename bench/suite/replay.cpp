@@ -32,8 +32,8 @@ class recorded_stores final : public cached_fixture {
     steps_.replay().wait();
   }
 
-  /// Replays the recording `replays` times. If `changed` is true, sets all arguments before each
-  /// replay.
+  /// Replays the recording `replays` times. If `changed` is true, sets all arguments anew before
+  /// each replay.
   void run(std::int64_t replays, bool changed) {
     ticket last;
     for (std::int64_t k = 0; k < replays; ++k) {
@@ -93,7 +93,8 @@ void add_replay(bench_suite& suite) {
       allocations, {.who = "flotilla", .what = "allocations", .backlog = nodes},
       [](figure&) {
         // One replay at a time and no workers. Otherwise the number of allocations would vary: each
-        // open replay may need another change list, and each call to a worker allocates.
+        // open replay may need its own list of changed arguments, and starting a worker allocates
+        // memory.
         auto& recorded = get_fixture<recorded_stores>({.workers = 0});
         for (int i = 0; i < 10; ++i) { recorded.run(1, true); }
         count_allocations();

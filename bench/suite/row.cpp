@@ -32,7 +32,7 @@ figure const* best_control(row const& row, std::vector<figure> const& figures, r
   for (std::string const& name : row.controls) {
     figure const& each = find(figures, name);
     if (!each.measured()) {
-      // This control might have had the lowest value, so do not use the other controls.
+      // This control might have had the lowest value, so the lowest value is unknown.
       result.note = "control " + name + ": " + each.why_not;
       return nullptr;
     }

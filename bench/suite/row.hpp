@@ -17,22 +17,24 @@ struct row {
   std::string subject;                  // name of the figure that is judged
   statistic of = statistic::median;     // which value of the figures is compared
   std::string control;                  // description of the control for the table
-  std::vector<std::string> controls{};  // names of figures; the one with the lowest value is used
+  std::vector<std::string> controls{};  // figure names; the figure with the lowest value is used
   std::optional<double> constant_ns{};  // fixed value of the control; `controls` is then ignored
   std::optional<double> max_ratio{};    // target: maximum of subject / control
-  /// Target: maximum of the subject. If max_ratio is set too, the less strict target counts.
+  /// Target: maximum of the subject. If max_ratio is set as well, the less strict of the two
+  /// targets counts.
   std::optional<double> max_value{};
   bool for_gpus = true;  // the target is not judged on CPU devices
 };
 
-/// The result of a row. A value that is not known is empty.
+/// The result of a row. An unknown value is empty.
 struct row_result {
   std::string id, control, unit, note;
   statistic of = statistic::median;
   std::optional<double> value, control_value, ratio, target;
   bool target_is_ratio = true;
   std::optional<bool> met;
-  bool judged = true;  // false: the row has no target, or the target is not for these devices
+  // False if the row has no target, or if its target does not apply to these devices.
+  bool judged = true;
   std::optional<double> spread, p50, p99, p999;
 };
 

@@ -3,7 +3,8 @@
 // Controls: cuLaunchKernel by the same number of threads, each into its own stream. For one thread
 //           and for four threads, also empty bodies through oneTBB.
 //
-// All are measured in bursts, as in submits.cpp. The result is the mean over all threads.
+// flotilla and the controls are measured in bursts, as in submits.cpp. The result is the mean over
+// all threads.
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,9 @@
 // Question: what does a submit cost the submitting thread?
 // Control:  cuLaunchKernel.
 //
-// Both are measured in bursts that fit into flotilla's window and into the queue of the driver. The
-// runtime has no workers, so no thread drains during a burst. The driver, however, starts to run
-// the kernels during the burst.
+// The calls are measured in bursts. A burst fits into flotilla's window and into the queue of the
+// driver. The runtime has no workers, so no thread drains during a burst. The driver, however,
+// starts to run the kernels during the burst.
 
 #include <algorithm>
 

@@ -52,7 +52,7 @@ json figure_json(figure const& figure) {
   object["passes"] = figure.passes;
   object["spread"] = figure.spread();
   if (!figure.samples.empty()) {
-    // The distribution as pairs (part, ns): the fraction `part` of the tasks took at most `ns`.
+    // The distribution as pairs (part, ns): a fraction `part` of the tasks took at most `ns`.
     json quantiles = json::array();
     for (int part = 0; part <= 1000; part += part < 900 ? 10 : 1) {
       quantiles.push_back({part / 1000.0, figure.quantile(part / 1000.0)});
@@ -78,7 +78,7 @@ void write_json(std::string const& file, bench_suite const& suite, std::string c
     if (each.measured() || !each.why_not.empty()) { figures.push_back(figure_json(each)); }
   }
   std::ofstream out{file};
-  // Replace invalid bytes: device names and driver messages may not be valid UTF-8.
+  // Device names and driver messages can contain invalid UTF-8. Replace the invalid bytes.
   out << json{{"context", context}, {"rows", rows}, {"figures", figures}}.dump(
              1, ' ', false, json::error_handler_t::replace)
       << '\n';

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // fail before the measurements
+    if (!json.empty() && !std::ofstream{json, std::ios::app}) {  // check before the measurements
       throw std::runtime_error{"cannot write the report to " + json};
     }
     bench::durations const durations = quick ? bench::durations::quick() : bench::durations{};

@@ -32,8 +32,8 @@ double processor_seconds() {
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/// Repeats `action` for `duration`. Returns the processor time that the process uses meanwhile,
-/// divided by the elapsed time.
+/// Repeats `action` for `duration`. Returns the processor time that the process used during this
+/// time, divided by the elapsed time.
 template <class Action>
 double share_while(std::chrono::milliseconds duration, Action const& action) {
   double const before = processor_seconds();
@@ -43,8 +43,8 @@ double share_while(std::chrono::milliseconds duration, Action const& action) {
 }
 
 /// Returns a number that changes whenever another thread of this process runs or is ready to run.
-/// It is the number of times that these threads were scheduled, plus the time that they have waited
-/// for a processor.
+/// The number adds up how often these threads were scheduled and how long they have waited for a
+/// processor.
 unsigned long long activity_of_others() {
   unsigned long long all = 0;
   for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
@@ -56,13 +56,14 @@ unsigned long long activity_of_others() {
   return all;
 }
 
-/// Waits until no other thread of the process has run or was ready to run for the time `settling`,
-/// but at most for `max_settling`.
+/// Waits until, for the time `settling`, no other thread of the process has run or was ready to
+/// run. Waits at most for `max_settling`.
 ///
-/// A fixed waiting time would not be enough: oneTBB's threads make a fixed number of attempts to
-/// find work before they sleep, and the attempts take longer on a busy machine. Attempts after the
-/// waiting time would count as the cost of idling. If a thread wakes up periodically, the function
-/// returns after `max_settling`, and the periodic work is measured.
+/// A fixed waiting time would not be enough. oneTBB's threads make a fixed number of attempts to
+/// find work before they sleep, and the attempts take longer on a busy machine. Attempts after a
+/// fixed waiting time would be measured as the cost of an idle process. If a thread wakes up
+/// periodically, the function returns after `max_settling`. The measurement then includes the
+/// periodic work.
 void settle(durations const& durations) {
   auto const begin = clock::now();
   for (unsigned long long before = activity_of_others();;) {
@@ -78,7 +79,8 @@ void settle(durations const& durations) {
 /// @param spin  Runs a kernel that takes the given number of nanoseconds and waits for its end.
 template <class Task, class Spin>
 row measure(row result, durations const& durations, Task const& task, Spin const& spin) {
-  for (int i = 0; i < 10; ++i) { task(); }  // warm-up: first uses load and allocate
+  // Warm-up: the first calls load the kernel and allocate memory.
+  for (int i = 0; i < 10; ++i) { task(); }
   spin(1000);
   std::vector<double> samples_us;
   samples_us.reserve(static_cast<std::size_t>(durations.lone));
@@ -93,12 +95,13 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   result.p99_us = samples_us[samples_us.size() * 99 / 100];
   result.share_50us = share_while(durations.waiting, [&] { spin(50'000); });
   result.share_5ms = share_while(durations.waiting, [&] { spin(5'000'000); });
-  // Take the least of several intervals: on a busy machine a thread may still finish earlier work
-  // after settle(). A thread that wakes up periodically appears in every interval.
+  // Take the minimum of several intervals. On a busy machine, a thread may still finish earlier
+  // work after settle(), which affects only some intervals. A thread that wakes up periodically
+  // affects every interval.
   result.share_idle = 1;
   for (int i = 0; i < idle_intervals; ++i) {
     settle(durations);
-    // Measure the idle process: this thread sleeps.
+    // This thread sleeps during the measurement, so the process is idle.
     double const share =
         share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });
     result.share_idle = std::min(result.share_idle, share);

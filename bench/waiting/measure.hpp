@@ -11,13 +11,13 @@ namespace flotilla::bench {
 
 /// The number of tasks and the durations of the measurements.
 struct durations {
-  int lone = 2000;                           // maximum number of lone tasks
+  int lone = 2000;  // maximum number of lone tasks: each is submitted while no other task is open
   std::chrono::milliseconds max_lone{1000};  // time limit for all lone tasks
   std::chrono::milliseconds waiting{1000};   // duration of each measurement of a waiting thread
-  /// The process counts as idle if no other thread has run for this time. After this time, workers
-  /// have usually left, and oneTBB's threads usually sleep.
+  /// The process counts as idle if no other thread has run for this time. By then, workers have
+  /// usually ended, and oneTBB's threads usually sleep.
   std::chrono::milliseconds settling{200};
-  std::chrono::milliseconds max_settling{5'000};  // time limit of the wait for an idle process
+  std::chrono::milliseconds max_settling{5'000};  // maximum time to wait until the process is idle
   std::chrono::milliseconds idle{1000};           // duration of the measurement of an idle process
   /// The shortest possible measurements, which only show that the program works.
   [[nodiscard]] static durations quick();
@@ -34,12 +34,13 @@ struct row {
   double p99_us = 0;
   double share_50us = 0;  // share while a thread waits for kernels of 50 us, one after another
   double share_5ms = 0;   // share while a thread waits for kernels of 5 ms
-  double share_idle = 0;  // share while there are no tasks, after the workers have left
+  double share_idle = 0;  // share while there are no tasks, after the workers have ended
 };
 
 /// Measures `ticket::wait` on the first device with the wait policy `policy`.
 [[nodiscard]] row measure_flotilla(wait_policy policy, durations const& durations);
-/// Measures launches and cuStreamSynchronize in a context with the same scheduling flag.
+/// Measures launches and cuStreamSynchronize in a context with the scheduling flag that corresponds
+/// to `policy`.
 [[nodiscard]] row measure_driver(wait_policy policy, durations const& durations);
 
 }  // namespace flotilla::bench

@@ -85,7 +85,7 @@ void write_rows(std::string const& file, report const& report) {
                      {"command", report.command},
                      {"note", report.on_gpus ? "" : not_comparable}};
   std::ofstream out{file};
-  // Replace invalid bytes: device names and driver messages may not be valid UTF-8.
+  // Device names and driver messages can contain invalid UTF-8. Replace the invalid bytes.
   out << json{{"context", context}, {"rows", rows}, {"targets", targets}}.dump(
              1, ' ', false, json::error_handler_t::replace)
       << '\n';

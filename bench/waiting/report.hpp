@@ -13,7 +13,7 @@ struct report {
   std::vector<row> rows;
   bool on_gpus = false;
   std::string device;
-  std::string driver;  // the chosen driver and the reason for the choice
+  std::string driver;  // text that names the chosen driver and the reason for the choice
   std::string command;
 };
 
@@ -22,7 +22,7 @@ struct target {
   std::string what;
   double share;
   double max_share;
-  bool judged;  // false on CPU devices if the share includes the work of kernels
+  bool judged;  // false on CPU devices if the share includes the processor time of kernels
 };
 [[nodiscard]] std::vector<target> targets_of(report const& report);
 

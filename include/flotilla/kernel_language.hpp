@@ -2,8 +2,8 @@
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
 /// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
-/// have to include it. nvcc gets only three helpers from this header, because CUDA's own forms of
-/// these helpers do not compile with a host compiler:
+/// have to include it. nvcc gets only three helpers from this header, because a host compiler does
+/// not accept the CUDA code that they replace:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
 ///   flotilla_globaltimer()                 // nanoseconds of a clock that all blocks share
@@ -16,8 +16,8 @@
 ///   indices      threadIdx blockIdx blockDim gridDim warpSize; dim3, the vector types with make_*
 ///   barriers     __syncthreads, _count, _and, _or; __syncwarp
 ///   warps        __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, __match_*_sync,
-///                __reduce_*_sync; __activemask, which returns only the calling lane because lanes
-///                do not run in lockstep here
+///                __reduce_*_sync; __activemask, which returns only the calling lane because the
+///                lanes of a CPU device do not run in lockstep
 ///   atomics      all overloads that CUDA has for sm_80 on integers, float and double, and the
 ///                variants with _block and _system
 ///   runtime      __trap, assert, printf, malloc and free, new and delete, __nanosleep,
@@ -35,8 +35,8 @@
 /// and the line. Put code that is only for GPUs between `#ifdef __CUDACC__` and `#endif`.
 
 #if defined(FLOTILLA_KERNEL_SCAN)
-// flotilla_add_kernels() searches the preprocessed source for qualifiers such as __global__, so the
-// macros that replace them must not be defined here.
+// flotilla_add_kernels() defines FLOTILLA_KERNEL_SCAN when it preprocesses a source to search it
+// for qualifiers such as __global__. The macros of qualifiers.hpp would remove these qualifiers.
 #elif defined(__CUDACC__)
 #include <flotilla/kernel_language/for_nvcc.hpp>
 #else

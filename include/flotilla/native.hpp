@@ -1,5 +1,6 @@
 #pragma once
-/// Converts handles and statuses to the types of cuda.h. No other public header needs cuda.h.
+/// Converts handles and statuses to the types of cuda.h and back. No other public header needs
+/// cuda.h.
 
 #include <cuda.h>
 

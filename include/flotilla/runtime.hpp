@@ -54,8 +54,8 @@ struct task_options {
   /// default and the least urgent. The runtime clamps the number to the range of the device (H200:
   /// -5 to 0). A device starts its waiting tasks, including copies and callables, in the order of
   /// their priority. The GPU starts blocks of urgent kernels before blocks of less urgent kernels,
-  /// but never interrupts a running block. Tasks of all priorities share one window. Tasks in
-  /// `after` keep their own priority.
+  /// but never interrupts a running block. Tasks of all priorities share one window. An urgent task
+  /// does not change the priority of the tasks in its `after`.
   int priority = 0;
 };
 
@@ -66,19 +66,20 @@ struct runtime_options {
   /// commas, of "auto", "cuda", "cuda:0,2", "cpu", "cpu:4", or a UUID or PCI id as printed by
   /// `flotilla devices`. "auto" means all GPUs, or CPU devices if there is no GPU. "cpu:4" means
   /// four CPU devices. Any item except "auto" may end with a division such as "/green:16*8": each
-  /// device becomes eight devices, and each of these is a green context of 16 multiprocessors.
-  /// If empty, the environment variable FLOTILLA_DEVICES is used, or "auto" if it is not set.
+  /// device of the item becomes eight devices, each of which is a green context with 16
+  /// multiprocessors. If empty, the environment variable FLOTILLA_DEVICES is used. If that variable
+  /// is not set either, "auto" is used.
   std::string devices{};
   /// The maximum number of oneTBB threads that drive devices at the same time. With 0, the runtime
   /// is in single-threaded mode: tasks make progress only inside `pump()` and waits. `automatic`
   /// means the number of devices, but at most cores - 1 and at least 1.
   int workers = automatic;
   /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
-  /// "window" applies, or 16384 if it is not set.
+  /// "window" applies. The default of that setting is 16384.
   std::optional<std::size_t> window{};
-  /// The time for which an idle worker polls for more work before it ends. The wait policies of the
-  /// devices decide whether the worker spins or yields. If all policies are `blocking`, an idle
-  /// worker ends at once.
+  /// The time for which an idle worker polls for more work before the worker ends. The wait
+  /// policies of the devices decide whether the worker spins or yields. If all policies are
+  /// `blocking`, an idle worker ends at once.
   std::chrono::microseconds linger{50};
   /// Settings of the devices. They override the settings of the environment (see settings.hpp).
   flotilla::settings settings{};
@@ -98,7 +99,7 @@ struct runtime_options {
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about
 /// 0.1 s and 0.5 GiB.
 ///
-/// Threads   Any thread may call any function except the destructor at any time, also inside a
+/// Threads   Any thread may call any function except the destructor at any time, even inside a
 ///           callable.
 /// Contexts  Every call leaves the caller's context stack unchanged.
 /// Globals   The runtime resets no device, sets no environment variable, and does not use oneTBB's
@@ -107,23 +108,24 @@ struct runtime_options {
 ///           nothing. A child cannot construct a runtime if its parent has initialised the CUDA
 ///           driver: the constructor throws used_after_fork. If a callable or continuation forks
 ///           and then returns in the child, the child ends with a message and SIGABRT.
-/// exit      Any thread may call std::exit, also inside a callable or continuation. If that destroys
-///           the runtime whose callable or continuation it is, the destructor abandons the open
-///           tasks and prints a message. While one thread ends the process, other threads that wait
-///           for tasks do not return, but throw `poisoned` after 2 s.
+/// exit      Any thread may call std::exit, even inside a callable or continuation. If std::exit is
+///           called inside a callable or continuation of a runtime and destroys this runtime, the
+///           destructor abandons the open tasks and prints a message. While one thread ends the
+///           process, another thread that waits for a task sleeps for 2 s. After that, its wait
+///           throws `poisoned`.
 class FLOTILLA_EXPORT runtime {
  public:
   /// @throws no_device, unknown_device, unknown_setting, invalid_argument
-  /// @throws driver_error  The driver refused a context or a setting. The constructor leaves
-  ///                       nothing behind.
+  /// @throws driver_error  The driver refused a context or a setting. The constructor has released
+  ///                       everything that it made.
   explicit runtime(runtime_options options = {});
   runtime(runtime const&) = delete;
   runtime& operator=(runtime const&) = delete;
   /// Closes the runtime, waits until every task has ended and every continuation has run, and frees
   /// all resources. The destructor never throws. If the driver is poisoned, it does not hang.
-  /// No other thread may still wait for a ticket. Tickets may outlive the runtime. Inside a callable
-  /// or continuation of this runtime, the destructor cannot wait: it prints a message, abandons the
-  /// open tasks and frees nothing.
+  /// No other thread may be waiting for a ticket during this call. Tickets may outlive the runtime.
+  /// Inside a callable or continuation of this runtime, the destructor cannot wait: it prints a
+  /// message, abandons the open tasks and frees nothing.
   ~runtime();
 
   /// Returns the devices in the order of their ordinals.
@@ -138,18 +140,18 @@ class FLOTILLA_EXPORT runtime {
   /// Returns one line of text: the driver in use, and the reason why the other driver is not used.
   [[nodiscard]] std::string const& driver_text() const noexcept;
 
-  /// Loads an image on every device. All of its kernels are loaded now, none later at their first
-  /// launch.
+  /// Loads an image on every device. The call loads all kernels of the image. No kernel is loaded
+  /// later, at its first launch.
   /// @throws bad_image     The image has no code for these devices, or the driver refuses the
   ///                       image.
   [[nodiscard]] program load(image const& code);
   /// Loads a file: a cubin, fatbin or PTX file for GPUs, or a CPU image for CPU devices.
-  /// @throws bad_image     The file is missing, unreadable, or not such a file. The message names
-  ///                       the file.
+  /// @throws bad_image     The file is missing, unreadable, or has another format. The message
+  ///                       names the file.
   [[nodiscard]] program load(std::filesystem::path const& file);
 
-  /// Submits a task. The calling thread does not launch the task; the thread that drives the device
-  /// does.
+  /// Submits a task. The call does not launch the task: the thread that drives the device launches
+  /// the task later.
   ///
   /// @return The ticket of the task. The task runs even if the ticket is dropped.
   /// @throws invalid_argument  The grid is empty, the arguments do not match the kernel, or the
@@ -168,12 +170,12 @@ class FLOTILLA_EXPORT runtime {
   ///         callable of more than 64 bytes, or more than 4 tasks in `after`.
   ticket submit(launch const& what, task_options const& options = {});
   ticket submit(memory_op const& what, task_options const& options = {});
-  /// `what` is called and then destroyed, while the device's context is current, on a worker or on
-  /// a thread that waits or pumps. The ticket reports the exception of `what`.
+  /// A worker, or a thread that waits or pumps, calls `what` and then destroys `what`. The device's
+  /// context is current during both. The ticket reports the exception of `what`.
   ticket submit(callable what, task_options const& options = {});
 
-  /// These functions do the same as `submit`, except if the window is full. Then they submit
-  /// nothing and return an empty optional at once.
+  /// These functions do the same as `submit`, except if the window is full. In that case they
+  /// submit nothing and return an empty optional at once.
   [[nodiscard]] std::optional<ticket> try_submit(launch const& what,
                                                  task_options const& options = {});
   [[nodiscard]] std::optional<ticket> try_submit(memory_op const& what,
@@ -187,18 +189,19 @@ class FLOTILLA_EXPORT runtime {
   void post(callable what, task_options const& options = {});
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
-  /// and retires ended tasks. Then it runs up to 64 continuations that are due, unless the caller
-  /// is inside a callable or a continuation.
-  /// @return True while a task has not ended or a continuation has not begun.
+  /// and retires ended tasks. Then it runs up to 64 continuations that are ready to run, unless the
+  /// caller is inside a callable or a continuation.
+  /// @return True if there is a task that has not ended or a continuation that has not begun.
   /// Blocks  never, but callables and continuations run inside the call.
   bool pump();
 
   /// Waits until all tasks that were submitted before this call have ended, and helps to run them.
-  /// Then runs the continuations that are due. Errors stay with their tickets. While there is
-  /// nothing to do, the wait policies of the devices with open tasks determine how the caller waits
-  /// (see wait_policy). If all these policies are `blocking`, no task is left to launch, and no
-  /// continuation is open, the caller sleeps until the driver reports the end of a task. The
-  /// destructor waits in the same way.
+  /// Then runs the continuations that are ready to run. The call throws no errors of tasks: the
+  /// tickets report them. While there is nothing to do, the wait policies of the devices with open
+  /// tasks determine how the caller waits (see wait_policy). The call does not wait for tasks that
+  /// continuations submit meanwhile, nor for continuations of these tasks. If all these policies are `blocking`,
+  /// no task is left to launch, and no continuation is open, the caller sleeps until the driver
+  /// reports the end of a task. The destructor waits in the same way.
   /// @throws would_deadlock  The caller is inside a callable.
   void wait_idle();
 
@@ -207,10 +210,11 @@ class FLOTILLA_EXPORT runtime {
   /// does not fit into this buffer (`limits.printf_fifo`) is lost. After the call, the output of
   /// all ended tasks has appeared. The output of other tasks may have appeared. The call performs
   /// one control operation on each device.
-  /// @throws would_deadlock  The caller is inside a callable and would wait for its own stream.
-  /// @throws driver_error, poisoned  A device failed. Its output is lost.
+  /// @throws would_deadlock  The caller is inside a callable and would wait for the stream of this
+  ///                         callable.
+  /// @throws driver_error, poisoned  A device failed, and the output of its kernels is lost.
   /// @throws used_after_fork
-  /// Threads  any, also inside a continuation.
+  /// Threads  any, even inside a continuation.
   /// Blocks   for each device in turn, until all launched work of the device is done. The runtime
   ///          launches no new work on this device during that time, so a running kernel must not
   ///          wait for a task that is not launched yet.
@@ -224,8 +228,8 @@ class FLOTILLA_EXPORT runtime {
   /// performs one control operation.
   [[nodiscard]] memory_info memory(device_ordinal device) const;
 
-  /// Returns the counters of a device. The call also retires ended tasks, so that they are counted.
-  /// It never blocks and runs no callable.
+  /// Returns the counters of a device. The call also retires ended tasks, so that these tasks are
+  /// counted. The call never blocks and runs no callable.
   [[nodiscard]] device_counters counters(device_ordinal device) const;
   /// Returns one entry for each worker that has run, in the order of the workers' first runs.
   [[nodiscard]] std::vector<flotilla::worker_counters> worker_counters() const;

@@ -7,14 +7,14 @@ namespace block_digest {
 
 namespace {
 
-// Large enough that the cost of a copy call does not matter. Small enough that a slow device does
-// not get much work at once.
+// The size of a batch, unless one block is larger. The size is large enough that the cost of a copy
+// call does not matter, and small enough that a slow device does not get much work at once.
 constexpr std::size_t default_bytes = std::size_t{1} << 18;
-// The limits for batch_capacity::blocks. A batch of small files reaches this number of blocks
-// before it reaches batch_capacity::bytes.
+// The minimum and the maximum of batch_capacity::blocks. A batch of small files reaches its maximum
+// number of blocks before its maximum number of bytes.
 constexpr std::size_t min_blocks = 64;
 constexpr std::size_t max_blocks = 4096;
-// A range starts at a multiple of 16 bytes, because kernels read words of up to 16 bytes.
+// A range starts at a multiple of 16 bytes, so that the kernel reads aligned words.
 constexpr std::size_t alignment_bytes = 16;
 
 constexpr std::size_t aligned(std::size_t bytes) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Batches: each has memory for many blocks of files, which are digested on one device.
+/// Batches. A batch has memory for many blocks of files. One device digests all blocks of a batch.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,8 @@ struct block_batch {
   /// Returns free space for at most `max_blocks` whole blocks. The result is empty if the batch is
   /// full.
   [[nodiscard]] std::span<std::byte> free_space(std::size_t max_blocks);
-  /// Adds the first `bytes` bytes of free_space() as a range. The caller has read them from `path`.
+  /// Adds the first `bytes` bytes of free_space() as a range. The caller has read these bytes from
+  /// `path`.
   void add(std::shared_ptr<std::string const> path, std::uint64_t file_offset, std::size_t bytes);
   /// Removes all ranges and results.
   void clear();

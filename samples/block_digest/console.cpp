@@ -41,7 +41,7 @@ void console::progress(std::uint64_t done, std::uint64_t total) {
   auto const now = std::chrono::steady_clock::now();
   if (now < next_bar_) { return; }
   next_bar_ = now + std::chrono::milliseconds{100};
-  // At most 1, because files may grow after `total` was computed.
+  // Clamped to 1, because files may grow after `total` was computed.
   double const part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   constexpr int width = 40;
   std::string bar(static_cast<std::size_t>(part * width), '#');

@@ -11,14 +11,15 @@ namespace block_digest {
 
 namespace {
 
-// The steps of a SHA-256 digest depend on each other, so each block occupies only one thread. A GPU
-// is fast only if it digests thousands of blocks at the same time.
+// The maximum number of batches of a device. A GPU needs many batches, because it is fast only if
+// it digests thousands of blocks at the same time. Each block occupies only one thread, because the
+// steps of a SHA-256 digest depend on each other.
 constexpr std::size_t gpu_batches = 128;
 constexpr std::size_t cpu_batches = 8;
 // One batch on the device, one that is being filled, and one that is being verified.
 constexpr std::size_t min_batches = 3;
-// Limits the pinned memory of a device, because pinned memory is expensive. With large blocks there
-// are fewer batches.
+// Limits the pinned memory for the batches of a device, because pinned memory is expensive. If
+// blocks are large, this limit reduces the number of batches.
 constexpr std::size_t max_pinned_bytes = std::size_t{64} << 20;
 
 std::size_t max_batches(flotilla::device const& device, batch_capacity const& capacity) {
@@ -60,8 +61,9 @@ block_batch* device_scheduler::pick() {
   }
   if (idle != nullptr) { return take_empty(*idle); }
   // The device in `first_done` would finish one more batch before every other device. If this
-  // device has no free batch, return null: it is better to wait until it has one. Also return null
-  // if no device has finished a batch yet, because then no speed is known.
+  // device has no free batch, return null: waiting for a batch of this device is faster than using
+  // another device. Also return null if no device has finished a batch yet, because in that case no
+  // speed is known.
   return first_done != nullptr && first_done->has_free_batch() ? take_empty(*first_done) : nullptr;
 }
 

@@ -19,8 +19,8 @@ namespace block_digest {
 /// Threads: one. Lifetime: must end before its runtime does.
 class device_scheduler {
  public:
-  /// @param corrupt  Whether to invert one byte of the first batch on its device. The verifier must
-  ///                 then report a wrong digest.
+  /// @param corrupt  Whether to invert one byte of the first batch in device memory. If true, the
+  ///                 verifier must report a wrong digest.
   device_scheduler(flotilla::runtime& rt, std::size_t block_bytes, bool corrupt);
 
   /// Returns an empty batch of the device that should get the next blocks. Returns null if it is
@@ -38,10 +38,10 @@ class device_scheduler {
   ///                             more.
   [[nodiscard]] block_batch* take_finished();
 
-  /// Waits briefly for a submitted batch. @return False if no batch is submitted.
+  /// Waits briefly until a submitted batch has finished. @return False if no batch is submitted.
   bool wait_for_one();
 
-  /// Empties a batch. pick() can then return it again.
+  /// Empties a batch, so that pick() can return the batch again.
   void release(block_batch& batch);
 
  private:

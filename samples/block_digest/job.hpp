@@ -24,7 +24,7 @@ class job {
       std::uint64_t total_bytes);
 
   /// Processes all blocks of a file. If the file cannot be opened or read, prints a failure. Blocks
-  /// before the error are processed.
+  /// that were read before the error are processed.
   void add_file(std::string const& path);
   /// Submits the last batch and waits until every block is recorded.
   void finish();
@@ -43,7 +43,7 @@ class job {
   std::uint64_t next_number_ = 0;
   std::size_t in_flight_ = 0;  // number of batches that are submitted but not recorded
   std::uint64_t recorded_bytes_ = 0;
-  verifier verifier_;  // its threads use batches until it is destroyed, so it is destroyed first
+  verifier verifier_;  // destroyed first, because its threads use batches
 };
 
 }  // namespace block_digest

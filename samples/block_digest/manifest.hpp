@@ -10,8 +10,8 @@
 
 namespace block_digest {
 
-/// The form of a path in the manifest. As in the output of sha256sum, a newline in a path is
-/// written as "\n" and a backslash as "\\". A line with such a path begins with a backslash.
+/// A path as the manifest shows it. As in the output of sha256sum, a newline in a path is written
+/// as "\n" and a backslash as "\\". A line with such a path begins with a backslash.
 struct manifest_name {
   explicit manifest_name(std::string_view path);
   std::string prefix;  ///< the first characters of the line: "\" or nothing

@@ -36,10 +36,10 @@ class result_collector {
   void add(block_batch const& batch);
 
   [[nodiscard]] std::vector<device_share> const& shares() const noexcept { return shares_; }
-  /// The number of verified blocks and their bytes.
+  /// The number and the total size of the verified blocks.
   [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// The number of distinct verified blocks and their bytes.
+  /// The number and the total size of the distinct verified blocks.
   [[nodiscard]] std::uint64_t distinct_blocks() const noexcept { return distinct_.size(); }
   [[nodiscard]] std::uint64_t distinct_bytes() const noexcept { return distinct_bytes_; }
 

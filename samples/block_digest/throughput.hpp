@@ -1,5 +1,5 @@
 #pragma once
-/// The measured speed of a device, and the work that it still has to do.
+/// The measured speed of a device, and the amount of its pending work.
 
 #include <chrono>
 #include <cstddef>

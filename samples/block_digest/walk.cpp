@@ -35,7 +35,7 @@ void walk::visit_folder(std::string const& folder) {
     switch (at->symlink_status(vanished).type()) {
       case fs::file_type::regular: entries.push_back({std::move(name), false}); break;
       case fs::file_type::directory: entries.push_back({std::move(name) + '/', true}); break;
-      case fs::file_type::not_found: break;  // removed after the folder was listed: not "skipped"
+      case fs::file_type::not_found: break;  // removed after the listing, so it is not counted
       case fs::file_type::none: failure_(folder + '/' + name, vanished.message()); break;
       default: ++skipped_; break;
     }

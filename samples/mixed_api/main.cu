@@ -18,7 +18,7 @@ namespace {
 
 constexpr int side = 256, rounds = 10, skipped = 77;
 
-// A variable of the runtime library. Each context has its own copy of the variable.
+// A variable that the CUDA runtime library manages. Each context has its own copy of the variable.
 __device__ int products = 0;
 
 __global__ void count_product() { products += 1; }
@@ -39,7 +39,7 @@ void check(cublasStatus_t status, char const* call) {
 }
 
 // A cuBLAS handle and three matrices for the tasks of one device. They belong to the context of the
-// device, so a task on this device must create and destroy them.
+// device, so tasks on this device must create and destroy them.
 struct device_state {
   cublasHandle_t blas = nullptr;
   float *a = nullptr, *b = nullptr, *c = nullptr;

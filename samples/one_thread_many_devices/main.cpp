@@ -74,7 +74,7 @@ int main() {
 
   unsigned wrong = 0;
   for (share const& part : shares) {
-    part.copied.wait();  // the copy has ended already; throws the error if it failed
+    part.copied.wait();  // the copy has already ended; throws the error if the copy failed
     wrong += part.count_wrong();
     flotilla::device_counters const counters = rt.counters(part.device);
     std::printf("device %u, %s: %llu tasks, context pushed %llu times\n", part.device.ordinal.value,

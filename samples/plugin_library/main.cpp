@@ -1,4 +1,4 @@
-// An application that has its own CUDA contexts. Several threads call a library that has other
+// An application that has its own CUDA contexts. Several threads call a library that has its own
 // contexts. The program checks that the library never changes a thread's context stack.
 #include <atomic>
 #include <cmath>

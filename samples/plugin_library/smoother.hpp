@@ -16,7 +16,7 @@ extern "C" {
 struct smoother;
 
 /// Opens the library, which makes a context on every device.
-/// @return Null if this failed. The buffer `why` of `why_bytes` bytes then has the reason.
+/// @return Null after an error. In that case the buffer `why` of `why_bytes` bytes has the reason.
 SMOOTHER_API smoother* smoother_open(char* why, std::size_t why_bytes);
 
 /// Smooths `count` values in place. Several threads may call this function at the same time.

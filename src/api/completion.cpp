@@ -67,7 +67,8 @@ std::optional<std::size_t> wait_for_first(
 bool wait_for_end(completion const& end,
                   std::optional<std::chrono::steady_clock::time_point> until) {
   detail::completion_state& state = *checked(access::state(end));
-  // Use the runtime only if the completion is not done: afterwards the runtime may be gone.
+  // Use the runtime only if the completion is not done: after the completion is done, the runtime
+  // may be gone.
   if (!state.done.load(std::memory_order_acquire) &&
       !state_of(access::impl(end)).wait(state, until)) {
     return false;

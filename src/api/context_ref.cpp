@@ -220,8 +220,8 @@ context_attachment::context_attachment(context_ref context)
 }
 
 context_attachment::~context_attachment() {
-  // If flotilla has already destroyed its context, do nothing: to detach would destroy the context
-  // a second time.
+  // If flotilla created the context and has already destroyed it, do nothing: cuCtxDetach would
+  // destroy the context a second time.
   if (serial_ != 0 && context::registry::serial(context_.handle()) != serial_) { return; }
   driver::table const& api = *detail::access::api(context_);
   if (api.ctx_push_current(context_.handle()) != CUDA_SUCCESS) { return; }

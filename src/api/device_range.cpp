@@ -47,7 +47,8 @@ memory_op device_range::copy_to_host(void* host, bool pinned) const noexcept {
 }
 
 memory_op device_range::copy_to(device_range const& to) const {
-  // This must be checked here, because a memory_command has only one runtime.
+  // Check the runtimes here: a memory_command stores only one of them, so `submit` cannot compare
+  // them.
   if (to.owner_ != owner_) {
     throw wrong_runtime("the source and the destination of a copy belong to different runtimes");
   }
@@ -64,10 +65,11 @@ memory_op device_range::fill(void const* value, std::size_t size) const {
   auto const* const bytes = static_cast<std::byte const*>(value);
   std::size_t const period = period_of(bytes, size);
   if (period > memory_command::max_pattern_bytes) {
-    throw invalid_argument("a fill can repeat at most " +
+    throw invalid_argument("a fill can repeat a pattern of at most " +
                            std::to_string(memory_command::max_pattern_bytes) +
-                           " bytes, but its value of " + std::to_string(size) + " bytes repeats " +
-                           std::to_string(period) + " bytes; copy from host memory instead");
+                           " bytes, but the value of " + std::to_string(size) +
+                           " bytes has a pattern of " + std::to_string(period) +
+                           " bytes; copy from host memory instead");
   }
   memory_command command{.owner = owner_,
                          .kind = memory_op_kind::fill,
@@ -95,10 +97,10 @@ void refuse_size(std::size_t have, std::size_t other) {
 
 void refuse_part(std::size_t size, std::size_t offset, std::size_t count) {
   throw invalid_argument(
-      "subspan: " +
-      (count == static_cast<std::size_t>(-1) ? "all objects" : std::to_string(count) + " objects") +
-      " from offset " + std::to_string(offset) + " on are not inside the span, which has " +
-      std::to_string(size) + " objects");
+      "subspan: a part " +
+      (count == static_cast<std::size_t>(-1) ? "" : "of size " + std::to_string(count) + " ") +
+      "at offset " + std::to_string(offset) + " is not inside the span, which has size " +
+      std::to_string(size));
 }
 
 }  // namespace detail

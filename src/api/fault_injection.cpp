@@ -53,8 +53,8 @@ void check_status(char const* function, driver_status status) {
   }
 }
 
-/// @param suspect  The text for the argument that this file cannot check, such as "device 5". If
-///                 the CPU driver refuses the fault, the message blames this argument.
+/// @param suspect  Names the argument that only the CPU driver can check, such as "device 5". If
+///                 the CPU driver refuses the fault, the error message names this argument.
 void inject(char const* function, std::string const& suspect, std::string const& fault) {
   try {
     driver::inject(fault);

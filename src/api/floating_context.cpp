@@ -57,10 +57,8 @@ std::vector<floating_context> floating_context::parts(context_driver const& driv
                                                       device_settings const& settings) {
   if (settings.context) {
     throw unknown_setting(
-        "parts: the setting 'context' must be empty, because the parts of a device are always "
-        "green "
-        "contexts, but it is " +
-        to_string(*settings.context));
+        "parts: the setting 'context' is " + to_string(*settings.context) +
+        ", but must be empty, because the parts of a device are always green contexts");
   }
   std::vector<CUdevResource> slices;
   {

@@ -38,8 +38,8 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
     throw invalid_argument("placement: the sum of " + std::to_string(weights.size()) +
                            " weights must be finite and above 0");
   }
-  // `behind` is the difference between the share of a device and the turns that it has got. The
-  // device with the largest difference gets the next turn.
+  // For each device, `behind` says by how much its turns so far fall short of its share. The device
+  // with the largest shortfall gets the next turn.
   constexpr std::size_t round = 1000;
   std::vector<double> behind(weights.size(), 0);
   while (turns_.size() < round) {
@@ -53,8 +53,9 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
 std::optional<device_ordinal> weighted::place(std::span<device const> devices,
                                               task_options const&) {
   if (devices.size() != devices_) {
-    throw invalid_argument("placement: there are " + std::to_string(devices_) + " weights, but " +
-                           std::to_string(devices.size()) + " devices; give one weight per device");
+    throw invalid_argument("placement: the number of weights is " + std::to_string(devices_) +
+                           ", but the number of devices is " + std::to_string(devices.size()) +
+                           "; give one weight per device");
   }
   // Relaxed, because threads share no data except this counter.
   return device_ordinal{turns_[next_.fetch_add(1, std::memory_order_relaxed) % turns_.size()]};

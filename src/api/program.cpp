@@ -53,7 +53,7 @@ void refuse_argument(launch const& to, std::size_t index, device_ordinal device,
       state_of(access::impl(to)).programs.describe_kernel(access::kernel_index(to)) +
       ", argument " + std::to_string(index) + ": the buffer ";
   if (of_other_runtime) {
-    throw wrong_runtime(subject + "belongs to another runtime than the kernel, or has no memory");
+    throw wrong_runtime(subject + "does not belong to the runtime of the kernel, or has no memory");
   }
   throw invalid_argument(subject + "is on device " + std::to_string(device.value) +
                          ", but the buffer of an earlier argument is on device " +

@@ -1,5 +1,5 @@
 #pragma once
-// Access to private members of public classes for the library.
+// Gives the library access to private members of the public classes.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ struct access {
   }
   static runtime_impl* impl(ticket const& ticket) noexcept { return ticket.runtime_; }
   static std::uint32_t& device(ticket const& ticket) noexcept { return ticket.device_; }
-  /// Makes `ticket` name this task. `ticket` must be empty before.
+  /// Makes `ticket` name this task. `ticket` must be empty before the call.
   static void set(ticket& ticket, runtime_impl& runtime, std::uint32_t slot,
                   std::uint64_t generation, std::uint32_t device) noexcept {
     ticket.runtime_ = &runtime;

@@ -22,7 +22,8 @@ class append_only {
   append_only(append_only const&) = delete;
   append_only& operator=(append_only const&) = delete;
 
-  /// Adds an entry and calls `fill(entry)`. Other threads see the entry only afterwards.
+  /// Adds an entry and calls `fill(entry)`. Other threads see the entry only after `fill` has
+  /// returned.
   /// @return The index of the entry.
   template <class Fill>
   std::size_t add(Fill&& fill) {

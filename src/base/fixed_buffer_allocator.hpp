@@ -1,21 +1,22 @@
 #pragma once
-// An allocator for containers in shared memory whose elements are in the same shared memory.
+// An allocator for a container in shared memory. The elements are in the same shared memory.
 
 #include <boost/interprocess/offset_ptr.hpp>
 #include <cstddef>
 
 namespace flotilla::base {
 
-/// Gives a container one fixed buffer. The container's pointers are stored as offsets from their
-/// own address. So processes that map the memory at different addresses can use the same container.
+/// Gives a container one fixed buffer. The container stores each pointer as an offset from the
+/// address of the pointer. So processes that map the memory at different addresses can use the same
+/// container.
 template <class T>
 class fixed_buffer_allocator {
  public:
   using value_type = T;
   using pointer = boost::interprocess::offset_ptr<T>;
 
-  /// @param given  The buffer. It must have room for all objects of the container, which must
-  ///               allocate only once.
+  /// @param given  The buffer. It must have room for all objects of the container. The container
+  ///               must allocate only once.
   explicit fixed_buffer_allocator(T* given) noexcept : given_(given) {}
 
   [[nodiscard]] pointer allocate(std::size_t) noexcept { return given_; }

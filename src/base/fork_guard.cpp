@@ -22,7 +22,7 @@ void detail::end_child(char const* what) noexcept {
   std::fprintf(
       stderr,
       "flotilla: %s has returned in a child of fork(). The child has none of the runtime's "
-      "threads and cannot go on: call exec or _exit before it returns\n",
+      "threads and cannot go on: in the child, call exec or _exit instead of returning\n",
       what);
   std::abort();
 }

@@ -20,10 +20,12 @@ extern std::atomic<std::uint32_t> forks;
   return detail::forks.load(std::memory_order_relaxed);
 }
 
-/// Ends the process with a message if a fork() has happened since `generation` was read: user code
-/// that flotilla called has returned in a child. The child has none of our threads, so it cannot go
-/// on, and there is no caller that an exception could reach.
-/// @param what  "a callable", for the message.
+/// Call this function after user code has returned to flotilla. If the user code has forked and
+/// this process is the child, ends the process with a message. The child cannot go on, because it
+/// has none of the runtime's threads. The function does not throw, because no caller could catch
+/// the exception.
+/// @param generation  The result of `fork_generation` before the user code was called.
+/// @param what        The user code in words, for the message: "a callable", for example.
 inline void end_returning_child(std::uint32_t generation, char const* what) noexcept {
   if (fork_generation() != generation) [[unlikely]] { detail::end_child(what); }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// An object for each thread that destructors of thread-local objects can still use.
+// One object for each thread. Even destructors of thread-local objects can use it.
 
 #include <cxxabi.h>
 
@@ -12,9 +12,10 @@ namespace flotilla::base {
 
 /// One `T` for each thread, constructed at its first use and destroyed when the thread ends.
 ///
-/// The destructors of thread-local objects run in the reverse order of construction, so an
-/// application's destructor can run after ours and then call us. A `thread_local` object would
-/// already be destroyed. Here that call constructs another `T`, which is destroyed too.
+/// The destructors of thread-local objects run in the reverse order of construction, so a
+/// destructor of the application can run after those of the library and then call the library. A
+/// `thread_local` object of the library would already be destroyed. With this class, such a call
+/// constructs another `T`, which is destroyed after that destructor.
 template <class T>
 class per_thread {
  public:
@@ -24,14 +25,14 @@ class per_thread {
     if (object_ == nullptr) [[unlikely]] { construct(); }
     return *object_;
   }
-  /// The thread's object, null before the first call of `get`.
+  /// The thread's object. Null before the first call of `get`, and after the object was destroyed.
   [[nodiscard]] static T* find() noexcept { return object_; }
 
  private:
   static void construct() {
     auto made = std::make_unique<T>();
-    // The compiler makes the same call for a thread_local object. It also keeps this library
-    // loaded until the thread has ended.
+    // The compiler generates the same call for a thread_local object. The call also keeps this
+    // library loaded until the thread has ended.
     if (abi::__cxa_thread_atexit(&destroy, made.get(), &__dso_handle) != 0) {
       throw std::bad_alloc();
     }

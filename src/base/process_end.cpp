@@ -16,14 +16,14 @@ namespace {
 constexpr std::chrono::seconds max_sleep{2};
 
 constinit std::atomic<bool> ending{false};
-// Both are written before `ending`:
+// The next two variables are written before `ending` is set.
 pthread_t ending_thread;
 int exit_status = 0;
 
 void note_end(int status, void*) noexcept {
   ending_thread = ::pthread_self();
   exit_status = status;
-  ending.store(true, std::memory_order_release);  // pairs with the acquire in yield_to_process_end
+  ending.store(true, std::memory_order_release);  // pairs with the acquire loads below
 }
 
 }  // namespace

@@ -10,17 +10,17 @@
 namespace flotilla::base {
 
 /// Counts references that many threads take and drop at the same time. Each thread uses its own
-/// shard of the count. Only the sum of all shards matters: a thread may drop a reference on another
-/// shard than the one on which it was taken, and even before it was taken. A sum of zero is
-/// detected only after `close`. No reference may be taken after `close`, and exactly one call
-/// returns true: `close` itself, or the drop of the last reference.
+/// shard of the count. Only the sum of all shards matters: a reference may be dropped on a
+/// different shard from the one on which it was taken. The drop may even happen before the take. A
+/// sum of zero is detected only after `close`. No reference may be taken after `close`, and exactly
+/// one call returns true: `close` itself, or the drop of the last reference.
 ///
 /// `close` folds each shard: it replaces the shard's count by `folded` and adds the count to
 /// `rest_`. A drop on a folded shard decrements `rest_`. So each drop takes effect exactly once,
 /// either in the shard before the exchange or in `rest_` after it. But `rest_` could be decremented
 /// to zero before `close` has added the counts of all shards. To prevent this, `rest_` starts at
-/// `closing`, which is more than the number of references that can exist. After it has folded all
-/// shards, `close` subtracts `closing`.
+/// `closing`, which is more than the number of references that can exist. After `close` has folded
+/// all shards, it subtracts `closing`.
 class sharded_count {
  public:
   static constexpr std::uint32_t shards = 32;

@@ -4,8 +4,8 @@
 
 namespace flotilla::base {
 
-// These functions are in tbb_entry.cpp, because ThreadSanitizer sees the release and the acquire
-// only in instrumented code.
+// These functions are in tbb_entry.cpp, because this file is compiled without ThreadSanitizer (see
+// tbb_bridge.hpp). ThreadSanitizer would not see the release and the acquire here.
 void run_posted_job(posted_job& job) noexcept;       // tbb_entry.cpp
 void announce_posted_job(posted_job& job) noexcept;  // tbb_entry.cpp
 

@@ -38,8 +38,9 @@ class worker_arena {
   std::unique_ptr<impl> impl_;
 };
 
-/// Initializes oneTBB in this process and for this thread. Otherwise the first use does it, and if
-/// that use gets no memory, the next one never returns (seen with oneTBB 2021.8).
+/// Initializes oneTBB in this process and for this thread. Otherwise the first use of oneTBB would
+/// do so. If memory runs out during that first use, the next use never returns (seen with oneTBB
+/// 2021.8).
 /// @throws std::bad_alloc
 void initialize_tbb();
 

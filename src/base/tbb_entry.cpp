@@ -11,7 +11,7 @@ thread_local constinit bool is_inside_job = false;
 
 /// Ends the process if user code on a oneTBB worker has called std::exit. Otherwise oneTBB's
 /// destructors would run on that worker next, where they can crash (seen with oneTBB 2021.8, in one
-/// exit of three).
+/// of three exits).
 struct exit_guard {
   ~exit_guard() {
     if (is_inside_job) { finish_process_end(); }

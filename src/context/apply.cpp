@@ -26,7 +26,7 @@ std::string reason(CUresult answer, std::string_view name) {
 }
 
 /// Returns the requested value as text, for example "1024 (1KiB)". The plain number is included
-/// because the documents of the driver use plain numbers.
+/// because the driver's documentation uses plain numbers.
 std::string value_text(std::string_view name, device_settings const& asked) {
   for (limit_entry const& each : limit_table) {
     if (each.name != name || !(asked.*each.value)) { continue; }
@@ -37,7 +37,7 @@ std::string value_text(std::string_view name, device_settings const& asked) {
   return asked.text(name);
 }
 
-/// Whether a query failed because this driver does not support the setting.
+/// Whether `answer`, the status of a query, means that this driver does not support the setting.
 bool has_none(CUresult answer) noexcept {
   return answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_NOT_SUPPORTED ||
          answer == CUDA_ERROR_INVALID_VALUE;
@@ -72,14 +72,15 @@ void rejection_policy::check(CUresult answer, char const* call, std::string_view
                              device_settings const& asked, rejected_settings& into) const {
   if (answer == CUDA_SUCCESS) { return; }
   std::string const why = reason(answer, name);
-  // A sticky error is thrown even with best effort, because the whole context is unusable.
+  // A sticky error is thrown even with best effort, because such an error makes the whole context
+  // unusable.
   if (best_effort_ && !is_sticky(driver::status_of(answer))) {
     into.emplace(name, why + " (" + to_string(driver::status_of(answer)) + ")");
     return;
   }
-  throw driver_error(
-      driver::status_of(answer), call,
-      subject_ + ", " + std::string{name} + " = " + value_text(name, asked) + ", because " + why);
+  throw driver_error(driver::status_of(answer), call,
+                     subject_ + " for setting " + std::string{name} + " = " +
+                         value_text(name, asked) + ", because " + why);
 }
 
 void apply(driver::table const& api, device_settings const& asked, rejection_policy const& policy,
@@ -130,7 +131,8 @@ device_settings read_back(driver::table const& api, std::string const& subject) 
     std::size_t value = 0;
     CUresult const answer = api.ctx_get_limit(&value, each.which);
     if (has_none(answer)) { continue; }
-    check(answer, "cuCtxGetLimit", [&] { return subject + ", " + std::string{each.name}; });
+    check(answer, "cuCtxGetLimit",
+          [&] { return subject + " for setting " + std::string{each.name}; });
     made.*each.value = value;
   }
   if (api.ctx_get_shared_mem_config != nullptr) {
@@ -145,7 +147,8 @@ device_settings read_back(driver::table const& api, std::string const& subject) 
 
 void restore(driver::table const& api, device_settings const& asked,
              device_settings const& before) noexcept {
-  // Restores only flags that `asked` contains: the owner may have changed other flags meanwhile.
+  // Restores only the flags in `asked`, because the context's owner may have changed other flags
+  // meanwhile.
   device_settings back;
   auto const keep = [&](auto member) {
     if (asked.*member) { back.*member = before.*member; }

@@ -13,19 +13,20 @@
 namespace flotilla::context {
 
 /// The settings that the driver refused. The key is the name of the setting, and the value is the
-/// reason. Empty unless best effort is requested.
+/// reason. The map stays empty without best effort, because every refused setting is then an error.
 using rejected_settings = std::map<std::string, std::string, std::less<>>;
 
-/// Handles a setting that the driver refused: throws, or records the setting if best effort is
-/// requested.
+/// Handles a setting that the driver refused: records the setting if best effort is requested, and
+/// throws otherwise.
 class rejection_policy {
  public:
   rejection_policy(std::string const& subject, bool best_effort) noexcept
       : subject_(subject), best_effort_(best_effort) {}
   [[nodiscard]] std::string const& subject() const noexcept { return subject_; }
-  /// Does nothing if `answer` is CUDA_SUCCESS.
-  /// @throws driver_error  Best effort is not requested, or the context is unusable. The message
-  ///                       names device, setting, value and reason.
+  /// Checks `answer`, the driver's status for the setting `name`. Does nothing on CUDA_SUCCESS.
+  /// @throws driver_error  The driver refused the setting and best effort is not requested, or the
+  ///                       context is unusable. The message names the device, the setting, its
+  ///                       value and the reason.
   void check(CUresult answer, char const* call, std::string_view name, device_settings const& asked,
              rejected_settings& into) const;
   /// Handles a setting for which this driver has no entry point.
@@ -41,7 +42,7 @@ class rejection_policy {
 };
 
 /// Applies the flags, limits, cache preference and bank size in `asked` to the current context.
-/// Sets the flags only if they differ from the present flags.
+/// Sets the flags only if they differ from the context's flags.
 /// @throws driver_error  A call failed, and `policy` does not accept the failure.
 void apply(driver::table const& api, device_settings const& asked, rejection_policy const& policy,
            rejected_settings& into);
@@ -49,7 +50,8 @@ void apply(driver::table const& api, device_settings const& asked, rejection_pol
 /// Reads the settings of the current context. @throws driver_error
 [[nodiscard]] device_settings read_back(driver::table const& api, std::string const& subject);
 
-/// Sets the settings in `asked` back to their values in `before`. Ignores errors of the driver.
+/// Restores each setting in `asked` to its value in `before`, in the current context. Ignores
+/// errors that the driver returns.
 void restore(driver::table const& api, device_settings const& asked,
              device_settings const& before) noexcept;
 

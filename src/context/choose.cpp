@@ -59,7 +59,7 @@ struct parts {
   int count = 0;  // 0 means the whole device
 };
 
-/// Parses the suffix of `part` and removes it from `part`.
+/// Parses the suffix of `part`, an entry of the specification, and removes the suffix from `part`.
 parts take_parts(std::string_view& part, std::string_view whole) {
   std::size_t const slash = part.find('/');
   if (slash == std::string_view::npos) { return {}; }
@@ -81,8 +81,8 @@ parts take_parts(std::string_view& part, std::string_view whole) {
   return {static_cast<unsigned>(*each), *times};
 }
 
-/// Adds a device, or parts of a device. New parts are numbered after the parts that were added
-/// before.
+/// Adds a device, or parts of a device. The numbers of the new parts continue after the device's
+/// earlier parts.
 void add_to(choice& chosen, device const& one, parts const& of, std::string_view part,
             std::string_view whole) {
   int next = 0;
@@ -143,7 +143,8 @@ class gpu_selection {
       for (device const& each : all_) { take(each); }
       return;
     }
-    // `split` cuts "cuda:0,2" into "cuda:0" and "2". A number alone is therefore a GPU's ordinal.
+    // `split` cuts "cuda:0,2" into "cuda:0" and "2". Therefore a number without "cuda:" is also the
+    // ordinal of a GPU.
     std::string_view const digits = part.starts_with("cuda:") ? part.substr(5) : part;
     if (std::optional<int> const ordinal = number(digits)) {
       if (*ordinal >= static_cast<int>(all_.size())) {
@@ -181,8 +182,8 @@ class gpu_selection {
   choice chosen_{};
 };
 
-/// Whether `part` has the form of a GPU's name. Any other text is reported as an unknown device,
-/// even on a machine without GPUs.
+/// Whether `part` looks like the name of a GPU. choose() reports any other text as an unknown
+/// device, even on a machine without GPUs.
 bool could_name_a_gpu(std::string_view part) {
   return part == "cuda" || part.starts_with("cuda:") || part.starts_with("cuda/") ||
          part.starts_with("GPU-") || part.starts_with("gpu-") || part.starts_with("MIG-") ||

@@ -1,5 +1,6 @@
 #pragma once
-// A context that is current on no thread, unless the holder of its lease makes it current.
+// A context that is current on a thread only while the holder of the context's lease makes it
+// current.
 
 #include <cuda.h>
 
@@ -19,14 +20,14 @@ namespace flotilla::context {
 /// Returns the number of contexts that flotilla holds in this process. Threads: any.
 [[nodiscard]] unsigned live_contexts() noexcept;
 
-/// Holds one context of one device, from any source. The object cannot move, because leases refer
-/// to it.
+/// Holds one context of one device. The context can come from any source (source.hpp). This object
+/// cannot move, because the context's lease_gate holds a reference to it.
 class context_handle {
  public:
   /// Gets the context, applies the settings and reads them back. Leaves the calling thread's
   /// context stack unchanged, even if the constructor throws.
   /// @throws driver_error      A call failed. If the driver refused a setting, the message names
-  ///                           the setting. The context has been released.
+  ///                           the setting. The constructor releases the context before it throws.
   /// @throws invalid_argument  The context cannot be adopted.
   context_handle(std::shared_ptr<driver::table const> api, device const& where, request asked);
   /// Releases the context, and destroys it if flotilla created it. The context must be current on
@@ -64,7 +65,7 @@ class context_handle {
   std::unique_ptr<source> source_;
   CUcontext handle_ = nullptr;
   rejected_settings refused_;
-  device_settings found_;  // of a shared context, before our settings were applied
+  device_settings found_;  // the settings of a shared context before flotilla applied its own
   device_settings effective_;
 };
 

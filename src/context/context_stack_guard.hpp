@@ -8,12 +8,12 @@
 
 namespace flotilla::context {
 
-/// While the guard exists, the calling thread's stack contains only the guarded context. At the end
-/// the guard restores the earlier stack. Without the guard, user code that pops too often would pop
-/// contexts of the application without an error.
+/// While the guard exists, the calling thread's stack contains only the guarded context. The
+/// destructor restores the earlier stack. Without the guard, user code that pops too often would
+/// pop contexts of the application without an error.
 ///
-/// The guarded context must be current when the guard is constructed. It is current again after the
-/// guard's end. Cost: a few pushes and pops, about 100 ns.
+/// The guarded context must be current before the constructor, and is current again after the
+/// destructor. Cost: a few pushes and pops, about 100 ns.
 class context_stack_guard {
  public:
   explicit context_stack_guard(context_handle const& context);
@@ -22,12 +22,12 @@ class context_stack_guard {
   context_stack_guard& operator=(context_stack_guard const&) = delete;
 
   /// Restores the stack now.
-  /// @return  a description of how user code changed the stack; empty if the stack was correct
+  /// @return  a description of how user code changed the stack; empty if the stack was unchanged
   [[nodiscard]] std::string restore();
 
  private:
   context_handle const& context_;
-  std::vector<CUcontext> below_;  // the other contexts of the stack, from top to bottom
+  std::vector<CUcontext> below_;  // the earlier stack below the guarded context, from top to bottom
   bool restored_ = false;
 };
 

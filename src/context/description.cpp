@@ -30,13 +30,13 @@ std::string uuid_text(CUuuid const& uuid, device_kind kind) {
   return text;
 }
 
-/// Reads the NUMA node of a GPU from sysfs. The driver has an attribute for the node, but only in
-/// newer versions than flotilla requires. Returns -1 if the node is unknown.
+/// Reads the NUMA node of a GPU from sysfs. The driver's attribute for the node is newer than the
+/// oldest driver that flotilla supports. Returns -1 if the node is unknown.
 int numa_node_of(std::string pci_id) {
   for (char& each : pci_id) {
     each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
   }
-  // sysfs writes the PCI domain with four digits. The driver writes eight.
+  // sysfs writes the PCI domain with four digits, and the driver writes it with eight.
   if (pci_id.size() > 12) { pci_id = pci_id.substr(pci_id.size() - 12); }
   std::ifstream file{"/sys/bus/pci/devices/" + pci_id + "/numa_node"};
   int node = -1;

@@ -22,11 +22,13 @@ namespace flotilla::context {
 
 struct choice {
   std::shared_ptr<driver::table const> api;
-  std::vector<device> devices;  // in the order of the specification; `ordinal` is the index
+  // In the order of the specification. The `ordinal` of each device is its index in this vector.
+  std::vector<device> devices;
   // The context source of each device, if the specification names one. A specification can name
   // only green contexts.
   std::vector<std::optional<context_source>> sources;
-  std::string text;  // names the driver; for CPU devices also describes the GPU driver
+  // A description of the driver. For CPU devices, a description of the GPU driver follows.
+  std::string text;
 };
 
 /// Chooses devices by a specification (see runtime_options::devices). An empty specification means
@@ -34,9 +36,9 @@ struct choice {
 /// device that is named twice is chosen once. Each part of a device becomes a device of the
 /// runtime: "cuda:0/green:16*8" chooses eight devices. A device cannot be chosen both in parts and
 /// as a whole. GPUs and CPU devices cannot be mixed, because a runtime uses only one driver.
-/// @throws unknown_device  A part of the specification is invalid. The message names that part.
-/// @throws no_device       The specification requests GPUs but there are none. The message says
-///                         why.
+/// @throws unknown_device  An entry of the specification is invalid. The message names the entry.
+/// @throws no_device       The specification requests GPUs, but no GPU is usable. The message gives
+///                         the reason.
 [[nodiscard]] choice choose(std::string_view specification);
 
 }  // namespace flotilla::context

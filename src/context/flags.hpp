@@ -17,13 +17,13 @@ namespace flotilla::context {
 [[nodiscard]] unsigned bits_of(context_flags const& flags);
 [[nodiscard]] context_flags flags_from(unsigned bits) noexcept;
 
-/// Returns the driver's bits for the flags that `asked` contains. The bits of all other flags come
-/// from `otherwise`.
+/// Returns the driver's bits for all flags. A flag in `asked` has the requested value, and any
+/// other flag has its value in `otherwise`.
 [[nodiscard]] unsigned flags_of(device_settings const& asked, unsigned otherwise = 0) noexcept;
-/// Sets each setting in `into` that is a flag, according to the driver's bits `flags`.
+/// Sets all flags in `into` to their values in `flags`, which are the driver's bits.
 void read_flags(unsigned flags, device_settings& into) noexcept;
 
-/// A setting that is a limit of the driver.
+/// A setting that is one of the driver's limits (cuCtxSetLimit).
 struct limit_entry {
   CUlimit which;
   std::string_view name;
@@ -48,7 +48,7 @@ inline constexpr std::array limit_table{
 inline constexpr std::array<std::string_view, 6> flag_names{
     "schedule", "map_host", "lmem_resize_to_max", "coredump", "user_coredump", "sync_memops"};
 
-// cache_preference and bank_size have the values of the driver's enumerations.
+// The enumerators of cache_preference and bank_size have the values of the driver's enumerators.
 static_assert(static_cast<int>(cache_preference::none) == CU_FUNC_CACHE_PREFER_NONE);
 static_assert(static_cast<int>(cache_preference::shared) == CU_FUNC_CACHE_PREFER_SHARED);
 static_assert(static_cast<int>(cache_preference::l1) == CU_FUNC_CACHE_PREFER_L1);

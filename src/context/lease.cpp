@@ -51,8 +51,9 @@ std::optional<lease> lease_gate::take_until(std::chrono::steady_clock::time_poin
 void lease_gate::give_back() noexcept {
   holder_.store(0, std::memory_order_seq_cst);
   if (takers_.load(std::memory_order_seq_cst) == 0) { return; }
-  // A thread in `take` holds the mutex from its last failed `claim` until it sleeps. Locking the
-  // mutex here ensures that the notification does not come before the thread sleeps and get lost.
+  // A thread in `take` holds the mutex from its last failed `claim` until the thread sleeps.
+  // Locking the mutex here delays the notification until the thread sleeps. An earlier notification
+  // would be lost.
   { std::lock_guard const lock{mutex_}; }
   given_.notify_one();
 }
@@ -77,10 +78,10 @@ current_scope::~current_scope() {
   }
   CUresult const why = answer == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : answer;
   gate_.retired_.store(why, std::memory_order_relaxed);
-  std::fprintf(
-      stderr,
-      "flotilla: cuCtxPopCurrent did not return the context of %s: %s; the device is retired\n",
-      context.subject().c_str(), to_string(driver::status_of(why)).c_str());
+  std::fprintf(stderr,
+               "flotilla: cuCtxPopCurrent did not return the context of %s: %s; the device can no "
+               "longer be used\n",
+               context.subject().c_str(), to_string(driver::status_of(why)).c_str());
 }
 
 }  // namespace flotilla::context

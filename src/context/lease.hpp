@@ -21,8 +21,8 @@ inline thread_local constinit std::uint64_t thread_token = 0;
 [[nodiscard]] std::uint64_t new_thread_token() noexcept;
 }  // namespace detail
 
-/// Returns the number of the calling thread. Numbers start at 1 and are never reused. Cost: one
-/// thread-local load.
+/// Returns the token of the calling thread. Tokens are numbers from 1 on and are never reused.
+/// Cost: one thread-local load.
 [[nodiscard]] inline std::uint64_t this_thread_token() noexcept {
   if (detail::thread_token == 0) { detail::thread_token = detail::new_thread_token(); }
   return detail::thread_token;
@@ -30,16 +30,16 @@ inline thread_local constinit std::uint64_t thread_token = 0;
 
 class lease;
 
-/// Grants the lease of one context. At most one lease exists at any time.
+/// Grants the lease of one context to one thread at a time.
 ///
-/// No thread may sleep in `take` while the lease is free. Therefore a thread in `take` first
+/// A thread must not sleep in `take` while the lease is free. Therefore a thread in `take` first
 /// increments `takers_` and then tries to set `holder_`. `give_back` first clears `holder_` and
 /// then reads `takers_`. All four operations are seq_cst, so at least one of the two threads sees
 /// the write of the other thread (tests/unit/context/lease_model_test.cpp).
 class lease_gate {
  public:
-  /// Proves that the calling thread has claimed the gate. Only the gate can make a key, so only the
-  /// gate can make a lease. The key is empty and costs nothing.
+  /// The constructor of `lease` requires this key, which only lease_gate can make. So every lease
+  /// comes from a successful claim(). The key is an empty class and costs nothing.
   class claim_key {
     friend class lease_gate;
     explicit claim_key() = default;
@@ -51,16 +51,16 @@ class lease_gate {
 
   /// Takes the lease if it is free and no thread waits in `take`. Never blocks.
   [[nodiscard]] std::optional<lease> try_take() noexcept;
-  /// Waits until the holder gives the lease back. Every holder must check `wanted` after each
-  /// batch. The calling thread must not hold another lease: two threads that wait for each other's
-  /// lease deadlock.
+  /// Takes the lease, and waits while another thread holds the lease. Every holder must check
+  /// `wanted` after each batch, and give the lease back if `wanted` is true. The calling thread
+  /// must not hold another lease: two threads that wait for each other's lease deadlock.
   [[nodiscard]] lease take();
   /// Does the same as `take`, but stops waiting at the time `when` and then returns nothing.
   [[nodiscard]] std::optional<lease> take_until(std::chrono::steady_clock::time_point when);
 
   /// Whether a thread waits in `take`. Cost: one load.
   [[nodiscard]] bool wanted() const noexcept {
-    // relaxed: the result is only a hint, and give_back() reads `takers_` again
+    // relaxed: the result is only a hint. give_back() reads `takers_` with seq_cst.
     return takers_.load(std::memory_order_relaxed) != 0;
   }
   [[nodiscard]] bool held() const noexcept { return holder_.load(std::memory_order_relaxed) != 0; }
@@ -77,14 +77,15 @@ class lease_gate {
   [[nodiscard]] std::uint64_t pushes() const noexcept {
     return pushes_.load(std::memory_order_relaxed);
   }
-  /// The reason why the context can no longer be used, or CUDA_SUCCESS. A reason is never cleared.
+  /// CUDA_SUCCESS while the context can be used, then the error that made the context unusable. The
+  /// value never returns to CUDA_SUCCESS.
   [[nodiscard]] CUresult retired() const noexcept {
     return retired_.load(std::memory_order_relaxed);
   }
 
  private:
   friend class lease;          // calls give_back
-  friend class current_scope;  // counts pushes and retires the context
+  friend class current_scope;  // updates pushes_ and retired_
 
   [[nodiscard]] bool claim() noexcept;
   void give_back() noexcept;
@@ -96,7 +97,7 @@ class lease_gate {
   std::atomic<std::uint64_t> pushes_{0};
   std::atomic<CUresult> retired_{CUDA_SUCCESS};
   std::uint64_t last_holder_ = 0;  // accessed only by the holder
-  std::mutex mutex_;               // locked by threads that wait on given_
+  std::mutex mutex_;               // the mutex of given_
   std::condition_variable given_;
 };
 
@@ -114,12 +115,12 @@ class [[nodiscard]] lease {
   [[nodiscard]] bool wanted() const noexcept { return gate_->wanted(); }
 
  private:
-  lease_gate* gate_;  // null after a move
+  lease_gate* gate_;  // null if this lease was moved from
 };
 
-/// Makes a leased context current on the calling thread until the end of the block. Scopes nest and
-/// must end in reverse order. The owner of the lease must not move it or give it back before the
-/// scope ends.
+/// Makes a leased context current on the calling thread until the end of the block. Scopes can be
+/// nested and must end in reverse order. The owner of the lease must not move the lease or give it
+/// back before the scope ends.
 class [[nodiscard]] current_scope {
  public:
   /// Pushes the context. @throws driver_error  The context was not pushed.
@@ -128,9 +129,10 @@ class [[nodiscard]] current_scope {
   /// must hold the lease.
   /// @throws driver_error  The context was not pushed.
   explicit current_scope(lease_gate& held);
-  /// Pops the context, and checks that it is the context that was pushed. If it is not, other code
-  /// has changed this thread's stack, whose state is then unknown. In this case the destructor
-  /// retires the context: it is never made current again.
+  /// Pops the top of this thread's stack, which must be the context that the constructor pushed. If
+  /// the top is a different context, other code has changed the stack, and the state of the stack
+  /// is unknown. In this case the destructor retires the context: no later scope makes the context
+  /// current.
   ~current_scope();
   current_scope(current_scope&&) = delete;
 

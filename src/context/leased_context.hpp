@@ -1,5 +1,5 @@
 #pragma once
-// The context of one device, and the gate of its lease.
+// The context of one device, and the gate that grants the context's lease.
 
 #include <memory>
 #include <utility>

@@ -48,7 +48,8 @@ void merge_source(device const& one, std::optional<context_source> const& from,
   asked.context = from;
 }
 
-/// @throws unknown_setting  Green contexts of one GPU differ in a setting that they share.
+/// @throws unknown_setting  The requests give green contexts of one GPU different values for a
+///                          setting that they share.
 void check_agreement(choice const& chosen, std::vector<request> const& requests,
                      std::vector<std::size_t> const& of_one_gpu) {
   std::size_t const first = of_one_gpu.front();
@@ -98,8 +99,8 @@ std::vector<request> plan(choice& chosen, settings const& asked, bool best_effor
   for (auto const& [ordinal, unused] : asked.devices) {
     if (ordinal >= chosen.devices.size()) {
       throw unknown_setting("the settings name device " + std::to_string(ordinal) +
-                            ", but the runtime has only " + std::to_string(chosen.devices.size()) +
-                            " devices, numbered from 0");
+                            ", but the highest device number of the runtime is " +
+                            std::to_string(chosen.devices.size() - 1));
     }
   }
   std::vector<request> made;

@@ -12,7 +12,7 @@ struct entry {
   std::uint64_t serial = 0;
   bool one_thread = false;
   unsigned entered = 0;
-  std::uint64_t thread = 0;  // token of the thread that entered last
+  std::uint64_t thread = 0;  // token of the thread that last called enter()
 };
 
 struct book {

@@ -12,7 +12,7 @@ namespace {
 
 using driver::check;
 
-/// Appends the device's compute mode to `subject` if the mode can be the reason why the driver
+/// Appends the device's compute mode to `subject` if this mode can be the reason why the driver
 /// created no context.
 std::string with_compute_mode(driver::table const& api, CUdevice device, std::string subject) {
   int mode = CU_COMPUTEMODE_DEFAULT;
@@ -25,7 +25,7 @@ std::string with_compute_mode(driver::table const& api, CUdevice device, std::st
   }
   if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
     return subject +
-           ", whose compute mode is exclusive: another process may be using it "
+           ", whose compute mode is exclusive: another process may be using the device "
            "(run nvidia-smi -c DEFAULT to permit several processes)";
   }
   return subject;
@@ -43,12 +43,11 @@ class owned_source final : public source {
                                                          asked.settings, into);
     }
     if (handle_ == nullptr) {
-      // The oldest form of cuCtxCreate is enough. Newer forms only add parameters that are not
-      // needed here.
+      // cuCtxCreate_v2 is sufficient. Newer versions only add parameters that are not needed here.
       check(api.ctx_create(&handle_, flags, device), "cuCtxCreate",
             [&] { return with_compute_mode(api, device, subject); });
     }
-    // cuCtxCreate has also made the context current on this thread.
+    // cuCtxCreate has also pushed the context onto this thread's stack.
     CUcontext popped = nullptr;
     if (CUresult const answer = api.ctx_pop_current(&popped); answer != CUDA_SUCCESS) {
       api.ctx_destroy(std::exchange(handle_, nullptr));
@@ -81,7 +80,7 @@ class owned_source final : public source {
   driver::table const& api_;
 };
 
-/// Sets the flags of a primary context that is inactive. Restores the earlier flags after the
+/// Sets the flags of an inactive primary context. put_back() restores the earlier flags after the
 /// context has become inactive again.
 class primary_flags {
  public:
@@ -92,8 +91,7 @@ class primary_flags {
               ? api.device_primary_ctx_get_state(device, &found_, &active_)
               : CUDA_ERROR_NOT_SUPPORTED,
           "cuDevicePrimaryCtxGetState", subject);
-    // A primary context always maps host memory. The driver of an H200 refuses a request for this
-    // flag.
+    // A primary context always maps host memory. The driver of an H200 refuses CU_CTX_MAP_HOST.
     unsigned const wanted = flags_of(asked, found_) & ~unsigned{CU_CTX_MAP_HOST};
     // If the primary context is active, `apply` sets the flags later, in the context itself.
     if (active_ != 0 || wanted == found_) { return; }
@@ -104,8 +102,9 @@ class primary_flags {
     changed_ = true;
   }
   [[nodiscard]] bool was_active() const noexcept { return active_ != 0; }
-  /// Other code may have set flags for a primary context that did not exist yet. Restores these
-  /// flags if the context no longer exists.
+  /// Restores the flags that the constructor found. Other code may have set these flags for a later
+  /// primary context. Does nothing if the context was active when the constructor ran, or is active
+  /// now.
   void put_back() noexcept {
     unsigned now = 0;
     int active = 0;
@@ -137,7 +136,7 @@ class primary_source final : public source {
     check(answer, "cuDevicePrimaryCtxRetain",
           [&] { return with_compute_mode(api, device, subject); });
     // The settings are restored at the end only if other code had activated the context before.
-    // Code that retains the context later accepts our settings.
+    // Code that retains the context later gets the settings of flotilla.
     shared_ = flags_.was_active();
   }
 
@@ -193,7 +192,7 @@ class adopted_source final : public source {
   }
 
   CUresult give_up(char const*& call) noexcept override {
-    call = "";  // the owner destroys the context
+    call = "";  // no call: the owner destroys the context
     handle_ = nullptr;
     return CUDA_SUCCESS;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Gets a context from the source that the settings name, and releases the context at the end.
-// Within flotilla, only the classes behind this interface create and destroy contexts.
+// Gets a context from the source that the settings name, and later releases the context. Only the
+// implementations of this interface create and destroy contexts in flotilla.
 
 #include <cuda.h>
 
@@ -20,10 +20,11 @@ class source {
   source& operator=(source const&) = delete;
 
   [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
-  /// Whether other code may also use the context. If so, its settings are restored at the end.
+  /// Whether other code may also use the context. If so, context_handle restores the settings of
+  /// the context before it calls give_up().
   [[nodiscard]] bool shared() const noexcept { return shared_; }
-  /// Releases the context, so that its handle becomes invalid. Sets `call` to the name of the
-  /// driver call, for error messages. The owner must call this function exactly once.
+  /// Releases the context. Afterwards the handle must not be used. Sets `call` to the name of the
+  /// driver call, for error messages. The owner of this object must call give_up() exactly once.
   virtual CUresult give_up(char const*& call) noexcept = 0;
 
  protected:
@@ -36,10 +37,10 @@ class source {
 /// function throws.
 /// @param subject  The device in words, for messages.
 /// @throws driver_error      The driver created no context. If the compute mode of the device can
-///                           be the reason, the message names the mode.
-/// @throws invalid_argument  The driver does not know the context to adopt, or that context belongs
-///                           to another device or to flotilla. Also thrown if `exec_affinity` is
-///                           set for a context that is not owned.
+///                           be the reason, the message names this mode.
+/// @throws invalid_argument  The context to adopt is unknown to the driver, or belongs to another
+///                           device or to flotilla. Or `exec_affinity` is set, but the context
+///                           source is not `owned`.
 [[nodiscard]] std::unique_ptr<source> make_source(driver::table const& api, CUdevice device,
                                                   request const& asked, std::string const& subject,
                                                   rejected_settings& into);

@@ -14,8 +14,9 @@ namespace flotilla::context {
 
 namespace {
 
-/// Counters of the pushes that no scope made. The first counter is for pushes outside all scopes.
-/// One counter for each open scope follows, the innermost scope last.
+/// Counts the pushes that no scope made. The first counter is for pushes outside all scopes. Then
+/// one counter for each open scope follows, outermost scope first, for the pushes inside that
+/// scope.
 struct thread_account {
   std::vector<unsigned> pushes{0};
 };
@@ -53,8 +54,8 @@ int leave(driver::table const& api, CUcontext handle) noexcept {
     if (popped == handle) { return static_cast<int>(above.size()); }
     above.push_back(popped);
   }
-  // Other code has popped `handle`. Pushes the other contexts back, because only their owner may
-  // pop them.
+  // Other code has popped `handle`. Pushes the other contexts back, because only the code that
+  // pushed them may pop them.
   for (auto each = above.rbegin(); each != above.rend(); ++each) { api.ctx_push_current(*each); }
   return -1;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Changes the calling thread's context stack, for the public functions. All of them use one
-// account, which records open scopes and pushes that no scope made.
+// Changes the calling thread's context stack for the public functions. Each thread has one account,
+// which records the open scopes and the pushes that no scope made.
 
 #include <cuda.h>
 
@@ -14,8 +14,8 @@ namespace flotilla::context {
 /// @throws driver_error, context_in_use  The context was not pushed.
 void enter(driver::table const& api, CUcontext handle);
 /// Pops the context that `enter` pushed, and all contexts above it.
-/// @return  the number of contexts that were above, or -1 if the context was no longer on the
-///          stack. With -1, the stack is unchanged.
+/// @return  the number of contexts that were above the context. If the context was no longer on the
+///          stack, returns -1 and leaves the stack unchanged.
 int leave(driver::table const& api, CUcontext handle) noexcept;
 
 /// Enters a context and records that a scope of the calling thread begins. The context must not be
@@ -23,11 +23,12 @@ int leave(driver::table const& api, CUcontext handle) noexcept;
 /// @throws driver_error, context_in_use, std::bad_alloc  Nothing was pushed.
 void enter_scope(driver::table const& api, CUcontext handle);
 void close_scope() noexcept;
-/// Allocates the calling thread's account. bare_push() needs it. @throws std::bad_alloc
+/// Allocates the calling thread's account. Must be called before bare_push().
+/// @throws std::bad_alloc
 void open_account();
 /// bare_push() and bare_pop() record a push and a pop that do not belong to a scope.
 void bare_push() noexcept;
-[[nodiscard]] bool bare_pop() noexcept;  // false if the top belongs to a scope
+[[nodiscard]] bool bare_pop() noexcept;  // returns false if the top belongs to a scope
 /// Whether the top of the calling thread's stack belongs to an open scope.
 [[nodiscard]] bool top_belongs_to_scope() noexcept;
 

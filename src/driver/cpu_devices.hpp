@@ -1,6 +1,6 @@
 #pragma once
-// Functions that control the CPU driver of `cpu_driver()`. Other parts of the library use these
-// functions, because only src/driver may include headers of the CPU driver.
+// Functions that control the CPU driver that `cpu_driver()` returns. Other parts of the library use
+// these functions, because only src/driver may include headers of the CPU driver.
 
 #include <string_view>
 
@@ -11,8 +11,9 @@ namespace flotilla::driver {
 void ensure_cpu_devices(int count);
 
 /// Adds the faults in `spec`, which has the form of FLOTILLA_CPU_INJECT. The function first starts
-/// the CPU driver. A later start would apply FLOTILLA_CPU_INJECT over `spec`.
-/// @throws invalid_argument  A part of `spec` is invalid; the message has that part. Nothing was
+/// the CPU driver, because the start applies FLOTILLA_CPU_INJECT. If the driver started later,
+/// FLOTILLA_CPU_INJECT would override `spec`.
+/// @throws invalid_argument  A part of `spec` is invalid. The message has that part. Nothing was
 ///                           added.
 /// Threads: any.
 void inject(std::string_view spec);

@@ -85,8 +85,8 @@ opened open_gpu_driver() {
     made.text = "no driver: " + library.path + " does not export cuInit";
     return made;
   }
-  // cuInit must be the first call: the toolkit's stub exports every entry point, and each of them
-  // returns CUDA_ERROR_STUB_LIBRARY.
+  // Call cuInit before any other entry point: its result tells whether the library is the toolkit's
+  // stub. The stub exports every entry point, but each of them returns CUDA_ERROR_STUB_LIBRARY.
   CUresult const started = init(0);
   if (started == CUDA_ERROR_STUB_LIBRARY) {
     made.text = "no driver: " + library.path +

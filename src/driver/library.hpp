@@ -1,7 +1,7 @@
 #pragma once
 // The drivers of this process: the system's driver, which is opened at run time, and the CPU
 // driver. Each driver is opened once per process and never closed. A missing driver is not an
-// error: the result then has a null `api` and a text with the reason.
+// error: in that case `opened::api` is null, and `opened::text` has the reason.
 
 #include <memory>
 #include <string>

@@ -27,7 +27,7 @@ struct table {
 using resolver = std::function<void*(char const* name, int version, char const* symbol)>;
 
 /// Makes a table.
-/// @throws no_device  A required entry point is missing. The message names the first one.
+/// @throws no_device  A required entry point is missing. The message names the first missing one.
 [[nodiscard]] table load(resolver const& find, device_kind kind, std::string origin);
 
 }  // namespace flotilla::driver

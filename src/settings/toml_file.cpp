@@ -62,7 +62,8 @@ class reader {
   void value(device_settings& into, std::string const& name, toml::node const& node) {
     if (toml::table const* const inner = node.as_table()) {
       // Only the table `limits` has settings. For a name in any other table, `set` throws, because
-      // there is no such setting. `set` is not called for an empty table, so refuse the table here.
+      // there is no such setting. But `set` is not called for an empty table, so refuse empty
+      // tables here.
       if (inner->empty()) {
         refuse(node.source(), "'" + name + "' is an empty table; remove it, or add settings to it");
       }

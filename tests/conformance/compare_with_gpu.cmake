@@ -10,7 +10,7 @@ set(shell [==[
 set -eu
 awk -f "$0/common.awk" "$1" "$1" >"$4/gpu.txt"
 awk -f "$0/common.awk" "$1" "$2" >"$4/cpu.txt"
-if [ "$(grep -c : "$4/gpu.txt")" -lt 500 ]; then echo "$1 is no whole transcript"; exit 1; fi
+if [ "$(grep -c : "$4/gpu.txt")" -lt 500 ]; then echo "$1 is not a complete transcript"; exit 1; fi
 { diff "$4/gpu.txt" "$4/cpu.txt" || true; } | { grep '^[<>] ' || true; } >"$4/differences.txt"
 { grep '^[<>] ' "$3" || true; } >"$4/known.txt"
 diff -u "$4/known.txt" "$4/differences.txt"
@@ -20,5 +20,5 @@ execute_process(
   COMMAND sh -c "${shell}" "${here}" "${GPU}" "${EXPECTED}" "${DIFFERENCES}" "${WORK}"
   RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${EXPECTED} and ${GPU} differ in other lines (+) than ${DIFFERENCES} lists (-)")
+  message(FATAL_ERROR "${EXPECTED} and ${GPU} have other differences (+) than those in ${DIFFERENCES} (-)")
 endif()

@@ -1,14 +1,15 @@
 // Context stacks and memory after the destruction of a context.
 //
-// An H200's driver reads freed memory, and can crash, when a thread asks about a destroyed context
-// that is current. Therefore each such call has its own section, which runs in its own process.
+// If a context is destroyed while it is current on a thread, later calls of that thread can make an
+// H200's driver read freed memory and crash. Therefore each such call has its own section, which
+// runs in its own process.
 #include "transcript.hpp"
 
 namespace transcript {
 namespace {
 
-/// Returns a destroyed context that is current on this thread. Another thread destroys it: if this
-/// thread did, the driver would pop the context.
+/// Returns a destroyed context that is current on this thread. Another thread destroys the context.
+/// If this thread did so, the driver would pop the context.
 CUcontext destroyed_current() {
   CUcontext const doomed = floating();
   push(doomed);

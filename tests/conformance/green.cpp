@@ -197,8 +197,8 @@ void green_contexts() {
   say_primary("primary context active after");
 }
 
-/// Uses a stream of a green context. In the section `green_contexts`, a refused call has
-/// overwritten the handle of that stream.
+/// Uses a stream of a green context. The section `green_contexts` cannot do this: a refused call
+/// there overwrites the handle of the stream.
 void green_streams() {
   CUgreenCtx const green = make_some_green();
   CUcontext converted = nullptr;

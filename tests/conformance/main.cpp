@@ -79,7 +79,7 @@ constexpr section sections[] = {
   }
   which.run();
   std::fflush(stdout);
-  // Skips destructors, because the driver's behaviour at exit is not tested here.
+  // Skips destructors, because this program does not test the driver's behaviour at exit.
   std::_Exit(0);
 }
 

@@ -92,7 +92,7 @@ void null_arguments() {
   cuCtxDestroy(a);
 }
 
-// This call has its own section, because an H200's driver crashed in it.
+// The following call has its own section, because an H200's driver crashed in this call.
 void null_error_name() {
   say("a name of no status, nowhere to put it",
       cuGetErrorName(static_cast<CUresult>(12345), nullptr));

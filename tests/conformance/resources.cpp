@@ -110,7 +110,8 @@ void parts_of_parts() {
   split("split what four of 16 leave by 8", rest, 132, 0, 8);
 }
 
-// Each of these calls has its own section, because an H200's driver crashed in describe_none.
+// Each of the following calls has its own section, because an H200's driver crashed in the section
+// describe_none.
 
 void describe_none() {
   CUdevResource part = first_part();

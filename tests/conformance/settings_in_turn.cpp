@@ -1,4 +1,5 @@
-// Several requests for a setting, one after another, without restoring the value in between.
+// Several requests for one setting, one after another. The setting is not restored between the
+// requests.
 #include "transcript.hpp"
 
 namespace transcript {

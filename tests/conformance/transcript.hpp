@@ -11,7 +11,7 @@
 
 namespace transcript {
 
-/// Writes a line about a driver call.
+/// Writes a line about a driver call and its status.
 void say(std::string const& what, CUresult status, std::string const& result = "");
 /// Writes a line about a result without a status.
 void note(std::string const& what, std::string const& result);
@@ -19,7 +19,7 @@ void note(std::string const& what, std::string const& result);
 [[nodiscard]] std::string text(long long value);
 [[nodiscard]] std::string yes(bool value);
 
-/// Names that replace the addresses of contexts in the transcript.
+/// Names that the transcript contains instead of the addresses of contexts.
 using named = std::initializer_list<std::pair<char const*, CUcontext>>;
 [[nodiscard]] std::string name_of(CUcontext which, named known);
 

@@ -29,7 +29,7 @@ class AddressSpace : public contexts_test {
   static constexpr std::size_t block = 1u << 20;
 };
 
-// C1.6 C4.32 C4.33 C4.37: blocks of different contexts never share an address
+// C1.6 C4.32 C4.33 C4.37: memory blocks of different contexts never overlap
 TEST_F(AddressSpace, BlocksOfDifferentContextsNeverOverlap) {
   std::vector<std::pair<CUdeviceptr, CUcontext>> blocks;
   std::vector<CUcontext> contexts;
@@ -47,8 +47,8 @@ TEST_F(AddressSpace, BlocksOfDifferentContextsNeverOverlap) {
   }
 }
 
-// C1.5 C4.24 C4.34 (current drivers differ from the text): contexts of one device share an address
-// space and can access each other's memory
+// C1.5 C4.24 C4.34 (current drivers differ from the documentation): all contexts of one device
+// share an address space and can access each other's memory
 TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   CUcontext const a = create();
   CUdeviceptr const of_a = filled(5);
@@ -66,9 +66,9 @@ TEST_F(AddressSpace, ContextsOfOneDeviceReachEachOthersMemory) {
   pop();
 }
 
-// C4.50 (current drivers differ from the text): any code that knows an address can access the
-// memory of a floating context. Writes to other blocks do not change this memory, because blocks
-// never overlap
+// C4.50 (current drivers differ from the documentation): any code that knows the address of a
+// floating context's memory can access this memory. Writes to other blocks do not change this
+// memory, because blocks never overlap
 TEST_F(AddressSpace, AFloatingContextsMemoryIsReachedByItsAddressOnly) {
   CUcontext const mine = create();
   CUdeviceptr const secret = filled(42);
@@ -121,8 +121,8 @@ TEST_F(AddressSpace, MappedMemoryIsSharedWithTheHost) {
   pop();
 }
 
-// C4.36 C4.38 (current drivers differ from the text): memory of two devices never has the same
-// address. A device can access the memory of a peer after peer access is enabled
+// C4.36 C4.38 (current drivers differ from the documentation): memory of two devices never has the
+// same address. After peer access is enabled, a device can access the memory of its peer
 TEST_F(AddressSpace, PeersReachEachOthersMemory) {
   FLOTILLA_NEED_DEVICES(2);
   CUcontext const far = create(0, 1);

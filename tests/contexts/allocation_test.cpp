@@ -1,4 +1,4 @@
-// Resources that a context allocates at its creation, and resources that it allocates later. Work
+// The driver allocates some resources when it creates a context, and other resources later. Work
 // that needs only resources of the first kind succeeds even if device memory is full.
 #include "contexts_test.hpp"
 
@@ -9,7 +9,8 @@ namespace {
 
 class Preallocation : public contexts_test {
  protected:
-  /// Allocates all device memory of the current context, in blocks of at least 1 MiB.
+  /// Fills the device memory: allocates blocks in the current context until not even a block of 1
+  /// MiB can be allocated.
   static void take_all() {
     for (std::size_t piece : {std::size_t{1} << 30, std::size_t{64} << 20, std::size_t{1} << 20}) {
       CUdeviceptr taken = 0;
@@ -20,8 +21,8 @@ class Preallocation : public contexts_test {
   }
 };
 
-// C4.11 C4.27 C4.28: pageable copies succeed while device memory is full, because their buffers
-// were allocated before
+// C4.11 C4.27 C4.28: pageable copies succeed while device memory is full, because the driver has
+// allocated the staging buffers together with the context
 TEST_F(Preallocation, PageableCopiesWorkWithTheMemoryFull) {
   create();
   constexpr std::size_t words = 1u << 20;
@@ -63,9 +64,9 @@ TEST_F(Preallocation, AContextThatHasNoRoomIsNotMade) {
   pop();
 }
 
-// C4.30 C4.31: a context does not allocate local memory for the largest kernel in advance. If
-// device memory is full, a launch that needs more local memory fails, and other launches still
-// succeed
+// C4.30 C4.31: a context does not allocate in advance the local memory that the largest kernel
+// needs. If device memory is full, a launch that needs additional local memory fails, and a launch
+// that needs none succeeds
 TEST_F(Preallocation, ALaunchWithoutRoomForItsLocalMemoryFails) {
   if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: a CPU device has its local memory on the host"; }
   create();

@@ -54,7 +54,7 @@ CUcontext contexts_test::floating(unsigned flags, int device) {
 void contexts_test::destroy(CUcontext made) {
   auto const found = std::find(made_.begin(), made_.end(), made);
   ASSERT_NE(found, made_.end()) << "the test did not create this context";
-  made_.erase(found);  // destroying a context twice would corrupt the driver's heap
+  made_.erase(found);  // a second destruction in TearDown would corrupt the driver's heap
   EXPECT_OK(cu().ctx_destroy(made));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The fixture of the tests of docs/contexts.md. It calls the driver directly, on CPU devices or
-// GPUs, and destroys the contexts that a test leaves. A comment such as "C1.6" above a test names a
-// row of docs/contexts.md.
+// The fixture for tests of the statements in docs/contexts.md. It calls the driver directly, on CPU
+// devices or GPUs. After each test, it destroys the contexts that the test has not destroyed. A
+// comment such as "C1.6" above a test names a row of docs/contexts.md.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,8 @@ namespace flotilla::test {
 
 [[nodiscard]] char const* name_of(CUresult status);
 
-/// The compiled kernels of tests/contexts/kernels.cu for the driver under test, or null.
+/// The compiled kernels of tests/contexts/kernels.cu for the driver under test. Null if the tests
+/// run on GPUs but were built with FLOTILLA_GPU_KERNELS=OFF.
 [[nodiscard]] void const* context_kernels_code();
 
 class contexts_test : public guest_test {
@@ -41,10 +42,10 @@ class contexts_test : public guest_test {
 
   static driver::table const& cu() { return driver_in_use(); }
 
-  /// Creates a context, which the driver pushes on this thread's stack. TearDown destroys the
-  /// context if the test has not called `destroy`.
+  /// Creates a context, which becomes current on this thread. TearDown destroys the context if the
+  /// test has not called `destroy`.
   CUcontext create(unsigned flags = 0, int device = 0);
-  /// Creates a context and pops it, so it is current on no thread.
+  /// Creates a context that is current on no thread.
   CUcontext floating(unsigned flags = 0, int device = 0);
   void destroy(CUcontext made);
 
@@ -60,8 +61,8 @@ class contexts_test : public guest_test {
   static CUfunction function(CUmodule from, char const* name);
   static CUdeviceptr allocate(std::size_t bytes);
   static CUstream stream(int priority = 0);
-  /// Allocates pinned memory, which host and device can access, and fills it with zeros. The memory
-  /// is freed together with the context.
+  /// Allocates pinned memory, which host and device can access, and fills it with zeros. The driver
+  /// frees the memory when the context is destroyed.
   static std::uint32_t* pinned(std::size_t words);
 
   template <class... Arguments>
@@ -83,7 +84,8 @@ class pushed {
   pushed& operator=(pushed const&) = delete;
 };
 
-/// A kernel on a stream of the current context. It runs until `release` or the destructor.
+/// Launches a kernel on a stream of the current context. The kernel runs until `release` or the
+/// destructor is called.
 class held_stream {
  public:
   held_stream(CUfunction hold_until, CUstream where, std::uint32_t* two_words);

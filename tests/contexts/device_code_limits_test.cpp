@@ -37,8 +37,8 @@ TEST_F(DeviceCodeLimits, TheHeapIsAsLargeAsItWasSet) {
   }
 }
 
-// C2.69: the heap size cannot change after the launch of a kernel that uses the heap; the stack
-// size still can
+// C2.69: after a kernel that uses the heap has been launched, the heap size cannot be changed, but
+// the stack size can
 TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   CUcontext const made = create();
   CUfunction const try_heap = function(load(), "try_heap");
@@ -52,8 +52,8 @@ TEST_F(DeviceCodeLimits, TheHeapIsSettledOnceAKernelUsedIt) {
   destroy(made);
 }
 
-/// Launches a kernel that prints `lines` lines. @return the number of lines with the tag `tag` that
-/// arrive on the standard output.
+/// Launches a kernel that prints `lines` lines, each with the number `tag`.
+/// @return how many of these lines arrive on the standard output.
 unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   char path[] = "/tmp/flotilla-printf-XXXXXX";
   int const file = mkstemp(path);
@@ -77,8 +77,8 @@ unsigned lines_printed(CUfunction print_lines, unsigned tag, unsigned lines) {
   return found;
 }
 
-// C4.58: printf output that does not fit into the buffer is lost; the rest appears when the context
-// is synchronized
+// C4.58: printf output that does not fit into the buffer is lost. Output that fits appears when the
+// context is synchronized
 TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
   constexpr unsigned lines = 30'000;  // more than 2 MiB, as text and in the driver's buffer
   for (std::size_t const buffer : {std::size_t{512} << 10, std::size_t{32} << 20}) {
@@ -95,7 +95,7 @@ TEST_F(DeviceCodeLimits, PrintedLinesAreLostWhereTheBufferIsSmall) {
   }
 }
 
-constexpr unsigned depth = 40;  // each call needs a little more than 1 KiB of stack
+constexpr unsigned depth = 40;  // each call of `recurse` needs a little more than 1 KiB of stack
 
 // C2.66: recursion works if the stack limit is large enough
 TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {

@@ -1,5 +1,5 @@
-// After a fault, later driver calls return its error. A fault affects the whole process, so each
-// test runs in a child process.
+// After a kernel fault, later driver calls return the error of the fault. A fault affects the whole
+// process, so each test runs in a child process.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 
 class ContextFaults : public contexts_test {
  protected:
-  /// Creates a context and launches a kernel that faults. Call it only in a child process.
+  /// Creates a context and launches a kernel that faults. Call this function only in a child
+  /// process.
   /// @return the result of `cuCtxSynchronize`.
   static CUresult faulted(CUcontext& made) {
     CUdevice device{};
@@ -32,8 +33,8 @@ TEST_F(ContextFaults, SynchronizingReportsAFailedKernel) {
   });
 }
 
-// C2.19: after a fault, unrelated calls return its error; calls that change or read the context
-// stack still work
+// C2.19: after a kernel fault, even unrelated calls return the error of the fault. Calls that
+// change or read the context stack work as before
 TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext made = nullptr;
@@ -57,7 +58,8 @@ TEST_F(ContextFaults, LaterCallsReportItButForThoseOfTheStack) {
   });
 }
 
-// C1.1 (current drivers differ from the text): a fault makes all contexts of the process unusable
+// C1.1 (current drivers differ from the documentation): a fault makes all contexts of the process
+// unusable
 TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUdevice device{};
@@ -74,7 +76,7 @@ TEST_F(ContextFaults, EveryContextOfTheProcessIsLost) {
   });
 }
 
-// C1.1: the context stays usable after a launch that the driver refused
+// C1.1: a context stays usable after the driver has refused a launch
 TEST_F(ContextFaults, ARefusedLaunchLeavesTheContextGood) {
   create();
   CUmodule const module = load();

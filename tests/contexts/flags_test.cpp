@@ -29,7 +29,7 @@ TEST_F(ContextFlags, AreReadBackAsGiven) {
   }
 }
 
-// C2.4: a context cannot be created with several flags that select how threads wait
+// C2.4: the driver refuses to create a context with several flags that select how threads wait
 TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -40,7 +40,7 @@ TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   }
 }
 
-// error guess: a flag that does not exist is refused, and so is a device that does not exist
+// error guess: the driver refuses flags and devices that do not exist
 TEST_F(ContextFlags, UnknownOnesAreRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -49,14 +49,14 @@ TEST_F(ContextFlags, UnknownOnesAreRefused) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_DEVICE, cu().ctx_create(&made, 0, 99));
 }
 
-// C2.9: the deprecated name of the blocking flag has the same value as the new name
+// C2.9: the deprecated flag CU_CTX_BLOCKING_SYNC has the same value as CU_CTX_SCHED_BLOCKING_SYNC
 TEST_F(ContextFlags, TheElderBlockingFlagIsTheYoungerOne) {
   CUcontext const made = create(CU_CTX_BLOCKING_SYNC);
   EXPECT_EQ(flags_of_current(), unsigned{CU_CTX_SCHED_BLOCKING_SYNC});
   destroy(made);
 }
 
-// C2.10: no flag means automatic
+// C2.10: a context that is created without flags has the wait policy CU_CTX_SCHED_AUTO
 TEST_F(ContextFlags, ZeroIsAutomatic) {
   static_assert(CU_CTX_SCHED_AUTO == 0);
   CUcontext const made = create(0);
@@ -64,7 +64,8 @@ TEST_F(ContextFlags, ZeroIsAutomatic) {
   destroy(made);
 }
 
-// C2.13 C2.14: pinned memory is mapped with the flag and, on current drivers, without it
+// C2.13 C2.14: kernels can access pinned memory of a context with the flag CU_CTX_MAP_HOST. On
+// current drivers, kernels can also access this memory without the flag
 TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   for (unsigned const flags : {unsigned{CU_CTX_MAP_HOST}, 0u}) {
     CUcontext const made = create(flags);
@@ -78,8 +79,8 @@ TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   }
 }
 
-// C2.15: with CU_CTX_LMEM_RESIZE_TO_MAX, kernels with much and little local memory run correctly in
-// turn, and the driver keeps the local memory
+// C2.15: in a context with CU_CTX_LMEM_RESIZE_TO_MAX, the driver keeps local memory that a kernel
+// needed. Alternating launches with little and with much local memory give correct results
 TEST_F(ContextFlags, LocalMemoryCanBeKept) {
   create(CU_CTX_LMEM_RESIZE_TO_MAX);
   CUmodule const module = load();
@@ -95,9 +96,10 @@ TEST_F(ContextFlags, LocalMemoryCanBeKept) {
     EXPECT_OK(launch(small, nullptr));
     EXPECT_OK(launch(large, nullptr, 1u, word));
     EXPECT_OK(cu().ctx_synchronize());
-    EXPECT_EQ(*word, 1u);  // frame[0] is 0 ^ 1
+    EXPECT_EQ(*word, 1u);  // `large_frame` returns frame[0], which is 0 ^ 1
     EXPECT_OK(cu().mem_get_info(&left, &total));
-    // Other processes of the machine may free some memory meanwhile.
+    // The driver has not freed the local memory. The margin of 64 MiB is for memory that other
+    // processes free meanwhile.
     EXPECT_LE(left, after_first + (64u << 20));
   }
   pop();

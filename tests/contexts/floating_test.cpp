@@ -1,5 +1,5 @@
-// Floating contexts: contexts that are current on no thread. flotilla pushes such a context on the
-// thread that drives the device.
+// Floating contexts: contexts that are current on no thread. In flotilla, the thread that drives a
+// device pushes the device's context onto the thread's context stack.
 #include "contexts_test.hpp"
 
 #include <algorithm>
@@ -61,8 +61,8 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   EXPECT_EQ(seen, 7);
 }
 
-// C3.9: a `flotilla::program` has its own variables on each device, whichever thread drives the
-// device
+// C3.9: each device has its own copy of the variables of a `flotilla::program`. All threads that
+// drive the device use this copy
 TEST_F(FloatingContexts, AProgramsVariablesTravelWithItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
   program const loaded = rt.load(test_image());
@@ -101,7 +101,7 @@ TEST_F(FloatingContexts, AContextCanBeCurrentOnManyThreads) {
   EXPECT_EQ(right, threads);
 }
 
-// error guess: if a thread ends while a context is current on it, other threads can still use the
+// error guess: if a context is current on a thread that ends, other threads can still use the
 // context
 TEST_F(FloatingContexts, AThreadThatEndsLeavesItsContextToOthers) {
   CUcontext const made = floating();
@@ -140,7 +140,7 @@ TEST_F(FloatingContexts, OneThreadDrivesSeveralContextsInTurn) {
   }
 }
 
-// C4.41: a flotilla runtime without workers drives every device on the thread that pumps
+// C4.41: without workers, the thread that calls `pump` drives every device of a flotilla runtime
 TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
   int const devices = std::min(2, devices_there());
   runtime rt{{.devices = device_spec(devices), .workers = 0}};
@@ -157,7 +157,7 @@ TEST_F(FloatingContexts, ARuntimeWithoutWorkersDrivesEveryDevice) {
   if (devices == 2) { EXPECT_NE(seen[0], seen[1]); }
 }
 
-// C4.47: on Linux, popping a context does not wait for its pending work
+// C4.47: on Linux, popping a context does not wait for pending work of that context
 TEST_F(FloatingContexts, PoppingDoesNotWaitForPendingWork) {
   CUcontext const made = create();
   std::uint32_t* const words = pinned(2);

@@ -1,5 +1,5 @@
-// A green context has a part of a device's multiprocessors. flotilla uses each green context as a
-// separate device.
+// A green context contains some of the multiprocessors of a GPU. flotilla uses each green context
+// as a separate device.
 #include "contexts_test.hpp"
 
 #include <numeric>
@@ -29,11 +29,13 @@ class GreenContexts : public contexts_test {
       GTEST_SKIP() << "needs " << 2 * part << " multiprocessors";
     }
   }
-  /// Returns the specification of `parts` green parts of one device. Each has 16 multiprocessors.
+  /// Returns the device specification of `parts` green contexts on one device, each with 16
+  /// multiprocessors.
   static std::string green(unsigned parts) {
     return device_spec(1) + "/green:" + std::to_string(part) + "*" + std::to_string(parts);
   }
-  /// Runs a grid of 4096 blocks. @return the multiprocessors on which blocks ran.
+  /// Runs a grid of 4096 blocks.
+  /// @return the multiprocessors on which blocks ran.
   static std::set<unsigned> used_by(runtime& rt, program const& loaded, device_ordinal where) {
     constexpr unsigned blocks = 4096;
     auto const kernel =
@@ -55,7 +57,7 @@ class GreenContexts : public contexts_test {
   }
 };
 
-// S4.1: the blocks of a task run on all multiprocessors of the part and on no others
+// S4.1: the blocks of a task run on all multiprocessors of the green context and on no others
 TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   runtime rt{{.devices = green(1), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);
@@ -63,7 +65,7 @@ TEST_F(GreenContexts, TasksRunOnThePartsMultiprocessors) {
   EXPECT_EQ(used_by(rt, loaded, device_ordinal{0}).size(), part);
 }
 
-// S4.1: two parts have no multiprocessor in common
+// S4.1: two green contexts have no multiprocessor in common
 TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   runtime rt{{.devices = green(2), .workers = 1}};
   ASSERT_EQ(rt.devices().size(), 2u);
@@ -77,7 +79,8 @@ TEST_F(GreenContexts, PartsHaveNoMultiprocessorInCommon) {
   }
 }
 
-// S4.2: while a kernel occupies one part, another part runs kernels on its own multiprocessors
+// S4.2: while a kernel occupies one green context, kernels in another green context run, because
+// the two contexts have different multiprocessors
 TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a CPU device runs one kernel at a time, whatever its parts";
@@ -86,7 +89,7 @@ TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   program const loaded = rt.load(test_contexts_kernels);
   test_program const held_program{rt};
   constexpr device_ordinal first{0}, second{1};
-  (void)used_by(rt, loaded, first);  // lets the driver allocate memory before a kernel is held
+  (void)used_by(rt, loaded, first);  // the driver allocates memory before a kernel is held
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(held_program), {.device = second});
   EXPECT_TRUE(eventually([&] { return word.started(); }));
@@ -96,7 +99,8 @@ TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   held.wait();
 }
 
-// S4.4: parts have separate contexts, but a kernel on one part can access memory of another part
+// S4.4: each part of a device has a separate context, but a kernel on one part can access memory of
+// another part
 TEST_F(GreenContexts, PartsReachEachOthersMemory) {
   runtime rt{{.devices = green(2), .workers = 1}};
   program const loaded = rt.load(test_contexts_kernels);

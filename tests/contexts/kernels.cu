@@ -5,7 +5,7 @@ extern "C" __global__ void nothing() {}
 extern "C" __global__ void put(int* where, int value) { *where = value; }
 
 extern "C" __global__ void times_plus(int* where, int factor, int summand) {
-  // Repeated calls overflow. In unsigned arithmetic that is defined behaviour.
+  // The value overflows after some calls. Overflow of unsigned integers has defined behaviour.
   *where = (int)((unsigned)*where * (unsigned)factor + (unsigned)summand);
 }
 
@@ -15,7 +15,7 @@ extern "C" __global__ void put_travelling(int value) { travelling = value; }
 extern "C" __global__ void take_travelling(int* to) { *to = travelling; }
 extern "C" __global__ void take_fixed(int* to) { *to = fixed; }
 
-// Sets words[0] when it starts, then waits until the host sets words[1].
+// Sets words[0] to 1, then waits until the host sets words[1].
 extern "C" __global__ void hold_until(unsigned* words) {
 #ifdef __CUDACC__
   *(unsigned volatile*)words = 1;
@@ -27,22 +27,22 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
-// Writes to *got whether the device heap can allocate a block of `bytes` bytes.
+// Sets *got to 1 if the device heap can allocate a block of `bytes` bytes, else to 0.
 extern "C" __global__ void try_heap(unsigned long long bytes, int* got) {
   void* const block = malloc(bytes);
   *got = block != nullptr;
   if (block != nullptr) { free(block); }
 }
 
-// Prints `lines` lines. They are long, so that they fill the printf buffer. A test recognizes its
-// lines by `tag`.
+// Prints `lines` lines, which are long in order to fill the printf buffer. Each line contains
+// `tag`, so that a test can recognize the line.
 extern "C" __global__ void print_lines(unsigned tag, unsigned lines) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x) {
     printf("line of %u: %08u ................................................\n", tag, i);
   }
 }
 
-// Sums 1..words in dynamic shared memory.
+// Computes the sum of the numbers from 1 to `words` in dynamic shared memory.
 extern "C" __global__ void sum_shared(unsigned words, unsigned* out) {
   FLOTILLA_DYNAMIC_SHARED(unsigned, all);
   for (unsigned i = threadIdx.x; i < words; i += blockDim.x) { all[i] = i + 1; }
@@ -72,8 +72,8 @@ extern "C" __global__ void recurse(unsigned depth, unsigned* out) {
   *out = deep(depth, &seed);
 }
 
-// Uses 16 KiB of local memory per thread. The index is not a constant, so the compiler cannot keep
-// the array in registers.
+// Uses 16 KiB of local memory per thread. The index into the array is not a constant, so the
+// compiler cannot keep the array in registers.
 extern "C" __global__ void large_frame(unsigned steps, unsigned* out) {
   unsigned frame[4096];
   for (unsigned i = 0; i < 4096; ++i) { frame[i] = i ^ steps; }

@@ -13,8 +13,8 @@
 namespace flotilla::test {
 namespace {
 
-/// A library as text C4 of docs/contexts.md describes it: it creates its context once, and the
-/// context floats between calls.
+/// A library that follows the pattern of text C4 in docs/contexts.md: it creates its context once,
+/// and this context floats between the calls of the library.
 class plugin {
  public:
   plugin() : rt_{{.devices = device_spec(1), .workers = 1}}, kernels_{rt_} {}
@@ -66,7 +66,8 @@ TEST_F(LibraryPattern, ACallerWithAContextKeepsIt) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C4.42: the caller's context is still current after a call in which the library's task throws
+// C4.42: if the library's task throws, the caller's context is current after the call of the
+// library
 TEST_F(LibraryPattern, ACallerKeepsItsContextWhenTheLibraryThrows) {
   plugin library;
   CUcontext const below = create(), mine = create();
@@ -96,7 +97,7 @@ TEST_F(LibraryPattern, AnyThreadMayCall) {
   EXPECT_EQ(right, 8);
 }
 
-// C4.51: the driver refuses handles of the caller's context in the library's context
+// C4.51: in the library's context, the driver refuses to launch a function of the caller's context
 TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   plugin library;
   create();
@@ -108,8 +109,8 @@ TEST_F(LibraryPattern, TheCallersHandlesAreRefusedInTheLibrarysContext) {
   pop();
 }
 
-// requirement: a hundred threads with random context stacks submit and wait at the same time; no
-// stack changes
+// requirement: a hundred threads, each with a random context stack, submit and wait at the same
+// time. No stack changes
 TEST_F(LibraryPattern, AHundredThreadsKeepTheirRandomStacks) {
   constexpr int threads = 100, contexts = 4, rounds = 20;
   std::vector<CUcontext> pool;

@@ -1,5 +1,5 @@
-// The resources of a context, and what happens to them, to threads and to other contexts when the
-// context is destroyed.
+// What happens to the resources of a context, to threads and to other contexts when the context is
+// destroyed.
 #include "contexts_test.hpp"
 
 #include <atomic>
@@ -38,7 +38,8 @@ TEST_F(ContextLifetime, EverythingMadeInAContextEndsWithIt) {
   pop();
   EXPECT_LE(free_bytes() + block, before);
   destroy(owner);
-  // Destroying also frees the memory of the context itself, so more memory may be free than before.
+  // `owner` itself already used memory when `before` was measured. `destroy` frees this memory,
+  // too.
   EXPECT_GE(free_bytes(), before);
   CUcontext found = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
@@ -76,7 +77,8 @@ TEST_F(ContextLifetime, ManyContextsLeaveNothingBehind) {
   pop();
 }
 
-// C1.3 C4.23 C4.25: functions and streams belong to one context and are refused in another
+// C1.3 C4.23 C4.25: functions and streams belong to one context, and the driver refuses them in
+// another context
 TEST_F(ContextLifetime, FunctionsAndStreamsAreRefusedInAnotherContext) {
   CUcontext const a = create();
   CUfunction const of_a = function(load(), "nothing");
@@ -113,7 +115,7 @@ TEST_F(ContextLifetime, EventsAreRefusedInAnotherContextsStreams) {
   EXPECT_NE(a, b);
 }
 
-// C2.22: destroying the current context pops it on the calling thread
+// C2.22: destroying the current context pops it from the calling thread's stack
 TEST_F(ContextLifetime, DestroyingTheCurrentContextPopsIt) {
   CUcontext const made = create();
   destroy(made);

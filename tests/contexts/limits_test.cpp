@@ -16,7 +16,7 @@ class ContextLimits : public contexts_test {
   static void set(CUlimit which, std::size_t value) { EXPECT_OK(cu().ctx_set_limit(which, value)); }
 };
 
-// C2.35 C2.36: every limit of current drivers has a value
+// C2.35 C2.36: every limit that current drivers support has a value
 TEST_F(ContextLimits, EachHasAValue) {
   create();
   EXPECT_GE(get(CU_LIMIT_STACK_SIZE), 1u);
@@ -79,7 +79,7 @@ TEST_F(ContextLimits, TheStackLimitIsRaisedAndLowered) {
   pop();
 }
 
-// C2.71 C2.74: current drivers refuse every value of the sync depth as an unsupported limit
+// C2.71 C2.74: current drivers do not support the limit for the sync depth and refuse every value
 TEST_F(ContextLimits, TheSyncDepthIsUnsupported) {
   create();
   std::size_t value = 0;
@@ -106,8 +106,8 @@ TEST_F(ContextLimits, ThePendingLaunchCountCanBeRaised) {
 }
 
 // C2.82: the driver does not grant an impossible number of pending launches. It refuses the
-// request, or it grants the largest possible number (as on an H200). A lower number is accepted
-// afterwards
+// request, or it grants the largest possible number (as on an H200). Afterwards the number can be
+// lowered
 TEST_F(ContextLimits, AnImpossiblePendingLaunchCountIsRefusedAndCanBeLowered) {
   create();
   std::size_t const before = get(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT);

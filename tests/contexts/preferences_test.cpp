@@ -13,7 +13,8 @@ class ContextPreferences : public contexts_test {
     EXPECT_OK(cu().ctx_get_cache_config(&now));
     return now;
   }
-  /// Runs a kernel that sums 1..words in dynamic shared memory, and checks the sum.
+  /// Runs a kernel that computes the sum of the numbers from 1 to `words` in dynamic shared memory.
+  /// Checks the sum.
   static void expect_sums(CUfunction sum_shared, unsigned words) {
     std::uint32_t* const out = pinned(1);
     void* arguments[] = {&words, const_cast<std::uint32_t**>(&out)};
@@ -49,15 +50,15 @@ TEST_F(ContextPreferences, ARuntimeSetsEachDevicesOwn) {
   EXPECT_EQ(seen, CU_FUNC_CACHE_PREFER_L1);
 }
 
-// C2.28 C2.53 C4.59 C4.60: the cache preference is a hint. A kernel gets the shared memory that it
-// needs with any preference
+// C2.28 C2.53 C4.59 C4.60: the cache preference is a hint. Whatever the preference, a kernel gets
+// the shared memory that it needs
 TEST_F(ContextPreferences, AKernelGetsTheSharedMemoryItNeedsWhateverIsPreferred) {
   create();
   CUfunction const sum_shared = function(load(), "sum_shared");
   for (CUfunc_cache const each : {CU_FUNC_CACHE_PREFER_L1, CU_FUNC_CACHE_PREFER_EQUAL,
                                   CU_FUNC_CACHE_PREFER_SHARED, CU_FUNC_CACHE_PREFER_NONE}) {
     EXPECT_OK(cu().ctx_set_cache_config(each));
-    // 48'000 bytes are more shared memory than any GPU leaves with a preference for L1.
+    // 12'000 words are 48'000 bytes. A preference for L1 leaves less shared memory on every GPU.
     expect_sums(sum_shared, 12'000);
     expect_sums(sum_shared, 10);
   }
@@ -77,7 +78,8 @@ TEST_F(ContextPreferences, AFunctionsOwnStandsBesideTheContexts) {
   pop();
 }
 
-// C2.55 C2.57: launches with different preferences run in order and give the same results
+// C2.55 C2.57: launches on one stream run in order and give correct results, even if the cache
+// preference changes between launches
 TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   create();
   CUmodule const module = load();
@@ -97,7 +99,7 @@ TEST_F(ContextPreferences, LaunchesOfDifferentPreferencesStayInOrder) {
   pop();
 }
 
-// C4.62: each context has its own cache preference, and every thread sees it
+// C4.62: each context has its own cache preference, and every thread reads the same value
 TEST_F(ContextPreferences, BelongToTheContext) {
   CUcontext const one = floating(), other = floating();
   elsewhere([&] {
@@ -112,7 +114,8 @@ TEST_F(ContextPreferences, BelongToTheContext) {
   EXPECT_EQ(cache(), CU_FUNC_CACHE_PREFER_EQUAL);
 }
 
-// C2.37 C2.39 C2.40 C2.84 C2.87 C2.88: banks of current devices are always four bytes wide
+// C2.37 C2.39 C2.40 C2.84 C2.87 C2.88: on current devices, banks of shared memory are always four
+// bytes wide
 TEST_F(ContextPreferences, BanksStayFourBytes) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
     GTEST_SKIP() << "needs a driver with cuCtxSetSharedMemConfig";
@@ -133,7 +136,8 @@ TEST_F(ContextPreferences, BanksStayFourBytes) {
   pop();
 }
 
-// C2.86: a bank width that is set changes neither the shared memory of a kernel nor its results
+// C2.86: setting the bank width changes neither a kernel's amount of shared memory nor the kernel's
+// results
 TEST_F(ContextPreferences, BankSizesChangeNoKernelsShareOfMemory) {
   if (cu().ctx_set_shared_mem_config == nullptr) {
     GTEST_SKIP() << "needs a driver with cuCtxSetSharedMemConfig";

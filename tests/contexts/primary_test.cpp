@@ -1,5 +1,5 @@
-// The primary context of a device. All code that retains the primary context shares it. A reference
-// count keeps it active.
+// The primary context of a device. All code that retains the primary context shares it. The context
+// stays active until it has been released as often as it was retained.
 #include "contexts_test.hpp"
 
 namespace flotilla::test {
@@ -24,8 +24,8 @@ class PrimaryContext : public contexts_test {
   CUdevice device_{};
 };
 
-// C1.20: all code that retains the primary context gets the same context. Retaining makes it
-// active, but current on no thread
+// C1.20: all code that retains the primary context gets the same context. `retain` makes this
+// context active, but does not make it current on any thread
 TEST_F(PrimaryContext, IsOneForAllWhoRetainIt) {
   EXPECT_EQ(ask().active, 0);
   CUcontext one = nullptr, two = nullptr;

@@ -19,8 +19,8 @@ namespace {
 
 using Printing = contexts_test;
 
-/// Redirects the standard output to a file for the rest of the process. Use it only in a child
-/// process that prints nothing itself.
+/// Redirects the standard output to a file for the rest of the process. Use this class only in a
+/// child process that prints nothing else.
 class captured_output {
  public:
   captured_output() {
@@ -34,7 +34,7 @@ class captured_output {
   captured_output(captured_output const&) = delete;
   captured_output& operator=(captured_output const&) = delete;
 
-  /// Returns the number of lines in the file that start with `begin`. Does not flush the output.
+  /// Returns how many lines in the file start with `begin`. Does not flush the standard output.
   [[nodiscard]] unsigned lines(std::string const& begin) const {
     std::ifstream read{path_};
     unsigned found = 0;
@@ -72,7 +72,7 @@ TEST_F(Printing, AppearsAtAFlush) {
   });
 }
 
-// requirement: `flush_printf` waits for tasks that have been launched
+// requirement: `flush_printf` waits until launched tasks have ended
 TEST_F(Printing, IsFlushedBehindWhatIsInFlight) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     captured_output const seen;
@@ -103,7 +103,7 @@ TEST_F(Printing, IsNotFlushedInsideACallable) {
   rt.flush_printf();
 }
 
-// requirement: `flush_printf` also works on a closed runtime
+// requirement: `flush_printf` works even after the runtime has been closed
 TEST_F(Printing, IsFlushedByAClosedRuntime) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   rt.close();

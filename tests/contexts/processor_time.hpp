@@ -30,10 +30,10 @@ namespace flotilla::test {
   return std::chrono::nanoseconds{kept};
 }
 
-/// Runs `wait` on a new thread. Calls `enough(used, elapsed)` repeatedly until it returns true.
-/// `used` is the thread's processor time since the start, and `elapsed` is the elapsed time. Then
-/// calls `release`, which must let `wait` return.
-/// @return the processor time that the thread used in `wait`.
+/// Runs `wait` on a new thread. Repeatedly calls `enough(used, elapsed)` until the result is true.
+/// `used` is the processor time of the new thread, and `elapsed` is the elapsed time, both since
+/// the start of `wait`. Finally calls `release`, which must let `wait` return.
+/// @return the processor time that the new thread used in `wait`.
 template <class Wait, class Release, class Enough>
 std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough enough) {
   using clock = std::chrono::steady_clock;
@@ -59,8 +59,9 @@ std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough 
   return taken;
 }
 
-/// Runs `what`. @return the processor time that the process used meanwhile, divided by the elapsed
-/// time: 1 means one whole processor.
+/// Runs `what`.
+/// @return the processor time of the process during `what`, divided by the elapsed time. The result
+/// is 1 if one thread of the process was always running.
 template <class What>
 [[nodiscard]] double share_taken_while(What what) {
   auto const begin = std::chrono::steady_clock::now();

@@ -34,7 +34,7 @@ TEST_F(ContextQuestions, TheApiVersionIsTheContextsAndNotTheDrivers) {
   EXPECT_GE(of_driver, 12040);
 }
 
-// C2.25: a null handle means the current context
+// C2.25: for a null handle, `cuCtxGetApiVersion` returns the version of the current context
 TEST_F(ContextQuestions, NoHandleAsksTheCurrentContext) {
   CUcontext const made = create();
   unsigned by_null = 0, by_handle = 1;
@@ -76,7 +76,7 @@ TEST_F(ContextQuestions, PrioritiesOutOfRangeAreClamped) {
   pop();
 }
 
-// C2.45: either pointer may be null in `cuCtxGetStreamPriorityRange`
+// C2.45: each of the two pointers may be null in `cuCtxGetStreamPriorityRange`
 TEST_F(ContextQuestions, PrioritiesNobodyWantsAreNotWritten) {
   create();
   int least = INT_MIN, greatest = INT_MAX, again = INT_MIN;

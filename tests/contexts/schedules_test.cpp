@@ -34,8 +34,8 @@ struct shares {
   double taken, awake;
 };
 
-/// Measures `wait` while a kernel is held. Releases the kernel after `gone`, measured as elapsed
-/// time or as processor time of the waiting thread, whichever is reached first.
+/// Measures `wait` while a kernel is held. Releases the kernel as soon as the elapsed time or the
+/// processor time of the waiting thread reaches `gone`.
 shares share_of_wait(runtime& rt, std::function<void(runtime&, ticket const&)> const& wait,
                      std::chrono::milliseconds gone = 400ms) {
   test_program const program{rt};
@@ -90,8 +90,9 @@ TEST_F(RuntimeSchedules, EveryWaitForABlockingDeviceSleeps) {
 TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
   runtime rt{set_to(wait_policy::spin)};
   for (way const& each : all_ways()) {
-    // The measuring thread may lose its processor, so the test repeats a measurement that is too
-    // low. One success is enough: a thread that yields and then sleeps never reaches the bound.
+    // The measured share is too low if the measuring thread loses its processor, so the test
+    // repeats the measurement. One success is enough: a thread that yields and then sleeps never
+    // exceeds 0.5.
     shares seen{};
     EXPECT_TRUE(eventually([&] {
       seen = share_of_wait(rt, each.wait, 50ms);
@@ -109,8 +110,8 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   ticket const held = rt.submit(word.launch_of(program));
   EXPECT_TRUE(eventually([&] { return word.started(); }));
   EXPECT_FALSE(held.wait_for(20ms));
-  // A thread may lose its processor, so the test takes the shortest delay of 50 attempts. A wait
-  // that sleeps 0.5 ms too long would do so in every attempt.
+  // A thread may lose its processor, so the test uses the shortest delay of 50 attempts. If the
+  // wait itself slept 0.5 ms too long, the delay would be too long in every attempt.
   auto best = std::chrono::nanoseconds::max();
   for (int i = 0; i < 50; ++i) {
     auto const until = std::chrono::steady_clock::now() + 4ms;
@@ -122,8 +123,8 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
   held.wait();
 }
 
-// requirement: a thread that waits for several devices uses the most eager policy of the devices
-// that have work
+// requirement: a thread that waits for several devices ignores the policies of devices without
+// work. It spins if a device with work has the policy `spin`
 TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options = set_to(wait_policy::blocking, 2);
@@ -146,14 +147,14 @@ TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   EXPECT_GE(taken_while_waiting([&] { rt.wait_idle(); }, release, spinning), 100ms);
 }
 
-// requirement: an idle runtime uses no processor time with any policy
+// requirement: an idle runtime uses no processor time, whatever the wait policy
 TEST_F(RuntimeSchedules, AnIdleRuntimeTakesNoProcessor) {
   for (wait_policy const how : all_policies) {
     runtime rt{set_to(how)};
     test_program const program{rt};
     rt.submit(program.nothing.with_shape({1}, {1})()).wait();
-    // Workers end after their linger time, and oneTBB's threads sleep a little later. The test does
-    // not check how soon.
+    // Workers end after their linger time, and oneTBB's threads go to sleep a little later. So the
+    // test repeats the measurement until the share is low.
     double share = 1;
     EXPECT_TRUE(eventually([&] {
       share = share_taken_while([] { std::this_thread::sleep_for(300ms); });
@@ -187,8 +188,8 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
     double const share = share_taken_while([&] {
       for (int i = 0; i < 60; ++i) { each.wait(); }
     });
-    // Measured: about 5 %, or 10 % if the thread has to sleep for fixed times. A thread that spins
-    // or yields uses 100 %.
+    // Measured: about 5 % of a processor, or 10 % if the thread can only sleep for fixed times. A
+    // thread that spins or yields would use 100 %.
     EXPECT_LT(share, 0.25) << each.name;
   }
 }

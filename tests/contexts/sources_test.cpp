@@ -1,4 +1,5 @@
-// The sources of a device's context: primary and adopted contexts, and what a runtime does to them.
+// The sources of a device's context: primary and adopted contexts. The tests check what a runtime
+// does to these contexts.
 #include "contexts_test.hpp"
 
 #include "support/kernels.hpp"
@@ -30,7 +31,8 @@ class ContextSources : public contexts_test {
     EXPECT_OK(cu().device_primary_ctx_get_state(device, &flags, &active));
     return active;
   }
-  /// Writes `value` to device memory in a task of `rt` and reads it back. @return the value read.
+  /// Writes `value` to device memory in a task of `rt` and copies the word to the host.
+  /// @return the word on the host.
   static int written_by(runtime& rt, int value) {
     test_program const kernels{rt};
     device_buffer<std::uint32_t> word{rt, device_ordinal{0}, 1};
@@ -42,8 +44,9 @@ class ContextSources : public contexts_test {
   }
 };
 
-// S2.1 S2.4: a runtime with the source `primary` retains the primary context and releases it at the
-// end. The application can retain and release it meanwhile
+// S2.1 S2.4: a runtime with the source `primary` retains the primary context, and the runtime's
+// destructor releases the context. Meanwhile the application can retain and release the context,
+// too
 TEST_F(ContextSources, ThePrimaryIsRetainedAndReleased) {
   EXPECT_EQ(primary_active(), 0);
   CUdevice device{};
@@ -84,8 +87,8 @@ TEST_F(ContextSources, ThePrimaryOutlivesARuntimeForWhoElseHoldsIt) {
   EXPECT_OK(cu().device_primary_ctx_release(device));
 }
 
-// C1.22 S3.1: a runtime uses an adopted context, restores the context's settings at the end, and
-// does not destroy the context
+// C1.22 S3.1: a runtime uses an adopted context. The runtime's destructor restores the settings of
+// the context and does not destroy the context
 TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   CUcontext const mine = create();
   std::size_t const stack = 3072;
@@ -115,14 +118,15 @@ TEST_F(ContextSources, AnAdoptedContextIsUsedAndGivenBackAsItWas) {
   EXPECT_EQ(pop(), mine);
 }
 
-// S3.4: the owner of an adopted context can use it together with the runtime
+// S3.4: the owner of an adopted context can use the context at the same time as the runtime
 TEST_F(ContextSources, AnAdoptedContextIsSharedWithItsOwner) {
   CUcontext const mine = create();
   CUmodule const module = load();
   std::uint32_t* const word = pinned(1);
   {
     runtime rt{with(context_source::adopted(mine))};
-    // A task launches the application's function on the task's stream: both belong to one context.
+    // A task can launch the application's function on the task's stream, because the function and
+    // the stream belong to one context.
     CUfunction const put = function(module, "put");
     rt.submit([&](task_context& context) {
         EXPECT_OK(launch(put, context.stream(), word, 9));

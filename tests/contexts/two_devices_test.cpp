@@ -1,4 +1,4 @@
-// Two devices of one runtime. A settings file has different settings for each device.
+// Two devices of one runtime. A settings file gives each device different settings.
 #include "contexts_test.hpp"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr device_ordinal small{0}, large{1};
 
 /// Selects two_devices.toml, which has small limits for device 0 and large limits for device 1.
-/// Sets an environment variable, so call it only in a child process.
+/// This function sets an environment variable, so call it only in a child process.
 void configure() {
   char const* const carried = std::getenv("FLOTILLA_TEST_CONFIG");  // set by scripts/gpu_record
   ASSERT_EQ(setenv("FLOTILLA_CONFIG", carried != nullptr ? carried : FLOTILLA_TEST_CONFIG, 1), 0);
@@ -34,7 +34,7 @@ class TwoDevices : public contexts_test {
 };
 
 // C2.65 C4.62: each device gets its own settings from the file, and `effective_settings` returns
-// them
+// these settings
 TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -71,8 +71,8 @@ TEST_F(TwoDevices, HaveHeapsOfTheirOwn) {
   });
 }
 
-// C4.58: each device has its own printf buffer. Both devices print the same number of lines; lines
-// are lost only on the device with the smaller buffer
+// C4.58: each device has its own printf buffer. Both devices print the same number of lines, but
+// only the device with the smaller buffer loses lines
 TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     configure();
@@ -81,7 +81,7 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
     int const file = mkstemp(path);
     ASSERT_GE(file, 0);
     std::fflush(stdout);
-    // The output is not redirected back, because this child process prints nothing itself.
+    // The standard output stays redirected, because this child process prints nothing else.
     ASSERT_GE(dup2(file, STDOUT_FILENO), 0);
     {
       runtime rt{{.devices = device_spec(2), .workers = 2}};
@@ -111,7 +111,7 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
   });
 }
 
-constexpr unsigned depth = 40;  // each call needs a little more than 1 KiB of stack
+constexpr unsigned depth = 40;  // each call of `recurse` needs a little more than 1 KiB of stack
 
 // C2.66: deep recursion works on the device with the larger stack limit
 TEST_F(TwoDevices, TheLargerStackHasRoomForDeepRecursion) {

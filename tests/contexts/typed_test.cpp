@@ -21,7 +21,7 @@ class TypedContexts : public contexts_test {
 };
 
 // C1.12 C1.13 C1.14 C2.46 C2.49: a new floating_context is current on no thread. A context_scope
-// makes it current on the calling thread, which may be any thread
+// makes this context current on the calling thread, which may be any thread
 TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   floating_context const own = make();
   EXPECT_EQ(contexts().current(), std::nullopt);
@@ -36,8 +36,8 @@ TEST_F(TypedContexts, FloatUntilAScopeHasThemCurrent) {
   });
 }
 
-// C1.15 C2.48 C4.42: scopes can be nested, and they restore the caller's context, also after an
-// exception
+// C1.15 C2.48 C4.42: scopes can be nested. Their destructors make the caller's context current
+// again, even if an exception leaves the scopes
 TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   CUcontext const mine = create();
   floating_context const one = make(), other = make();
@@ -69,7 +69,7 @@ TEST_F(TypedContexts, TheStackCanBeHandledByHand) {
   EXPECT_EQ(driver.current(), std::nullopt);
 }
 
-// C2.20 C2.21 C2.23: `close` refuses to destroy a context while a scope keeps it current
+// C2.20 C2.21 C2.23: `close` refuses to destroy a context that a scope has made current
 TEST_F(TypedContexts, AreNotTakenFromUnderAScope) {
   floating_context own = make();
   {
@@ -115,7 +115,8 @@ TEST_F(TypedContexts, AreSetByHandle) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C1.18 C1.21: several libraries can attach to a context for some time, and the context lives on
+// C1.18 C1.21: several libraries can attach to a context. After they have detached, the context
+// still exists
 TEST_F(TypedContexts, AreAttachedToForAWhile) {
   floating_context const own = make();
   {

@@ -1,4 +1,5 @@
-// Usage counts of contexts: the deprecated way in which libraries share a context.
+// Usage counts of contexts, a deprecated way of sharing a context between libraries: each library
+// attaches to the context and detaches from it later.
 #include "contexts_test.hpp"
 
 #include <atomic>
@@ -20,7 +21,8 @@ class UsageCount : public contexts_test {
   }
 };
 
-// C1.16 C1.18 C3.5 C3.6 C4.53: a context still exists after as many detaches as attaches
+// C1.16 C1.18 C3.5 C3.6 C4.53: a context still exists after it has been detached as often as
+// attached
 TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
   CUcontext const made = create();
   for (int i = 0; i < 3; ++i) {
@@ -34,8 +36,8 @@ TEST_F(UsageCount, AttachedAndDetachedTheContextLives) {
   pop();
 }
 
-// C1.21 C1.22 C4.54: three libraries attach to the application's context, use the same memory in
-// it, and detach again
+// C1.21 C1.22 C4.54: three libraries attach to the application's context, use the same memory of
+// this context, and detach again
 TEST_F(UsageCount, ThreeLibrariesShareTheApplicationsContext) {
   CUcontext const application = create();
   std::uint32_t* const value = pinned(1);
@@ -61,8 +63,9 @@ TEST_F(UsageCount, NeedsTheContextCurrent) {
   EXPECT_EQ(attached, nullptr);
 }
 
-// C1.17 C1.19 C2.2 C4.52: the initial count is one, so a detach destroys the context. On another
-// thread, calls with this context then return CUDA_ERROR_CONTEXT_IS_DESTROYED
+// C1.17 C1.19 C2.2 C4.52: a new context has the usage count one, so a detach without an attach
+// destroys the context. If the context is still current on another thread, calls on that thread
+// return CUDA_ERROR_CONTEXT_IS_DESTROYED
 TEST_F(UsageCount, TheLastDetachDestroys) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));

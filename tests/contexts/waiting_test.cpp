@@ -1,4 +1,5 @@
-// How a thread waits (it spins, yields or sleeps), and for which work `cuCtxSynchronize` waits.
+// The ways in which a thread waits (it spins, yields or sleeps), and the work for which
+// `cuCtxSynchronize` waits.
 #include "contexts_test.hpp"
 
 #include <sys/resource.h>
@@ -20,8 +21,9 @@ using ContextWaiting = contexts_test;
 
 constexpr auto much = 200ms;
 
-/// Waits for the ticket of a held kernel on a device with the policy `how`.
-/// @return the processor time that the waiting thread used. See `taken_while_waiting` for `enough`.
+/// Waits for the ticket of a held kernel on a device with the policy `how`. The kernel is released
+/// as soon as `enough` returns true (see `taken_while_waiting`).
+/// @return the processor time that the waiting thread used.
 template <class Enough>
 std::chrono::nanoseconds taken_by_a_ticket(wait_policy how, Enough enough) {
   runtime_options options{.devices = device_spec(1), .workers = 1};
@@ -156,7 +158,8 @@ TEST_F(ContextWaiting, SynchronizingIsForOneContext) {
   EXPECT_OK(cu().ctx_synchronize());
 }
 
-// C2.11: the policy `automatic` spins if there are not more contexts than processors
+// C2.11: with the policy `automatic`, a waiting thread spins unless the process has more contexts
+// than the machine has processors
 TEST_F(ContextWaiting, AutomaticSpinsWhereThereAreProcessorsEnough) {
   if (!on_gpus()) {
     GTEST_SKIP() << "needs a GPU: a spinning thread would take a processor from a CPU device";

@@ -47,8 +47,8 @@ TEST_P(After, ChainAcrossDevicesRunsInOrder) {
   EXPECT_EQ(values[40 % values.size()].read({before}), expected);
 }
 
-// requirement: a task sees the results of predecessors on other devices, also if many launches on
-// the devices wait at the same time
+// requirement: a task sees the results of its predecessors on other devices, even if many launches
+// wait for predecessors at the same time
 TEST_P(After, ManyChainsBetweenDevicesRunInOrder) {
   constexpr std::size_t chains = 12;
   std::uint32_t const links = sanitized ? 50 : 500;
@@ -91,8 +91,8 @@ TEST_P(After, DiamondRunsInOrder) {
   EXPECT_EQ(other.read({both}), 3u);
 }
 
-// requirement: `after` works between launches, copies and callables; work that a callable enqueues
-// in its stream also runs after the predecessors of the callable
+// requirement: `after` orders launches, copies and callables among one another. Work that a
+// callable enqueues in its stream also runs after the predecessors of the callable
 TEST_P(After, LaunchTransferAndCallableFollowOneAnother) {
   device_word value{rt(), last(), 2}, other{rt(), last(), 0};
   std::uint32_t host = 0;
@@ -146,8 +146,8 @@ TEST_P(After, EndedPredecessorDelaysNothing) {
   EXPECT_EQ(value.read({then, before}), 21u);
 }
 
-// requirement: a task runs after all its predecessors, also if there are too many to store inline,
-// if they are on several devices, and if some are named more than once
+// requirement: a task runs after all its predecessors, even if there are too many to store inline,
+// if they are on several devices, or if some are named more than once
 TEST_P(After, TaskRunsAfterAllOfManyPredecessors) {
   std::atomic<int> ran{0};
   std::vector<ticket> all;
@@ -170,7 +170,8 @@ TEST_P(After, EmptyTicketIsRefused) {
   rt().wait_idle();
 }
 
-// requirement: tasks for any device keep their order in a graph of 12 layers with 8 tasks each
+// requirement: tasks that name no device run after their predecessors, in a graph of 12 layers with
+// 8 tasks each
 TEST_P(After, LayersOfSharedTasksKeepTheirOrder) {
   constexpr int layers = 12, width = 8;
   std::array<std::atomic<int>, layers> ended{};

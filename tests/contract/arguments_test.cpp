@@ -1,4 +1,5 @@
-// Kernel arguments arrive unchanged; arguments that do not fit the kernel are refused.
+// Kernel arguments arrive unchanged. Arguments that do not match the kernel's parameters are
+// refused.
 
 #include <array>
 #include <limits>
@@ -47,7 +48,7 @@ TEST_P(Arguments, HundredsOfBytesArrive) {
   EXPECT_EQ(out.read({rt().submit(sum.with_shape({1}, {1})(words, out.buffer()))}), sum_of(words));
 }
 
-// requirement: arguments of the maximum size arrive
+// requirement: arguments of the maximum size arrive unchanged
 TEST_P(Arguments, LargestArgumentsArrive) {
   auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");
   device_word out{rt(), last()};
@@ -58,7 +59,7 @@ TEST_P(Arguments, LargestArgumentsArrive) {
 }
 
 // requirement: submit copies large arguments, so later changes do not affect an open task. The
-// memory blocks of the copies are reused
+// memory blocks for these copies are reused
 TEST_P(Arguments, LargeArgumentsOfManyOpenTasksStayApart) {
   auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
   host_buffer<std::uint32_t> out{rt(), 300};
@@ -110,7 +111,7 @@ TEST_P(Arguments, BuffersOfTwoDevicesAreRefused) {
               HasSubstr("device"));
 }
 
-// error guess: the options name a device other than the buffer's
+// error guess: submit refuses a launch if the options name another device than the buffer's device
 TEST_P(Arguments, BufferOfAnotherDeviceThanTheNamedOneIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_word here{rt(), first(), 8};
@@ -137,7 +138,8 @@ TEST_P(Arguments, EmptyGridOrBlockIsRefusedByName) {
   refused(program().nothing.over(10, 0)());  // a block size of 0 must not cause a division by zero
 }
 
-// boundary: the largest sizes that CUDA allows for any device, and the sizes just beyond them
+// boundary: submit accepts the largest grids and blocks that every CUDA device allows, and refuses
+// larger ones
 TEST_P(Arguments, SizesThatNoDeviceAllowsAreRefusedByName) {
   for (extent const block : {extent{1025}, extent{1, 1025}, extent{1, 1, 65}, extent{32, 33},
                              extent{1024, 1024, 64}, extent{65537, 2, 3}, extent{0xffff'ffff}}) {
@@ -158,7 +160,7 @@ TEST_P(Arguments, SizesThatNoDeviceAllowsAreRefusedByName) {
   rt().submit(program().nothing.with_shape({3, 65535}, {1})()).wait();
 }
 
-// requirement: if the driver refuses a launch, the error has the numbers that the driver may refuse
+// requirement: if the driver refuses a launch, the error states grid, block and dynamic shared memory
 TEST_P(Arguments, ARefusedLaunchStatesItsShape) {
   ticket const refused =
       rt().submit(program().nothing.with_shape({3}, {32, 2}, std::uint32_t{1} << 30)());
@@ -168,8 +170,7 @@ TEST_P(Arguments, ARefusedLaunchStatesItsShape) {
             HasSubstr("1073741824 bytes of dynamic shared memory")));
 }
 
-// error guess: a launch with many arguments keeps them outside of itself, so a moved-from launch
-// had fewer bytes than it claimed
+// error guess: a launch that was moved from has no arguments any more and must not be submitted
 TEST_P(Arguments, AMovedFromLaunchIsRefused) {
   launch source = program().nothing.with_shape({1}, {1})();
   launch const target = std::move(source);
@@ -180,8 +181,8 @@ TEST_P(Arguments, AMovedFromLaunchIsRefused) {
   rt().submit(source).wait();
 }
 
-// error guess: if a thread count needs a grid that does not fit into 32 bits, the launch must fail
-// and must not run with a truncated grid
+// error guess: if a thread count needs a grid that does not fit into 32 bits, the launch fails and
+// does not run with a truncated grid
 TEST_P(Arguments, MoreThreadsThanAGridHoldsAreRefused) {
   for (std::uint64_t const threads :
        {(std::uint64_t{1} << 40) + 256, std::numeric_limits<std::uint64_t>::max()}) {

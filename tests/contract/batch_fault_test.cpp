@@ -1,5 +1,5 @@
-// Driver calls that fail while launches are batched. Only the refused task fails, and every other
-// task runs once.
+// Driver calls that fail while launches are batched. Only the task of the refused call fails, and
+// every other task runs once.
 
 #include <algorithm>
 #include <atomic>
@@ -15,8 +15,8 @@ namespace {
 
 class BatchFaults : public batch_test {};
 
-// requirement: if a node of a template cannot be rewritten, the earlier task in that node does not
-// run again; only the ticket of the refused task has the error
+// requirement: if the driver refuses to rewrite a template's node for a task, only the ticket of
+// this task has the error. The previous task of the node does not run again
 TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -37,7 +37,8 @@ TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
   }
 }
 
-// requirement: if the launch of a graph fails, its tasks are launched one by one
+// requirement: if the launch of a batch's graph fails, the tasks of the batch are launched one by
+// one
 TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -56,8 +57,8 @@ TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
   }
 }
 
-// requirement: if the launch of a graph fails and the separate launch of a task fails too, that
-// task has the error
+// requirement: if the launch of a batch's graph fails and the separate launch of one of its tasks
+// fails too, the ticket of this task has the error
 TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -76,8 +77,8 @@ TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
   for (unsigned i = 0; i < tasks; ++i) { ASSERT_EQ(ran[i], failed[i] ? 0u : 1u) << "task " << i; }
 }
 
-/// Waits for a chain of steps `value = value * 3 + index`. Checks that every step before a failed
-/// step ran, and that no step after it ran.
+/// Waits for a chain of steps `value = value * 3 + index`. Checks that all steps before the first
+/// failed step ran and that no later step ran.
 /// @param value  The value before the chain. Receives the expected value after the chain.
 /// @return whether a step failed.
 bool one_step_failed(std::vector<ticket> const& chain, std::uint32_t& value) {
@@ -98,7 +99,7 @@ bool one_step_failed(std::vector<ticket> const& chain, std::uint32_t& value) {
 }
 
 // regression: the launch of a template failed, and then the separate launch of one of its tasks
-// failed too. The next template still ran the successors of that task
+// failed too. Nevertheless, the next template ran the successors of that task
 TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   constexpr unsigned links = 45;  // fill two templates
@@ -114,7 +115,7 @@ TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
     }
     return chain;
   };
-  // Batches grow to their full size.
+  // These chains let the batches grow to their full size.
   for (int i = 0; i < 5; ++i) { submit_chain().back().wait(); }
   for (unsigned const nth : {1u, 16u, 31u, 32u, 33u, 45u}) {
     rt.submit(value.fill(1)).wait();
@@ -124,8 +125,9 @@ TEST_F(BatchFaults, SuccessorOfALaunchThatFailedTwiceDoesNotRun) {
     std::vector<ticket> const chain = submit_chain();
     bool const failed = one_step_failed(chain, expected);
     testing::clear_faults();
-    // The first template holds at least 16 links. Its launch fails, so these links are launched
-    // separately. Therefore a failure of one of the first 16 separate launches must fail a link.
+    // The first template holds at least 16 tasks of the chain. The launch of this template fails,
+    // so these tasks are launched separately. If one of the first 16 separate launches fails, a
+    // task of the chain must fail.
     if (nth <= 16) { EXPECT_TRUE(failed) << "launch " << nth; }
     EXPECT_EQ(read(rt, value), std::vector<std::uint32_t>{expected}) << "launch " << nth;
   }
@@ -155,8 +157,8 @@ TEST_F(BatchFaults, SuccessorOfARefusedTaskDoesNotRun) {
   }
 }
 
-// requirement: a fault while batches are open ends the launches in them and the successors of these
-// launches, so no wait for these tasks hangs
+// requirement: if a fault happens while batches are open, the tasks in these batches and their
+// successors end, so no wait for these tasks hangs
 TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -170,9 +172,9 @@ TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
       for (int k = 0; k < 10; ++k) { static_cast<void>(rt.submit(nothing)); }
       rt.wait_idle();
     }
-    // One pass takes all of these: two launches, each alone on a lane; a successor of each launch,
-    // which opens a batch on its lane; a launch that faults; and a successor of the tasks in both
-    // batches.
+    // One pass takes all of the following tasks. `first` and `second` are each launched alone on a
+    // lane. `after_first` and `after_second` each open a batch on one of these lanes. `faulty`
+    // faults, and `last` is a successor of the tasks in both batches.
     testing::fail_call("cuGraphLaunch", 3, driver_status::illegal_address);
     launch const hold = program.hold.with_shape({1}, {1})(words.data());
     ticket const first = rt.submit(hold);

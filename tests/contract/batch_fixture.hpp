@@ -17,8 +17,8 @@ class batch_test : public guest_test {
   static constexpr unsigned tasks = 200;
   static runtime_options options() { return {.devices = device_spec(1), .workers = 0}; }
 
-  /// Submits one task per counter and waits for all tasks. @return for each task, whether it
-  /// failed.
+  /// Submits one task per counter and waits for all tasks.
+  /// @return one element per task: true if the task failed.
   static std::vector<bool> run(runtime& rt, kernel<std::uint32_t*, std::uint32_t> const& count,
                                device_buffer<std::uint32_t>& counters) {
     std::vector<ticket> open;
@@ -37,7 +37,7 @@ class batch_test : public guest_test {
     }
     return failed;
   }
-  /// Runs the tasks 20 times, so that batches grow to their full size.
+  /// Calls `run` 20 times, so that batches grow to their full size.
   static void grow_batches(runtime& rt, kernel<std::uint32_t*, std::uint32_t> const& count,
                            device_buffer<std::uint32_t>& counters) {
     for (int i = 0; i < 20; ++i) { static_cast<void>(run(rt, count, counters)); }

@@ -1,4 +1,4 @@
-// Batches: each launch runs once and in order.
+// Batches: each launch runs once and after its predecessors.
 
 #include <algorithm>
 #include <chrono>
@@ -25,12 +25,12 @@ TEST_F(Batches, FloodIsFoldedIntoFewLaunches) {
   EXPECT_LT(counted.batches, 1000u) << "on average a batch must hold more than two tasks";
 }
 
-// requirement: the tasks of a chain are batched, also if they were parked
+// requirement: the tasks of a chain are batched, even if they were parked
 TEST_F(Batches, ParkedChainsAreBatched) {
   runtime rt{options()};
   test_program const program{rt};
   constexpr std::uint32_t links = 1000;
-  for (int i = 0; i < 20; ++i) {  // the runtime measures how long the kernel takes
+  for (int i = 0; i < 20; ++i) {  // lets the runtime measure the kernel's duration
     for (int k = 0; k < 100; ++k) {
       static_cast<void>(rt.submit(program.nothing.with_shape({1}, {1})()));
     }
@@ -42,7 +42,8 @@ TEST_F(Batches, ParkedChainsAreBatched) {
   }
   rt.submit(value.fill(1)).wait();
   std::uint64_t const before = rt.counters(device_ordinal{0}).batches;
-  // A callable runs after the launches of its pass, so each link is parked at the previous link.
+  // A pass runs callables after launches, so each link of the chain is parked until the previous
+  // link is launched.
   ticket previous = rt.submit([](task_context&) {}, {.device = device_ordinal{0}});
   std::uint32_t expected = 1;
   for (std::uint32_t i = 0; i < links; ++i) {
@@ -53,12 +54,13 @@ TEST_F(Batches, ParkedChainsAreBatched) {
   }
   previous.wait();
   // Without batching there would be one batch per link. The number of links in a batch depends on
-  // the measured duration of the kernel, and so on the load of the machine.
+  // the measured duration of the kernel, which grows with the load of the machine. So the bound
+  // leaves a margin.
   EXPECT_LT(rt.counters(device_ordinal{0}).batches - before, links * 3 / 4);
   EXPECT_EQ(read(rt, value)[0], expected);
 }
 
-// requirement: a template that is only partly filled runs no task twice
+// requirement: a template that is only partly filled runs each task only once
 TEST_F(Batches, BatchesOfEverySizeRunEachTaskOnce) {
   runtime rt{options()};
   program const loaded = rt.load(test_image());
@@ -77,7 +79,7 @@ TEST_F(Batches, BatchesOfEverySizeRunEachTaskOnce) {
   }
 }
 
-// requirement: a task sees the results of its predecessors in the same batch and in other lanes
+// requirement: a task sees the results of its predecessors in the same batch and on other lanes
 TEST_F(Batches, OrderHoldsAcrossLanesAndBatches) {
   runtime rt{options()};
   test_program const program{rt};
@@ -90,7 +92,7 @@ TEST_F(Batches, OrderHoldsAcrossLanesAndBatches) {
     for (unsigned c = 0; c < chains; ++c) {
       task_options how;
       if (!all[c].empty()) { how.after.add(all[c].back()); }
-      // Every fifth link also follows a link of the next chain.
+      // Every fifth link has a second predecessor, which is a link of the next chain.
       if (link % 5 == 4) { how.after.add(all[(c + 1) % chains].back()); }
       auto const value = values.subspan(c, 1);
       all[c].push_back(rt.submit(program.step.with_shape({1}, {1})(value, 3u, link), how));
@@ -111,7 +113,7 @@ TEST_F(Batches, SuccessorDoesNotDelayTheEndOfALongKernel) {
   // The words live until the end of the test, because freeing pinned memory would wait for the held
   // kernels.
   std::deque<held_word> words;
-  // The kernel runs three times for 5 ms, so the runtime measures that the kernel is long.
+  // The kernel runs for 5 ms three times, so the runtime knows that the kernel is long.
   for (int i = 0; i < 3; ++i) {
     held_word& held = words.emplace_back(rt);
     ticket const done = rt.submit(held.launch_of(program));

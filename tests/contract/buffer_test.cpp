@@ -66,7 +66,7 @@ TEST_P(Buffer, MoveKeepsTheMemory) {
   EXPECT_EQ(back, 77u);
 }
 
-// requirement: the destructor of a buffer does not wait; the memory stays valid for open tasks
+// requirement: the destructor of a buffer does not wait. The memory stays valid for open tasks
 TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
   host_buffer<std::uint32_t> result{rt(), 1};
   result[0] = 0;
@@ -105,8 +105,8 @@ TEST_P(Buffer, PinnedMemoryFreedWhileATaskUsesItStaysValid) {
   EXPECT_EQ(result.read({used}), 321u);
 }
 
-// requirement: a runtime defers a free of pinned memory while a kernel runs. Otherwise the free
-// would wait for the kernel, and the kernel may wait for the host
+// requirement: while a kernel runs, the runtime defers the freeing of pinned memory. Otherwise the
+// free would wait for the kernel, and the kernel might wait for the host
 TEST_P(Buffer, FreeingPinnedMemoryDoesNotWaitForAKernel) {
   held_word ahead{rt()}, running{rt()};
   host_buffer<std::uint32_t> value{rt(), 1};
@@ -118,8 +118,8 @@ TEST_P(Buffer, FreeingPinnedMemoryDoesNotWaitForAKernel) {
   ahead.release();
   before.wait();
   ASSERT_TRUE(pumping(rt(), [&] { return running.started(); }));
-  // The runtime tries deferred frees once per millisecond, so 3 ms include several tries. A free
-  // that waited for the running kernel would hang here.
+  // The runtime tries deferred frees once per millisecond, so it tries several times within 3 ms.
+  // If a free waited for the running kernel, the test would hang here.
   auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{3};
   EXPECT_TRUE(pumping(rt(), [&] { return std::chrono::steady_clock::now() >= end; }));
   ticket const successor = rt().submit(program().write.with_shape({1}, {1})(value.data(), 7u),
@@ -143,8 +143,8 @@ TEST_P(Buffer, TooLargeBufferIsRefusedAndOthersStayIntact) {
   EXPECT_EQ(later.read(), 7u);
 }
 
-// error guess: if the size in bytes overflows size_t, the buffer must be refused; a wrapped size
-// would give a buffer that is too small
+// error guess: a buffer is refused if its size in bytes overflows size_t. A size that wrapped
+// around would give a buffer that is too small
 TEST_P(Buffer, SizeWhoseBytesOverflowIsRefused) {
   constexpr std::size_t wraps_to_8 =
       std::numeric_limits<std::size_t>::max() / sizeof(std::uint64_t) + 2;

@@ -1,4 +1,5 @@
-// Callables: which calls they may make, and how flotilla restores the context stack after them.
+// Callables: which functions a callable may call, and how flotilla restores the context stack after
+// a callable.
 
 #include <atomic>
 #include <memory>
@@ -15,8 +16,8 @@ namespace {
 
 class Callable : public contract_test {
  protected:
-  /// Submits a callable that leaves the context stack changed. Checks that its ticket reports the
-  /// change and that later tasks find a correct stack.
+  /// Submits a callable that leaves the context stack changed. Checks that the callable's ticket
+  /// has an error about the change and that later tasks find a correct stack.
   void expect_reported(callable misbehaving) {
     ticket const bad =
         rt().submit(std::move(misbehaving), {.device = last(), .label = "stack breaker"});
@@ -98,7 +99,7 @@ TEST_P(Callable, ReplacedContextIsReportedAndRestored) {
 }
 
 // requirement: a callable that pops too many contexts does not change the application's context
-// stack on the helping thread
+// stack on the thread that runs the callable
 TEST_P(Callable, CallableCannotPopTheWaitingThreadsContext) {
   CUcontext mine{};  // the application's context
   CUdevice device{};
@@ -115,8 +116,8 @@ TEST_P(Callable, CallableCannotPopTheWaitingThreadsContext) {
   EXPECT_EQ(driver_in_use().ctx_destroy(mine), CUDA_SUCCESS);
 }
 
-// requirement: if a callable leaves a context on the stack and throws, the ticket has the exception
-// and the context is removed
+// requirement: if a callable leaves a context on the stack and throws, the ticket has the
+// exception, and flotilla removes the context
 TEST_P(Callable, LeftoverContextOfAThrowingCallableIsRemoved) {
   ticket const bad = rt().submit([](task_context& context) {
     (void)driver_in_use().ctx_push_current(context.context());
@@ -184,13 +185,13 @@ TEST_P(Callable, CallableMayPumpQueryAndTestTickets) {
   other.wait();
 }
 
-// error guess: a callable allocates and frees memory on its own device and on another device. A GPU
-// driver may keep freed memory in a pool, so the memory of one round may remain in use. More memory
-// must not remain in use after several rounds.
+// error guess: a callable that allocates and frees memory leaks nothing, neither on its own device
+// nor on another device. A GPU driver may keep the freed memory of one round in a pool. So at most
+// this memory may be in use after each round.
 TEST_P(Callable, CallableMayAllocateAndFree) {
   constexpr std::size_t words = 16u << 20;
   constexpr std::size_t round_bytes = words * sizeof(std::uint32_t);
-  constexpr std::size_t slack_bytes = 16u << 20;  // for flotilla's own allocations at first use
+  constexpr std::size_t slack_bytes = 16u << 20;  // covers flotilla's own allocations at first use
   constexpr int rounds = 4;
   std::set<unsigned> const devices{first().value, last().value};
   for (unsigned const ordinal : devices) {

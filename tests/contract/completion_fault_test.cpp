@@ -1,4 +1,4 @@
-// After a fault, open continuations run and receive the error.
+// After a fault, continuations that were still open run and receive the error.
 
 #include <atomic>
 #include <exception>
@@ -19,7 +19,7 @@ namespace {
 class CompletionFault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, CompletionFault, ::testing::Values(0, 1, 2, 8));
 
-/// Attaches continuations to a task that faults and to its successors.
+/// Attaches continuations to a task that faults and to the successors of this task.
 void fault_with_open_continuations(int workers, bool destroy_at_once) {
   std::atomic<int> ran{0}, poisoned_ones{0};
   auto const count = [&](std::exception_ptr why) {
@@ -52,7 +52,7 @@ void fault_with_open_continuations(int workers, bool destroy_at_once) {
       end.wait();
       EXPECT_TRUE(pumping(rt, [&] { return ran == attached; })) << ran << " of " << attached;
       EXPECT_FALSE(rt.pump());
-      trap.then(count).wait();  // the runtime is already poisoned
+      trap.then(count).wait();  // `then` works even though the runtime is already poisoned
       ++attached;
       good_end.wait();
       EXPECT_EQ(of_before, "none");
@@ -68,8 +68,8 @@ TEST_P(CompletionFault, FaultRunsEveryOpenContinuation) {
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), false); });
 }
 
-// requirement: the destructor of the runtime runs open continuations with the error, also if no
-// thread has noticed the fault before
+// requirement: the destructor of the runtime runs open continuations and passes them the error,
+// even if no thread has noticed the fault before
 TEST_P(CompletionFault, DestructorOfAPoisonedRuntimeRunsOpenContinuations) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_continuations(GetParam(), true); });

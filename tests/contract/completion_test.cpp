@@ -44,7 +44,7 @@ TEST_P(Completion, ContinuationRunsOnceAfterTheTaskHasEnded) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: `then` also runs its continuation if the task has already ended
+// requirement: `then` runs its continuation even if the task has already ended
 TEST_P(Completion, ContinuationOfAnEndedTaskRuns) {
   ticket const task = rt().submit([](task_context&) {});
   task.wait();
@@ -89,7 +89,8 @@ TEST_P(Completion, UnobservedErrorIsPrinted) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("dropped on the floor"));
 }
 
-// requirement: a continuation runs even if its ticket and its completion have been destroyed
+// requirement: a continuation runs even if the task's ticket and the completion that `then`
+// returned have been destroyed
 TEST_P(Completion, DroppedHandlesDropNoContinuation) {
   held_word word{rt()};
   std::atomic<int> ran{0};
@@ -121,12 +122,13 @@ TEST_P(Completion, WorkersRunContinuationsWithoutAWaiter) {
       })
       .then([&](std::exception_ptr) { ++ran; });
   EXPECT_TRUE(eventually([&] { return word.started(); }));
-  // The worker may have left the device by now, and must return to the device when the task ends.
+  // The worker may have stopped draining the device by now. When the task ends, a worker must drain
+  // the device again.
   word.release();
   EXPECT_TRUE(eventually([&] { return ran == 3; })) << ran;
 }
 
-// requirement: in single-threaded mode (without workers), `pump` runs continuations, and returns
+// requirement: in single-threaded mode (without workers), `pump` runs continuations and returns
 // true while a continuation is open
 TEST_P(Completion, PumpRunsContinuations) {
   int ran = 0;
@@ -143,8 +145,8 @@ TEST_P(Completion, PumpRunsContinuations) {
   EXPECT_EQ(where, std::this_thread::get_id());
 }
 
-// requirement: a continuation may submit tasks and wait for tickets. It may not wait for a
-// completion that has not ended, because that completion's continuation may need this thread
+// requirement: a continuation may submit tasks and wait for tickets. A wait for a completion that
+// has not ended is refused, because the continuation of that completion may need the waiting thread
 TEST_P(Completion, ContinuationMaySubmitAndWaitForTickets) {
   device_word value{rt(), last(), 4};
   ticket const task = rt().submit([](task_context&) {}, {.device = first()});
@@ -186,7 +188,7 @@ TEST_P(Completion, WaitForACompletionInsideACallableIsRefused) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: every continuation runs exactly once, also if several threads attach continuations
+// requirement: every continuation runs exactly once, even if several threads attach continuations
 // to tasks on several devices
 TEST_P(Completion, ThousandsOfContinuationsRunExactlyOnce) {
   constexpr std::size_t threads = 3, tasks = 700;
@@ -220,8 +222,8 @@ TEST_P(Completion, LongChainOfContinuationsRunsInOrder) {
   EXPECT_EQ(ran, links);
 }
 
-// error guess: functions refuse empty tickets and completions, and the error has the index of the
-// empty entry
+// error guess: functions refuse empty tickets and completions. The error for a list contains the
+// index of the empty entry
 TEST_P(Completion, EmptyHandlesAreRefused) {
   completion const none;
   EXPECT_FALSE(none.valid());

@@ -23,19 +23,21 @@ class CopyPart : public contract_test {
   static constexpr part parts[] = {{0, 1},           {whole - 1, 1}, {7, 5},
                                    {13, whole - 40}, {0, whole},     {whole, 0}};
 
-  /// Returns `whole` consecutive numbers that start with `from`.
+  /// Returns `whole` consecutive numbers. The first number is `from`.
   static values numbers(std::uint32_t from) {
     values made(whole);
     std::iota(made.begin(), made.end(), from);
     return made;
   }
-  /// Returns `under` with the part `at` replaced by objects of `source`, starting at index `from`.
+  /// Returns a copy of `under` in which the part `at` is replaced by objects of `source`. The first
+  /// of these objects has the index `from` in `source`.
   static values with_part(values under, part const& at, values const& source, std::size_t from) {
     std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), at.count,
                 under.begin() + static_cast<std::ptrdiff_t>(at.offset));
     return under;
   }
-  /// Copies the whole buffer to the host after the task `after`.
+  /// Copies the whole buffer to the host after the task `after` has ended.
+  /// @return the objects of the buffer.
   values read(device_buffer<std::uint32_t> const& buffer, ticket const& after) {
     values back(buffer.size());
     rt().submit(buffer.copy_to(back), {.after = {after}}).wait();
@@ -44,7 +46,7 @@ class CopyPart : public contract_test {
 };
 FLOTILLA_CONTRACT(CopyPart);
 
-// requirement: a copy of a part changes no object next to the part, neither in the buffer nor in
+// requirement: a copy of a part changes no object outside the part, neither in the buffer nor in
 // pageable memory
 TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
   values const old = numbers(1), fresh = numbers(2'000'000'000);
@@ -68,8 +70,8 @@ TEST_P(CopyPart, PartIsCopiedFromAndToPageableMemory) {
   }
 }
 
-// requirement: a copy of a part changes no object next to the part, neither in the buffer nor in
-// pinned memory. A part can also be copied to or from a whole pinned buffer
+// requirement: a copy of a part changes no object outside the part, neither in the buffer nor in
+// pinned memory. If the sizes match, a part can be copied to or from a whole pinned buffer
 TEST_P(CopyPart, PartIsCopiedFromAndToPinnedMemory) {
   values const old = numbers(1), fresh = numbers(2'000'000'000);
   host_buffer<std::uint32_t> source{rt(), whole}, target{rt(), whole};
@@ -119,7 +121,7 @@ TEST_P(CopyPart, PartIsCopiedBetweenDevices) {
   }
 }
 
-// requirement: a whole buffer can be copied to or from a part of another buffer
+// requirement: a whole buffer can be copied to or from a part of another buffer if the sizes match
 TEST_P(CopyPart, WholeBufferAndPartCopyToEachOther) {
   device_buffer<std::uint32_t> small{rt(), last(), values{1, 2, 3}};
   device_buffer<std::uint32_t> large{rt(), first(), values{9, 9, 9, 9, 9}};
@@ -131,8 +133,8 @@ TEST_P(CopyPart, WholeBufferAndPartCopyToEachOther) {
   EXPECT_EQ(read(large, again), (values{2, 3, 9, 3, 9}));
 }
 
-// requirement: a copy is refused if the sizes of source and destination differ; the message has
-// both sizes
+// requirement: a copy is refused if the sizes of source and destination differ. The message
+// contains both sizes
 TEST_P(CopyPart, SizesThatDisagreeAreRefused) {
   device_buffer<std::uint32_t> device{rt(), last(), 20}, other{rt(), first(), 20};
   host_buffer<std::uint32_t> pinned{rt(), 20};

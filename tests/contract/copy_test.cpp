@@ -11,8 +11,8 @@ namespace {
 
 class Copy : public contract_test {
  protected:
-  // Larger than all staging blocks together, and not a multiple of a block. With a sanitizer the
-  // size is smaller, because larger copies would take a minute.
+  // The size is larger than all staging blocks together, and not a multiple of the block size. With
+  // a sanitizer, the size is smaller, because copies of 5 MiB would take a minute.
   static constexpr std::size_t several_mib = (sanitized ? 2 : 5) * 1024 * 1024 + 13;
   static std::vector<std::uint8_t> pattern(std::size_t bytes, unsigned seed) {
     std::vector<std::uint8_t> values(bytes);
@@ -26,7 +26,7 @@ class Copy : public contract_test {
 };
 FLOTILLA_CONTRACT(Copy);
 
-// requirement: pageable memory of any size and alignment is copied, also if the copy needs several
+// requirement: pageable memory of any size and alignment is copied, even if the copy needs several
 // staging blocks
 TEST_P(Copy, PageableMemoryIsCopiedToADeviceAndBack) {
   for (std::size_t const bytes : {std::size_t{1}, std::size_t{4097}, several_mib}) {
@@ -41,7 +41,7 @@ TEST_P(Copy, PageableMemoryIsCopiedToADeviceAndBack) {
   }
 }
 
-// requirement: concurrent copies share the staging blocks and keep their data apart
+// requirement: concurrent copies share the staging blocks but do not mix their data
 TEST_P(Copy, ManyPageableCopiesAtOnceKeepTheirData) {
   constexpr unsigned copies = 6;
   std::vector<std::vector<std::uint8_t>> up, down;
@@ -63,7 +63,8 @@ TEST_P(Copy, ManyPageableCopiesAtOnceKeepTheirData) {
   }
 }
 
-// requirement: a copy reads its pageable source after its predecessor has ended, not at submit
+// requirement: a copy reads its pageable source only after its predecessor has ended, and not in
+// submit
 TEST_P(Copy, PageableSourceIsReadAfterItsPredecessor) {
   std::vector<std::uint8_t> up(several_mib, 1);
   device_buffer<std::uint8_t> there{rt(), last(), up.size()};
@@ -76,8 +77,8 @@ TEST_P(Copy, PageableSourceIsReadAfterItsPredecessor) {
   EXPECT_EQ(std::count(down.begin(), down.end(), 9), static_cast<std::ptrdiff_t>(down.size()));
 }
 
-// error guess: a copy must not read its host source until a launched predecessor has written that
-// source
+// error guess: a copy reads its host source only after its predecessor has written to this source,
+// even if the predecessor is already launched
 TEST_P(Copy, HostSourceIsReadAfterTheDeviceHasWrittenIt) {
   device_buffer<std::uint8_t> nines{rt(), first(), several_mib}, there{rt(), last(), several_mib};
   host_buffer<std::uint8_t> between{rt(), several_mib};
@@ -97,7 +98,8 @@ TEST_P(Copy, HostSourceIsReadAfterTheDeviceHasWrittenIt) {
   EXPECT_EQ(std::count(back.begin(), back.end(), 9), static_cast<std::ptrdiff_t>(back.size()));
 }
 
-// requirement: copies to and from devices that use the same pageable memory run in order
+// requirement: copies to and from devices run in the order given by `after`, even if they use the
+// same pageable memory
 TEST_P(Copy, PageableMemoryCarriesDataBetweenCopies) {
   std::vector<std::uint8_t> host = pattern(several_mib, 3);
   std::vector<std::uint8_t> const expected = host;
@@ -173,7 +175,8 @@ TEST_P(Copy, CopyBetweenDifferentSizesIsRefused) {
               AllOf(HasSubstr("10"), HasSubstr("11")));
 }
 
-// error guess: the options name a device that does not own the memory
+// error guess: submit refuses an operation if the options name a device that does not own the
+// memory
 TEST_P(Copy, CopyOnADeviceWithoutItsMemoryIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_buffer<int> here{rt(), first(), 10};

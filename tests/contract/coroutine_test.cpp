@@ -43,7 +43,7 @@ fire_and_forget add_up(runtime& rt, test_program const& kernels, device_word& va
   ++done;
 }
 
-// requirement: a coroutine may await tickets in a loop, also temporary tickets
+// requirement: a coroutine may await tickets in a loop, even if the tickets are temporary objects
 TEST_P(Coroutine, CoroutineAwaitsTasksOneAfterAnother) {
   device_word value{rt(), last(), 1};
   std::atomic<int> done{0};

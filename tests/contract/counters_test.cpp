@@ -53,7 +53,7 @@ TEST_P(Counters, PulledTasksAreCounted) {
   EXPECT_EQ(sum(&device_counters::tasks), 30u);
 }
 
-// requirement: a pass makes the context current once and launches many tasks. The test has no
+// requirement: a pass makes the context current once and then launches many tasks. The test has no
 // workers, so only this thread launches
 TEST_P(Counters, OnePumpLaunchesManyTasksUnderOnePush) {
   auto changed = options();
@@ -84,8 +84,8 @@ TEST_P(Counters, ReadingCountersCollectsEndedTasks) {
   EXPECT_TRUE(eventually([&] { return rt.counters(device_ordinal{0}).tasks == 1; }));
 }
 
-// requirement: a migration is counted each time a thread other than the previous holder takes the
-// lease
+// requirement: the counter of migrations increases each time the lease passes from one thread to
+// another thread
 TEST_P(Counters, MigrationsAreCounted) {
   rt().submit([](task_context&) {}, {.device = last()}).wait();
   std::uint64_t const before = rt().counters(last()).migrations;

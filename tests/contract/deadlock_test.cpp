@@ -1,5 +1,5 @@
-// A wait is refused if only the waiting thread itself could run the awaited task. All other waits
-// end.
+// A wait is refused if no thread except the waiting thread could run the awaited task. All other
+// waits end.
 
 #include <array>
 #include <atomic>
@@ -108,8 +108,8 @@ TEST_P(Deadlock, WaitForAnEndedTaskInsideACallableReturns) {
   EXPECT_THAT(message, HasSubstr("bad"));
 }
 
-// requirement: if a callable waits for a task of another device, the wait ends or is refused, and
-// the task still runs
+// requirement: if a callable waits for a task of another device, the wait ends or is refused. In
+// both cases the task runs
 TEST_P(Deadlock, WaitForATaskOfAnotherDeviceEndsOrThrows) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_word value{rt(), first(), 1};
@@ -176,7 +176,8 @@ TEST_P(Deadlock, CrossWaitsOfTwoCallablesEnd) {
   EXPECT_GE(refused, 1) << "two callables waited for each other, and no wait was refused";
 }
 
-// error guess: two callables on two devices each allocate on the other's device
+// error guess: two callables on two devices end, even if each of them allocates memory on the
+// device of the other callable
 TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   std::atomic<int> inside{0}, answers{0};
@@ -197,8 +198,8 @@ TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   EXPECT_TRUE(pumping(rt(), [&] { return answers == 2; }));
 }
 
-// error guess: a callable waits for a task of another device, and the predecessor of that task is
-// an unlaunched task of the callable's own device
+// error guess: in a callable, a wait for a task of another device is refused if that task depends
+// on an unlaunched task of the callable's own device
 TEST_P(Deadlock, WaitForASuccessorOfAnUnlaunchedTaskThrows) {
   ticket inner, behind;
   rt().submit(

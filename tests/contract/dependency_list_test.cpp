@@ -25,7 +25,7 @@ class DependencyList : public recording_test {
   ticket held(held_word& hold) {
     return rt().submit(hold.launch_of(program()), {.device = last()});
   }
-  /// Checks that a task with the predecessors `list` runs only after `hold` is released.
+  /// Checks that a task with the predecessors `list` does not run before `hold` is released.
   void expect_ordered(held_word& hold, dependency_list list) {
     host_buffer<std::uint32_t> result = word(0);
     ticket const behind = rt().submit(program().write.with_shape({1}, {1})(result.data(), 1u),
@@ -40,8 +40,8 @@ class DependencyList : public recording_test {
 };
 FLOTILLA_CONTRACT(DependencyList);
 
-// requirement: a task runs after every entry of its list. The list stores four entries inline and
-// longer lists elsewhere
+// requirement: a task runs after every entry of its list. The list stores up to four entries inline
+// and more entries in allocated memory
 TEST_P(DependencyList, TaskRunsAfterEveryEntry) {
   std::vector<ticket> ended;
   for (int i = 0; i < 9; ++i) {
@@ -123,7 +123,7 @@ TEST_P(DependencyList, IdOrdersAfterItsTicketIsDropped) {
     last_one = second.id();
   }
   expect_ordered(hold, {last_one});
-  // The ids are also valid long after the tasks have ended.
+  // The ids stay valid long after the tasks have ended.
   rt().wait_idle();
   for (int i = 0; i < 200; ++i) {
     rt().submit([](task_context&) {}).wait();
@@ -131,7 +131,7 @@ TEST_P(DependencyList, IdOrdersAfterItsTicketIsDropped) {
   rt().submit(program().nothing.with_shape({1}, {1})(), {.after = {first_one, last_one}}).wait();
 }
 
-// requirement: an entry that names no task of this runtime is refused, and the message has the
+// requirement: an entry that names no task of this runtime is refused, and the message contains the
 // number of the entry
 TEST_P(DependencyList, EntriesThatNameNoTaskOfTheRuntimeAreRefusedByNumber) {
   runtime other{options()};
@@ -154,8 +154,8 @@ TEST_P(DependencyList, EntriesThatNameNoTaskOfTheRuntimeAreRefusedByNumber) {
   }
 }
 
-// requirement: `after` of a recorded task takes only tasks of the same recording. `after` of a
-// submit or a replay takes only submitted tasks
+// requirement: `after` of a recorded task accepts only tasks of the same recording. `after` of a
+// submit or a replay accepts only submitted tasks
 TEST_P(DependencyList, RecordedAndSubmittedTasksAreNotMixed) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};
@@ -200,8 +200,8 @@ TEST_P(DependencyList, RecordedAndSubmittedTasksAreNotMixed) {
   EXPECT_EQ(value[0], 22u);
 }
 
-// requirement: a recorded task runs after every entry of its list, which may be a range or a long
-// list
+// requirement: a recorded task runs after every entry of its list, even if the list was made from a
+// range or is long
 TEST_P(DependencyList, RecordedTaskRunsAfterEveryEntry) {
   std::array<host_buffer<std::uint32_t>, 7> values;
   std::array<recorded_task, 7> tasks;

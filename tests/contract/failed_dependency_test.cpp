@@ -21,8 +21,8 @@ class FailedDependency : public contract_test {
 };
 FLOTILLA_CONTRACT(FailedDependency);
 
-// requirement: the error passes along a whole chain of successors, also to other devices, and its
-// message ends with the first cause
+// requirement: if a task fails, its whole chain of successors fails, even across devices. Each
+// error message ends with the message of the first error
 TEST_P(FailedDependency, FailedTaskFailsItsSuccessorsWithTheFirstCause) {
   ticket const cause = failing("first cause 17");
   ticket const second =
@@ -77,7 +77,7 @@ TEST_P(FailedDependency, SuccessorOfAFailedTaskNeverRuns) {
   EXPECT_EQ(*owned, 0);
 }
 
-// requirement: a task fails if one of its predecessors failed and the others succeeded
+// requirement: a task fails if one of its predecessors failed, even if all others succeeded
 TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   ticket const good = rt().submit([](task_context&) {}, {.device = last()});
   ticket const bad = failing("one of three");
@@ -89,8 +89,8 @@ TEST_P(FailedDependency, OneFailedPredecessorOfSeveralFailsTheTask) {
   also_good.wait();
 }
 
-// requirement: if the driver refuses a launch, its successors fail, and their errors name the
-// launch's label and the driver's status
+// requirement: if the driver refuses a launch, the successors of the launch fail. Their errors name
+// the label of the launch and the driver's status
 TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {
   ticket const bad =
       rt().submit(refused_launch(program()), {.device = first(), .label = "too much"});
@@ -99,7 +99,7 @@ TEST_P(FailedDependency, RefusedLaunchFailsItsSuccessors) {
               AllOf(HasSubstr("too much"), HasSubstr("CUDA_ERROR")));
 }
 
-// error guess: the ticket of a failing task is destroyed before the successor starts
+// error guess: a successor fails even if the ticket of its failing predecessor has been destroyed
 TEST_P(FailedDependency, FailureIsRememberedAfterItsTicketIsDropped) {
   ticket then;
   {

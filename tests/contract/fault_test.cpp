@@ -19,7 +19,7 @@
 namespace flotilla::test {
 namespace {
 
-/// Checks that the ticket ends with a `poisoned` error that names the status and the device.
+/// Checks that the ticket has a `poisoned` error that names the driver's status and the device.
 /// @return the message of the error.
 std::string poisoned_message(ticket const& open) {
   EXPECT_TRUE(ended(open)) << "the ticket is still open after the timeout";
@@ -43,7 +43,8 @@ void expect_new_work_refused(runtime& rt, launch const& valid) {
   EXPECT_FALSE(rt.pump());
 }
 
-/// Lets a kernel fault on device 0 while tasks are open on every device, and checks every ticket.
+/// Submits a kernel that faults on device 0 while tasks are open on every device. Checks every
+/// ticket.
 void fault_with_open_tasks(int devices, int workers) {
   ticket outlives;
   {
@@ -53,7 +54,8 @@ void fault_with_open_tasks(int devices, int workers) {
     device_buffer<std::uint32_t> memory{rt, device_ordinal{0}, 1000};
     ticket const before = rt.submit(nothing);
     before.wait();
-    // On the second device a kernel is held, so its task is open when the fault happens.
+    // If there are two devices, the second one runs a held kernel, whose task is open when the
+    // fault happens.
     held_word word{rt};
     device_ordinal const last{static_cast<unsigned>(devices - 1)};
     std::vector<ticket> open;
@@ -147,7 +149,7 @@ TEST_P(Fault, FaultEndsEveryKindOfWait) {
   });
 }
 
-// requirement: successors of a faulting task on another device end with an error and never run
+// requirement: if a task faults, its successors on another device end with an error and never run
 TEST_P(Fault, FaultEndsDependentTasksOfOtherDevices) {
   FLOTILLA_NEED_DEVICES(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -196,8 +198,8 @@ TEST_P(Fault, FaultPoisonsEveryRuntimeOfTheProcess) {
   });
 }
 
-// requirement: an injected fault of the CPU driver poisons the runtime like a real fault, even if
-// the kernel is correct
+// requirement: a fault that is injected into the CPU driver poisons the runtime like a fault of a
+// kernel
 TEST_P(Fault, InjectedFaultPoisons) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -24,7 +24,7 @@ bytes_of_size<N> repeating(std::size_t period) {
 
 class Fill : public contract_test {
  protected:
-  /// Fills parts of a buffer with `value`. Checks that the rest of the buffer does not change.
+  /// Fills parts of a buffer with `value`. Checks that only these parts change.
   template <class T>
   void expect_filled(T const& value, char const* what) {
     constexpr std::size_t large = 5003;
@@ -58,7 +58,7 @@ TEST_P(Fill, NumbersOfEverySizeAreFilledIn) {
   expect_filled(-2.5, "number");
 }
 
-// requirement: a fill takes any object of at most 64 bytes
+// requirement: a fill accepts any object of at most 64 bytes
 TEST_P(Fill, ObjectsThatDoNotRepeatAreFilledIn) {
   expect_filled(repeating<3>(3), "object");
   expect_filled(repeating<8>(8), "object");
@@ -68,8 +68,9 @@ TEST_P(Fill, ObjectsThatDoNotRepeatAreFilledIn) {
   expect_filled(repeating<64>(64), "object");
 }
 
-// regression: a fill wrote 4-byte words at an address that was not a multiple of 4, and the driver
-// refused it. An object of a buffer can have such an address if its size is not a multiple of 4
+// regression: a fill wrote 4-byte words to an address that was not a multiple of 4, and the driver
+// refused this fill. An object in a buffer can have such an address if the object's size is not a
+// multiple of 4
 TEST_P(Fill, ObjectsWhoseSizeIsNoMultipleOfFourAreFilledIn) {
   expect_filled(repeating<5>(5), "object");
   expect_filled(repeating<6>(6), "object");
@@ -77,7 +78,7 @@ TEST_P(Fill, ObjectsWhoseSizeIsNoMultipleOfFourAreFilledIn) {
   expect_filled(repeating<63>(63), "object");
 }
 
-// requirement: a fill takes an object of any size if the object repeats a sequence of at most 64
+// requirement: a fill accepts an object of any size if the object repeats a sequence of at most 64
 // bytes
 TEST_P(Fill, ObjectsThatRepeatAreFilledIn) {
   expect_filled(repeating<6>(2), "object of 2");
@@ -88,7 +89,8 @@ TEST_P(Fill, ObjectsThatRepeatAreFilledIn) {
   expect_filled(bytes_of_size<100>{}, "zeros");
 }
 
-// error guess: an object is filled correctly if it repeats a sequence but ends in the middle of it
+// error guess: a fill is correct even if the object ends in the middle of a repetition, or if its
+// last byte breaks the repetition
 TEST_P(Fill, ObjectThatEndsAmidARepetitionIsFilledIn) {
   expect_filled(repeating<5>(2), "object");
   expect_filled(repeating<64>(3), "object");
@@ -97,8 +99,8 @@ TEST_P(Fill, ObjectThatEndsAmidARepetitionIsFilledIn) {
   expect_filled(ends_differently, "object");
 }
 
-// requirement: a larger object that repeats no sequence of at most 64 bytes is refused; the message
-// has the size and the limit
+// requirement: an object of more than 64 bytes that repeats no sequence of at most 64 bytes is
+// refused. The message contains the size and the limit
 TEST_P(Fill, ValueThatDoesNotRepeatAtMost64BytesIsRefused) {
   device_buffer<bytes_of_size<100>> there{rt(), last(), 4};
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)there.fill(repeating<100>(100)); }),
@@ -111,7 +113,8 @@ TEST_P(Fill, ValueThatDoesNotRepeatAtMost64BytesIsRefused) {
               AllOf(HasSubstr("130"), HasSubstr("64"), HasSubstr("65")));
 }
 
-// requirement: `fill` copies the value, and the description can be submitted several times
+// requirement: `fill` copies the value. The operation that `fill` returns can be submitted several
+// times
 TEST_P(Fill, DescribedFillIsSubmittedOftenAndInOrder) {
   device_buffer<std::uint64_t> there{rt(), last(), 100};
   std::uint64_t value = 1;
@@ -131,8 +134,8 @@ TEST_P(Fill, DescribedFillIsSubmittedOftenAndInOrder) {
   EXPECT_EQ(std::count(back.begin() + 10, back.begin() + 90, 2u), 80);
 }
 
-// requirement: a recording takes only values that repeat 1, 2 or 4 bytes. Other values are refused,
-// and the message has the number of bytes that repeat
+// requirement: a recording accepts only fill values that repeat 1, 2 or 4 bytes. Other values are
+// refused, and the message contains the length of the repeated sequence in bytes
 TEST_P(Fill, RecordingTakesShortRepetitionsOnly) {
   device_buffer<bytes_of_size<12>> there{rt(), last(), 40};
   recording steps{rt()};

@@ -24,9 +24,10 @@ namespace {
 
 class Floating : public guest_test {};
 
-/// Submits callables, one after another, and passes each ticket to `drive`, which must let the
-/// callable run. @return true as soon as a callable runs on a thread for which `fits` is true;
-/// false after `test_timeout`.
+/// Submits callables one after another and passes each ticket to `drive`, which must let the
+/// callable run.
+/// @return true as soon as `fits` returns true for the thread that ran a callable; false after
+/// `test_timeout`.
 template <class Drive, class Fits>
 bool until_run_by(runtime& rt, Drive drive, Fits fits) {
   return eventually([&] {
@@ -108,8 +109,8 @@ TEST_F(Floating, EachOfTwoWorkersDrivesSeveralOfFourDevices) {
   });
 }
 
-/// While the object lives, a thread submits small tasks to device 0 of `rt` without pause. At most
-/// 1024 of these tasks are open at the same time.
+/// As long as this object lives, a thread submits small tasks to device 0 of `rt` without pause. At
+/// most 1024 of these tasks are open at the same time.
 class flood {
  public:
   flood(runtime& rt, launch const& task)
@@ -130,8 +131,8 @@ class flood {
   std::jthread thread_;
 };
 
-/// A thread that sleeps until `ask` wakes it, and then answers at once. The duration of `ask` shows
-/// how long this machine needs to schedule another thread.
+/// A thread that sleeps until `ask` wakes it, and answers as soon as it runs. The duration of `ask`
+/// shows how long this machine needs to schedule another thread.
 class answering_thread {
  public:
   void ask() {
@@ -156,9 +157,9 @@ class answering_thread {
 };
 
 /// Checks that the median duration of 21 repetitions of `action` is below a limit. On a busy
-/// machine a thread may wait milliseconds for a processor. So each repetition also measures the
-/// answer of a plain thread. If these answers are slow too, the function repeats the measurement,
-/// for up to 5 seconds.
+/// machine a thread may wait milliseconds for a processor. So each repetition also measures how
+/// long an `answering_thread` needs to answer. If the median answer is slow too, the function
+/// repeats all measurements, for up to 5 seconds.
 template <class Action>
 void expect_served_in_time(char const* action_name, Action action) {
   using clock = std::chrono::steady_clock;
@@ -196,8 +197,9 @@ void expect_served_in_time(char const* action_name, Action action) {
   }
 }
 
-// requirement: with one worker and a flood of tasks on one device, tasks of other threads and
-// allocations still finish within 5 ms on every device (with a sanitizer within 100 ms)
+// requirement: if one worker serves four devices, a flood of tasks on one device delays nothing
+// else. On every device, tasks of other threads and allocations finish within 5 ms (with a
+// sanitizer, within 100 ms)
 TEST_F(Floating, FloodOnOneDeviceDelaysNothingElse) {
   FLOTILLA_NEED_DEVICES(4);
   FLOTILLA_EXPECT_IN_CHILD([] {

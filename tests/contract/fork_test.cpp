@@ -41,8 +41,8 @@ struct runtime_objects {
   launch valid;
 };
 
-/// Returns the number of the first call that did not throw used_after_fork, counted from 1. Returns
-/// 0 if all calls threw it.
+/// Returns the number of the first call that did not throw used_after_fork, or 0 if all calls threw
+/// used_after_fork. The first element of `calls` has the number 1.
 template <std::size_t count>
 int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -109,7 +109,8 @@ TEST_F(Fork, ChildIsRefusedEverythingAndItsDestructorReturns) {
   }
 }
 
-// error guess: in the child, the destructor must not wait for tasks that were open at the fork
+// error guess: in the child, the runtime's destructor does not wait for tasks that were open at the
+// time of the fork
 TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
   FLOTILLA_NEED_DEVICES(1);
   auto mine = std::make_unique<runtime_objects>(1);
@@ -121,7 +122,7 @@ TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
               int const code = first_call_not_refused(*mine);
               held = {};
               successor = {};
-              mine.reset();  // not `word`: its destructor would write to the parent's memory
+              mine.reset();  // not `word`, whose destructor would write to the parent's memory
               return code;
             }),
             0);
@@ -132,7 +133,8 @@ TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
   word.reset();
 }
 
-// regression: the constructor made contexts that no device thread served, and the destructor hung
+// regression: the constructor of a runtime in a child created contexts that no device thread
+// served, and the destructor hung
 TEST_F(Fork, ChildCannotMakeARuntimeIfItsParentHadOne) {
   FLOTILLA_NEED_DEVICES(1);
   { runtime const before{{.devices = device_spec(1)}}; }
@@ -147,7 +149,8 @@ TEST_F(Fork, ChildCannotMakeARuntimeIfItsParentHadOne) {
             0);
 }
 
-// regression: the child continued as a worker without devices, and hung
+// regression: after a callable had returned in the child, the child continued as a worker without
+// devices and hung
 TEST_F(Fork, ACallableThatReturnsInAChildEndsTheChild) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 1}) {

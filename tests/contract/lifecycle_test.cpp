@@ -44,7 +44,7 @@ TEST_P(Lifecycle, DestructorRunsSubmittedTasks) {
   EXPECT_EQ(ran, 200);
 }
 
-// requirement: the destructor also runs chains of tasks across devices
+// requirement: the destructor runs all open tasks, even if they form a chain across devices
 TEST_P(Lifecycle, DestructorRunsChains) {
   std::atomic<int> ran{0};
   ticket before = rt().submit([&](task_context&) { ++ran; });
@@ -61,7 +61,7 @@ TEST_P(Lifecycle, DestructorRunsChains) {
 TEST_P(Lifecycle, DestructorWaitsForHeldWork) {
   ticket held;
   {
-    // The destructor of `word` releases the kernel, so it must run before the runtime's destructor.
+    // The destructor of `word` releases the kernel, so `word` must be destroyed before the runtime.
     held_word word{rt()};
     held = rt().submit(word.launch_of(program()), {.device = last()});
     ASSERT_TRUE(pumping(rt(), [&] { return word.started(); }));
@@ -99,7 +99,8 @@ TEST_P(Lifecycle, ClosingInsideACallableDoesNotWait) {
   EXPECT_EQ(later, 0);
 }
 
-// requirement: `wait_idle` waits for all tasks and does not throw their errors; the tickets do
+// requirement: `wait_idle` waits for all tasks and does not throw their errors. `wait` of a ticket
+// throws the error of its task
 TEST_P(Lifecycle, WaitIdleWaitsForEverythingAndThrowsNothing) {
   std::vector<ticket> open;
   std::atomic<int> ran{0};

@@ -1,4 +1,5 @@
-// oneTBB loops of the application: bodies that submit tasks and wait, and callables that run loops.
+// oneTBB loops of the application. Loop bodies may submit tasks and wait, and callables may run
+// loops.
 
 #include <atomic>
 
@@ -10,7 +11,7 @@ namespace {
 
 class ParallelFor : public contract_test {
  protected:
-  /// The number of free oneTBB threads in this arrangement, including the caller.
+  /// The number of oneTBB threads that are free in this test, including the calling thread.
   [[nodiscard]] int free_threads() const {
     return GetParam().threads == tbb_threads::all ? max_tbb_threads : 1;
   }
@@ -34,7 +35,7 @@ TEST_P(ParallelFor, BodiesThatSubmitAndWaitAllEnd) {
   for (std::uint32_t i = 0; i < results.size(); ++i) { EXPECT_EQ(results[i], i * i); }
 }
 
-// requirement: waits end even if every oneTBB thread waits inside a body, so that no thread is free
+// requirement: waits end even if every oneTBB thread waits inside a loop body and no thread is free
 // for a worker
 TEST_P(ParallelFor, WaitsEndWithEveryThreadInABody) {
   std::atomic<int> ended{0};
@@ -51,8 +52,8 @@ TEST_P(ParallelFor, WaitsEndWithEveryThreadInABody) {
 
 thread_local int bodies_on_this_thread = 0;
 
-// requirement: a wait inside a body runs no other body on that thread. Otherwise the other body
-// could wait for a lock that the first body holds
+// requirement: a wait inside a loop body runs no other body on that thread. Otherwise the other
+// body could wait for a lock that the first body holds
 TEST_P(ParallelFor, WaitRunsNoOtherBodyOnItsThread) {
   std::atomic<int> nested{0}, ran{0};
   tbb_parallel_for(200, [&](int) {

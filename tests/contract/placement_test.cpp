@@ -13,7 +13,8 @@ namespace {
 
 class Placement : public contract_test {
  protected:
-  /// Submits `count` callables with the options `how`. @return the number that ran on each device.
+  /// Submits `count` callables with the options `how`.
+  /// @return for each device, the number of callables that ran on it.
   std::map<unsigned, int> where_run(int count, task_options const& how = {}) {
     std::mutex guard;
     std::map<unsigned, int> runs;
@@ -120,7 +121,7 @@ TEST_P(Placement, InvalidWeightsAreRefused) {
               HasSubstr("7 weights"));
 }
 
-/// A placement that reads the device's number from the task's label and counts its calls.
+/// Places a task on the device whose number is the task's label. Counts the calls of `place`.
 class by_label final : public placement {
  public:
   std::optional<device_ordinal> place(std::span<device const>, task_options const& how) override {

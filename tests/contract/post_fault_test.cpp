@@ -1,4 +1,5 @@
-// A fault while posted tasks are open: the runtime reports one error for all of them.
+// A fault while posted tasks are open: the runtime reports a single error for all open posted
+// tasks.
 
 #include <cstdint>
 
@@ -22,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(workers, PostFault, ::testing::Values(0, 1, 2, 8));
 
 enum class ends { wait_idle, pump, destructor };
 
-/// Lets a posted kernel fault while other posted tasks are open. Checks that the fault is reported
+/// Posts a kernel that faults while other posted tasks are open. Checks that the fault is reported
 /// once, by the call that `how` names.
 void fault_with_open_posts(int workers, ends how) {
   reported_errors errors;
@@ -36,7 +37,7 @@ void fault_with_open_posts(int workers, ends how) {
     rt.post(kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})());
     try {
       for (int i = 0; i < 100; ++i) { rt.post(nothing); }
-    } catch (poisoned const&) {  // a worker has already noticed the fault
+    } catch (poisoned const&) {  // `post` throws if a worker has already noticed the fault
     }
     switch (how) {
       case ends::wait_idle: rt.wait_idle(); break;
@@ -68,13 +69,13 @@ TEST_P(PostFault, FaultIsReportedOnceInPump) {
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_posts(GetParam(), ends::pump); });
 }
 
-// requirement: the destructor reports the fault if no thread has noticed it before
+// requirement: the destructor reports the fault if no thread has noticed the fault before
 TEST_P(PostFault, FaultIsReportedOnceByTheDestructor) {
   FLOTILLA_NEED_DEVICES(1);
   FLOTILLA_EXPECT_IN_CHILD([] { fault_with_open_posts(GetParam(), ends::destructor); });
 }
 
-// requirement: a fault of a task with a ticket also ends posted tasks of other devices
+// requirement: if a task with a ticket faults, posted tasks of other devices end, too
 TEST_P(PostFault, FaultOfATaskWithATicketIsReportedForOpenPosts) {
   FLOTILLA_NEED_CPU_DRIVER();
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -59,7 +59,7 @@ class reporting_test : public contract_test {
     return start(std::move(changed));
   }
 
-  reported_errors errors;  // outlives the runtime: TearDown destroys the runtime
+  reported_errors errors;  // outlives the runtime, which TearDown destroys
 };
 
 }  // namespace flotilla::test

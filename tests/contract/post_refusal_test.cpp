@@ -41,7 +41,7 @@ TEST_P(PostRefusal, RefusedPostsThrow) {
   EXPECT_EQ(errors.size(), 0u);
 }
 
-// requirement: inside a callable, `post` does not wait if the window is full, but throws
+// requirement: if the window is full, `post` inside a callable throws and does not wait
 TEST_P(PostRefusal, PostIntoAFullWindowInsideACallableIsRefused) {
   start_reporting(64);
   std::atomic<int> accepted{0}, refused{0}, ran{0};

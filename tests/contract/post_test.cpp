@@ -1,5 +1,5 @@
-// Posted tasks have no ticket. The runtime passes errors of posted tasks to
-// `runtime_options::on_error`, the handler.
+// Posted tasks have no ticket. The runtime passes the errors of posted tasks to the function
+// `runtime_options::on_error`, which is called the handler.
 
 #include <atomic>
 #include <functional>
@@ -21,8 +21,8 @@ class Post : public reporting_test {
 };
 FLOTILLA_CONTRACT(Post);
 
-// requirement: each posted launch, memory operation and callable runs once, on the device in its
-// options
+// requirement: each posted launch, memory operation and callable runs once, on the device that its
+// options name
 TEST_P(Post, EveryKindOfTaskRunsOnce) {
   start_reporting();
   std::atomic<int> ran{0};
@@ -103,8 +103,8 @@ TEST_P(Post, WaitIdleAndDestructorWaitForPostedTasks) {
   EXPECT_EQ(errors.size(), 0u);
 }
 
-// requirement: the handler receives each error of a posted task once, with the type and message
-// that a ticket would have
+// requirement: the handler receives each error of a posted task once. The error has the same type
+// and message as the error of a ticket
 TEST_P(Post, EveryErrorReachesTheHandlerOnce) {
   start_reporting();
   launch const refused = refused_launch(program());
@@ -196,7 +196,7 @@ TEST_P(Post, ErrorsWithoutAHandlerArePrinted) {
   EXPECT_EQ(printed, 2u) << text;
 }
 
-// requirement: if the handler throws, its error is printed, and all tasks still run
+// requirement: if the handler throws, the exception is printed, and all tasks still run
 TEST_P(Post, HandlerThatThrowsEndsNothing) {
   ::testing::internal::CaptureStderr();
   std::atomic<int> called{0};
@@ -239,8 +239,8 @@ TEST_P(Post, HandlerMaySubmitAndPost) {
   EXPECT_EQ(waited, 3);
 }
 
-// requirement: errors of tasks with tickets never go to the handler, even if a task gets the slot
-// of a posted task that failed
+// requirement: errors of tasks with tickets never go to the handler, even if such a task gets the
+// slot of a posted task that failed
 TEST_P(Post, SlotOfAFailedPostedTaskIsUsedAgain) {
   constexpr std::size_t window = 64, rounds = 5;
   start_reporting(window);

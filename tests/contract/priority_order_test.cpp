@@ -37,8 +37,8 @@ class PriorityOrder : public guest_test {
     rt.submit(from.copy_to(host)).wait();
     return host;
   }
-  /// Runs a kernel on every device while the object lives. Kernels that are launched meanwhile do
-  /// not start.
+  /// Runs a kernel on every device while this object lives. Each CPU device runs one kernel at a
+  /// time, so kernels that are launched meanwhile do not start.
   class busy {
    public:
     busy(runtime& rt, test_program const& program) {
@@ -60,7 +60,7 @@ class PriorityOrder : public guest_test {
 };
 
 // requirement: an urgent launch overtakes launches that have not started on the device, even if a
-// flood of launches has filled its own lanes
+// flood of less urgent launches has filled all lanes of their priority
 TEST_F(PriorityOrder, UrgentLaunchesOvertakeAFlood) {
   FLOTILLA_NEED_CPU_DRIVER();
   constexpr unsigned flood = 9000;  // more launches than a device can have in flight
@@ -134,7 +134,8 @@ TEST_F(PriorityOrder, SharedTasksArePulledInOrderOfPriority) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 4)), (std::vector{-2, -2, -1, -1}));
 }
 
-// requirement: a device that has no room for more shared tasks still takes urgent shared tasks
+// requirement: a device takes urgent tasks from the shared queue even if it has no room for other
+// shared tasks
 TEST_F(PriorityOrder, UrgentSharedTaskFindsRoomOnFullDevices) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options(2)};
@@ -155,8 +156,8 @@ TEST_F(PriorityOrder, UrgentSharedTaskFindsRoomOnFullDevices) {
   rt.wait_idle();
 }
 
-// regression: shared tasks of a priority were taken only if tasks of higher priorities left room on
-// the device, so a flood of tasks with higher priorities starved them
+// regression: a device took shared tasks of a priority only if tasks of higher priorities left
+// room. So a flood of tasks with higher priorities starved the other tasks
 TEST_F(PriorityOrder, SharedFloodLeavesRoomForOtherLevels) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options(2)};
@@ -176,8 +177,8 @@ TEST_F(PriorityOrder, SharedFloodLeavesRoomForOtherLevels) {
   rt.wait_idle();
 }
 
-// regression: an urgent callable was submitted while another callable ran, and ran last. This
-// happened if its thread had never submitted a task of that priority before
+// regression: an urgent callable that was submitted while another callable ran could run last. This
+// happened if the submitting thread had never submitted a task of that priority before
 TEST_F(PriorityOrder, UrgentCallableSubmittedMeanwhileRunsNext) {
   std::vector<int> ran;
   runtime rt{options()};
@@ -194,7 +195,7 @@ TEST_F(PriorityOrder, UrgentCallableSubmittedMeanwhileRunsNext) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -1, 1}));
 }
 
-// regression: an urgent callable whose predecessor ended during the pass ran last
+// regression: an urgent callable ran last if its predecessor ended during the pass
 TEST_F(PriorityOrder, UrgentCallableRunsNextWhenItsPredecessorEnds) {
   std::vector<int> ran;
   runtime rt{options()};
@@ -209,8 +210,8 @@ TEST_F(PriorityOrder, UrgentCallableRunsNextWhenItsPredecessorEnds) {
   EXPECT_EQ((std::vector(ran.begin(), ran.begin() + 3)), (std::vector{0, -5, 1}));
 }
 
-// regression: less urgent callables never ran if each urgent callable submitted the next urgent
-// callable, because each submit ended the pass
+// regression: each urgent callable submitted the next urgent callable. Less urgent callables never
+// ran, because each submit ended the pass
 TEST_F(PriorityOrder, CallablesOfOneLevelDoNotStarveOthers) {
   std::vector<int> ran;
   int left = 50;
@@ -225,7 +226,7 @@ TEST_F(PriorityOrder, CallablesOfOneLevelDoNotStarveOthers) {
   };
   static_cast<void>(rt.submit([&ran](task_context&) { ran.push_back(0); }));
   submit_again();
-  // `wait_idle` waits only for tasks that were submitted before the call.
+  // `wait_idle` does not wait for tasks that are submitted after its call.
   while (left > 0) { rt.wait_idle(); }
   rt.wait_idle();
   ASSERT_EQ(ran.size(), 51u);
@@ -248,8 +249,8 @@ TEST_F(PriorityOrder, PageableCopiesGoInOrderOfPriority) {
   rt.wait_idle();
 }
 
-// requirement: the first task of a priority creates streams for it. If the driver refuses, only
-// that task fails
+// requirement: for the first task of a priority, the runtime creates streams with this priority. If
+// the driver refuses to create a stream, only that task fails
 TEST_F(PriorityOrder, FailedStreamCreationFailsTheTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};

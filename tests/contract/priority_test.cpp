@@ -15,7 +15,7 @@ namespace {
 class Priority : public contract_test {};
 FLOTILLA_CONTRACT(Priority);
 
-// requirement: tasks that have not started yet start in the order of their priorities
+// requirement: tasks that have not started start in the order of their priorities
 TEST_P(Priority, CallablesBeginInOrderOfPriority) {
   latch held;
   std::atomic<bool> inside{false};
@@ -83,8 +83,8 @@ TEST_P(Priority, ChainsKeepTheirOrderWhateverThePriority) {
   }
 }
 
-// requirement: tasks of all priorities from many threads each run once, whether or not they name a
-// device
+// requirement: if many threads submit tasks of all priorities, each task runs once, whether or not
+// it names a device
 TEST_P(Priority, TasksOfAllPrioritiesRunOnce) {
   constexpr unsigned threads = 4;
   constexpr unsigned tasks_per_thread = 500;

@@ -1,4 +1,4 @@
-// The end of the process while a runtime has tasks. Each case runs in a process of its own.
+// The end of a process whose runtime has open tasks. Each case runs in a separate process.
 
 #include <chrono>
 #include <cstdlib>
@@ -67,7 +67,8 @@ runtime_options options(int workers) { return {.devices = device_spec(1), .worke
   std::exit(status);
 }
 
-// regression: a static runtime's destructor waited for the callable that called std::exit
+// regression: if a callable called std::exit, the destructor of a static runtime waited forever for
+// this callable
 TEST_F(ProcessEnd, ACallableMayEndIt) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 1}) {
@@ -78,7 +79,9 @@ TEST_F(ProcessEnd, ACallableMayEndIt) {
   }
 }
 
-// regression: the same for a continuation; on a worker, oneTBB's destructors crashed afterwards
+// regression: if a continuation called std::exit, the destructor of a static runtime waited for
+// this continuation. If the continuation ran on a worker, the process then crashed in oneTBB's
+// destructors
 TEST_F(ProcessEnd, AContinuationMayEndIt) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 1}) {
@@ -87,7 +90,7 @@ TEST_F(ProcessEnd, AContinuationMayEndIt) {
   }
 }
 
-// regression: the waiting thread threw `poisoned` when the driver shut down, which terminated the
+// regression: when the driver shut down, a waiting thread threw `poisoned`, which terminated the
 // process
 TEST_F(ProcessEnd, AThreadThatWaitsDoesNotTerminateIt) {
   FLOTILLA_NEED_DEVICES(1);

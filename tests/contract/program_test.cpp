@@ -32,7 +32,7 @@ class temporary_file {
 
 class Program : public contract_test {
  protected:
-  /// The code in the test image for the devices under test.
+  /// The part of the test image that contains the code for the devices under test.
   static std::span<char const> code() {
     image const& test = test_image();
     return on_gpus() ? std::span{static_cast<char const*>(test.gpu), test.gpu_bytes}

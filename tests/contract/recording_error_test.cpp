@@ -1,4 +1,4 @@
-// Recordings and replays that are refused, that wait for free slots, or that fail.
+// Recordings that are refused, and replays that are refused, wait for free slots or fail.
 
 #include <atomic>
 #include <stdexcept>
@@ -43,7 +43,8 @@ TEST_P(RecordingErrors, CopiesThatNoGraphCanHoldAreRefused) {
   steps.replay().wait();
 }
 
-// requirement: the error names the invalid task or kernel, and the recording does not change
+// requirement: an invalid task is refused. The error names the task or its kernel, and the
+// recording does not change
 TEST_P(RecordingErrors, InvalidTasksAreRefusedByName) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()}, other{rt()};
@@ -130,7 +131,7 @@ TEST_P(RecordingErrors, ReplayInsideACallableWithTooFewSlotsIsRefused) {
   steps.replay().wait();
 }
 
-// requirement: a replay takes a slot for each of its graphs, or no slot at all
+// requirement: a replay takes one slot for each of its graphs, or no slot at all
 TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   auto changed = options();
   changed.window = 64;

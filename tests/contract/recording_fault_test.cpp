@@ -48,8 +48,8 @@ class RecordingFaults : public guest_test {
   }
 };
 
-// requirement: if the rewrite of a node is refused, the replay fails and no task of its graph runs;
-// the next replay has the right arguments
+// requirement: if the driver refuses to rewrite a node, the replay fails and no task of the node's
+// graph runs. The next replay has the right arguments
 TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -61,7 +61,7 @@ TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
     testing::fail_call("cuGraphExecKernelNodeSetParams", nth,
                        driver_status::launch_out_of_resources);
     ticket const bad = in.steps.replay({.label = "failing replay"});
-    in.steps.set(in.all[3], in.write(3, 77));  // the rewrites of the first replay are still pending
+    in.steps.set(in.all[3], in.write(3, 77));  // the rewrites for `bad` are still pending
     EXPECT_THAT(
         thrown<driver_error>([&] { bad.wait(); }),
         AllOf(HasSubstr("cuGraphExecKernelNodeSetParams"), HasSubstr("'write_value'"),
@@ -75,7 +75,8 @@ TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   }
 }
 
-// requirement: a launch that the driver refuses fails every replay until the task is set again
+// requirement: if the driver refuses a launch of a recording, every replay fails until `set`
+// replaces this launch
 TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
   recorded_writes in;
   in.steps.replay().wait();
@@ -83,7 +84,7 @@ TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
   in.clear();
   in.set_all(2);
   in.steps.set(in.all[4], in.kernels.nothing.with_shape(
-                              {1}, {1}, 64u << 20)());  // more shared memory than there is
+                              {1}, {1}, 64u << 20)());  // more shared memory than a device has
   for (int i = 0; i < 2; ++i) {
     ticket const bad = in.steps.replay();
     EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }), HasSubstr("kernel 'nothing'"));
@@ -94,8 +95,7 @@ TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {
   EXPECT_EQ(in.read(), every_word(2));
 }
 
-// requirement: if a replay fails, later replays that are already submitted run with their own
-// arguments
+// requirement: if a replay fails, replays that were submitted later run with their own arguments
 TEST_F(RecordingFaults, ReplaysAfterAFailedOneRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -135,8 +135,8 @@ TEST_F(RecordingFaults, RefusedLaunchFailsOneReplay) {
   }
 }
 
-// requirement: if a graph cannot be created, the error names the kernels, nothing leaks, and
-// `finish` or `replay` can be called again
+// requirement: if the driver refuses to create a graph, the error names the kernels and nothing
+// leaks. The application can call `finish` or `replay` again
 TEST_F(RecordingFaults, NodeThatCannotBeCreatedIsNamed) {
   FLOTILLA_NEED_CPU_DRIVER();
   recorded_writes in;
@@ -155,7 +155,7 @@ TEST_F(RecordingFaults, NodeThatCannotBeCreatedIsNamed) {
 }
 
 // requirement: if the driver refuses to add or rewrite a node for a copy or fill, the error names
-// the driver call and the task; later calls succeed
+// the driver call and the task. Later calls succeed
 TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   FLOTILLA_NEED_CPU_DRIVER();
   for (std::string const kind : {"Memcpy", "Memset"}) {
@@ -185,7 +185,8 @@ TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   }
 }
 
-// requirement: if the second of two graphs cannot be created, the first graph is destroyed
+// requirement: if the first of two graphs has been created and the driver refuses to create the
+// second, the first graph is destroyed
 TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
@@ -202,8 +203,8 @@ TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   steps.replay().wait();
 }
 
-// requirement: if a graph fails, its successors on other devices fail too, but later replays
-// succeed
+// requirement: if a graph of a replay fails, its successors on other devices fail, too. Later
+// replays succeed
 TEST_F(RecordingFaults, SuccessorOfAFailedGraphDoesNotRun) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};
@@ -225,8 +226,8 @@ TEST_F(RecordingFaults, SuccessorOfAFailedGraphDoesNotRun) {
   EXPECT_EQ(value[0], (1u * 3 + 1) * 5 + 1);
 }
 
-// requirement: a fault in a replay poisons the runtime, the error names the kernel, and no wait
-// hangs
+// requirement: if a kernel of a replay faults, the runtime is poisoned, the error names the kernel,
+// and no wait hangs
 TEST_F(RecordingFaults, TrapInAReplayPoisons) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 2}) {

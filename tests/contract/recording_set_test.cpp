@@ -22,7 +22,7 @@ TEST_P(RecordingSet, ChangedArgumentsApplyFromTheNextReplayOn) {
   std::vector<ticket> replays;
   replays.push_back(digits.replay({.after = {head}}));
   for (std::uint32_t i = 2; i <= 9; ++i) {
-    digits.set(digit, step(value, 99, 99));  // the next call overrides this
+    digits.set(digit, step(value, 99, 99));  // the next call of `set` overrides this
     digits.set(digit, step(value, 10, i));
     replays.push_back(digits.replay());
   }
@@ -50,9 +50,9 @@ TEST_P(RecordingSet, TaskMayBecomeAnotherKernel) {
   EXPECT_EQ(value[0], 50u);
 }
 
-// requirement: every replay runs the kernels, arguments, grids and blocks that were set before it.
-// The test changes arguments and grids in each of many replays, and at the end also kernels and
-// blocks
+// requirement: every replay uses the kernels, arguments, grids and blocks that were set before it.
+// The test changes arguments and grids before most replays. Before the last replays it also changes
+// kernels and blocks
 TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   constexpr std::uint32_t tasks = 100, replays = 60;
   host_buffer<std::uint32_t> counters{rt(), tasks};
@@ -63,7 +63,8 @@ TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   };
   recording steps{rt()};
   std::vector<recorded_task> recorded;
-  // What one replay adds to each counter, and the expected values of the counters.
+  // `each` is the amount that one replay adds to each counter, and `expected` has the expected
+  // values of the counters.
   std::vector<std::uint32_t> each(tasks), expected(tasks, 0);
   for (std::uint32_t i = 0; i < tasks; ++i) {
     // The tasks form chains of ten, so the graphs have edges.
@@ -95,7 +96,7 @@ TEST_P(RecordingSet, EveryReplayRunsAsItWasSet) {
   }
 }
 
-// requirement: a replay also passes arguments that are too large to be stored inside a launch
+// requirement: arguments that are too large to be stored inside a launch arrive in every replay
 TEST_P(RecordingSet, LargeArgumentsArrive) {
   auto const sum = program().loaded.kernel<words_4088, std::uint32_t*>("sum_4088");
   host_buffer<std::uint32_t> out = word(0);
@@ -114,8 +115,8 @@ TEST_P(RecordingSet, LargeArgumentsArrive) {
   }
 }
 
-// requirement: copies, fills and launches of a recording run in order, and copies and fills can be
-// set
+// requirement: copies, fills and launches of a recording run in order. `set` can change copies and
+// fills
 TEST_P(RecordingSet, CopiesAndFillsRunInOrder) {
   device_buffer<std::uint32_t> there{rt(), last(), 4}, beside{rt(), last(), 4};
   host_buffer<std::uint32_t> in{rt(), 4}, out{rt(), 4}, other{rt(), 4};

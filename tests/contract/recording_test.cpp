@@ -33,8 +33,8 @@ TEST_P(Recording, EveryReplayRunsAChainInOrder) {
   }
 }
 
-// requirement: replays of a recording run one after another, also if the host does not wait between
-// them
+// requirement: replays of a recording run one after another, even if the host does not wait between
+// the calls of `replay`
 TEST_P(Recording, ReplaysRunOneAfterAnother) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};
@@ -71,8 +71,8 @@ TEST_P(Recording, ChainCrossesDevicesInBothDirections) {
   }
 }
 
-// requirement: a replay runs each of many independent tasks once, on every device; its ticket
-// becomes ready after all of them
+// requirement: if a recording has many independent tasks on every device, a replay runs each task
+// once. The ticket of the replay becomes ready after all tasks have ended
 TEST_P(Recording, ManyIndependentTasksRunOnceEach) {
   constexpr unsigned tasks = 300;
   auto const count = program().loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
@@ -95,8 +95,8 @@ TEST_P(Recording, ManyIndependentTasksRunOnceEach) {
   }
 }
 
-// requirement: any thread may replay a recording, also for the first time, while other threads set
-// its tasks
+// requirement: threads may replay a recording while other threads set its tasks, even if the
+// recording has never been replayed before
 TEST_P(Recording, SeveralThreadsReplayAndSet) {
   constexpr int threads = 4, times = 25;
   host_buffer<std::uint32_t> value = word(0);
@@ -188,7 +188,8 @@ TEST_P(Recording, RecordingMoves) {
   EXPECT_THROW(to.set(task, step(value, 5, 2)), invalid_argument);
 }
 
-// requirement: a callable may call `set` and `replay`, also for a recording on its own device
+// requirement: a callable may call `set` and `replay`, even if the recording has tasks on the
+// callable's own device
 TEST_P(Recording, CallableMaySetAndReplay) {
   host_buffer<std::uint32_t> value = word(1);
   recording steps{rt()};

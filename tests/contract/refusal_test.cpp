@@ -11,7 +11,8 @@ namespace {
 
 class Refusal : public contract_test {
  protected:
-  /// Submits a task and calls `bad`, which must throw an `Error`. Checks that the task still runs.
+  /// Submits a task and calls `bad`, which must throw an `Error`. Checks that the submitted task
+  /// runs.
   /// @return the message of the error.
   template <class Error>
   std::string refused(std::function<void()> const& bad) {
@@ -90,7 +91,8 @@ TEST_P(Refusal, BufferOfAnotherRuntimeIsRefused) {
   device_buffer<std::uint32_t> foreign{other(), first(), 1}, own{rt(), first(), 1};
   (void)refused<wrong_runtime>([&] { (void)program().write.with_shape({1}, {1})(foreign, 1u); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.fill(1)); });
-  // error guess: only the source or only the destination belongs to another runtime
+  // error guess: a copy is refused even if only its source or only its destination belongs to
+  // another runtime
   (void)refused<wrong_runtime>([&] { (void)rt().submit(own.copy_to(foreign)); });
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.copy_to(own)); });
 }

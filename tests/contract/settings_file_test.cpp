@@ -110,7 +110,7 @@ TEST_F(SettingsFile, ErrorsNameFileLineAndKey) {
   refused("devices = 2", "1", "devices");
   refused("[devices.0]\nscedule = 'spin'", "2", "'scedule'");
   refused("schedule = 'spin'\nschedule = 'yield'", "2",
-          "schedule");  // the TOML parser refuses a second value
+          "schedule");  // the TOML parser refuses a second value of a key
   refused("schedule = \n", "1", "");
 }
 
@@ -145,8 +145,8 @@ TEST_F(SettingsFile, CodeOverridesEnvironmentOverridesFile) {
   });
 }
 
-// requirement: a runtime is not created if the file or the environment variable is invalid, and the
-// error says which
+// requirement: if the file or the environment variable is invalid, no runtime is created, and the
+// error names the file or the variable
 TEST_F(SettingsFile, WrongFileOrEnvironmentStopsTheRuntime) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     auto const start = [] { runtime const rt{{.devices = device_spec(1)}}; };

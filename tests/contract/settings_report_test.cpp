@@ -48,8 +48,8 @@ TEST_F(SettingsReport, ReportHasAnOutcomeForEverySetting) {
   EXPECT_TRUE(report.warnings().empty());
 }
 
-// requirement: if the driver rounds or clamps a value, the report has the requested and the granted
-// value
+// requirement: if the driver rounds or clamps a value, the report contains both the requested and
+// the granted value
 TEST_F(SettingsReport, RoundedSettingIsReportedWithBothValues) {
   runtime const rt{asking("limits.stack=5001,limits.malloc_heap=1000,limits.pending_launches=1")};
   settings_report const report = rt.report_settings(device_ordinal{0});
@@ -117,8 +117,8 @@ TEST_F(SettingsReport, LanesAndWindowAreApplied) {
   }
 }
 
-// requirement: `runtime_options::window` sets the window of every device for which the settings in
-// code name no window
+// requirement: `runtime_options::window` sets the window of every device, except where the settings
+// in code name a window for a device
 TEST_F(SettingsReport, WindowOptionAppliesIfSettingsHaveNone) {
   runtime_options options = asking("schedule=spin");
   options.window = 256;

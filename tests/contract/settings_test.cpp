@@ -1,4 +1,4 @@
-// Settings: parsing, precedence, and the values that a device was granted.
+// Settings: parsing, precedence, and the values that the driver granted.
 
 #include <cstdlib>
 
@@ -71,7 +71,7 @@ TEST_F(Settings, UnknownSettingIsRefusedByName) {
   refused("limits.stack", "-5", "-5");
   refused("limits.stack", "", "limits.stack");
   refused("limits.malloc_heap", "99999999999999999999999", "99999999999999999999999");
-  // The number of bytes overflows.
+  // The number of bytes does not fit into 64 bits.
   refused("limits.malloc_heap", "99999999999999GiB", "99999999999999GiB");
   refused("x:schedule", "spin", "x:schedule");
   refused("-1:schedule", "spin", "-1:schedule");
@@ -91,8 +91,8 @@ TEST_F(Settings, TextWithABadPairIsRefusedByName) {
   EXPECT_THROW((void)settings::parse("=spin"), unknown_setting);
 }
 
-// requirement: `effective_settings` returns the values that the driver granted, that is, after
-// rounding
+// requirement: `effective_settings` returns the values that the driver granted, which may be
+// rounded
 TEST_F(Settings, SettingsOfEachDeviceAreAppliedAndReadBack) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options{.devices = device_spec(2), .workers = 1};
@@ -110,7 +110,7 @@ TEST_F(Settings, SettingsOfEachDeviceAreAppliedAndReadBack) {
   EXPECT_GE(*zero.stack_bytes, 2049u);
   EXPECT_EQ(*zero.stack_bytes % 16, 0u) << "the driver rounds up to a multiple of 16 bytes";
   EXPECT_GE(*one.malloc_heap_bytes, 32u << 20);
-  // Settings that were not requested are reported as well.
+  // `effective_settings` includes settings that were not requested.
   EXPECT_TRUE(zero.malloc_heap_bytes && one.stack_bytes);
 }
 

@@ -18,7 +18,7 @@ class Sources : public guest_test {
   static context_driver driver() {
     return on_gpus() ? context_driver::gpus() : context_driver::cpus();
   }
-  /// For every device, copies data there and back and runs a callable on it.
+  /// For every device, copies data to the device and back, and runs a callable on the device.
   static void expect_to_work(runtime& rt) {
     for (device const& each : rt.devices()) {
       std::vector<int> sent(1000);
@@ -50,8 +50,8 @@ TEST_F(Sources, PrimaryContextIsActiveWhileTheRuntimeLives) {
   EXPECT_FALSE(cuda.primary(first).active);
 }
 
-// requirement: a runtime uses an adopted context, restores the context's settings at the end, and
-// does not destroy the context
+// requirement: a runtime uses an adopted context. The runtime's destructor restores the settings of
+// the context and does not destroy the context
 TEST_F(Sources, AdoptedContextIsUsedAndNotDestroyed) {
   driver::table const& api = driver_in_use();
   CUcontext adopted = nullptr;
@@ -100,7 +100,7 @@ TEST_F(Sources, GreenPartsOfADeviceAreDevices) {
   rt.wait_idle();
 }
 
-// requirement: if a context source is refused, no context remains
+// requirement: if a context source is refused, the runtime leaves no context behind
 TEST_F(Sources, RefusedSourceLeavesNoContext) {
   std::string const one = on_gpus() ? "cuda:0" : "cpu:1";
   EXPECT_THAT(thrown<invalid_argument>([&] { runtime const rt{{.devices = one + "/green:1000"}}; }),

@@ -59,7 +59,7 @@ static_assert(fills<device_buffer<int>> && !fills<device_buffer<int> const>);
 static_assert(fills<device_span<int>> && fills<device_span<int> const>);
 static_assert(!fills<device_span<int const>>);
 
-/// Whether `To` can be written from every kind of readable memory.
+/// Whether `To` accepts copies from every kind of readable memory.
 template <class To>
 constexpr bool is_written_from_all =
     copies_from<To, std::vector<int> const>&& copies_from<To, std::span<int const>>&&
@@ -97,7 +97,8 @@ static_assert(!is_read_to_const<device_span<int const>>);
 static_assert(!copies_from<device_buffer<int>, std::vector<float>>);
 static_assert(!copies_from<device_span<int>, device_span<unsigned>>);
 
-// requirement: a span of a part has the address and size of the part and the device of the buffer
+// requirement: a span of a part of a buffer has the address and size of this part, and the device
+// of the buffer
 TEST_P(Span, PartOfADeviceBufferKnowsItsPlace) {
   device_buffer<std::uint32_t> buffer{rt(), last(), 10};
   device_span<std::uint32_t> const all = buffer;
@@ -148,7 +149,8 @@ void expect_parts_refused(Memory const& memory) {
   EXPECT_THROW((void)memory.subspan(9, 0), invalid_argument);
   EXPECT_THROW((void)memory.subspan(8, 1), invalid_argument);
   EXPECT_THROW((void)memory.subspan(0, 9), invalid_argument);
-  // error guess: the sum of offset and count overflows and wraps around to a small number
+  // error guess: a part is refused even if the sum of offset and count wraps around to a small
+  // number
   EXPECT_THROW((void)memory.subspan(4, max - 3), invalid_argument);
   EXPECT_THROW((void)memory.subspan(4, max - 1), invalid_argument);
   EXPECT_THROW((void)memory.subspan(max, 2), invalid_argument);
@@ -156,7 +158,8 @@ void expect_parts_refused(Memory const& memory) {
   EXPECT_THROW((void)memory.subspan(max / 4 + 2, 1), invalid_argument);
 }
 
-// requirement: a part outside the memory is refused, and the message has offset, count and size
+// requirement: a part outside the memory is refused, and the message contains the offset, the count
+// and the size of the memory
 TEST_P(Span, PartThatDoesNotLieInTheMemoryIsRefused) {
   device_buffer<std::uint32_t> buffer{rt(), last(), 8}, larger{rt(), last(), 12};
   host_buffer<std::uint32_t> pinned{rt(), 8}, larger_pinned{rt(), 12};
@@ -187,7 +190,8 @@ TEST_P(Span, PartOfAHostBufferIsReadAndWritten) {
   EXPECT_EQ(host_span<std::uint32_t const>{part}.subspan(2)[0], 4u);
 }
 
-// requirement: a kernel takes spans as arguments and runs on the device of the spans
+// requirement: a kernel accepts spans as arguments, and the launch runs on the device of these
+// spans
 TEST_P(Span, KernelsTakeSpans) {
   std::vector<std::uint32_t> const values{1, 2, 3, 4};
   for (device_ordinal const device : ordinals()) {

@@ -1,4 +1,5 @@
-// Submitted tasks run once, with the kernel, shape and arguments of their description.
+// Every submitted task runs once. A launch has the kernel, grid, block and arguments of its
+// description.
 
 #include <array>
 #include <atomic>
@@ -93,7 +94,7 @@ TEST_P(Submit, CallableRunsOnceWithItsDevicesContextCurrent) {
 TEST_P(Submit, MoveOnlyAndLargeCallablesRun) {
   int sum = 0;
   rt().submit([&sum, owned = std::make_unique<int>(3)](task_context&) { sum += *owned; }).wait();
-  std::array<int, 100> large{};  // 400 bytes do not fit into `callable` and are allocated
+  std::array<int, 100> large{};  // 400 bytes do not fit inline into a `callable`
   large.fill(2);
   rt().submit([&sum, large](task_context&) {
         for (int const each : large) { sum += each; }
@@ -142,8 +143,8 @@ TEST_P(Submit, TasksOfManyThreadsAllRun) {
   EXPECT_EQ(all, threads * each);
 }
 
-// error guess: a task still runs if its submitting thread has ended, because the inbox outlives the
-// thread
+// error guess: a task runs even if the thread that submitted it has ended, because the inbox
+// outlives the thread
 TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   ticket left;
   int ran = 0;
@@ -154,7 +155,8 @@ TEST_P(Submit, TaskOfAThreadThatEndedRuns) {
   EXPECT_EQ(ran, 1);
 }
 
-/// Submits in its destructor, which runs after that of the thread's inboxes, which are made later.
+/// Submits tasks in its destructor. This destructor runs after the destructor of the thread's
+/// inboxes, because the inboxes are created after this object.
 struct late_submitter {
   runtime* rt = nullptr;
   std::atomic<int>* ran = nullptr;
@@ -165,7 +167,8 @@ struct late_submitter {
   }
 };
 
-// regression: the thread's inboxes were used after their destruction
+// regression: a submit in the destructor of a thread_local object used the thread's inboxes after
+// their destruction
 TEST_P(Submit, ADestructorOfAThreadLocalObjectMaySubmit) {
   std::atomic<int> ran{0};
   std::thread{[&] {
@@ -178,7 +181,7 @@ TEST_P(Submit, ADestructorOfAThreadLocalObjectMaySubmit) {
   EXPECT_EQ(ran, 3);
 }
 
-// requirement: after a callable has run, it is destroyed together with the objects that it owns
+// requirement: after a callable has run, the callable and the objects that it owns are destroyed
 TEST_P(Submit, CallableIsDestroyedOnce) {
   auto const owned = std::make_shared<int>(1);
   ticket const done = rt().submit([owned](task_context&) {});

@@ -1,4 +1,4 @@
-// Waits for several tasks: `when_all` and `wait_any`.
+// `when_all` and `wait_any`, which wait for several tasks.
 
 #include <atomic>
 #include <chrono>
@@ -37,8 +37,8 @@ TEST_P(WaitSeveral, WhenAllEndsWithTheLastTask) {
   EXPECT_EQ(ran, 1);
 }
 
-// requirement: if a task fails, `when_all` still ends after all tasks and has the error of that
-// task
+// requirement: if a task fails, `when_all` ends only after all tasks, and has the error of the
+// failed task
 TEST_P(WaitSeveral, WhenAllEndsWithTheErrorOfATask) {
   std::vector<ticket> tasks;
   tasks.push_back(rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}));
@@ -157,7 +157,7 @@ TEST_P(WaitSeveral, IdsOfAnEndedRuntimeAreDone) {
   EXPECT_TRUE(ran);
   EXPECT_EQ(wait_any(ids), 0u);
   EXPECT_EQ(wait_any_until(ids, std::chrono::steady_clock::now()), 0u);
-  // The ids stay valid even if a new runtime got the memory of the destroyed runtime.
+  // The ids stay valid even if a new runtime has the same address as the destroyed runtime.
   ticket const live = rt().submit([](task_context&) {});
   EXPECT_TRUE(when_all(ids).ready());
   EXPECT_THAT(thrown<wrong_runtime>([&] { (void)when_all(ids[0], live); }), HasSubstr("entry 1 "));
@@ -165,7 +165,7 @@ TEST_P(WaitSeveral, IdsOfAnEndedRuntimeAreDone) {
               HasSubstr("entry 2 "));
 }
 
-// requirement: an empty id is refused, and the message has the number of the entry
+// requirement: an empty id is refused, and the message contains the number of the entry
 TEST_P(WaitSeveral, IdsThatNameNoTaskAreRefusedByNumber) {
   ticket const good = rt().submit([](task_context&) {});
   for (std::size_t const before : {0u, 2u, 4u, 5u}) {

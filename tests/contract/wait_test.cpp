@@ -53,7 +53,7 @@ TEST_P(Wait, TimedWaitTellsWhetherTheTaskEnded) {
   EXPECT_TRUE(held.ready());
 }
 
-// requirement: a timed wait drains devices itself, so it needs no worker
+// requirement: a thread in a timed wait drains devices, so a timed wait needs no worker
 TEST_P(Wait, TimedWaitLaunchesItsTask) {
   device_word value{rt(), last(), 4};
   ticket const done = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u));
@@ -83,7 +83,7 @@ TEST_P(Wait, WaitEndsUnderEveryPolicy) {
   }
 }
 
-// requirement: a wait with any policy ends if the task ends during the wait
+// requirement: whatever the wait policy, a wait ends when the task ends during the wait
 TEST_P(Wait, WaitForAHeldTaskEndsUnderEveryPolicy) {
   for (wait_policy const how :
        {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
@@ -126,8 +126,8 @@ TEST_P(Wait, ManyThreadsMayWaitForOneTicket) {
   EXPECT_EQ(bad_ends, 6);
 }
 
-// requirement: a waiting thread runs the callable that it waits for, also if another thread
-// submitted the callable
+// requirement: a waiting thread runs the callable that it waits for, even if another thread
+// submitted that callable
 TEST_P(Wait, WaitRunsACallableThatAnotherThreadSubmitted) {
   int ran = 0;
   ticket const done = rt().submit([&](task_context&) { ++ran; }, {.device = last()});

@@ -1,4 +1,4 @@
-// The window of a device limits the number of open tasks. These tests fill it.
+// The window of a device limits the number of open tasks. These tests fill the window.
 
 #include <array>
 #include <atomic>
@@ -21,8 +21,8 @@ class Window : public contract_test {
     start(changed);
     (void)program();
   }
-  /// Fills the window of `device` with tasks that wait for `word`. @return the number of accepted
-  /// tasks.
+  /// Fills the window of `device` with tasks that wait for `word`.
+  /// @return the number of accepted tasks.
   std::size_t fill(held_word& word, device_ordinal device, std::vector<ticket>& open) {
     std::size_t accepted = 0;
     while (auto held = rt().try_submit(word.launch_of(program()), {.device = device})) {
@@ -92,8 +92,8 @@ TEST_P(Window, SubmitIntoAFullWindowHelpsAndSucceeds) {
   EXPECT_EQ(sum.read(), 20 * min_window);
 }
 
-// requirement: `submit` of callables also drains the device if the window is full, for tasks with
-// and without a named device
+// requirement: if the window is full, `submit` of a callable drains the device, whether or not the
+// task names a device
 TEST_P(Window, SubmitOfCallablesIntoAFullWindowHelpsAndSucceeds) {
   std::atomic<std::size_t> ran{0};
   for (std::size_t i = 0; i < 10 * min_window; ++i) {

@@ -1,4 +1,5 @@
-// A program with this file runs its tests on GPUs, even if it is started without CTest.
+// A program that is linked with this file runs its tests on GPUs, even if it is started without
+// CTest.
 
 #include <cstdlib>
 

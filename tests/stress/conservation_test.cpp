@@ -47,8 +47,8 @@ struct workload {
   std::size_t tasks;
 };
 
-/// Submits the tasks [first, last). They are launches or callables, with or without a named device.
-/// Some have earlier tasks of the same producer as predecessors.
+/// Submits the tasks [first, last). They are launches or callables. Some name a device. Some have
+/// earlier tasks of the same producer as predecessors.
 void produce(runtime& rt, kernel<std::uint32_t*, std::uint32_t> const& count, run_counts& counts,
              std::size_t first, std::size_t last, unsigned seed) {
   std::minstd_rand random{seed};

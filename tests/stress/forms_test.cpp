@@ -1,6 +1,6 @@
-// Bursts of launches whose form (kernel, block, shared memory) changes often. On GPUs, a
-// device-updated template is created for one form and destroyed when other forms need its place.
-// Applications rarely do this; these tests do it all the time.
+// Bursts of launches that often change their form: the kernel, the block or the shared memory. On
+// GPUs, flotilla creates a device-updated template for one form, and destroys the template when
+// other forms need its place. Applications rarely cause this. These tests cause it all the time.
 
 #include <algorithm>
 #include <random>
@@ -31,8 +31,8 @@ class expected_counts {
   [[nodiscard]] std::size_t size() const { return expected_.size(); }
   [[nodiscard]] std::uint32_t* cells() { return cells_.data(); }
   void expect(std::size_t id, std::uint32_t threads) { expected_[id] = threads; }
-  /// Adds a test failure for each of the first ten wrong counters. @return the number of wrong
-  /// counters.
+  /// Adds a test failure for each wrong counter, but at most ten failures. @return the number of
+  /// wrong counters.
   [[nodiscard]] std::size_t wrong() const {
     std::vector<std::uint32_t> seen(size());
     rt_.submit(cells_.copy_to(std::span{seen})).wait();
@@ -55,8 +55,8 @@ class expected_counts {
 
 class Forms : public guest_test {};
 
-/// Submits bursts of launches until every counter has its launch. The launches differ in arguments
-/// and grid. A burst rarely fills a whole template. The block changes every 200 bursts.
+/// Submits bursts of launches, one launch for each counter. The launches differ in arguments and
+/// grid. A burst rarely fills a whole template. The block size changes every 200 bursts.
 void launch_bursts(runtime& rt, device_ordinal device, count_threads const& kernel,
                    expected_counts& counts, unsigned seed) {
   constexpr std::size_t bursts_per_form = 200, max_burst = 80;

@@ -62,8 +62,8 @@ constexpr std::array statuses{driver_status::out_of_memory, driver_status::inval
                               driver_status::invalid_handle,
                               driver_status::launch_out_of_resources};
 
-/// Submits launches and callables to every device. Some have predecessors. Ignores a task if its
-/// submit throws an `error`. @return the tickets of the accepted tasks.
+/// Submits launches and callables to every device. Some of these tasks have predecessors. Ignores a
+/// task if its submit throws an `error`. @return the tickets of the accepted tasks.
 std::vector<ticket> submit_tasks(runtime& rt, launch const& nothing, std::atomic<int>& called) {
   std::vector<ticket> open;
   auto const try_to = [&](auto submit) {
@@ -260,7 +260,7 @@ TEST_F(Injection, AllocationsFailWithoutMemoryAndSucceedAfterAFree) {
     device_buffer<char> large{rt, device_ordinal{0}, 40u << 20};
     EXPECT_THROW((device_buffer<char>{rt, device_ordinal{0}, 40u << 20}), driver_error);
   }
-  // flotilla frees the memory of `large` after the last task that may use it.
+  // flotilla frees the memory of `large` after the last task that may use this memory.
   rt.wait_idle();
   EXPECT_TRUE(pumping(rt, [&] {
     try {

@@ -32,16 +32,16 @@ std::size_t submit_some(runtime_list const& all, std::size_t seed, std::atomic<s
   return submitted;
 }
 
-// stress: short-lived threads leave inboxes with tasks behind, and long-lived threads use many
-// runtimes one after another
+// stress: short-lived threads end while their inboxes still contain tasks, and long-lived threads
+// use many runtimes one after another
 TEST_F(Threads, ShortLivedThreadsUseManyRuntimes) {
   FLOTILLA_NEED_CPU_DRIVER();  // on a GPU each context would need half a GiB
   constexpr std::size_t waves = 5, at_once = 20, long_lived = 3;
   std::size_t const runtimes = scaled(100, 10) / waves, threads = scaled(10'000, 500) / waves;
   std::atomic<std::size_t> ran{0}, submitted{0};
   runtime_list all;
-  // Long-lived threads outlive the runtimes. A thread's cached inbox of a destroyed runtime must
-  // not be used for a new runtime at the same address.
+  // Long-lived threads outlive the runtimes. Each thread caches its inboxes. A cached inbox of a
+  // destroyed runtime must not be used for a new runtime at the same address.
   std::barrier<> wave_begins{long_lived + 1}, wave_ends{long_lived + 1};
   std::vector<std::jthread> long_lived_threads;
   for (std::size_t index = 0; index < long_lived; ++index) {
@@ -90,7 +90,7 @@ TEST_F(Threads, ThreadThatEndsWithItsRuntimeLosesNothing) {
         }
         submitted = 10;
         submitted.notify_all();
-        // Now this thread ends while the main thread destroys the runtime.
+        // This thread ends while the main thread destroys the runtime.
       }};
       submitted.wait(0);
     }

@@ -1,5 +1,5 @@
-// Large numbers of tickets: kept for a long time, waited for by many threads at the same time, and
-// destroyed together with their runtime.
+// Large numbers of tickets. They live for a long time, many threads wait for them at the same time,
+// or they are destroyed together with their runtime.
 
 #include <array>
 #include <atomic>
@@ -29,7 +29,8 @@ struct numbered_error : std::runtime_error {
   std::size_t id;
 };
 
-// stress: a ticket still has the result of its own task after other tasks have reused the slot
+// stress: a ticket still has the result of its own task after other tasks have reused the task's
+// slot
 TEST_F(Tickets, HeldTicketsAnswerForTheirTasksWhileSlotsAreReused) {
   FLOTILLA_NEED_DEVICES(1);
   std::size_t const tasks = scaled(10'000'000, 20'000), every = 10,

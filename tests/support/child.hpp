@@ -12,7 +12,7 @@ namespace flotilla::test {
 /// 0 if no expectation failed. An alarm kills the process if `body` hangs.
 [[noreturn]] void run_and_exit(std::function<void()> const& body);
 
-/// Forks this process. The child runs `body` and calls `_exit` with the result of `body`.
+/// Forks this process. The child runs `body` and passes the result of `body` to `_exit`.
 /// @return the child's exit status, or 256 plus the signal number if a signal killed the child.
 [[nodiscard]] int forked(std::function<int()> const& body);
 

@@ -28,8 +28,8 @@ contract_test::~contract_test() = default;
 void contract_test::SetUp() {
   FLOTILLA_NEED_DEVICES(device_count());
   guest_test::SetUp();
-  // One thread runs the hog's loop. The other two are the workers that a runtime gets by default on
-  // a machine of three cores.
+  // The hog blocks three oneTBB threads. One of them runs the hog's loop. The other two could run
+  // the workers that a runtime has by default on a machine of three cores.
   constexpr int hogged_threads = 3;
   switch (GetParam().threads) {
     case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(max_tbb_threads); break;

@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the contract tests. They check the same promises for several numbers of devices
-// and workers, with all, one or none of oneTBB's threads free.
+// The fixture of the contract tests. Each test checks the same promises for several numbers of
+// devices and workers, while all, one or none of oneTBB's threads are free.
 
 #include <gtest/gtest.h>
 
@@ -99,7 +99,8 @@ class device_word {
 
 }  // namespace flotilla::test
 
-/// Runs the suite under every arrangement. The prefix says how many oneTBB threads are free.
+/// Runs the suite under every arrangement. The prefix of the suite's name says how many oneTBB
+/// threads are free.
 #define FLOTILLA_CONTRACT(suite)                                                                   \
   INSTANTIATE_TEST_SUITE_P(all_tbb_threads, suite,                                                 \
                            ::testing::ValuesIn(arrangements(tbb_threads::all)), arrangement_name); \

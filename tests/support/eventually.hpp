@@ -39,7 +39,7 @@ template <class Condition>
   try {
     return task.wait_for(test_timeout);
   } catch (...) {
-    return true;  // it ended with an error, which the wait rethrew
+    return true;  // the task ended with an error, which the wait rethrew
   }
 }
 

@@ -25,7 +25,7 @@ class held_word {
   }
   ~held_word() { release(); }
 
-  /// A launch of a kernel that runs until `release()`.
+  /// Returns a launch of a kernel that runs until `release()` is called.
   [[nodiscard]] launch launch_of(test_program const& program) const {
     return program.hold.with_shape({1}, {1})(words_.data());
   }
@@ -41,7 +41,7 @@ class held_word {
   }
 
  private:
-  host_buffer<std::uint32_t> mutable words_;  // kernels write to it
+  host_buffer<std::uint32_t> mutable words_;  // mutable, because kernels write to the words
 };
 
 /// Blocks threads in `wait` until another thread calls `open`. Cannot be closed again.

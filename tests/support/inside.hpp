@@ -1,5 +1,6 @@
 #pragma once
-// Access to the internals of a runtime for unit tests. Contract tests must not use it.
+// Unit tests access the internals of a runtime through this file. Contract tests must not use this
+// file.
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 #pragma once
-// How many tasks and rounds the stress tests run.
+// The number of tasks and rounds of the stress tests.
 
 #include <cstddef>
 #include <cstdint>

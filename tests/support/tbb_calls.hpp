@@ -17,12 +17,12 @@ void parallel_for(int count, plain_body body, void* context);
 void parallel_for_in_arena(int threads, int count, plain_body body, void* context);
 void task_group(int count, plain_body body, void* context);
 
-/// Each seq_cst increment synchronises with the next one. The variable is global, because TSan
-/// would report a race between the creation of a local atomic and its use on a oneTBB thread.
+/// Each seq_cst increment synchronises with the next increment. The variable is global. If it were
+/// local, TSan would report a race between its creation and its use on a oneTBB thread.
 inline std::atomic<unsigned> steps{0};
 
-/// Wraps a loop body so that TSan sees this order: the caller's code before the loop, the loop
-/// bodies, the caller's code after the loop.
+/// Wraps a loop body so that TSan sees this order: first the caller's code before the loop, then
+/// the loop bodies, then the caller's code after the loop.
 struct ordered_body {
   std::function<void(int)> const& body;
 
@@ -46,7 +46,7 @@ inline void tbb_parallel_for(int count, std::function<void(int)> const& body) {
   ordered.use([&] { tbb_calls::parallel_for(count, &tbb_calls::ordered_body::run, &ordered); });
 }
 
-/// The same loop in a task_arena of `threads` threads, including the caller.
+/// Like tbb_parallel_for(), but in a task_arena of `threads` threads, including the caller.
 inline void tbb_parallel_for_in_arena(int threads, int count,
                                       std::function<void(int)> const& body) {
   tbb_calls::ordered_body ordered{body};

@@ -13,7 +13,7 @@ bool on_each_tbb_thread(int threads, std::function<void()> const& body) {
   std::atomic<int> inside{0};
   std::atomic<bool> complete{true};
   tbb_parallel_for_in_arena(threads, threads, [&](int) {
-    // No body returns until all bodies have started, so each body runs on a different thread.
+    // No body returns until all bodies have started. So each body runs on a different thread.
     ++inside;
     if (!eventually([&] { return inside.load() >= threads; })) {
       complete = false;

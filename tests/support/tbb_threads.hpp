@@ -29,7 +29,7 @@ class parallelism {
 [[nodiscard]] bool on_each_tbb_thread(int threads, std::function<void()> const& body);
 
 /// Blocks `threads` oneTBB threads in a parallel_for while the object lives. Before a thread
-/// blocks, it submits callables to the hog's own runtime and waits for them.
+/// blocks, it submits callables to a runtime that the object owns, and waits for them.
 class tbb_hog {
  public:
   /// Returns when all threads are blocked.

@@ -19,8 +19,8 @@ extern "C" __global__ void add_to(unsigned* where, unsigned amount) { atomicAdd(
 
 extern "C" __global__ void copy_value(unsigned* to, unsigned const* from) { *to = *from; }
 
-// Calls with different numbers do not commute, so the result of a chain shows the order of its
-// calls.
+// Calls with different factors and summands do not commute. So the result of a chain shows the
+// order of its calls.
 extern "C" __global__ void multiply_add(unsigned* where, unsigned factor, unsigned summand) {
   *where = *where * factor + summand;
 }
@@ -37,7 +37,7 @@ extern "C" __global__ void hold_until(unsigned* words) {
 #endif
 }
 
-// Does the same as the completion kernel, with which a batch ends on GPUs.
+// Does the same as the completion kernel that ends a batch on GPUs.
 extern "C" __global__ void write_number(unsigned long long* where, unsigned long long number) {
 #ifdef __CUDACC__
   __threadfence_system();
@@ -120,7 +120,7 @@ extern "C" __global__ void sum_4092(words_4092 const values, unsigned* out) {
   *out = values.word[0];
 }
 
-// The parameters have padding between them, so a test notices an argument at a wrong offset.
+// There is padding between the parameters, so a test notices an argument at a wrong offset.
 extern "C" __global__ void mixed_parameters(char a, double b, short c, unsigned long long d,
                                             float e, double* out) {
   out[0] = a;
@@ -137,5 +137,6 @@ extern "C" __global__ void tally_up(unsigned* out) { *out = atomicAdd(&tally, fa
 
 extern "C" __global__ void trap_now() { __trap(); }
 
-// Replaces flotilla's kernel that updates graph nodes. In unit tests the CPU driver updates them.
+// Stands in for flotilla's kernel that updates graph nodes. In unit tests, the CPU driver updates
+// the nodes.
 extern "C" __global__ void update_nodes(void*, unsigned, unsigned) {}

@@ -24,7 +24,7 @@ void examine_machine(findings& into);
 bool examine_drivers(findings& into);
 /// Examines each device of the driver in use (compute mode, NUMA node, cost of a context) and the
 /// links between devices.
-/// @param gpus  Whether the driver in use is the GPU driver; else it is the CPU driver.
+/// @param gpus  True: the driver in use is the GPU driver. False: it is the CPU driver.
 void examine_devices(findings& into, bool gpus);
 /// Examines whether a runtime starts on these devices and which settings were not granted.
 void examine_runtime(findings& into, std::string const& specification);

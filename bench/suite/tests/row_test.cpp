@@ -1,4 +1,5 @@
-// Tests how a row compares figures. A wrong "met" would be worse than no "met".
+// Tests how a row compares figures. A row that says "met" wrongly would be worse than a row without
+// a verdict.
 
 #include <gtest/gtest.h>
 

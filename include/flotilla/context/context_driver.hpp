@@ -22,8 +22,8 @@ struct primary_state {
   context_flags flags{};  ///< the flags of the context, or of the next one if it is inactive
 };
 
-/// The processes that may create contexts on a device. The administrator of the machine sets this
-/// mode.
+/// The compute mode of a device: it determines which processes may create contexts on the device.
+/// The administrator of the machine sets the mode.
 enum class compute_mode { any, exclusive_process, prohibited };
 
 /// One of the drivers of this process. Copies are equivalent.
@@ -31,9 +31,10 @@ enum class compute_mode { any, exclusive_process, prohibited };
 class FLOTILLA_EXPORT context_driver {
  public:
   /// Returns the GPU driver.
-  /// @throws no_device  There are no GPUs. The message has the reason.
+  /// @throws no_device  There is no usable GPU. The message has the reason.
   [[nodiscard]] static context_driver gpus();
-  /// Returns the CPU driver. If it has fewer than `devices` devices, the call adds devices.
+  /// Returns the CPU driver. If it has fewer than `devices` devices, the call adds the missing
+  /// devices.
   [[nodiscard]] static context_driver cpus(int devices = 1);
   /// Returns the driver that `runtime` uses.
   [[nodiscard]] static context_driver of(runtime const& runtime);
@@ -43,10 +44,10 @@ class FLOTILLA_EXPORT context_driver {
   [[nodiscard]] std::vector<device> devices() const;
   [[nodiscard]] bool can_access_peer(device const& from, device const& to) const;
   /// Returns the performance rank of the link between two devices, or empty if the driver does not
-  /// know the rank. 0 is the fastest.
+  /// know the rank. Rank 0 is the fastest link.
   [[nodiscard]] std::optional<int> peer_rank(device const& from, device const& to) const;
   [[nodiscard]] flotilla::compute_mode compute_mode(device const& device) const;
-  /// Returns whether contexts on this device can be limited to a number of multiprocessors, which
+  /// Returns whether this device can limit a context to a number of multiprocessors. Such a limit
   /// requires MPS.
   [[nodiscard]] bool can_limit_execution(device const& device) const;
 
@@ -64,17 +65,19 @@ class FLOTILLA_EXPORT context_driver {
   /// Pops and returns the context on top of the stack, or returns empty if the stack is empty.
   /// @throws context_in_use  The context on top belongs to an open context_scope.
   std::optional<context_ref> pop() const;
-  /// Replaces the context on top of the stack by `context`. If `context` is empty, only pops.
+  /// Replaces the context on top of the stack by `context`. If `context` is empty, pops the context
+  /// on top and pushes nothing.
   /// @throws context_in_use  The context on top belongs to an open context_scope.
   void set_current(std::optional<context_ref> const& context) const;
 
-  // ---- Primary contexts. A floating_context with the source `primary` keeps one alive. ----
+  // ---- Primary contexts. A floating_context with the source `primary` retains the context. ----
 
   [[nodiscard]] primary_state primary(device const& device) const;
   /// Sets the flags of the primary context. If the context is inactive, it gets the flags when it
   /// is created.
   void set_primary_flags(device const& device, context_flags const& flags) const;
-  /// Destroys the primary context and everything in it, even if other code uses it.
+  /// Destroys the primary context and all of its resources, even if code outside flotilla uses the
+  /// context.
   /// @throws context_in_use  A floating_context or a runtime holds the primary context.
   void reset_primary(device const& device) const;
 

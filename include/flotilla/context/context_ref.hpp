@@ -41,7 +41,7 @@ struct context_flags {
   bool operator==(context_flags const&) const = default;
 };
 
-/// The limits of a context. The last three are read-only.
+/// The limits of a context. The last three limits are read-only.
 enum class context_limit {
   stack,                 ///< bytes per GPU thread
   printf_fifo,           ///< bytes
@@ -64,10 +64,12 @@ struct priority_range {
 /// Refers to a context without owning it. Each function makes the context current during its driver
 /// call and leaves the caller's context stack unchanged.
 ///
-/// Threads   Several threads may use the same context at the same time. A green context, however,
-///           can be current on only one thread at a time. Another thread gets context_in_use.
+/// Threads   Several threads may use the same context at the same time. But a green context can be
+///           current on only one thread at a time. If it is current on another thread, a function
+///           throws context_in_use.
 /// Errors    If the driver refuses a call, the function throws driver_error, which names the call
-///           and the context. If the driver does not have the call, the status is not_supported.
+///           and the context. If the driver does not have the call, the status of this driver_error
+///           is not_supported.
 /// Lifetime  The context must outlive the reference. A floating_context keeps a context alive.
 /// Cost      The push and the pop add about 100 ns to the driver call.
 class FLOTILLA_EXPORT context_ref {
@@ -99,8 +101,8 @@ class FLOTILLA_EXPORT context_ref {
   /// Returns the maximum number of multiprocessors that MPS allows for the context, or empty if
   /// there is no such limit.
   [[nodiscard]] std::optional<unsigned> exec_affinity() const;
-  /// Returns the number of multiprocessors of the context, or empty if the driver does not know. A
-  /// green context counts only the multiprocessors of its own part.
+  /// Returns the number of multiprocessors of the context, or empty if the driver does not know the
+  /// number. For a green context, this is the number of multiprocessors in its part of the device.
   [[nodiscard]] std::optional<unsigned> multiprocessors() const;
 
   /// Waits until all work in this context has completed. The context's scheduling flag determines
@@ -128,7 +130,7 @@ class FLOTILLA_EXPORT context_ref {
 
 /// The constructor increments the usage count of a context (cuCtxAttach), and the destructor
 /// decrements this count. Libraries use the count to share a context. A context that flotilla
-/// created may be destroyed before this object, and the destructor then does nothing. Any other
+/// created may be destroyed before this object. In that case the destructor does nothing. Any other
 /// context must outlive this object.
 /// Threads: any.
 class FLOTILLA_EXPORT context_attachment {

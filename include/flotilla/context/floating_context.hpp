@@ -1,6 +1,6 @@
 #pragma once
-/// Floating contexts that belong to no runtime. A plug-in, for example, can have such a context and
-/// make it current only during its own calls.
+/// Floating contexts that belong to no runtime. For example, a plug-in can own such a context and
+/// make it current only while the application calls the plug-in.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,9 @@ class context_handle;
 namespace flotilla {
 inline namespace v0_1 {
 
-/// Owns a context that is current on no thread. A context_scope makes the context current for a
-/// block. The context is released when this object and all of its scopes are gone.
+/// Owns a context that is current on no thread. A context_scope makes the context current until the
+/// end of a block of code. The context is released when this object, all of its scopes and all of
+/// its mapped_memory are gone.
 ///
 /// Threads   Any thread may open a scope at any time. A green context can be current on only one
 ///           thread at a time.
@@ -36,7 +37,8 @@ class FLOTILLA_EXPORT floating_context {
   /// @param device       One of `driver.devices()`. Its `ordinal` is used only in messages.
   /// @param best_effort  See runtime_options::best_effort.
   /// @throws driver_error      The driver refused the context or a setting. The message names the
-  ///                           device, the setting and the reason. The call leaves nothing behind.
+  ///                           device, the setting and the reason. The call has released everything
+  ///                           that it made.
   /// @throws invalid_argument  The context cannot be adopted, or the device has too few
   ///                           multiprocessors.
   /// Cost  about 0.1 s and 0.5 GiB on a GPU. The green contexts of a GPU have this cost only once,
@@ -70,9 +72,9 @@ class FLOTILLA_EXPORT floating_context {
   std::shared_ptr<context::context_handle> held_;
 };
 
-/// Makes a context current on the calling thread until the end of the block. Scopes can be nested.
-/// The destructor restores the context stack: it also pops contexts that the block has left on top,
-/// and reports them on stderr.
+/// Makes a context current on the calling thread until the end of the enclosing block. Scopes can
+/// be nested. The destructor restores the context stack. If the block has left other contexts on
+/// top, the destructor pops them too and reports them on stderr.
 class FLOTILLA_EXPORT [[nodiscard]] context_scope {
  public:
   /// Pushes the context.

@@ -1,6 +1,6 @@
 #pragma once
-/// Types that only the library uses: the base of a runtime's implementation, and the struct through
-/// which the library reaches private members.
+/// Types that only the library uses: the base class of a runtime's implementation, and the struct
+/// through which the library reaches private members of the public classes.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace detail {
 
 /// The implementation of a runtime. It lives until the runtime and all of its tickets are gone.
 struct runtime_impl {
-  /// The number of the runtime in this process, from 1.
+  /// The runtimes of a process are numbered from 1.
   std::uint64_t const number;
 };
 

@@ -35,7 +35,7 @@ class FLOTILLA_EXPORT allocation {
     std::swap(runtime_, other.runtime_);
     std::swap(place_, other.place_);
   }
-  /// Returns the range of the memory. If the memory is on the host, the range names device 0.
+  /// Returns the range of the memory. For host memory, the device of the range is always 0.
   [[nodiscard]] device_range const& range() const noexcept { return range_; }
 
  private:
@@ -44,8 +44,8 @@ class FLOTILLA_EXPORT allocation {
   places place_ = places::device;
 };
 
-/// Returns the size in bytes of `count` objects of `each` bytes. If the product would overflow, the
-/// result is PTRDIFF_MAX. The driver refuses to allocate so much memory.
+/// Returns the size in bytes of `count` objects of `each` bytes. If the size is larger than
+/// PTRDIFF_MAX, the result is PTRDIFF_MAX, which is more than a driver can allocate.
 [[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
   return count > PTRDIFF_MAX / each ? PTRDIFF_MAX : count * each;
 }

@@ -39,7 +39,7 @@ class FLOTILLA_EXPORT device_range {
   /// @throws wrong_runtime  `to` belongs to another runtime.
   [[nodiscard]] memory_op copy_to(device_range const& to) const;
   /// @param value  Points to `size` bytes. The size of the range must be a multiple of `size`.
-  /// @throws invalid_argument  The shortest pattern that `value` repeats is longer than
+  /// @throws invalid_argument  The shortest pattern whose repetition is `value` has more than
   ///                           `memory_command::max_pattern_bytes` bytes.
   [[nodiscard]] memory_op fill(void const* value, std::size_t size) const;
 
@@ -68,9 +68,9 @@ FLOTILLA_EXPORT void run_memory_op(memory_op const& what);
 [[noreturn]] FLOTILLA_EXPORT void refuse_part(std::size_t size, std::size_t offset,
                                               std::size_t count);
 
-/// Returns the number of objects in a part of a span that has `size` objects. The part starts at
-/// `offset` and has `count` objects. If `count` is std::dynamic_extent, the part ends with the
-/// span.
+/// Checks a part of a span and returns the number of objects in this part. The span has `size`
+/// objects. The part starts at `offset` and has `count` objects. If `count` is std::dynamic_extent,
+/// the part ends with the span.
 /// @throws invalid_argument  The part is not inside the span.
 [[nodiscard]] inline std::size_t checked_part(std::size_t size, std::size_t offset,
                                               std::size_t count) {

@@ -14,7 +14,7 @@ struct device_counters {
   std::uint64_t failed = 0;   ///< failed tasks
   std::uint64_t batches = 0;  ///< batches that were launched
   std::uint64_t pushes = 0;   ///< how often the context was made current on a thread
-  /// How often a thread took the lease that another thread had held before.
+  /// How often a thread took the device's lease after another thread had held the lease.
   std::uint64_t migrations = 0;
   std::uint64_t callables = 0;  ///< callables that ran
   std::uint64_t pulled = 0;     ///< tasks that named no device and that this device took

@@ -15,12 +15,14 @@ struct driver_report {
   /// The GPU driver and its version, or the reason why there is no usable GPU driver.
   std::string gpu_text;
   std::string cpu_text;  ///< the CPU driver: the built-in driver, or the path of the drop-in
-  /// The devices of the driver that `auto` would select. `ordinal` is the index in this list.
+  /// The devices that runtime_options::devices = "auto" would select. The member `ordinal` of each
+  /// device is its index in this list.
   std::vector<device> devices;
 };
 
 /// Searches for drivers and devices. The call makes no context.
-/// @throws driver_error  A driver call that describes a device failed.
+/// @throws driver_error     A driver call that describes a device failed.
+/// @throws used_after_fork  This process is a child of a process that initialised the driver.
 /// Blocks  during cuInit if there is a GPU driver. cuInit takes 0.1 s to 1 s, once per process.
 [[nodiscard]] FLOTILLA_EXPORT driver_report describe_drivers();
 

@@ -122,8 +122,8 @@ enum class driver_status : int {
 
 /// Returns whether the driver is unusable in this process after it has returned `status`. After
 /// such a status, every later call in every context of the process returns the same status, on all
-/// devices. Only a new process can use the driver again. The list of such statuses was observed on
-/// GPUs and agrees with the comments in `cuda.h`.
+/// devices. Only a new process can use the driver again. The set of these statuses was determined
+/// by tests on GPUs, and agrees with the comments in `cuda.h`.
 /// Threads: any. Blocks: never.
 [[nodiscard]] FLOTILLA_EXPORT bool is_sticky(driver_status status) noexcept;
 

@@ -94,8 +94,8 @@ class FLOTILLA_EXPORT runtime_closed : public error {
   ~runtime_closed() override;
 };
 
-/// The window of a device is full, and the caller must not wait because it is inside a callable.
-/// The failed call submitted nothing.
+/// The window of a device is full, and the caller must not wait, because the caller is inside a
+/// callable. The failed call submitted nothing.
 class FLOTILLA_EXPORT window_full : public error {
  public:
   using error::error;
@@ -110,7 +110,7 @@ class FLOTILLA_EXPORT would_deadlock : public error {
 };
 
 /// A task did not run because one of its predecessors failed. `what()` ends with the error of the
-/// first task that failed.
+/// task whose failure caused all other failures.
 class FLOTILLA_EXPORT dependency_failed : public error {
  public:
   /// @param cause  The error of the predecessor.
@@ -124,12 +124,12 @@ class FLOTILLA_EXPORT dependency_failed : public error {
 };
 
 /// The runtime can run no more tasks. The message says why and names the status:
-/// - A kernel faulted, and the driver is unusable in this process (see is_sticky). Only a new process
-///   can use the driver again. The message names the device and the suspected tasks.
+/// - A kernel faulted, and the driver is unusable in this process (see is_sticky). Only a new
+///   process can use the driver again. The message names the device and the suspected tasks.
 /// - The process is ending, and the driver has shut down.
-/// - driver_status::out_of_memory: host memory ran out while tasks were launched. Kernels and copies
-///   that were launched before may still run until the runtime is destroyed. Another runtime can be
-///   created.
+/// - driver_status::out_of_memory: host memory ran out while tasks were launched. Kernels and
+///   copies that were launched before may still run until the runtime is destroyed. Another runtime
+///   can be created.
 class FLOTILLA_EXPORT poisoned : public error {
  public:
   poisoned(driver_status status, std::string const& what);

@@ -66,7 +66,7 @@ struct launch_builder {
 /// the sizes and offsets of the parameters.
 ///
 /// Threads: same rules as for an `int`. Lifetime: launches of the kernel must be submitted before
-/// its runtime ends.
+/// the runtime ends.
 template <class... Parameters>
 class kernel {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
@@ -77,7 +77,8 @@ class kernel {
   class configured {
    public:
     /// Returns the launch. Each argument is converted to the type of its parameter. A device_buffer
-    /// or device_span is converted to its address, and the launch then runs on its device.
+    /// or device_span is converted to its address, and the launch runs on the device of the buffer
+    /// or span.
     /// @throws invalid_argument  Two buffers are on different devices.
     /// @throws wrong_runtime     A buffer belongs to another runtime.
     template <class... Arguments>

@@ -105,7 +105,7 @@ class launch {
     bytes_ = at + size;
   }
 
-  /// Records that an argument is on `device`. The launch then runs on this device.
+  /// Records that an argument is in the memory of `device`. So the launch will run on this device.
   /// @return False if an earlier argument is on another device.
   bool require(device_ordinal device) noexcept {
     if (device_ && *device_ != device) { return false; }

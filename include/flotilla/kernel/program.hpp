@@ -24,8 +24,8 @@ class FLOTILLA_EXPORT program {
  public:
   /// Returns the kernel `name`. `Parameters` are its parameter types.
   /// @throws unknown_symbol    The program has no such kernel. The message lists its kernels.
-  /// @throws invalid_argument  The kernel has another number of parameters, or a parameter with
-  ///                           another size or offset.
+  /// @throws invalid_argument  The parameters of the kernel differ from `Parameters` in their
+  ///                           number, sizes or offsets.
   /// Blocks  at most for one control operation.
   /// Cost    some driver calls. Create the kernel once and keep it.
   template <class... Parameters>

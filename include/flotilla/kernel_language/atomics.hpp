@@ -1,9 +1,10 @@
 #pragma once
-/// CUDA's atomic functions. They have exactly CUDA's overloads, so that a source that compiles here
-/// also compiles for GPUs.
+/// CUDA's atomic functions. They have exactly CUDA's overloads, so that a source that compiles for
+/// CPU devices also compiles for GPUs.
 ///
-/// CUDA's atomics are relaxed, and kernels order them with fences. The atomics here use acquire and
-/// release order, because ThreadSanitizer does not model fences. On x86 this costs nothing.
+/// CUDA's atomics are relaxed, and kernels order them with fences. The functions of this header use
+/// acquire and release order, because ThreadSanitizer does not model fences. On x86 this costs
+/// nothing.
 
 #include <bit>
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace flotilla::cpu::language {
 
-/// Replaces `*p` by `next(*p)` and returns the old value. The exchange uses an integer of the same
-/// size, so that every compiler generates inline instructions.
+/// Replaces `*p` by `next(*p)` and returns the old value. The compare-exchange uses an integer of
+/// the same size, so that every compiler generates inline instructions.
 template <class T, class Next>
 T atomic_update(T* p, Next next) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

@@ -23,8 +23,8 @@ inline void fence() {
 #else
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-  // A kernel that polls memory for another thread's write has a fence in its loop. So the thread
-  // yields here.
+  // A kernel that polls memory for another thread's write has a fence in its loop. So a fence must
+  // yield to the other threads.
   services()->yield(services());
 }
 
@@ -42,8 +42,8 @@ inline unsigned long long flotilla_globaltimer() {
          static_cast<unsigned long long>(now.tv_nsec);
 }
 
-/// Returns the processor's tick counter. The length of a tick depends on the processor, just as it
-/// depends on the model of a GPU.
+/// Returns the processor's tick counter. As on GPUs, the length of a tick depends on the model of
+/// the processor.
 inline long long clock64() {
 #if defined(__x86_64__)
   return static_cast<long long>(__builtin_ia32_rdtsc());
@@ -57,7 +57,7 @@ inline long long clock64() {
 inline void __nanosleep(unsigned nanoseconds) {
   auto* s = flotilla::cpu::language::services();
   s->yield(s);
-  // With a shorter time, nanosleep can take more than twice as long as requested.
+  // For a shorter time, nanosleep can take more than twice as long as requested.
   constexpr unsigned worth_sleeping = 100'000;
   if (nanoseconds >= worth_sleeping) {
     timespec const time{0, static_cast<long>(nanoseconds < 1'000'000 ? nanoseconds : 1'000'000)};

@@ -1,8 +1,8 @@
 #pragma once
 /// The part of the kernel language that nvcc needs (see kernel_language.hpp).
 
-// A host compiler gets assert and printf from the kernel language. Included here so that the same
-// sources compile with nvcc.
+// Kernel sources may use assert and printf without including a header, because the kernel language
+// declares both for a host compiler. These headers declare both for nvcc.
 #include <assert.h>
 #include <stdio.h>
 

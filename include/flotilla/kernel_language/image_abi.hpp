@@ -62,8 +62,8 @@ struct block_services {
   /// function with the same `mask` and `complete`. The calls return after all of these lanes have
   /// arrived and `complete` has computed the results.
   void (*warp_step)(block_services*, std::uint32_t mask, void* lane, warp_completion complete);
-  /// Lets other threads of the block run. The kernel language calls this function where a kernel
-  /// may be waiting for another thread.
+  /// Lets other threads of the block run. The kernel language calls this function in operations
+  /// with which a kernel may wait for another thread, such as a failed atomicCAS.
   void (*yield)(block_services*);
   // The next two functions end the grid and do not return.
   void (*trap)(block_services*);
@@ -82,8 +82,8 @@ struct kernel_record {
   char const* name;
   /// Runs the threads of the block that have not begun, one after another, as plain function calls.
   /// `arguments[i]` points to the bytes of the i-th argument, which may be unaligned. If a thread
-  /// must wait, the driver suspends this call. A second call on a new fiber then continues with the
-  /// next thread.
+  /// must wait, the driver suspends this call and makes a second call on a new fiber. The second
+  /// call continues with the next thread.
   void (*run_threads)(block_services*, void* const* arguments);
   std::uint32_t parameter_count;
   std::uint32_t const* parameter_sizes;  ///< bytes

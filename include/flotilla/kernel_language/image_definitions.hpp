@@ -72,9 +72,9 @@ struct kernel<Kernel> {
     while (s->next_thread < s->thread_count) {
       std::uint32_t const number = s->next_thread++;
       s->thread_number = number;
-      // Copies the members one by one. A copy of the whole struct would read members that were just
-      // written separately. The processor cannot forward such stores to the load, and the stall
-      // took half of the time of an empty thread.
+      // Copies the members one by one. A copy of the whole struct would load several members at
+      // once, just after each member was stored separately. The processor cannot forward several
+      // stores to one load. The resulting stall took half of the run time of an empty kernel.
       index3& next = s->next_index;
       index3& mine = s->thread_index;
       mine.x = next.x;
@@ -83,6 +83,7 @@ struct kernel<Kernel> {
       advance(next, s->block_size);
       Kernel(std::get<I>(values)...);
       // Other threads may have run during the call, so `s->thread_number` may have changed.
+      // `number` has not changed.
       s->exited[number / warp_lanes] |= 1u << number % warp_lanes;
       ++s->exited_count;
     }
@@ -98,7 +99,8 @@ struct kernel<Kernel> {
   }
 };
 
-/// Returns the first argument of `__launch_bounds__`. The other arguments have no effect here.
+/// Returns the first argument of `__launch_bounds__`. The other arguments have no effect on CPU
+/// devices.
 constexpr std::uint32_t launch_bound(auto threads, auto...) {
   return static_cast<std::uint32_t>(threads);
 }
@@ -125,7 +127,8 @@ asm(R"(
   .popsection
 )");
 
-// glibc's assert calls this function. This definition ends the grid instead of the process.
+// glibc's assert calls this function. glibc's own definition ends the process. This definition ends
+// only the grid.
 extern "C" void __assert_fail(char const* expression, char const* file, unsigned line,
                               char const* function) noexcept {  // declared noreturn by assert.h
   auto* s = flotilla::cpu::language::services();

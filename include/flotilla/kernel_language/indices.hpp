@@ -18,8 +18,8 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
 
 }  // namespace flotilla::cpu::language
 
-// These are macros, because a variable would not change when another thread of the block runs. They
-// are rvalues, so that kernels cannot assign to them, as in CUDA.
+// These indices are macros, because a variable would not change when another thread of the block
+// runs. Each macro expands to an rvalue, so that kernels cannot assign to an index, as in CUDA.
 #define threadIdx \
   (::flotilla::cpu::language::to_uint3(::flotilla::cpu::language::services()->thread_index))
 #define blockIdx \
@@ -30,8 +30,8 @@ inline unsigned lane() { return services()->thread_number % warp_lanes; }
   (::flotilla::cpu::language::to_dim3(::flotilla::cpu::language::services()->grid_size))
 inline constexpr int warpSize = static_cast<int>(flotilla::cpu::warp_lanes);
 
-/// Returns the number of the multiprocessor that runs this block, from 0. A CPU device gives its
-/// blocks the numbers 0 to n - 1 in turn, if its context may use n multiprocessors.
+/// Returns the number of the multiprocessor that runs this block, from 0. If the context may use n
+/// multiprocessors, a CPU device gives the blocks of a grid the numbers 0 to n - 1 in turn.
 inline unsigned flotilla_multiprocessor() {
   return flotilla::cpu::language::services()->multiprocessor;
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// Arithmetic: the math library, and CUDA's intrinsics for bits, integers, floats and conversions.
-/// The fast float intrinsics, such as __expf, call the accurate functions here.
+/// On CPU devices, the fast float intrinsics such as __expf call the accurate functions.
 
 #include <bit>
 #include <cmath>
@@ -50,9 +50,9 @@ constexpr unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-/// Each of the low four hexadecimal digits of `selector` selects one of the eight bytes of
-/// `high:low` for the result. If the top bit of a digit is set, the result gets the sign bit of
-/// that byte in all eight bits.
+/// Byte i of the result is one of the eight bytes of `high:low`. The low three bits of hexadecimal
+/// digit i of `selector` are the index of that byte. If the top bit of the digit is set, all eight
+/// bits of the result byte are copies of the sign bit of that byte.
 constexpr unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   // The most frequent selector.
   if (__builtin_constant_p(selector) && selector == 0x0123) { return __builtin_bswap32(low); }
@@ -115,7 +115,7 @@ constexpr unsigned __sad(int a, int b, unsigned c) {
          c;
 }
 
-// The bits of floats.
+// Conversions between floating-point numbers and their bits.
 constexpr int __float_as_int(float x) { return std::bit_cast<int>(x); }
 constexpr unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 constexpr float __int_as_float(int x) { return std::bit_cast<float>(x); }
@@ -137,7 +137,7 @@ constexpr To saturating_cast(From x) {
   constexpr From below = static_cast<From>(std::is_signed_v<To> ? -1 : 0);
   constexpr To least = std::is_signed_v<To> ? To(To{1} << (sizeof(To) * CHAR_BIT - 1)) : To{0};
   constexpr To greatest = static_cast<To>(~least);
-  constexpr From limit = static_cast<From>(greatest / 2 + 1) * 2;  // a power of two: exact
+  constexpr From limit = static_cast<From>(greatest / 2 + 1) * 2;  // a power of two, so exact
   if (x != x) { return To{0}; }
   if (x >= limit) { return greatest; }
   if (x < (below == 0 ? From{0} : -limit)) { return least; }
@@ -218,7 +218,7 @@ inline float cospif(float x) { return static_cast<float>(std::cos(3.141592653589
 #define __powf(x, y) ::powf(x, y)
 #define __sincosf(x, sine, cosine) static_cast<void>((*(sine) = ::sinf(x), *(cosine) = ::cosf(x)))
 
-// Loads and stores with cache hints are plain loads and stores here.
+// On CPU devices, loads and stores with cache hints are plain loads and stores.
 template <class T>
 T __ldg(T const* address) {
   return *address;

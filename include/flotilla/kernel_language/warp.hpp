@@ -157,7 +157,7 @@ inline int __all_sync(unsigned mask, int predicate) {
 }
 
 /// Returns only the calling lane, because the lanes of a warp do not run in lockstep on a CPU
-/// device. CUDA guarantees no other lanes either.
+/// device. CUDA does not guarantee that the result contains other lanes either.
 inline unsigned __activemask() { return 1u << flotilla::cpu::language::lane(); }
 
 template <class T>

@@ -15,11 +15,13 @@ namespace flotilla {
 inline namespace v0_1 {
 
 /// Owns `size()` objects in the memory of one device. Movable. The destructor never waits. The
-/// runtime frees the memory after all tasks that were submitted before the destructor have ended.
+/// runtime frees the memory after the end of all tasks that were submitted before the destructor
+/// call.
 ///
 /// A `device_buffer const` gives no write access to its memory.
 ///
-/// Lifetime: must end before its runtime does. Threads: same rules as for a std::vector.
+/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message and
+/// frees nothing. Threads: same rules as for a std::vector.
 template <class T>
 class device_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable objects");
@@ -34,7 +36,7 @@ class device_buffer {
   /// @throws driver_error    CUDA_ERROR_OUT_OF_MEMORY if the device does not have that much free
   ///                         memory.
   /// @throws unknown_device
-  /// Blocks  for one control operation: until the thread that drives the device has launched its
+  /// Blocks  for one control operation: until the thread that drives the device has launched the
   ///         current batch.
   device_buffer(runtime& owner, device_ordinal device, std::size_t size)
       : memory_{owner, detail::allocation::places::device, device,
@@ -80,8 +82,9 @@ class device_buffer {
     return span().subspan(offset, count);
   }
 
-  /// These functions describe a copy or fill of the whole buffer, which can then be submitted as a
-  /// task. For a part of the buffer, use the same functions of `subspan()`.
+  /// Each of these functions describes a copy or fill of the whole buffer. The result can be
+  /// submitted as a task. For a part of the buffer, call the same function of the span that
+  /// `subspan()` returns.
   template <class From>
   [[nodiscard]] memory_op copy_from(From&& from) requires requires(device_span<T> all) {
     all.copy_from(from);

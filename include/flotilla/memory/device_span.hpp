@@ -49,8 +49,8 @@ class device_span {
   explicit operator T*() const noexcept { return data(); }
   explicit operator T const*() const noexcept requires(!std::is_const_v<T>) { return data(); }
 
-  /// Returns the `count` objects that start at index `offset`. By default the result ends with the
-  /// span.
+  /// Returns a view of the `count` objects that start at index `offset`. By default the view ends
+  /// where this span ends.
   /// @throws invalid_argument  The objects are not inside the span.
   [[nodiscard]] device_span subspan(std::size_t offset,
                                     std::size_t count = std::dynamic_extent) const {
@@ -58,10 +58,10 @@ class device_span {
     return device_span{range_.part(offset * sizeof(T), size * sizeof(T)), size};
   }
 
-  // These functions describe a copy, which can then be submitted as a task. The source and the
-  // destination must have the same number of objects.
+  // Each of these functions describes a copy. The result can be submitted as a task. The source and
+  // the destination must have the same number of objects.
   //
-  // @throws invalid_argument  The numbers differ. The message has both.
+  // @throws invalid_argument  The numbers of objects differ. The message has both numbers.
   // @throws wrong_runtime     The source and the destination belong to different runtimes.
 
   /// Copies from pageable memory. The runtime stages the data in pinned memory, piece by piece.
@@ -106,10 +106,9 @@ class device_span {
     return range_.copy_to(detail::range_access::range(to));
   }
 
-  /// Describes a fill, which can then be submitted as a task. The fill sets every object to
-  /// `value`.
-  /// @throws invalid_argument  The bytes of `value` do not repeat a pattern of at most 64 bytes. A
-  ///                           value whose bytes are all zero is always accepted.
+  /// Describes a fill that sets every object to `value`. The result can be submitted as a task.
+  /// @throws invalid_argument  The shortest pattern whose repetition is `value` has more than 64
+  ///                           bytes. A value whose bytes are all zero is always accepted.
   /// Cost  one device operation if the pattern has 1, 2 or 4 bytes. Otherwise one device operation
   ///       for each 4 bytes of the pattern, and log2(size()) copies.
   [[nodiscard]] memory_op fill(value_type const& value) const requires(!std::is_const_v<T>) {

@@ -13,10 +13,11 @@ inline namespace v0_1 {
 
 /// Owns `size()` objects of pinned host memory. The memory is not initialized. Every device of the
 /// runtime can copy from and to this memory without staging, and GPUs can access it directly. The
-/// destructor never waits. The runtime frees the memory after all tasks that were submitted before
-/// the destructor have ended.
+/// destructor never waits. The runtime frees the memory after the end of all tasks that were
+/// submitted before the destructor call.
 ///
-/// Lifetime: must end before its runtime does. Threads: same rules as for a std::vector.
+/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message and
+/// frees nothing. Threads: same rules as for a std::vector.
 template <class T>
 class host_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "a host_buffer holds trivially copyable objects");

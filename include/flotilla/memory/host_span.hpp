@@ -14,7 +14,7 @@ template <class T>
 class host_buffer;
 
 /// A view of consecutive objects in a host_buffer. Copies from and to this memory need no staging.
-/// The view converts to std::span, but a copy that gets the std::span is staged.
+/// The view converts to std::span, but a copy from or to that std::span is staged.
 ///
 /// Lifetime: a span must not be used after its buffer is gone. Threads: same rules as for a
 /// pointer.
@@ -40,8 +40,8 @@ class host_span {
   operator std::span<T>() const noexcept { return span_; }
   operator std::span<T const>() const noexcept requires(!std::is_const_v<T>) { return span_; }
 
-  /// Returns the `count` objects that start at index `offset`. By default the result ends with the
-  /// span.
+  /// Returns a view of the `count` objects that start at index `offset`. By default the view ends
+  /// where this span ends.
   /// @throws invalid_argument  The objects are not inside the span.
   [[nodiscard]] host_span subspan(std::size_t offset,
                                   std::size_t count = std::dynamic_extent) const {

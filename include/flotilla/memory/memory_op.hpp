@@ -15,8 +15,8 @@ class device_range;
 }
 
 /// Describes a copy or fill. Buffers and spans make such operations. The same operation can be
-/// submitted any number of times. The memory must exist until the task has ended, because the task
-/// accesses the memory and `submit` does not.
+/// submitted any number of times. The memory must exist until the task has ended, because the task,
+/// not `submit`, accesses the memory.
 ///
 /// Threads: same rules as for an `int`.
 class memory_op {

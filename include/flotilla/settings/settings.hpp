@@ -25,8 +25,8 @@ namespace flotilla {
 inline namespace v0_1 {
 
 /// How threads wait for a device. The policy sets the scheduling flag of the device's context,
-/// which cuCtxSynchronize and cuStreamSynchronize follow. All waits of a runtime and its idle
-/// workers follow the policy too:
+/// which cuCtxSynchronize and cuStreamSynchronize follow. The waits and the idle workers of a
+/// runtime follow the policy too:
 /// * `spin` polls continuously. It has the lowest latency and occupies one processor.
 /// * `yield` calls sched_yield between polls. After 2000 polls without progress it also sleeps 50
 ///   us between polls.
@@ -36,8 +36,8 @@ inline namespace v0_1 {
 ///   they poll 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
 /// * `automatic` follows the rule of CU_CTX_SCHED_AUTO: yield if there are more active contexts
 ///   than processors, else spin. It counts the contexts of the runtimes and `floating_context`s in
-///   this process, and the processors that this process may use. For CPU devices it means yield,
-///   because these devices compute on the processors.
+///   this process, and the processors that this process may use. For CPU devices, `automatic` means
+///   yield, because these devices need the processors for their kernels.
 ///
 /// Some waits are for several devices: `wait_idle`, `wait_any`, a wait for a completion, and a wait
 /// for a task that any device may take. Such a wait spins if one of the devices has the policy
@@ -51,12 +51,12 @@ inline namespace v0_1 {
 /// while it waits for room in a large window, and a control operation sleeps until it has the
 /// lease.
 ///
-/// The runtime reads the granted policy back from the context's flags, so every policy except
-/// `automatic` corresponds to a flag of the driver.
+/// The runtime reads the granted policy back from the flags of the context. These flags have one
+/// bit for each policy except `automatic`, which means that no bit is set.
 enum class wait_policy { automatic, spin, yield, blocking };
 
-/// Whether kernels prefer shared memory or L1 cache. Both use the same hardware. The preference of
-/// a single kernel (program::prefer_cache) overrides this setting.
+/// Whether kernels prefer shared memory or L1 cache. Both are parts of the same on-chip memory. The
+/// preference of a single kernel (program::prefer_cache) overrides this setting.
 enum class cache_preference { none, shared, l1, equal };
 
 /// The width of a shared memory bank. On current GPUs the width is always four bytes.
@@ -97,8 +97,8 @@ struct FLOTILLA_EXPORT device_settings {
   [[nodiscard]] device_settings over(device_settings const& lower) const;
   /// Sets one setting by name. `value` is a word ("spin", "true"), a count, or a size in bytes with
   /// an optional unit ("65536", "64KiB", "16MiB", "1GiB").
-  /// @throws unknown_setting  The key or the value is invalid; the message names it. Nothing was
-  ///                          set.
+  /// @throws unknown_setting  The key or the value is invalid. The message names the invalid part.
+  ///                          Nothing was set.
   void set(std::string_view key, std::string_view value);
   /// Returns the value of one setting in the text form that `set` accepts, or an empty string if
   /// the setting is not set.
@@ -115,31 +115,32 @@ struct FLOTILLA_EXPORT settings {
 
   /// Sets one setting. `key` is the name of the setting. The setting applies to all devices, or
   /// only to device N if `key` begins with "N:".
-  /// @throws unknown_setting  The key or the value is invalid; the message names it. Nothing was
-  ///                          set.
+  /// @throws unknown_setting  The key or the value is invalid. The message names the invalid part.
+  ///                          Nothing was set.
   void set(std::string_view key, std::string_view value);
 
   /// Reads "key=value" pairs separated by commas, as in
   /// `FLOTILLA_SETTINGS="schedule=spin,1:cache=l1"`.
-  /// @throws unknown_setting  A pair is invalid or contradicts an earlier pair; the message names
+  /// @throws unknown_setting  A pair is invalid or contradicts an earlier pair. The message names
   ///                          the pair.
   [[nodiscard]] static settings parse(std::string_view text);
 
   /// Reads a TOML file. The names of settings are keys. A table `[limits]` may contain the settings
   /// that begin with "limits.". A table `[devices.N]` contains the settings for device N.
-  /// @throws unknown_setting  The file cannot be read or is invalid; the message names the file,
-  ///                          and the line and key if possible.
+  /// @throws unknown_setting  The file cannot be read or is invalid. The message names the file
+  ///                          and, if possible, the line and the key.
   [[nodiscard]] static settings read(std::filesystem::path const& file);
 
   /// Reads the settings in FLOTILLA_SETTINGS and in the file that FLOTILLA_CONFIG names. If both
   /// have the same setting, FLOTILLA_SETTINGS wins.
-  /// @throws unknown_setting  The variable or the file is invalid; the message says which, and
-  ///                          where.
+  /// @throws unknown_setting  The variable or the file is invalid. The message says which of them,
+  ///                          and names the place of the error.
   [[nodiscard]] static settings from_environment();
 
   /// Returns the settings for device `ordinal`. Where `devices` has no value, `all` applies.
   [[nodiscard]] device_settings of(unsigned ordinal) const;
-  /// Returns these settings, completed for each device by the settings in `lower`.
+  /// Returns a copy of these settings. For each device, settings that are not set here have the
+  /// values from `lower`.
   [[nodiscard]] settings over(settings const& lower) const;
 };
 

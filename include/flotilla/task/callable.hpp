@@ -42,7 +42,11 @@ class task_context {
 };
 
 /// Owns a callable of type `void(task_context&)`. Movable. A callable of up to 64 bytes whose move
-/// constructor cannot throw is stored inline. Any other callable is allocated.
+/// constructor cannot throw is stored inline. For any other callable, memory is allocated.
+///
+/// The callable may throw, but its destructor must not: that ends the process. The callable must
+/// return or throw. `pthread_exit` inside a callable ends the process, and `pthread_cancel` is
+/// unsupported for any thread that is inside a function of flotilla.
 class callable {
  public:
   static constexpr std::size_t inline_bytes = 64;

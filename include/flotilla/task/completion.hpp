@@ -1,5 +1,5 @@
 #pragma once
-/// Completions: host code runs after tasks have ended, and no thread has to wait for the tasks.
+/// Completions. They run host code after tasks have ended. No thread has to wait for the tasks.
 
 #include <chrono>
 #include <concepts>
@@ -24,7 +24,8 @@ namespace detail {
 
 struct completion_state;
 
-/// Owns a callable of type `void(std::exception_ptr)` and hides its type.
+/// Owns a callable with the signature `void(std::exception_ptr)` and hides the type of the
+/// callable.
 struct FLOTILLA_EXPORT continuation {
   continuation() = default;
   continuation(continuation const&) = delete;
@@ -67,13 +68,13 @@ concept tasks = (std::convertible_to<Tasks const&, dependency_list::item> && ...
 
 /// Represents the end of a continuation (a callable given to `then`) or of all tasks given to
 /// `when_all`. Copies of a completion are equivalent. A continuation runs even if its completion is
-/// dropped. A completion may outlive its runtime; it is done before the runtime has ended. A
+/// dropped. A completion may outlive its runtime, which ends only after the completion is done. A
 /// completion is not a task and takes no slot of a window. To run *device work* after a task, use
 /// `task_options::after`, which needs no host thread.
 ///
 /// If a continuation throws, the runtime prints the error on stderr when the last copy of its
-/// completion is dropped. It prints nothing if the error was requested by a wait, `then` or
-/// co_await of the completion. An exception never ends the process.
+/// completion is dropped. It prints nothing if a wait, `then` or co_await has obtained the error
+/// from the completion or will obtain it. An exception never ends the process.
 ///
 /// A default-constructed or moved-from completion is empty: `valid()` is false, and every other
 /// call throws invalid_argument.
@@ -92,11 +93,11 @@ class FLOTILLA_EXPORT completion {
   /// Waits until the completion is done. Every call throws the error of the completion, if there is
   /// one: the exception of the callable or, for `when_all`, the error of the task whose failure was
   /// seen first.
-  /// The caller helps while it waits: it launches and retires tasks, and it runs continuations of
-  /// all threads. While there is nothing to do, the wait policies of the devices with open tasks
-  /// determine how the caller waits (see wait_policy).
+  /// The caller helps while it waits: it launches and retires tasks, and it runs continuations, no
+  /// matter which thread attached them. While there is nothing to do, the wait policies of the
+  /// devices with open tasks determine how the caller waits (see wait_policy).
   /// @throws would_deadlock  The completion is not done, and the caller is inside a callable or a
-  ///                         continuation of this runtime. Use `then` or co_await there.
+  ///                         continuation of this runtime. There, use `then` or co_await instead.
   void wait() const;
 
   /// Waits as `wait` does, but only until `when`. @return Whether the completion is done.
@@ -121,7 +122,8 @@ class FLOTILLA_EXPORT completion {
              std::shared_ptr<detail::completion_state> state) noexcept
       : runtime_{runtime}, state_{std::move(state)} {}
 
-  // Exists until the completion is done. Null if the completion was done from the beginning.
+  // The runtime. It exists at least until the completion is done. Null if the completion was done
+  // from the beginning.
   detail::runtime_impl* runtime_ = nullptr;
   std::shared_ptr<detail::completion_state> state_;
 };
@@ -129,9 +131,9 @@ class FLOTILLA_EXPORT completion {
 /// Returns a completion that is done when all `tasks` have ended. Its error is the error of the
 /// task whose failure was seen first. The tickets may be dropped before the tasks end. If `tasks`
 /// is empty, the completion is done at once.
-/// @throws invalid_argument  An entry names no task; the message has its index.
+/// @throws invalid_argument  An entry names no task. The message has the index of the entry.
 /// @throws wrong_runtime     The tasks belong to different runtimes.
-/// Lifetime  If `tasks` has ids, the runtime of the tasks must not end during the call.
+/// Lifetime  If `tasks` contains ids, the runtime of the tasks must not end during the call.
 /// Cost      one allocation, and one more for each task.
 [[nodiscard]] FLOTILLA_EXPORT completion when_all(dependency_list const& tasks);
 template <class... Tasks>
@@ -147,7 +149,7 @@ requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] completi
 /// @throws invalid_argument  `tasks` is empty, or an entry names no task.
 /// @throws wrong_runtime     The tasks belong to different runtimes.
 /// @throws would_deadlock    No task has ended, and the caller is inside a callable.
-/// Lifetime  If `tasks` has ids, the runtime of the tasks must not end during the call.
+/// Lifetime  If `tasks` contains ids, the runtime of the tasks must not end during the call.
 /// Cost      The call polls every task in turn. Each poll takes three loads.
 [[nodiscard]] FLOTILLA_EXPORT std::size_t wait_any(dependency_list const& tasks);
 template <class... Tasks>

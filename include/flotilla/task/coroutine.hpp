@@ -28,7 +28,7 @@ class awaiter {
         why_ = std::move(why);
         suspended.resume();
       })));
-    } catch (...) {  // no continuation is attached: the coroutine resumes with the error
+    } catch (...) {  // no continuation is attached, and co_await throws the error
       suspended_ = false;
       throw;
     }
@@ -50,16 +50,18 @@ class awaiter {
 }  // namespace detail
 
 /// Suspends the coroutine until the task or completion has ended, and then throws the error that
-/// `wait` would throw. If the task or completion has already ended, the coroutine is not suspended.
+/// `wait` would throw, if there is one. If the task or completion has already ended, the coroutine
+/// is not suspended.
 ///
-/// A suspended coroutine is resumed as a continuation (see ticket::then). The resuming thread runs
-/// the coroutine up to its next suspension. During this time the rules of continuations apply: the
+/// A continuation resumes the suspended coroutine (see ticket::then). The resuming thread runs the
+/// coroutine up to its next suspension. During this time the rules of continuations apply: the
 /// coroutine may submit, wait for tickets and co_await, but a blocking wait for a completion throws
 /// would_deadlock.
 ///
 /// The ticket may be dropped while the coroutine is suspended. The coroutine must not be destroyed
-/// while it is suspended here. The destructor of the runtime first resumes all suspended
-/// coroutines. The `unhandled_exception` of the coroutine's promise must not rethrow the exception.
+/// while it is suspended at this co_await. The destructor of the runtime first resumes all
+/// suspended coroutines. The `unhandled_exception` of the coroutine's promise must not rethrow the
+/// exception.
 [[nodiscard]] inline detail::awaiter<ticket> operator co_await(ticket const& task) noexcept {
   return detail::awaiter<ticket>{task};
 }

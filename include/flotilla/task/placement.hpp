@@ -20,8 +20,8 @@ class FLOTILLA_EXPORT placement {
   virtual ~placement();
   /// The submitting thread calls this function once for each such task. The function must not block
   /// and must not call the runtime.
-  /// @return The device. If empty, the first device with room in its window takes the task. Then a
-  ///         faster device takes more tasks.
+  /// @return The device. If empty, the first device with room in its window takes the task. In this
+  ///         way a faster device takes more tasks.
   /// Threads  Several threads may call this function at the same time.
   virtual std::optional<device_ordinal> place(std::span<device const> devices,
                                               task_options const& options) = 0;
@@ -44,7 +44,7 @@ class FLOTILLA_EXPORT round_robin final : public placement {
 };
 
 /// Gives each device a fixed share of the tasks. If you do not know the right shares, use
-/// any_device, which balances the devices by itself.
+/// any_device, which gives more tasks to faster devices by itself.
 class FLOTILLA_EXPORT weighted final : public placement {
  public:
   /// @param weights  One weight for each device, in the order of the ordinals. The share of a
@@ -59,7 +59,7 @@ class FLOTILLA_EXPORT weighted final : public placement {
 
  private:
   std::size_t devices_;
-  std::vector<unsigned> turns_;  // device numbers; the turns of each device are evenly spread
+  std::vector<unsigned> turns_;  // one device per turn; the turns of a device are evenly spread
   std::atomic<unsigned> next_{0};
 };
 

@@ -39,20 +39,23 @@ struct replay_options {
 
 /// Launches, copies and fills with dependencies. They are described once and can be submitted any
 /// number of times, with the same arguments or with new ones. The recording becomes one CUDA graph
-/// for each device, and one more graph each time that a dependency leads back to a device from
-/// another device. A replay submits one task for each graph. The driver then launches existing
-/// graphs.
+/// for each device. A device needs one more graph each time that dependencies lead from the device
+/// to another device and back. A replay submits one task for each graph, and launches the graphs
+/// without making them again.
 ///
 /// Order     `after` determines the order of tasks. If more than 64 tasks could begin at once, or
-///           if more than 64 depend on the same task, they run as 64 chains in the order of `add`.
-///           This adds dependencies, so a kernel in a recording must not wait for another one.
-///           Replays of one recording run one after another, in the order of the calls.
+///           if more than 64 tasks depend on the same task, these tasks run as 64 chains in the
+///           order of `add`. The chains add dependencies, so a kernel in a recording must not wait
+///           for another kernel of the recording. Replays of one recording run one after another,
+///           in the order of the calls.
 /// Content   A recording can contain launches, fills, copies within one device, and copies from and
 ///           to pinned memory. It cannot contain copies of pageable memory, copies between devices,
 ///           or callables. Submit these, and order them with `after`.
-/// Threads   Any thread may call `replay`, and after `finish` also `set`, at any time, also inside
-///           a callable. The other functions have the same rules as those of a std::vector.
-/// Lifetime  A recording must end before its runtime does. The memory that arguments name must
+/// Threads   Any thread may call `replay` at any time, even inside a callable. After `finish`, the
+///           same is true for `set`. The rules for the other functions are the same as for a
+///           std::vector.
+/// Lifetime  A recording must end before its runtime does. If it ends later, the destructor prints a
+///           message and does nothing else. The memory that arguments name must
 ///           exist while replays use it. The destructor never waits. The runtime frees the graphs
 ///           after the last replay has ended.
 /// fork      In a child of fork() every function throws used_after_fork, and the destructor does
@@ -80,17 +83,18 @@ class FLOTILLA_EXPORT recording {
   recorded_task add(launch const& what, recorded_options const& options = {});
   recorded_task add(memory_op const& what, recorded_options const& options = {});
 
-  /// Makes the graphs. Without this call, the first replay makes them. Afterwards `add` is refused.
-  /// A second call does nothing. The call performs one control operation on each device.
+  /// Makes the graphs. Without this call, the first replay makes them. After the graphs are made,
+  /// `add` throws invalid_argument. A second call does nothing. The call performs one control
+  /// operation on each device.
   /// @throws invalid_argument  The recording has no task, or it needs more graphs on one device
   ///                           than the window of the device allows.
   /// @throws driver_error      The driver refuses a task (the message names the task), or memory is
-  ///                           exhausted. The call leaves nothing behind and can be repeated, for
-  ///                           example after `set`.
+  ///                           exhausted. The call has released everything that it made. The call
+  ///                           can be repeated, for example after `set`.
   /// @throws would_deadlock    The caller is inside a callable, and another thread is finishing the
   ///                           recording or drives a device that this call needs.
   /// @throws runtime_closed, poisoned, used_after_fork
-  /// Blocks  for each device in turn, until the thread that drives the device has launched its
+  /// Blocks  for each device in turn, until the thread that drives the device has launched the
   ///         current batch.
   /// Cost    some microseconds for each task.
   void finish();
@@ -107,17 +111,16 @@ class FLOTILLA_EXPORT recording {
   ///         If the call throws, it has submitted nothing.
   ///
   /// Errors  The ticket reports driver_error if a device refused a graph or the arguments of `set`.
-  ///         Then no task of this graph runs, and graphs that depend on this graph fail with
+  ///         In this case no task of the graph runs, and graphs that depend on this graph fail with
   ///         dependency_failed. Later replays try to launch the graph again. To repair the graph,
-  ///         `set` the task to valid arguments.
-  ///         The ticket reports dependency_failed if a task in `after` failed.
-  ///         The failure of a replay does not make the next replay fail.
+  ///         `set` the task to valid arguments. The ticket reports dependency_failed if a task in
+  ///         `after` failed. The failure of a replay does not make the next replay fail.
   /// Blocks  only while a window is full. Then the caller helps to drain the device, as in
   ///         `runtime::submit`. The first replay also blocks as `finish` does.
   /// Cost    no driver call. The thread that drives the device pays one launch for each graph. Each
   ///         task that was changed with `set` costs 20 ns if the GPU updates the node of the graph.
-  ///         Otherwise it costs one driver call, or a new graph if the kernel or its block size was
-  ///         changed. Replays allocate only if `after` has more than two tasks.
+  ///         Otherwise the changed task costs one driver call, or a new graph if its kernel or
+  ///         block size was changed. Replays allocate only if `after` has more than two tasks.
   ticket replay(replay_options const& options = {});
 
   /// Replaces the task `which` for all later replays. A launch may get other arguments or another

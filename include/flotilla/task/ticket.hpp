@@ -46,23 +46,22 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   [[nodiscard]] bool ready() const;
 
   /// Waits until the task has ended. If the task failed, every call throws its error.
-  /// The caller helps while it waits: it launches tasks that are not launched yet. It also runs
-  /// callables that it submitted itself, or on which the task depends.
+  /// The caller helps while it waits: it launches tasks that are not launched yet. The caller also
+  /// runs callables that it submitted itself, and callables on which the task depends.
   /// @param how  The wait policy of this thread. The default is the policy of the task's device.
-  ///             The parameter does not affect workers. With `blocking`, the thread sleeps on an
-  ///             event that is recorded behind all present work in the task's stream. If the stream
-  ///             has other work behind the task, the thread wakes later than the task ends.
+  ///             The parameter does not affect workers. With `blocking`, the thread sleeps until
+  ///             all work that is in the task's stream at this time has completed. If the stream
+  ///             has other work after the task, the thread wakes later than the task ends.
   /// @throws driver_error, dependency_failed, poisoned, or the exception of the callable
   /// @throws would_deadlock  The caller is inside a callable, and the task cannot continue before
   ///                         this callable returns. The task is unaffected and will still run.
-  /// Threads  any, also inside a callable and inside a oneTBB task. The waiting thread runs no
-  ///          oneTBB task.
+  /// Threads  any, even inside a callable or a oneTBB task. The waiting thread runs no oneTBB task.
   void wait(std::optional<wait_policy> how = std::nullopt) const;
 
   /// Waits as `wait` does, but only until `when`, and with the wait policy of the task's device.
   /// With `blocking` the thread alternates between sleeping and polling, because the driver has no
-  /// wait with a deadline. Then it may see the end of the task up to 0.5 ms late, but it never
-  /// sleeps beyond `when`.
+  /// wait with a deadline. So the thread may see the end of the task up to 0.5 ms late, but it
+  /// never sleeps beyond `when`.
   /// @return Whether the task has ended.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) const;
   template <class Rep, class Period>
@@ -74,8 +73,10 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// Attaches a continuation: `callable(std::exception_ptr)` runs once after the task has ended.
   /// The argument is null, or the exception that `wait` would throw. The continuation runs on a
   /// worker, or inside `pump`, `wait_idle` or the wait for a completion. In single-threaded mode it
-  /// can run inside every pump and wait. It does not run inside `then`, with one exception: if the
-  /// ticket has outlived its runtime, `then` runs it at once.
+  /// can run inside every pump and wait. The continuation does not run inside `then`, with one
+  /// exception: if the ticket has outlived its runtime, `then` runs the continuation at once, on the
+  /// calling thread. A continuation that attaches itself again to such a ticket recurses without
+  /// end.
   ///
   /// No device context is current in a continuation. A continuation may submit, wait for tickets,
   /// and call `then`. It must leave the thread's context stack unchanged, and it must not destroy
@@ -85,11 +86,11 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   ///         exception of the continuation. The completion may be dropped.
   /// @throws invalid_argument  `callable` is null. The call has attached nothing.
   /// @throws used_after_fork
-  /// Threads  any, also inside a callable.
+  /// Threads  any, even inside a callable.
   /// Blocks   never.
   /// Cost     two or three allocations and a lock; tasks without a continuation pay nothing. While
-  ///          continuations are open, one worker polls for ended tasks, as the device's wait policy
-  ///          says. The runtime enqueues no host function on the stream.
+  ///          continuations are open, one worker polls for ended tasks and follows the device's
+  ///          wait policy. The runtime enqueues no host function on the stream.
   template <class F>
   requires std::invocable < std::decay_t<F>
   &, std::exception_ptr > completion then(F&& callable) const;

@@ -14,8 +14,9 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/error/driver_status.hpp>
 
-/// Any thread may call these functions at any time. An injection applies to the whole process, and
-/// to driver calls and kernels that begin after it. A function that throws has changed nothing.
+/// Any thread may call these functions at any time. An injection applies to all driver calls and
+/// kernels of the process that begin after the injection. A function that throws has changed
+/// nothing.
 namespace flotilla {
 inline namespace v0_1 {
 namespace testing {
@@ -29,8 +30,9 @@ struct FLOTILLA_EXPORT cpu_device {
   int driver_ordinal;  ///< from 0; see `device::driver_ordinal`
 };
 
-/// Makes the `nth` call of `entry` from now on (1 is the next call) return `status` without any
-/// other effect. Several failures can be pending at the same time, each with its own counter.
+/// Makes one future call of `entry` return `status` without any other effect. `nth` selects the
+/// call: 1 is the next call. Several failures can be pending at the same time, each with its own
+/// counter.
 /// @param entry  An entry point of the driver without a version suffix, such as "cuLaunchKernel".
 /// @throws invalid_argument  The CPU driver has no such entry point, `nth` is 0, or `status` is not
 ///                           an error. The message names the argument.
@@ -47,9 +49,9 @@ FLOTILLA_EXPORT void delay_calls(std::string_view entry, std::chrono::microsecon
 ///                           and 1000. The message names the argument.
 FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 
-/// Makes the `nth` kernel on `device` from now on (1 is the next kernel) fault with `status`. The
-/// fault poisons the driver of this process. Several faults can be pending at the same time, each
-/// with its own counter.
+/// Makes one future kernel on `device` fault with `status`. `nth` selects the kernel: 1 is the next
+/// kernel. The fault poisons the driver of this process. Several faults can be pending at the same
+/// time, each with its own counter.
 /// @throws invalid_argument  The CPU driver cannot have such a device, `nth` is 0, or `status` is
 ///                           not an error. The message names the argument.
 FLOTILLA_EXPORT void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status);

@@ -1,8 +1,8 @@
 #pragma once
-// Declares every entry point of the CPU driver. The same sources are compiled twice. In the
-// built-in copy, the entry points are hidden functions of this namespace, and no symbol has a name
-// that begins with "cu". In the drop-in (FLOTILLA_CPU_DROPIN), they are exported C functions, which
-// <cuda.h> declares.
+// Declares every entry point of the CPU driver. The same sources are compiled twice: for the
+// built-in copy and for the drop-in libcuda.so.1. In the built-in copy, the entry points are hidden
+// functions of this namespace, and no symbol has a name that begins with "cu". In the drop-in
+// (FLOTILLA_CPU_DROPIN), the entry points are the exported C functions that <cuda.h> declares.
 //
 // Code that calls the built-in copy must qualify the names. Otherwise argument-dependent lookup
 // also finds the global declarations of <cuda.h>.
@@ -12,8 +12,8 @@
 
 #include <type_traits>
 
-// <cuda.h> defines these names as macros for newer versions, but the lists below contain both
-// versions.
+// <cuda.h> defines these names as macros that expand to newer versions. The lists below need the
+// older versions as well.
 #undef cuEventElapsedTime
 #undef cuDeviceGetUuid
 

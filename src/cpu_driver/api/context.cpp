@@ -1,4 +1,4 @@
-// Entry points that create and destroy contexts, and those that change the calling thread's stack.
+// Entry points that create or destroy contexts, or change the calling thread's context stack.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/context/device.hpp"
@@ -76,8 +76,8 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.kind() == context_kind::primary) {
-      // A primary context can be detached as often as it was attached. The last use comes from
-      // cuDevicePrimaryCtxRetain, and only cuDevicePrimaryCtxRelease can end that use.
+      // cuCtxDetach can end only uses that cuCtxAttach began. The use that cuDevicePrimaryCtxRetain
+      // began is ended by cuDevicePrimaryCtxRelease.
       return current.detach_but_last() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.detach()) {

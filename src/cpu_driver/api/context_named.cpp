@@ -108,7 +108,8 @@ FLOTILLA_CPU_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* r
   });
 }
 
-// Execution affinity needs MPS, a server that several processes share. The CPU driver has no MPS.
+// Execution affinity needs MPS, a server that several processes share. The CPU driver does not
+// support MPS.
 
 FLOTILLA_CPU_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity,
                                                CUexecAffinityType type) {

@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 
 FLOTILLA_CPU_API CUresult cuCtxGetFlags(unsigned* flags) {
-  // An H200 checks this argument before it checks the context.
+  // The driver of an H200 checks this argument before the context.
   if (flags == nullptr) {
     return with_driver<when_poisoned::ignore>(__func__, [] { return CUDA_ERROR_INVALID_VALUE; });
   }
@@ -34,7 +34,8 @@ FLOTILLA_CPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit which) {
 FLOTILLA_CPU_API CUresult cuCtxSetLimit(CUlimit which, size_t value) {
   return with_context(__func__, [&](context& current) {
     if (limits::settled_by_kernels(raw_enum(which))) {
-      // Waits for all launched kernels, because each of them may still make the limit final.
+      // The limit becomes final when a kernel first uses malloc or printf. Any launched kernel may
+      // still do so. Therefore wait for all of them.
       current.synchronize();
       if (CUresult const status = fault::status()) { return status; }
     }
@@ -59,7 +60,9 @@ FLOTILLA_CPU_API CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 
 FLOTILLA_CPU_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
   return with_context(__func__, [&](context&) {
-    return answer(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);  // fixed, as on current GPUs
+    return answer(
+        config,
+        CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);  // the value is fixed, as on current GPUs
   });
 }
 
@@ -78,7 +81,7 @@ FLOTILLA_CPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest)
 }
 
 FLOTILLA_CPU_API CUresult cuCtxResetPersistingL2Cache() {
-  // A CPU device has no such cache to reset.
+  // A CPU device has no persisting L2 cache.
   return with_context(__func__, [](context&) { return CUDA_SUCCESS; });
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 // Functions of the CPU driver that are not in the CUDA API, for tests and for flotilla itself. The
-// drop-in exports them through the symbol `flotilla_cpu_driver`, by which flotilla also recognises
-// the drop-in. The built-in copy provides them through control().
+// drop-in exports these functions through the symbol `flotilla_cpu_driver`. flotilla recognises the
+// drop-in by this symbol. The built-in copy provides the functions through control().
 
 #include <cstddef>
 
 namespace flotilla::cpu_driver {
 
-/// The numbers of open handles and of allocations. The modules that libraries load into contexts
-/// are counted. NULL streams and the variables of modules are not counted.
+/// The numbers of open handles and of allocations. Modules that libraries load into contexts are
+/// included. NULL streams and the variables of modules are not included.
 struct live_counts {
   std::size_t contexts;
   std::size_t streams;
@@ -27,13 +27,14 @@ struct flotilla_cpu_driver_control {
   /// Adds the fault injection rules in `spec` (see injection.hpp). Returns 0 on success. If a rule
   /// is invalid, writes the reason to `error` and returns -1.
   int (*inject)(char const* spec, char* error, std::size_t error_bytes);
-  /// Removes all fault injections.
+  /// Removes all fault injection rules.
   void (*clear_injection)();
-  /// Returns the counts. They are exact only while no other thread calls the driver.
+  /// Returns the counts, which are exact only while no other thread calls the driver.
   live_counts (*live_handles)();
   /// Returns the number of contexts on the calling thread's stack.
   std::size_t (*stack_depth)();
-  /// Removes the sticky fault. If a context exists, does nothing and returns false.
+  /// Removes the sticky fault and returns true. If a context exists, does nothing and returns
+  /// false.
   bool (*reset_fault_for_tests)();
 };
 

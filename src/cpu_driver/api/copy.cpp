@@ -24,7 +24,7 @@ CUresult fill_there(char const* entry, CUstream target, fill_request wanted) noe
 }
 
 /// Whether each of the handles is null or names a context. Null is allowed because the address
-/// alone determines the memory. Two H200s also allow null.
+/// alone determines the memory. The driver of an H200 allows null as well.
 bool are_contexts_or_none(CUcontext one, CUcontext other) noexcept {
   place found;
   return (one == nullptr || find_place(one, found)) &&

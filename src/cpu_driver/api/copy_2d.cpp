@@ -55,7 +55,8 @@ CUresult read(side const& given, std::size_t width, std::size_t height, rows& fo
   return CUDA_SUCCESS;
 }
 
-/// Calls `copy_row(to, from, bytes)` for each row if the whole copy is allowed.
+/// If the whole copy is allowed, calls `copy_row(to, from, bytes)` for each row. Otherwise returns
+/// an error.
 template <class Copy>
 CUresult copy_rows(CUDA_MEMCPY2D const* wanted, Copy&& copy_row) {
   if (wanted == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

@@ -13,7 +13,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Implements a query about a device. Such a query still works after a fault.
+/// Implements a query about a device. The query works even after a fault.
 template <class Body>
 CUresult about_device(char const* entry, CUdevice ordinal, Body&& body) noexcept {
   return with_driver<when_poisoned::ignore>(entry, [&] {

@@ -1,6 +1,7 @@
-// Code that only the drop-in libcuda.so.1 contains: the symbol that identifies the drop-in, older
-// names of functions that have not changed, and a lookup of exported names. dropin_generate.cmake
-// generates a function for every other name of the driver API.
+// Code that only the drop-in libcuda.so.1 contains: the symbol that identifies the drop-in,
+// functions under older names such as cuCtxCreate, and a lookup of exported names. For every other
+// name of the driver API, dropin_generate.cmake generates a function that returns
+// CUDA_ERROR_NOT_SUPPORTED.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +22,7 @@
 #undef cuMemHostRegister
 #undef cuStreamDestroy
 
-/// A name that the toolkit's stub exports, with the drop-in's function of that name.
+/// A name that the toolkit's stub libcuda.so exports, and the drop-in's function of that name.
 struct flotilla_dropin_symbol {
   char const* name;
   void (*address)();

@@ -42,7 +42,7 @@ ${table}};
 size_t const flotilla_dropin_symbol_count = ${count};
 ")
 
-# Write the file only if its text has changed. Otherwise each run of CMake would cause its recompilation.
+# Write the file only if its text has changed. Otherwise every run of CMake would cause a recompilation.
 if(EXISTS "${OUTPUT}")
   file(READ "${OUTPUT}" before)
 else()

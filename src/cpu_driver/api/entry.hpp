@@ -1,7 +1,7 @@
 #pragma once
-// Checks that the entry points share, in the order of a GPU's driver: whether the driver is
-// initialised, whether a fault injection rule makes the call fail, whether the process is poisoned,
-// and whether a context is current.
+// The checks that all entry points share, in the order in which a GPU's driver makes them: whether
+// the driver is initialised, whether a fault injection rule makes the call fail, whether the
+// process is poisoned, and whether a context is current.
 
 #include <cuda.h>
 
@@ -24,7 +24,7 @@ namespace flotilla::cpu_driver {
 /// The behaviour of an entry point after a fault has poisoned the process.
 enum class when_poisoned {
   refuse,          // returns the fault and does nothing
-  act_and_report,  // works, and then returns the fault; for entry points that free something
+  act_and_report,  // works, then returns the fault; for entry points that free something
   ignore           // works as before; for queries, and for the calling thread's stack
 };
 
@@ -60,11 +60,11 @@ CUresult with_driver(char const* entry, Body&& body) noexcept {
   return answer;
 }
 
-/// Keeps the context of a handle alive. The handle names either a whole context or a green context,
-/// which is a part of a primary context.
+/// Holds references to the context that a handle names. The handle names either a whole context, or
+/// a green context, which is a part of a primary context.
 struct place {
   green_context::ref part;  // empty if the handle does not name a green context
-  context::ref whole;       // the context itself, or the primary context of the part
+  context::ref whole;       // the context itself, or the primary context that contains the part
   CUcontext handle = nullptr;
 
   [[nodiscard]] stream_group& streams() const noexcept {
@@ -105,7 +105,8 @@ struct place {
   return find_place(handle, found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/// Implements an entry point that acts on the current context and treats green contexts separately.
+/// Implements an entry point that acts on the current context. If a green context is current, the
+/// entry point acts on this green context.
 template <when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_place(char const* entry, Body&& body) noexcept {
   return with_driver<rule>(entry, [&] {
@@ -123,7 +124,7 @@ CUresult with_context(char const* entry, Body&& body) noexcept {
 }
 
 /// Implements a query that also works if the current context was destroyed. Calls `body` with the
-/// destroyed_contexts::facts of the current context, whether it was destroyed or not.
+/// destroyed_contexts::facts of the current context, whether or not the context was destroyed.
 template <class Body>
 CUresult with_facts(char const* entry, Body&& body) noexcept {
   return with_driver<when_poisoned::ignore>(entry, [&] {

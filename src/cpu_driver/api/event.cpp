@@ -51,7 +51,7 @@ FLOTILLA_CPU_API CUresult cuEventCreate(CUevent* made, unsigned flags) {
     constexpr unsigned known =
         CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (made == nullptr || (flags & ~known) != 0) { return CUDA_ERROR_INVALID_VALUE; }
-    // Other processes can wait for an interprocess event, but cannot measure time with it.
+    // CUDA requires CU_EVENT_DISABLE_TIMING for an interprocess event.
     if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -80,7 +80,8 @@ FLOTILLA_CPU_API CUresult cuEventRecord(CUevent handle, CUstream target) {
 }
 
 FLOTILLA_CPU_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream target, unsigned flags) {
-  // The only flag requests an external record, which has a meaning only in captures.
+  // The only flag in CUDA is CU_EVENT_RECORD_EXTERNAL, which has a meaning only in a stream
+  // capture. The CPU driver does not support captures.
   if (flags != 0) { return CUDA_ERROR_INVALID_VALUE; }
   return record(__func__, handle, target);
 }
@@ -89,8 +90,8 @@ FLOTILLA_CPU_API CUresult cuEventQuery(CUevent handle) {
   return with_event(__func__, handle, [](event& found) {
     auto const latest = found.latest();
     bool const passed = !latest || latest->completed();
-    // A fault completes even records that no stream has reached. Therefore the fault is checked
-    // after the record.
+    // A fault completes even event records that no stream has reached. Therefore check for a fault
+    // after reading the state of the record.
     if (CUresult const status = fault::status()) { return status; }
     return passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });

@@ -8,7 +8,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Adds a node. `make(node_work&)` sets the work of the node.
+/// Adds a node. Calls `make(node_work&)` to set the parameters of the node.
 template <class Make>
 CUresult add_node(char const* entry, CUgraphNode* made, CUgraph to, CUgraphNode const* after,
                   std::size_t count, Make&& make) noexcept {

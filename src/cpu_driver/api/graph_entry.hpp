@@ -1,5 +1,5 @@
 #pragma once
-// Checks of handles that the entry points for graphs share.
+// The handle checks that the entry points for graphs share.
 
 #include <cuda.h>
 
@@ -33,7 +33,8 @@ CUresult with_node(char const* entry, CUgraphNode handle, Body&& body) noexcept 
   });
 }
 
-/// Implements an entry point that acts on a node of one kind. Calls `body(graph_node&, Work&)`.
+/// Implements an entry point that acts on a node whose parameters have the type `Work`. Calls
+/// `body(graph_node&, Work&)`.
 template <class Work, when_poisoned rule = when_poisoned::refuse, class Body>
 CUresult with_work(char const* entry, CUgraphNode handle, Body&& body) noexcept {
   return with_node<rule>(entry, handle, [&](graph& owner, std::uint32_t index) {
@@ -54,9 +55,9 @@ CUresult with_exec(char const* entry, CUgraphExec handle, Body&& body) noexcept 
   });
 }
 
-/// Returns a list to the caller of an entry point for graphs. If `to` is null, sets *count to the
-/// length of the list. Otherwise writes at most *count handles, fills the rest of `to` with null,
-/// and sets *count to the number of handles written.
+/// Copies the list `found` to the application's array `to`, which has *count elements. Fills the
+/// remaining elements with null, and sets *count to the number of handles written. If `to` is null,
+/// only sets *count to the length of the list.
 template <class Handle>
 CUresult answer_list(std::vector<Handle> const& found, Handle* to, std::size_t* count) noexcept {
   if (count == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

@@ -1,4 +1,4 @@
-// Entry points that change edges, and entry points that query nodes and edges.
+// Entry points that change the edges of a graph, or query its nodes and edges.
 #include <algorithm>
 #include <span>
 
@@ -8,7 +8,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Whether no edge has a port or is programmatic. CPU devices support neither.
+/// Whether all edges are full dependencies without ports. CPU devices do not support ports or
+/// programmatic edges.
 bool plain(CUgraphEdgeData const* data, std::size_t count) noexcept {
   return data == nullptr || std::all_of(data, data + count, [](CUgraphEdgeData const& each) {
            return each.from_port == 0 && each.to_port == 0 && each.type == 0;

@@ -56,7 +56,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc d
     if (made == nullptr || flags != CU_GREEN_CTX_DEFAULT_STREAM) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    multiprocessor_set allowed = all_multiprocessors();  // the default, as on an H200
+    multiprocessor_set allowed =
+        all_multiprocessors();  // the default without a description, as on an H200
     if (int device = -1; description != nullptr &&
                          (!read_description(description, device, allowed) || device != ordinal)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -103,11 +104,11 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
     *made = found.streams().create(
         stream_kind::non_blocking,
         std::clamp(priority, stream::greatest_priority, stream::least_priority));
-    // Another thread destroys the green context.
+    // Null means that another thread is destroying the green context.
     if (*made == nullptr) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }
-    // The call fails, but the caller's variable now contains an invalid handle. An H200 does the
-    // same.
+    // The call fails and leaves an invalid handle in the caller's variable, as the driver of an
+    // H200 does.
     static_cast<void>(found.streams().destroy(*made));
     return CUDA_ERROR_INVALID_VALUE;
   });

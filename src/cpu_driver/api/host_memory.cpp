@@ -14,11 +14,12 @@ namespace {
 CUresult allocate_host(context& current, void** made, std::size_t bytes, unsigned flags) {
   if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (bytes == 0) {
-    *made = nullptr;  // An H200 also returns CUDA_SUCCESS. The null pointer is our choice.
+    // The driver of an H200 also returns CUDA_SUCCESS here. Returning null is our choice.
+    *made = nullptr;
     return CUDA_SUCCESS;
   }
-  // Pinned memory cannot exceed the installed memory. Without this check, an ordinary allocator may
-  // grant more, and a sanitizer's allocator ends the process.
+  // Pinned memory cannot exceed the installed memory. Without this check, an ordinary allocator
+  // might allocate more, and a sanitizer's allocator would end the process.
   auto const installed = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > installed) { return CUDA_ERROR_OUT_OF_MEMORY; }

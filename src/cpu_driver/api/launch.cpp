@@ -8,15 +8,15 @@ namespace flotilla::cpu_driver {
 namespace {
 
 /// Launches a grid whose blocks may wait for each other. A CPU device may run blocks one after the
-/// other, so it supports only grids of one block.
+/// other, so it supports only cooperative grids of one block.
 CUresult launch_cooperative(stream& target, launch_request const& wanted) {
   cpu::index3 const& grid = wanted.grid_size;
   bool const one_block = grid.x <= 1 && grid.y <= 1 && grid.z <= 1;
   return one_block ? launch(target, wanted) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/// Reads the attributes of a launch. Ignores attributes that are only hints. Refuses attributes
-/// that change what a kernel may do.
+/// Reads from the attributes of a launch whether the launch is cooperative. Ignores attributes that
+/// are only hints, and refuses attributes that the CPU driver does not support.
 CUresult read_attributes(CUlaunchConfig const& config, bool& cooperative) noexcept {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     CUlaunchAttribute const& each = config.attrs[i];

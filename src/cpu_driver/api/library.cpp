@@ -37,7 +37,8 @@ CUresult with_kernel_on(char const* entry, CUkernel handle, CUdevice ordinal,
   });
 }
 
-/// Finds the library's module in the current context. Loads the module if necessary.
+/// Finds the library's module in the current context. Loads the module if the context does not have
+/// it yet.
 CUresult module_here(library& asked, module::ref& found) {
   context::ref current;
   if (CUresult const status = current_context(current)) { return status; }

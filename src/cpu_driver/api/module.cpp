@@ -73,7 +73,8 @@ FLOTILLA_CPU_API CUresult cuModuleLoadData(CUmodule* made, void const* code) {
 
 FLOTILLA_CPU_API CUresult cuModuleLoadDataEx(CUmodule* made, void const* code, unsigned,
                                              CUjit_option*, void**) {
-  // The options are for the compilation of PTX, which the CPU driver does not support.
+  // The options are ignored, because they concern the compilation of PTX, which the CPU driver does
+  // not support.
   return load_module(__func__, made, code);
 }
 
@@ -81,7 +82,7 @@ FLOTILLA_CPU_API CUresult cuModuleUnload(CUmodule handle) {
   return with_driver<when_poisoned::act_and_report>(__func__, [&] {
     auto const found = module::table().find(handle);
     if (!found) { return CUDA_ERROR_INVALID_HANDLE; }
-    // The module of a library ends with the library.
+    // A module of a library can be unloaded only together with the library.
     if (found->library() != nullptr) { return CUDA_ERROR_NOT_PERMITTED; }
     found->owner().resources().fifo.flush();
     return found->owner().modules().close(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -102,7 +103,7 @@ FLOTILLA_CPU_API CUresult cuModuleGetFunction(CUfunction* found, CUmodule handle
 FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule handle,
                                                char const* name) {
   return with_module(__func__, handle, [&](module& in) {
-    bool const asks = address != nullptr || bytes != nullptr;  // one of the two is enough
+    bool const asks = address != nullptr || bytes != nullptr;  // one of the two outputs is enough
     if (name == nullptr || !asks) { return CUDA_ERROR_INVALID_VALUE; }
     cpu::global_record const* const known = in.find_global(name);
     if (known == nullptr) { return CUDA_ERROR_NOT_FOUND; }
@@ -115,7 +116,8 @@ FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* byt
 FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return with_driver(__func__, [&] {
     if (mode == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *mode = CU_MODULE_LAZY_LOADING;  // a library's module is loaded when a context first needs it
+    // A library's module is loaded when a context first needs this module.
+    *mode = CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
   });
 }

@@ -1,5 +1,5 @@
 // Entry points for peer access. All memory is host memory, so every device can always access it.
-// Enabling access is only recorded.
+// The CPU driver only records that peer access was enabled.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
 #include "cpu_driver/base/raw_enum.hpp"

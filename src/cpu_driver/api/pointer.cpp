@@ -54,7 +54,8 @@ CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
       return CUDA_SUCCESS;  // leaves the caller's variable unchanged
     default: break;
   }
-  // Every other attribute is zero. The number of bytes depends on the attribute.
+  // Every other attribute has the value zero. The number of bytes to write depends on the
+  // attribute.
   allocation const nothing{};
   if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE || which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
       which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MAPPED) {

@@ -41,7 +41,8 @@ FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsign
 FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags,
                                                      int* active) {
   return with_driver<when_poisoned::ignore>(__func__, [&] {
-    // The checks are in the order of an H200, which matters if several arguments are wrong.
+    // The checks are in the same order as in the driver of an H200. The order matters if several
+    // arguments are invalid.
     if (flags == nullptr || active == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     device* const found = driver_state::get().find_device(ordinal);
     if (found == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }

@@ -4,7 +4,7 @@
 
 #include "cpu_driver/api/api.hpp"
 
-// In the drop-in, the entry points are declared by the toolkit. Some of them are deprecated there.
+// In the drop-in, <cuda.h> declares the entry points. Some of these declarations are deprecated.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace flotilla::cpu_driver {

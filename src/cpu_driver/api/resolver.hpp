@@ -5,7 +5,8 @@
 namespace flotilla::cpu_driver {
 
 /// Returns the newest version of the function `name` that is not newer than `version`, or null if
-/// there is none. If the function has version V, its type is PFN_<name>_v<V> from <cudaTypedefs.h>.
+/// there is no such version. If the returned function has version V, its type is PFN_<name>_v<V>
+/// from <cudaTypedefs.h>.
 [[nodiscard]] void* resolve(char const* name, int version) noexcept;
 
 }  // namespace flotilla::cpu_driver

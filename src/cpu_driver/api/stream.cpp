@@ -13,7 +13,7 @@ namespace {
 
 CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int priority) noexcept {
   return with_driver(entry, [&] {
-    // An H200 checks this argument before it checks the context.
+    // The driver of an H200 checks this argument before the context.
     if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     place here;
     if (CUresult const status = current_place(here)) { return status; }
@@ -22,12 +22,12 @@ CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int pr
         flags == CU_STREAM_NON_BLOCKING ? stream_kind::non_blocking : stream_kind::blocking;
     *made = here.streams().create(
         kind, std::clamp(priority, stream::greatest_priority, stream::least_priority));
-    // Another thread destroys the context.
+    // Null means that another thread is destroying the context.
     return *made != nullptr ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
   });
 }
 
-/// Implements a query about a stream. Such a query still works after a fault.
+/// Implements a query about a stream. The query works even after a fault.
 template <class Body>
 CUresult about_stream(char const* entry, CUstream handle, Body&& body) noexcept {
   return with_stream<when_poisoned::ignore>(entry, handle, std::forward<Body>(body));
@@ -82,7 +82,8 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     bool const idle =
         found.kind() == stream_kind::legacy ? found.group().legacy_idle() : found.idle();
-    // A fault also makes streams idle. Therefore the fault is checked after the stream.
+    // A fault also makes streams idle. Therefore check for a fault after reading the state of the
+    // stream.
     if (CUresult const status = fault::status()) { return status; }
     return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
@@ -91,8 +92,8 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
 FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     if (found.kind() == stream_kind::legacy && !found.group().legacy_idle()) {
-      // The NULL stream may be empty while blocking streams have work. An operation that is
-      // enqueued in the NULL stream runs after that work.
+      // The NULL stream may be empty while blocking streams have work. Therefore enqueue an
+      // operation in the NULL stream, which runs after the work of the blocking streams.
       latch reached(1);
       found.enqueue(reach_latch{&reached});
       reached.wait(found.resources().flags.spin());

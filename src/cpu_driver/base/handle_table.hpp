@@ -4,8 +4,9 @@
 // reading freed memory. Finding an object costs one atomic read-modify-write. An object stays alive
 // until the last `ref` to it is destroyed, even if another thread closes the handle earlier.
 //
-// A standing handle has generation 0 and names at most one object at a time. After that object was
-// closed, the same handle may name another object.
+// A standing handle has generation 0 and names at most one object at a time. After the handle of
+// this object was closed, the same standing handle may name a new object. Primary contexts have
+// standing handles.
 
 #include <array>
 #include <atomic>
@@ -43,7 +44,8 @@ class handle_table {
   };
 
  public:
-  /// Keeps one object alive, or is empty if no object was found. Movable.
+  /// A movable reference that keeps one object alive. The reference is empty if no object was
+  /// found.
   class ref {
    public:
     ref() = default;
@@ -81,8 +83,8 @@ class handle_table {
     return *only;
   }
 
-  /// Constructs an object from its own handle and `arguments`. Throws std::bad_alloc if no handle
-  /// is left. Exceptions from the constructor pass through.
+  /// Opens a new handle, and constructs an object from this handle and `arguments`. Throws
+  /// std::bad_alloc if no handle is left, and every exception that the constructor throws.
   template <class... Arguments>
   ref open(Arguments&&... arguments) {
     return make(nullptr, std::forward<Arguments>(arguments)...);
@@ -102,7 +104,7 @@ class handle_table {
     return made;
   }
 
-  /// Returns the object, or an empty ref if the value is not an open handle of this kind.
+  /// Returns the object, or an empty ref if `handle` is not an open handle of this kind.
   ref find(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -118,8 +120,8 @@ class handle_table {
     return ref(this, place, index);
   }
 
-  /// Closes the handle, so that find() no longer finds the object. The last ref destroys the
-  /// object. Returns false if the handle was not open.
+  /// Closes the handle, so that find() no longer finds the object. The object is destroyed when no
+  /// ref to it is left. Returns false if the handle was not open.
   bool close(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -137,7 +139,7 @@ class handle_table {
   }
 
   /// Destroys an object whose type has a `retire()`. For such an object, release() calls retire()
-  /// instead of the destructor, and retire() must lead to a call of finish().
+  /// instead of the destructor. retire() must cause a later call of finish().
   void finish(Handle handle) noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -178,7 +180,7 @@ class handle_table {
     return (bits >> generation_bits) == static_cast<std::uint64_t>(kind);
   }
 
-  /// Constructs an object whose handle is `standing`, or a new handle if `standing` is null.
+  /// Constructs an object. Its handle is `standing`, or a new handle if `standing` is null.
   template <class... Arguments>
   ref make(Handle standing, Arguments&&... arguments) {
     std::uint64_t const index = take_index();
@@ -193,14 +195,15 @@ class handle_table {
       give_index(index);
       throw;
     }
-    live_.fetch_add(1, std::memory_order_relaxed);  // relaxed: orders no other memory
+    live_.fetch_add(1, std::memory_order_relaxed);  // relaxed: orders no other memory access
     // release: pairs with the acquire in find()
     place.word.store((generation << generation_shift) | open_bit | 2, std::memory_order_release);
     return ref(this, &place, index);
   }
 
-  /// Returns the current object's own handle for a standing handle, or null if the standing handle
-  /// names no object. Returns any other handle unchanged.
+  /// For a standing handle, returns the ordinary handle of the object that the standing handle last
+  /// named, or null if the standing handle has never named an object. Returns any other handle
+  /// unchanged.
   Handle resolve(Handle handle) const noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;
@@ -236,7 +239,7 @@ class handle_table {
     try {
       free_.push_back(index);  // at the end, so that all slots are reused equally often
     } catch (std::bad_alloc const&) {
-      // The slot is then never used again, which is harmless.
+      // If there is no memory for the list, the slot is never used again, which is harmless.
     }
   }
 
@@ -245,7 +248,7 @@ class handle_table {
     // destruction
     if ((place.word.fetch_sub(1, std::memory_order_acq_rel) & references) != 1) { return; }
     if constexpr (requires(T & object) { object.retire(); }) {
-      place.object()->retire();  // leads to a later call of finish()
+      place.object()->retire();  // causes a later call of finish()
     } else {
       destroy(place, index);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// A latch on which a host thread waits until device threads have reached a point. The latch may be
+// A latch for a host thread that waits until device threads have reached a point. The latch may be
 // a local variable of the waiting thread, because wait() returns only after the last count_down()
 // has unlocked the mutex.
 

@@ -1,6 +1,6 @@
 #pragma once
 // Wakes the threads of all devices, because an event or a fault can concern streams on any device.
-// The folders that implement events and faults cannot include the devices. Therefore the devices
+// The code of events and faults must not include the headers of devices. Therefore the devices
 // register here.
 
 namespace flotilla::cpu_driver {
@@ -21,7 +21,7 @@ class wakeable {
   wakeable* next_ = nullptr;  // written only by register_wakeable()
 };
 
-/// From now on, wake_all() also wakes `added`, which must never be destroyed. Threads: any.
+/// After this call, wake_all() also wakes `added`, which must never be destroyed. Threads: any.
 void register_wakeable(wakeable& added) noexcept;
 
 /// Wakes every registered object. Threads: any.

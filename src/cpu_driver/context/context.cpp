@@ -13,9 +13,9 @@ namespace flotilla::cpu_driver {
 
 CUcontext context::create(device& home, unsigned flags, context_kind kind) {
   home.thread().start();
-  // The primary contexts of a device exist one after the other, and all of them have the same
-  // handle. A thread that still has a destroyed primary context current therefore uses the next
-  // primary context as soon as it is created. A GPU's driver behaves the same way.
+  // A device has at most one primary context at a time, and all its primary contexts have the same
+  // handle. A thread on which a destroyed primary context is still current therefore uses the next
+  // primary context as soon as the next one exists. A GPU's driver behaves the same way.
   static_assert(max_devices <= handles::standing_handles);
   return kind == context_kind::primary
              ? table()
@@ -26,8 +26,8 @@ CUcontext context::create(device& home, unsigned flags, context_kind kind) {
 
 bool context::destroy(CUcontext handle) {
   auto const ended = table().find(handle);
-  // Closes the handle before anything else. If two threads destroy the context, only one of them
-  // continues. Other calls no longer find the context.
+  // Close the handle before anything else. If two threads destroy the context, close() succeeds in
+  // only one of them. From then on, other calls no longer find the context.
   if (!ended || !table().close(handle)) { return false; }
   destroyed_contexts::add(handle, {ended->home().ordinal(), ended->resources().flags.get()});
   ended->tear_down();

@@ -32,8 +32,8 @@ class context {
   /// Creates a context that is current on no thread. Throws std::bad_alloc, std::system_error.
   [[nodiscard]] static CUcontext create(device& home, unsigned flags, context_kind kind);
   /// Waits for the context's work, and frees everything that the context owns. Returns false if the
-  /// handle names no context. If other threads still have the context current, most of their calls
-  /// return CUDA_ERROR_CONTEXT_IS_DESTROYED from now on.
+  /// handle names no context. If the context is still current on other threads, most of their calls
+  /// return CUDA_ERROR_CONTEXT_IS_DESTROYED afterwards.
   static bool destroy(CUcontext handle);
 
   context(CUcontext self, device& home, unsigned flags, context_kind kind);
@@ -75,9 +75,10 @@ class context {
   /// Waits for all operations submitted so far to the streams of this context and of its green
   /// contexts.
   void synchronize();
-  /// Returns a record that completes when the operations that synchronize() waits for have ended.
+  /// Returns a record that completes when all operations submitted so far to these streams have
+  /// ended.
   [[nodiscard]] std::shared_ptr<event_record> record(bool timed);
-  /// Makes all operations that are submitted later to any of these streams wait for `record`.
+  /// Makes all operations that are submitted later to these streams wait for `record`.
   void wait_for(std::shared_ptr<event_record> const& record);
 
  private:
@@ -99,7 +100,8 @@ class context {
   owned_handles<CUmodule> modules_;
 
   std::mutex mutable mutex_;
-  // Ids and not handles, because handles of primary contexts are reused. Guarded by mutex_.
+  // The peers are stored by id instead of by handle, because handles of primary contexts are
+  // reused. Guarded by mutex_.
   std::unordered_set<unsigned long long> peers_;
   std::unordered_set<CUcontext> parts_;  // guarded by mutex_
 };

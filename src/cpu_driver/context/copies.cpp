@@ -53,7 +53,8 @@ CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t by
   if (bytes == 0) { return CUDA_SUCCESS; }
   if (CUresult const status = check_copy(to, from, bytes)) { return status; }
   if (here.legacy_idle()) {
-    // Nothing is pending, so the calling thread copies. The device thread would take longer.
+    // Nothing is pending, so the calling thread copies. A copy on the device thread would take
+    // longer.
     if (CUresult const status = fault::status()) { return status; }
     std::memmove(as_pointer(to.address), as_pointer(from.address), bytes);
   } else {

@@ -1,5 +1,5 @@
 #pragma once
-// Copies and fills. Checks which addresses are allowed, and waits where CUDA requires it.
+// Copies and fills. Checks whether the addresses are allowed, and waits where CUDA requires a wait.
 
 #include <cuda.h>
 
@@ -32,14 +32,14 @@ struct copy_end {
 /// Copies in the order of the NULL stream of `here`. Returns after the copy has ended.
 [[nodiscard]] CUresult copy_now(stream_group& here, copy_end to, copy_end from, std::size_t bytes);
 
-/// Enqueues a copy. Treats pageable memory like a GPU's driver does: a pageable source can be
-/// overwritten after this function returns, and a pageable destination is complete when it returns.
+/// Enqueues a copy. Treats pageable memory as a GPU's driver does. When this function has returned,
+/// the caller may overwrite a pageable source, and a pageable destination is complete.
 [[nodiscard]] CUresult copy_in(stream& target, copy_end to, copy_end from, std::size_t bytes);
 
 struct fill_request {
   CUdeviceptr address;
   std::uint32_t value;
-  std::uint8_t width;  // bytes per element: 1, 2 or 4; `address` must be a multiple of it
+  std::uint8_t width;  // bytes per element: 1, 2 or 4; `address` must be a multiple of `width`
   std::size_t elements;
 };
 

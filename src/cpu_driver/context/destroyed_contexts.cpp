@@ -26,7 +26,7 @@ void add(CUcontext handle, facts its_facts) noexcept {
     auto& all = known_contexts::get();
     std::lock_guard const lock(all.mutex);
     if (auto const before = all.known.find(handle); before != all.known.end()) {
-      before->second = its_facts;  // primary contexts reuse their handle
+      before->second = its_facts;  // the handle of a primary context is reused
       return;
     }
     all.by_age.push_back(handle);
@@ -41,7 +41,7 @@ void add(CUcontext handle, facts its_facts) noexcept {
       all.by_age.pop_front();
     }
   } catch (std::bad_alloc const&) {
-    // The context is then unknown, like a context that was forgotten.
+    // find() then returns nothing for this context.
   }
 }
 

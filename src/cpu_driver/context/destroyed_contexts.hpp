@@ -1,7 +1,7 @@
 #pragma once
-// The device and the flags of destroyed contexts. A thread that still has a destroyed context
-// current can query both, as on an H200. All other calls that use the context return
-// CUDA_ERROR_CONTEXT_IS_DESTROYED.
+// The device and the flags of destroyed contexts. A thread on which a destroyed context is still
+// current can query the device and the flags, as on an H200. All other calls that use the context
+// return CUDA_ERROR_CONTEXT_IS_DESTROYED.
 
 #include <cuda.h>
 
@@ -15,7 +15,7 @@ struct facts {
   unsigned flags;
 };
 
-/// How many contexts are remembered. Contexts that were destroyed earlier are forgotten.
+/// The maximum number of remembered contexts. Older destroyed contexts are forgotten.
 inline constexpr std::size_t max_known = 4096;
 
 /// Remembers a context. Does nothing if memory runs out.

@@ -15,14 +15,16 @@
 namespace flotilla::cpu_driver {
 
 driver_state& driver_state::get() noexcept {
-  // Never destroyed, and constructed without an allocation, which could fail.
+  // The object is never destroyed. It is constructed without an allocation, because an allocation
+  // could fail.
   alignas(driver_state) static std::byte storage[sizeof(driver_state)];
   static driver_state* const only = ::new (static_cast<void*>(storage)) driver_state;
   return *only;
 }
 
 CUresult driver_state::initialise() {
-  // Before the lock, which another thread of the parent may have held during the fork.
+  // Check before locking: another thread of the parent process may have held the mutex during the
+  // fork.
   if (is_inherited_) { return CUDA_ERROR_NOT_INITIALIZED; }
   std::lock_guard const lock(mutex_);
   CUresult const now = ready();
@@ -41,11 +43,11 @@ CUresult driver_state::initialise() {
     ~stop_at_exit() { driver_state::get().end(); }
   };
   // Static destructors run in the reverse order of construction. This destructor therefore runs
-  // before the destructors of all static objects that are older than the driver, such as those of
+  // before the destructors of all static objects that were constructed earlier, such as those of
   // oneTBB.
   static stop_at_exit const registered;
-  // As with a GPU's driver, a child of fork() cannot use a driver that its parent has initialised:
-  // the child has no device threads.
+  // A child of fork() cannot use a driver that its parent has initialised, because the child has no
+  // device threads. The same rule applies to a GPU's driver.
   ::pthread_atfork(nullptr, nullptr, [] {
     get().is_inherited_ = true;
     get().phase_.store(CUDA_ERROR_NOT_INITIALIZED, std::memory_order_release);

@@ -26,7 +26,7 @@ class driver_state {
   /// Implements cuInit: reads the environment and makes the devices. Does nothing if the driver is
   /// already initialised. Threads: any.
   [[nodiscard]] CUresult initialise();
-  /// Returns CUDA_SUCCESS from initialise() until process exit.
+  /// Returns CUDA_SUCCESS between initialise() and process exit, and an error before and after.
   [[nodiscard]] CUresult ready() const noexcept {
     return phase_.load(std::memory_order_acquire);  // pairs with the release in initialise()
   }
@@ -37,7 +37,7 @@ class driver_state {
   /// Returns null if there is no such device.
   [[nodiscard]] device* find_device(int ordinal) const noexcept;
   /// Adds devices until there are at least `count`, but at most max_devices. Before initialise(),
-  /// only stores the number for later.
+  /// only stores `count` for initialise().
   void ensure_devices(int count);
 
   /// Adds fault injection rules (see injection.hpp). If a rule is invalid, changes nothing, sets
@@ -52,7 +52,7 @@ class driver_state {
   void end() noexcept;             // runs at process exit
 
   std::atomic<CUresult> phase_{CUDA_ERROR_NOT_INITIALIZED};
-  bool is_inherited_ = false;  // set by fork() in a child, before the child has a second thread
+  bool is_inherited_ = false;  // set in a child of fork(), before the child has a second thread
   std::mutex mutex_;           // held while devices are added or injections change
   std::atomic<int> count_{0};
   std::array<std::atomic<device*>, max_devices> devices_{};  // devices are never removed

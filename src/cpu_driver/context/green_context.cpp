@@ -9,12 +9,12 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// The difference between the CUgreenCtx and the CUcontext of a green context. The four lowest bits
-// of a handle are zero, so the CUgreenCtx is never a valid CUcontext.
+// The difference in bytes between the CUgreenCtx and the CUcontext of a green context. The four
+// lowest bits of a CUcontext are zero, so a CUgreenCtx is never a valid CUcontext.
 constexpr std::uintptr_t apart = 8;
 
-/// Streams that were open when their green context ended. Stream handles are never reused, so the
-/// entries remain valid.
+/// Streams that were open when their green context ended. Stream handles are never reused, so an
+/// entry never names a newer stream.
 struct orphans {
   std::mutex mutex;
   std::unordered_set<CUstream> streams;
@@ -72,8 +72,8 @@ CUresult green_context::create(device& home, multiprocessor_set allowed, CUgreen
 
 bool green_context::end(CUcontext converted) {
   auto const ended = green_context::table().find(converted);
-  // Closes the handle before anything else, as in context::destroy(). If two threads end the green
-  // context, only one of them continues.
+  // Close the handle before anything else, as in context::destroy(). If two threads end the green
+  // context, close() succeeds in only one of them.
   if (!ended || !green_context::table().close(converted)) { return false; }
   auto const left = ended->streams().tear_down(ended->whole().resources().flags.spin());
   ended->whole().remove_part(converted);

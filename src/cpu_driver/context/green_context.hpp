@@ -1,10 +1,10 @@
 #pragma once
 // Green contexts. A green context is a part of a primary context, and its kernels run on some of
-// the device's multiprocessors. It shares memory, modules, events, limits and flags with the
-// primary context. It has its own streams, including its own NULL stream.
+// the device's multiprocessors. A green context shares memory, modules, events, limits and flags
+// with the primary context, but has its own streams, including its own NULL stream.
 //
 // A green context has two handles: a CUgreenCtx, and a CUcontext that can be current.
-// cuCtxFromGreenCtx returns the CUcontext for a CUgreenCtx. The two handles differ by a few bytes,
+// cuCtxFromGreenCtx returns the CUcontext for a CUgreenCtx. The two handles have different values,
 // so neither is valid in place of the other.
 
 #include <cuda.h>
@@ -24,20 +24,20 @@ class green_context {
   using ref = handles::ref;
   [[nodiscard]] static handles& table() { return handles::of_process(); }
 
-  /// Creates a green context, and retains the primary context of `home` for it. Throws
-  /// std::bad_alloc, std::system_error.
+  /// Creates a green context. Retains the primary context of `home` until the green context ends.
+  /// Throws std::bad_alloc, std::system_error.
   [[nodiscard]] static CUresult create(device& home, multiprocessor_set allowed, CUgreenCtx& made);
-  /// Waits for the work of the green context, ends it, and releases the primary context. Afterwards
-  /// left_in_a_destroyed() is true for streams that were still open. Returns false if the handle
-  /// names no green context.
+  /// Waits for the work of the green context, ends the green context, and releases the primary
+  /// context. Afterwards left_in_a_destroyed() is true for streams that were still open. Returns
+  /// false if the handle names no green context.
   static bool destroy(CUgreenCtx handle);
   /// Does the same as destroy(), but does not release the primary context. The primary context
-  /// calls this function when it ends.
+  /// calls this function when the primary context itself ends.
   static bool end(CUcontext converted);
   /// Whether the stream was still open when its green context ended.
   [[nodiscard]] static bool left_in_a_destroyed(CUstream which);
 
-  /// Convert one handle of a green context to the other. Null stays null.
+  /// Convert between the two handles of a green context. Null stays null.
   [[nodiscard]] static CUcontext converted(CUgreenCtx handle) noexcept;
   [[nodiscard]] static CUgreenCtx green_handle(CUcontext converted) noexcept;
 

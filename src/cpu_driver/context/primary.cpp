@@ -37,7 +37,9 @@ CUresult primary::set_flags(unsigned flags) {
 
 CUresult primary::reset() {
   std::lock_guard const lock(mutex_);
-  destroy();  // the earlier calls of retain() must still be matched by release()
+  // destroy() does not reset the application's part of `retained_`. The application must still call
+  // release() once for each earlier retain().
+  destroy();
   return CUDA_SUCCESS;
 }
 
@@ -49,13 +51,14 @@ void primary::state(unsigned& flags, bool& active) const {
 
 void primary::destroy() {
   if (auto const live = context::table().find(handle_)) {
-    // Each green context has retained the primary context, so `retained_` decreases by their
-    // number. The result would be negative if the application had released the context too often.
+    // Each green context has retained the primary context once, so `retained_` decreases by the
+    // number of green contexts. Without max(), the result would be negative if the application had
+    // released the context too often.
     retained_ = std::max(retained_ - live->end_parts(), 0);
   }
   if (handle_ != nullptr) { static_cast<void>(context::destroy(handle_)); }
   handle_ = nullptr;
-  flags_ = 0;  // as on an H200: docs/results/h200-conformance.txt
+  flags_ = 0;  // an H200 does the same: docs/results/h200-conformance.txt
 }
 
 }  // namespace flotilla::cpu_driver

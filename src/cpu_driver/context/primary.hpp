@@ -1,6 +1,6 @@
 #pragma once
-// A device's primary context. The first call of retain() creates the context, and the last call of
-// release() destroys it.
+// A device's primary context. The first call of retain() creates the context. When release() was
+// called as often as retain(), the context is destroyed.
 
 #include <cuda.h>
 

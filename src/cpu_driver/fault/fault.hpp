@@ -13,8 +13,9 @@ namespace detail {
 inline std::atomic<CUresult> word{CUDA_SUCCESS};
 }
 
-/// Returns CUDA_SUCCESS, or the status of the first fault. acquire: pairs with the release in
-/// raise(), so a thread that sees a fault also sees everything that happened before the fault.
+/// Returns the status of the first fault, or CUDA_SUCCESS if there was no fault. acquire: pairs
+/// with the release in raise(), so a thread that sees a fault also sees everything that happened
+/// before the fault.
 [[nodiscard]] inline CUresult status() noexcept {
   return detail::word.load(std::memory_order_acquire);
 }
@@ -23,7 +24,7 @@ inline std::atomic<CUresult> word{CUDA_SUCCESS};
 /// Does nothing if the driver is already poisoned.
 void raise(CUresult status) noexcept;
 
-/// Removes the fault, for tests. The caller must ensure that no context exists.
+/// Removes the fault. For tests only. The caller must ensure that no context exists.
 void reset() noexcept;
 
 }  // namespace flotilla::cpu_driver::fault

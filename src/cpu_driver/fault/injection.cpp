@@ -136,8 +136,8 @@ void add(rules& to, std::string_view part) {
   }
 }
 
-// Decrements every countdown in the range, and removes those that reach 0. Returns the status of
-// the first one removed, or CUDA_SUCCESS.
+// Decrements every countdown in the range, and removes each countdown that reaches 0. Returns the
+// status of the first removed countdown, or CUDA_SUCCESS if none was removed.
 template <class Map, class Range>
 CUresult count_down(Map& all, Range range) noexcept {
   CUresult reached = CUDA_SUCCESS;

@@ -25,21 +25,21 @@ namespace detail {
 inline std::atomic<bool> armed{false};
 }
 
-/// Whether rules were added since the last clear(). Calls and kernels check this first. acquire:
-/// pairs with the release in apply().
+/// Whether rules were added since the last clear(). Entry points and kernel launches check armed()
+/// before they look up any rule. acquire: pairs with the release in apply().
 [[nodiscard]] inline bool armed() noexcept { return detail::armed.load(std::memory_order_acquire); }
 
 /// Adds the rules in `spec`. If a rule is invalid, adds none of them, sets `error` to a text that
-/// names the rule, and returns false. Afterwards the caller must set the devices' memory to
-/// capacity(), as driver_state::inject() does.
+/// names the rule, and returns false. After a success, the caller must set the memory size of each
+/// device to capacity(), as driver_state::inject() does.
 [[nodiscard]] bool apply(std::string_view spec, std::string& error);
-/// Removes every rule. Afterwards the caller must reset the devices' memory, as
+/// Removes every rule. Afterwards the caller must reset the memory size of each device, as
 /// driver_state::clear_injection() does.
 void clear();
 
 /// Applies the rules for a call of `entry`: sleeps for the delay, and returns the injected error or
-/// CUDA_SUCCESS. If it returns an error, the entry point must return that error and do nothing
-/// else.
+/// CUDA_SUCCESS. If before() returns an error, the entry point must return this error and do
+/// nothing else.
 [[nodiscard]] CUresult before(char const* entry) noexcept;
 /// Applies the rules for the next kernel on a device. Returns CUDA_SUCCESS, or the fault with which
 /// the kernel must end.

@@ -74,7 +74,7 @@ CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_
   }
   node->index = static_cast<std::uint32_t>(nodes_.size());
   node->work = std::move(work);
-  nodes_.reserve(nodes_.size() + 1);  // may throw, so it comes before the handle is created
+  nodes_.reserve(nodes_.size() + 1);  // may throw, so reserve before the handle is created
   node->self = node_place::table().open(self_, node->index)->self;
   made = node->self;
   nodes_.push_back(std::move(node));
@@ -116,7 +116,8 @@ CUresult graph::add_edges(std::span<CUgraphNode const> from, std::span<CUgraphNo
     }
   }
   if (good) { return CUDA_SUCCESS; }
-  // Undo in reverse order: the edge to remove is then the last element of its node's `after`.
+  // Removes the added edges in reverse order. Each edge is then the last element of its `after`
+  // list.
   while (added-- > 0) { ends[added]->after.pop_back(); }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -220,8 +221,8 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
     }
   }
   if (steps.size() == left) { return CUDA_SUCCESS; }
-  // The graph has a cycle. Each node without a step depends on at least one other such node. After
-  // `left` steps along these dependencies, `at_node` is in a cycle.
+  // The graph has a cycle. Each unplanned node depends on at least one other unplanned node.
+  // Following these dependencies `left` times leads to a node of a cycle.
   auto const stuck = [&](std::uint32_t index) { return missing[index] != 0; };
   std::uint32_t at_node = 0;
   while (!nodes_[at_node] || !stuck(at_node)) { ++at_node; }

@@ -1,6 +1,6 @@
 #pragma once
-// The definition of a graph: nodes, and edges that order the nodes. A graph belongs to no context.
-// A graph cannot run. It is instantiated as an executable graph (graph_exec.hpp), which can run.
+// The definition of a graph: nodes, and edges that order the nodes. A graph belongs to no context
+// and cannot run. Its instantiation is an executable graph (graph_exec.hpp), which can run.
 
 #include <cuda.h>
 
@@ -39,7 +39,7 @@ struct graph_node {
 struct planned_node {
   CUgraphNode self;
   std::uint32_t index;
-  std::vector<std::uint32_t> after;  // positions of the steps that it depends on, ascending
+  std::vector<std::uint32_t> after;  // positions of the steps that this step depends on, ascending
   node_work work;
 };
 
@@ -78,7 +78,7 @@ class graph {
   [[nodiscard]] std::vector<edge> edges() const;
   [[nodiscard]] std::vector<CUgraphNode> dependencies(std::uint32_t index) const;
   [[nodiscard]] std::vector<CUgraphNode> dependents(std::uint32_t index) const;
-  /// The node with this index; null if the node was removed.
+  /// Returns the node with this index, or null if the node was removed.
   [[nodiscard]] CUgraphNode node_at(std::uint32_t index) const;
 
   /// Locks the graph and calls `body(graph_node&)` for the node with this index.
@@ -89,13 +89,13 @@ class graph {
     return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_VALUE;
   }
 
-  /// Copies all nodes into `steps`, each node after its dependencies. Among the nodes that could
-  /// come next, nodes that wait come last, so that other nodes run before the wait. If the graph
+  /// Copies all nodes into `steps`, each node after its dependencies. If several nodes could come
+  /// next, nodes that wait come last, so that a wait delays as few nodes as possible. If the graph
   /// has a cycle, returns CUDA_ERROR_INVALID_VALUE and sets `offender` to a node of the cycle.
   [[nodiscard]] CUresult plan(std::vector<planned_node>& steps, CUgraphNode& offender) const;
 
  private:
-  // The caller holds mutex_:
+  // For the following functions, the caller must hold mutex_.
   [[nodiscard]] graph_node* at(std::uint32_t index) const noexcept;
   [[nodiscard]] graph_node* own(CUgraphNode handle) const;
   [[nodiscard]] CUresult own_all(std::span<CUgraphNode const> named,
@@ -104,7 +104,7 @@ class graph {
   CUgraph const self_;
   CUgraph const original_ = nullptr;
   std::mutex mutable mutex_;
-  // Indexed by graph_node::index; null if the node was removed. Guarded by mutex_.
+  // Indexed by graph_node::index. The element of a removed node is null. Guarded by mutex_.
   std::vector<std::unique_ptr<graph_node>> nodes_;
 };
 

@@ -68,8 +68,8 @@ CUresult executable_graph::is_enabled(CUgraphNode node, bool& enabled) const {
 }
 
 CUresult executable_graph::launch(std::shared_ptr<executable_graph> const& self, stream& target) {
-  // Hold the lock until the launch is in its stream. Otherwise two launches could enter a stream in
-  // the wrong order, and each would wait for the other.
+  // Hold the lock until the launch is in its stream. Otherwise a later launch could enter the
+  // stream first, and the two launches would wait for each other.
   std::lock_guard const lock(mutex_);
   graph_run& run = runs_.take(steps_.size());
   auto const give_up = [&] {
@@ -88,7 +88,7 @@ CUresult executable_graph::launch(std::shared_ptr<executable_graph> const& self,
     give_up();
     throw;
   }
-  // From here on nothing fails.
+  // From here on, no call can fail.
   run.begin(++launches_, self);
   added->what.emplace<run_task>(&run);
   target.push(added);

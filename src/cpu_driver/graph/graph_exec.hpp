@@ -2,8 +2,8 @@
 // An executable graph holds the steps of a graph in an order that respects the edges.
 //
 // Each launch has its own copy of the steps, so a rewrite does not affect launches in flight. A
-// launch reuses the copy of a finished launch and updates only the steps that have changed since.
-// So rewriting and launching do not allocate in the steady state.
+// launch reuses the copy of a finished launch and updates only the steps that have changed since
+// that launch. So, in the steady state, rewrites and launches do not allocate memory.
 
 #include <cuda.h>
 
@@ -21,7 +21,7 @@ namespace flotilla::cpu_driver {
 
 class stream;
 
-/// Shared ownership: the handle and each launch in flight own it. Thread-safe.
+/// The handle and each launch in flight share the ownership of this object. Thread-safe.
 class executable_graph {
  public:
   executable_graph(CUgraph source, unsigned long long flags, std::vector<planned_node> steps);
@@ -31,8 +31,8 @@ class executable_graph {
   [[nodiscard]] unsigned long long flags() const noexcept { return flags_; }
 
   /// Calls `body(work)` to change the parameters of a node for later launches. Returns
-  /// CUDA_ERROR_INVALID_VALUE if the node is not a node of this graph or holds no `Work`. If `body`
-  /// returns an error, it must leave `work` unchanged.
+  /// CUDA_ERROR_INVALID_VALUE if the node is not a node of this graph or does not hold a `Work`. If
+  /// `body` returns an error, it must leave `work` unchanged.
   template <class Work, class Body>
   CUresult rewrite(CUgraphNode node, Body&& body) {
     std::size_t position = 0;
@@ -57,15 +57,15 @@ class executable_graph {
 
  private:
   [[nodiscard]] bool find(CUgraphNode node, std::size_t& position) const;
-  void changed(std::size_t position) noexcept;  // the caller holds mutex_
+  void changed(std::size_t position) noexcept;  // the caller must hold mutex_
 
   CUgraph const source_;
   unsigned long long const flags_;
   std::vector<std::uint32_t> position_of_;  // maps the index of a node to its step
-  std::vector<CUcontext> contexts_;         // the distinct contexts of all kernels; constant
+  std::vector<CUcontext> contexts_;         // distinct contexts of all kernels; constant
 
   std::mutex mutable mutex_;
-  // mutex_ guards all members below.
+  // mutex_ guards all following members.
   std::vector<graph_step> steps_;
   std::vector<std::uint64_t> versions_;  // version of each step; grows when the step changes
   std::uint64_t version_ = 1;            // the largest version

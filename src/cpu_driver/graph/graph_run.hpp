@@ -22,7 +22,7 @@ class graph_run_pool;
 /// One step of an executable graph.
 struct graph_step {
   bool enabled = true;
-  std::vector<std::uint32_t> after;  // positions of the steps that it depends on, ascending
+  std::vector<std::uint32_t> after;  // positions of the steps that this step depends on, ascending
   node_work work;
 };
 
@@ -33,24 +33,26 @@ class graph_run final : public stream_task {
   graph_run(graph_run const&) = delete;
   graph_run& operator=(graph_run const&) = delete;
 
-  // For the launching thread, before the run is in a stream:
-  /// Copies the steps whose version differs from the version of this run's copy. If an element of
-  /// `versions` changes, `version` must change too. If copy() throws std::bad_alloc, a later call
-  /// copies the remaining steps.
+  // The launching thread calls the following functions before the run is in a stream.
+
+  /// Copies the steps whose version differs from the version of this run's copy. Whenever the
+  /// caller changes an element of `versions`, it must also change `version`. If copy() throws
+  /// std::bad_alloc, a later call copies the remaining steps.
   void copy(std::span<graph_step const> steps, std::span<std::uint64_t const> versions,
             std::uint64_t version);
-  /// Takes a reference to each of `contexts` except the stream's, and creates an event record for
-  /// each step that records an event. Throws std::bad_alloc.
+  /// Takes a reference to each of `contexts` except the stream's context, and creates an event
+  /// record for each step that records an event. Throws std::bad_alloc.
   [[nodiscard]] CUresult prepare(std::span<CUcontext const> contexts,
                                  context_resources const& stream_context);
   /// Releases the references that prepare() took.
   void discard() noexcept { others_.clear(); }
-  /// Goes through the steps in order. A record step makes its record the latest record of its
-  /// event. A wait step takes the latest record of its event, which may come from an earlier step.
-  /// The run owns `owner` until end().
+  /// Prepares the record steps and wait steps, in order. A record step makes its record the latest
+  /// record of its event. A wait step takes the latest record of its event, which may come from an
+  /// earlier step. The run owns `owner` until end().
   void begin(std::uint64_t number, std::shared_ptr<void const> owner) noexcept;
 
-  // For the device thread, until end():
+  // After begin(), the device thread calls the following functions.
+
   [[nodiscard]] bool may_continue() noexcept override;
   [[nodiscard]] bool needs_polling() const noexcept override;
   [[nodiscard]] CUresult run_steps(launch_site const& site) noexcept override;
@@ -60,7 +62,11 @@ class graph_run final : public stream_task {
 
  private:
   friend class graph_run_pool;
-  enum class step_kind : std::uint8_t { skip, kernel, other };  // skip: disabled, or empty
+  enum class step_kind : std::uint8_t {
+    skip,
+    kernel,
+    other
+  };  // skip: a disabled step or an empty node
   struct alignas(64) step {
     node_work work;
   };
@@ -72,7 +78,7 @@ class graph_run final : public stream_task {
 
   graph_run_pool& pool_;
   std::vector<step> steps_;
-  std::vector<step_kind> kinds_;         // kinds of the steps, in a compact array
+  std::vector<step_kind> kinds_;         // kind of each step; compact, for fast access
   std::vector<std::uint64_t> versions_;  // version of each step when it was copied
   std::uint64_t version_ = 0;
   std::uint64_t number_ = 0;           // number of the launch; the first is 1

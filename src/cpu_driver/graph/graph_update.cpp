@@ -59,7 +59,7 @@ CUresult executable_graph::update(graph const& from, CUgraphExecUpdateResultInfo
                              .after = std::move(other.after),
                              .work = std::move(other.work)});
   }
-  // From here on nothing fails.
+  // From here on, no call can fail.
   steps_.swap(changed_steps);
   for (std::size_t i = 0; i < steps_.size(); ++i) { changed(i); }
   result = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS, .errorNode = nullptr, .errorFromNode = nullptr};

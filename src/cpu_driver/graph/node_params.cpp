@@ -13,8 +13,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Finds the function that a node's parameters name: `func` if it is set, else `kern` in the
-/// context `ctx`. If `ctx` is null, the current context is used.
+/// Finds the function that a node's parameters name: `func` if `func` is set, otherwise `kern` in
+/// the context `ctx`. If `ctx` is null, uses the current context instead.
 CUresult find_node_function(CUDA_KERNEL_NODE_PARAMS const& wanted, function::ref& found) {
   if (wanted.func != nullptr) {
     found = function::table().find(wanted.func);
@@ -112,8 +112,8 @@ kernel_work& kernel_work::operator=(kernel_work const& other) {
   func = other.func;
   kern = other.kern;
   owner = other.owner;
-  // If the image is the same, as usual, skip the assignment: it would write the reference count,
-  // which other threads use.
+  // Usually the image is the same. Then skip the assignment, because it would write the reference
+  // count, which other threads use.
   if (image != other.image) { image = other.image; }
   kernel = other.kernel;
   grid_size = other.grid_size;
@@ -158,7 +158,7 @@ CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted, CU
     other_image = found_module->image();
   }
   work.arguments.resize(checked.bytes);
-  // From here on nothing fails.
+  // From here on, no call can fail.
   work.func = wanted.func;
   work.kern = wanted.func != nullptr ? nullptr : wanted.kern;
   work.owner = owner;
@@ -209,7 +209,7 @@ wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept {
 
 void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept {
   std::uint8_t const width = width_of(operation);
-  if (width == 0) { return; }  // nothing to do for a barrier: the operations run on one thread
+  if (width == 0) { return; }  // a barrier has no effect, because one thread runs all operations
   auto const& wanted = operation.writeValue;
   execute_write({reinterpret_cast<void*>(wanted.address),
                  value_of(wanted.value, wanted.value64, width), width});

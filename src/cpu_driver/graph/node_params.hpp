@@ -1,7 +1,7 @@
 #pragma once
-// The parameters of each kind of node. They are checked and copied when the application sets them.
-// A graph, an executable graph and each launch in flight have separate copies, so a change to one
-// copy does not affect the others.
+// The parameters of each kind of node. When the application sets parameters, the driver checks and
+// copies them. A graph, an executable graph and each launch in flight have separate copies, so a
+// change to one copy does not affect the others.
 
 #include <cuda.h>
 
@@ -26,7 +26,8 @@ class argument_store {
   argument_store() noexcept {}  // NOLINT: `= default` would make `argument_store{}` clear the bytes
   argument_store(argument_store const& other) { *this = other; }
   argument_store& operator=(argument_store const& other);
-  /// Sets the size; the contents are undefined afterwards. Throws std::bad_alloc without changes.
+  /// Sets the size. Afterwards the contents are undefined. If resize() throws std::bad_alloc,
+  /// nothing has changed.
   void resize(std::size_t bytes);
   [[nodiscard]] std::byte* data() noexcept { return large_ ? large_.get() : inline_.data(); }
   [[nodiscard]] std::byte const* data() const noexcept {
@@ -34,15 +35,16 @@ class argument_store {
   }
 
  private:
-  // The device thread reads only the first two members: see kernel_work.
+  // The device thread reads only the first two members (see kernel_work).
   std::unique_ptr<std::byte[]> large_;
   alignas(16) std::array<std::byte, inline_argument_bytes> inline_;
   std::size_t bytes_ = 0;
   std::size_t capacity_ = inline_argument_bytes;
 };
 
-/// The members that a launch reads come first. For a kernel with few arguments they fill two cache
-/// lines. After a rewrite, the device thread fetches these lines from the rewriting core's cache.
+/// The members that the device thread reads come first. For a kernel with few arguments, these
+/// members fill two cache lines. After a rewrite, the device thread fetches only these two lines
+/// from the cache of another core.
 struct kernel_work {
   kernel_work() = default;
   kernel_work(kernel_work const&) = default;
@@ -92,15 +94,13 @@ using node_work = std::variant<empty_work, kernel_work, memory_ops_work, record_
 
 [[nodiscard]] CUgraphNodeType type_of(node_work const& work) noexcept;
 
-/// Checks the parameters as for a launch, and copies the function and the arguments. If `context`
-/// is not null, the function must belong to that context. Changes nothing if it returns an error or
-/// throws std::bad_alloc. Allocates only if the arguments need more bytes than the capacity of
-/// `work.arguments`.
+/// Makes the same checks as a launch, and copies the function and the arguments. If `context` is
+/// not null, the function must belong to that context. On an error or std::bad_alloc, changes
+/// nothing. Allocates only if the arguments need more bytes than the capacity of `work.arguments`.
 [[nodiscard]] CUresult set_kernel(kernel_work& work, CUDA_KERNEL_NODE_PARAMS const& wanted,
                                   CUcontext context);
 
-/// Checks and copies a list of memory operations. Changes nothing if it returns an error or throws
-/// std::bad_alloc.
+/// Checks and copies a list of memory operations. On an error or std::bad_alloc, changes nothing.
 [[nodiscard]] CUresult set_memory_ops(memory_ops_work& work,
                                       CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted);
 /// Like set_memory_ops(), but for a node of an executable graph. The new list must have the same
@@ -108,16 +108,16 @@ using node_work = std::variant<empty_work, kernel_work, memory_ops_work, record_
 [[nodiscard]] CUresult rewrite_memory_ops(memory_ops_work& work,
                                           CUDA_BATCH_MEM_OP_NODE_PARAMS const& wanted);
 
-/// Checks and copies the parameters of a copy or a fill of one row. Returns
+/// Check and store the parameters of a node that copies or fills one row. Return
 /// CUDA_ERROR_NOT_SUPPORTED for arrays and for several rows, and CUDA_ERROR_INVALID_CONTEXT if
-/// `context` does not exist. Changes nothing if it returns an error.
+/// `context` does not exist. On an error, change nothing.
 [[nodiscard]] CUresult set_copy(copy_work& work, CUDA_MEMCPY3D const& wanted, CUcontext context);
 [[nodiscard]] CUresult set_fill(fill_work& work, CUDA_MEMSET_NODE_PARAMS const& wanted,
                                 CUcontext context);
 
 /// Whether the operation waits for a value.
 [[nodiscard]] bool is_wait(CUstreamBatchMemOpParams const& operation) noexcept;
-/// Converts a waiting operation.
+/// Converts an operation that waits for a value.
 [[nodiscard]] wait_value wait_of(CUstreamBatchMemOpParams const& operation) noexcept;
 /// Runs an operation that does not wait.
 void execute_memory_op(CUstreamBatchMemOpParams const& operation) noexcept;

@@ -8,14 +8,15 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Minimum stack size: code of a host compiler and the C library's printf have large frames.
-// Sanitizers make frames even larger.
+// The minimum stack size. Code from a host compiler, and the C library's printf, have large frames.
+// Sanitizers make these frames even larger.
 #if defined(FLOTILLA_ASAN) || defined(FLOTILLA_TSAN)
 constexpr std::size_t least_stack_bytes = 256 * 1024;
 #else
 constexpr std::size_t least_stack_bytes = 64 * 1024;
 #endif
-// Applications choose the stack size for a GPU. The frames of host code need this much more.
+// Added to the stack size that the application has set. Applications choose that size for GPU code,
+// but host code has larger frames.
 constexpr std::size_t stack_margin_bytes = 32 * 1024;
 constexpr std::size_t shared_alignment = 128;
 
@@ -143,8 +144,9 @@ block_fiber* block_runner::next_fiber() {
   return nullptr;
 }
 
-// An exited thread counts as arrived at every barrier and warp operation. An exit does not check
-// that. Instead, next_fiber() calls this function when no other thread can continue.
+// An exited thread counts as arrived at every barrier and warp operation. A thread that exits does
+// not check whether a barrier or warp operation is now complete. Instead, next_fiber() calls this
+// function when no thread can run.
 void block_runner::wake_after_exits() {
   if (at_barrier_.first != nullptr &&
       barrier_arrived_ + services_.exited_count == services_.thread_count) {
@@ -159,8 +161,9 @@ void block_runner::wake_after_exits() {
   }
 }
 
-// Switches from the running fiber to `next`, or to the OS thread if `next` is null (end of the
-// block). If the running fiber is to continue later, the caller has put it into a queue.
+// Switches from the running fiber to `next`. A null `next` means the end of the block and switches
+// to the OS thread. If the running fiber must continue later, the caller must first put it into a
+// queue.
 [[gnu::always_inline]] inline void block_runner::go_to(block_fiber* next) {
   block_fiber& self = *running_;
   if (next == &self) { return; }
@@ -175,7 +178,7 @@ void block_runner::wake_after_exits() {
 void block_runner::abandon(grid_end how) {
   end_ = how;
   go_to(nullptr);
-  __builtin_unreachable();  // drop_parked_fibers() restarts the fiber
+  __builtin_unreachable();  // never resumed: drop_parked_fibers() restarts the fiber
 }
 
 void block_runner::drop_parked_fibers() {
@@ -219,7 +222,7 @@ void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, 
   std::uint32_t const w = services->thread_number / cpu::warp_lanes;
   std::uint32_t const l = services->thread_number % cpu::warp_lanes;
   if ((mask >> l & 1u) == 0) {
-    self.complain("a warp operation's mask does not name the lane of the calling thread");
+    self.complain("the mask of a warp operation does not include the calling thread's lane");
     self.abandon(grid_end::trapped);
   }
   block_fiber* const mine = self.running_;
@@ -231,8 +234,8 @@ void block_runner::warp_step(cpu::block_services* services, std::uint32_t mask, 
   if (!self.complete_warp(w, mask, complete)) { self.go_to(self.next_fiber()); }
 }
 
-// Completes the warp operation and returns true if all lanes of the mask have arrived. The waiting
-// lanes then become runnable. The lane of the running thread, if it takes part, just continues.
+// If all lanes of the mask have arrived, completes the warp operation and returns true. The waiting
+// lanes then become runnable, except for the lane of the running thread, which simply continues.
 bool block_runner::complete_warp(std::uint32_t number, std::uint32_t mask,
                                  cpu::warp_completion complete) {
   warp& w = warps_[number];

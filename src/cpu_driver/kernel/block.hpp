@@ -3,8 +3,9 @@
 //
 // A fiber calls the kernel function for one thread after the other. If a thread has to wait at a
 // barrier or in a warp operation, its fiber is suspended, and another fiber runs the threads that
-// have not started. So a kernel without barriers needs no switches between fibers, and a kernel
-// with barriers needs one switch for each thread and barrier. The next block reuses the fibers.
+// have not started. So a kernel without barriers and warp operations needs no switches between
+// fibers. A kernel with barriers needs one switch for each thread and barrier. The next block
+// reuses the fibers.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +29,8 @@ class block_runner {
   block_runner(block_runner const&) = delete;
   block_runner& operator=(block_runner const&) = delete;
 
-  /// Prepares this object for running blocks of `what`, which must live until the last block has
-  /// run. If there is not enough memory, returns false and writes a message to stderr.
+  /// Prepares this object for the blocks of the grid `what`, which must live until the last block
+  /// has run. If there is not enough memory, returns false and writes a message to stderr.
   [[nodiscard]] bool begin(grid const& what) noexcept;
 
   /// Runs one block of the grid that was passed to begin(). The block sees `multiprocessor` as the
@@ -81,14 +82,16 @@ class block_runner {
   execution os_thread_;
   block_fiber* running_ = nullptr;  // null while no fiber runs
   fiber_queue runnable_;
-  block_fiber* idle_ = nullptr;  // LIFO list: the stack of the last fiber is still in the cache
+  block_fiber* idle_ =
+      nullptr;  // LIFO list: the stack of the newest element may still be in the cache
   std::vector<std::unique_ptr<block_fiber>> fibers_;
   std::size_t stack_bytes_ = 0;
 
   fiber_queue at_barrier_;
   std::uint32_t barrier_arrived_ = 0;
   int barrier_true_ = 0;
-  int barrier_result_ = 0;  // result of the last barrier, read before the next barrier ends
+  // The result of the last barrier. Every thread reads it before the next barrier ends.
+  int barrier_result_ = 0;
   warp warps_[cpu::max_block_threads / cpu::warp_lanes];
 
   std::unique_ptr<void, free_memory> dynamic_shared_;

@@ -20,16 +20,16 @@ struct block_fiber {
 
   block_runner* owner;
   fiber flow;
-  block_fiber* next = nullptr;  // in the queue or list that contains this fiber
+  block_fiber* next = nullptr;  // the next fiber in the queue or list that contains this fiber
   bool idle = false;
 
-  // Valid while the fiber's thread waits in a warp operation:
+  // The following members are valid while the fiber's thread waits in a warp operation.
   void* lane = nullptr;
   std::uint32_t mask = 0;
   cpu::warp_completion complete = nullptr;
 };
 
-/// An intrusive FIFO queue.
+/// A FIFO queue, linked by block_fiber::next.
 struct fiber_queue {
   block_fiber* first = nullptr;
   block_fiber* last = nullptr;

@@ -26,7 +26,9 @@ void fiber::restart() {
   sanitizer::destroyed(*this);
   sanitizer::stack_forgotten(stack_.bottom(), stack_.size());
   sanitizer::created(*this);
-  fake_stack = nullptr;  // leaks ASan's fake stack of a dropped fiber; acceptable, traps are rare
+  // Leaks the fake stack that ASan made for a dropped fiber. This is acceptable, because fibers are
+  // dropped only after a trap or a failed assert.
+  fake_stack = nullptr;
   stack_bottom = stack_.bottom();
   stack_size = stack_.size();
   context = fcontext::make_fcontext(stack_.top(), stack_.size(), &fiber_entry::run);

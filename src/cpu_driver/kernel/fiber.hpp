@@ -1,12 +1,13 @@
 #pragma once
-// Fibers that switch directly to one another. A fiber can be dropped at any switch.
+// Fibers that switch directly to one another. A suspended fiber can be dropped: restart() discards
+// its stack.
 //
 // This code uses Boost.Context's `jump_fcontext` instead of `boost::context::fiber`, for two
-// reasons. A direct switch between two fibers of that class would take two jumps instead of one.
-// And that class throws an exception to unwind a dropped fiber, but kernels are compiled without
+// reasons. First, a switch between two fibers of that class takes two jumps instead of one. Second,
+// that class throws an exception to unwind a dropped fiber, but kernels are compiled without
 // exceptions.
 //
-// ASan and TSan need to know about each switch: ASan needs the stack, TSan needs the fiber.
+// ASan and TSan are told about each switch: ASan needs the new stack, and TSan needs the new fiber.
 
 #include <cstddef>
 
@@ -14,7 +15,7 @@
 
 namespace flotilla::cpu_driver {
 
-/// A target of a switch (fiber_switch.hpp): a fiber, or the OS thread that waits for its fibers.
+/// A target of a switch (fiber_switch.hpp): a fiber, or the OS thread on which fibers run.
 struct execution {
   void* context = nullptr;     // the saved context; valid while this execution does not run
   void* fake_stack = nullptr;  // for ASan

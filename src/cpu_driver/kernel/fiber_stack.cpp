@@ -11,9 +11,10 @@ std::size_t page_bytes() noexcept {
   return bytes;
 }
 
-// Returns the next offset of a stack's top from the end of its mapping. Without offsets, the frames
-// of all fibers would have the same address modulo the page size and would map to the same few
-// cache sets. With 256 threads at a barrier, the offsets make a switch several times as fast.
+// Returns the distance from a new stack's top to the end of its mapping. The distance differs from
+// stack to stack. Otherwise the frames of all fibers would have the same addresses modulo the page
+// size, and would use the same few cache sets. With 256 threads at a barrier, this makes a switch
+// several times as fast.
 std::size_t next_offset() noexcept {
   constexpr std::size_t
       step = 5 * 64,
@@ -32,7 +33,7 @@ fiber_stack::fiber_stack(std::size_t bytes) noexcept : offset_(next_offset()) {
   if (mapping == MAP_FAILED) { return; }
   mapping_ = mapping;
   // mprotect fails if the process has reached the system's limit of mappings. The error is ignored,
-  // because the stack works without a guard page. Guard pages only help to find bugs in kernels.
+  // because the stack also works without a guard page, which only helps to find bugs in kernels.
   static_cast<void>(::mprotect(mapping_, page, PROT_NONE));
 }
 

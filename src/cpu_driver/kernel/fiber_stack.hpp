@@ -16,7 +16,7 @@ class fiber_stack {
 
   [[nodiscard]] bool valid() const noexcept { return mapping_ != nullptr; }
   [[nodiscard]] void* bottom() const noexcept;  // lowest usable address
-  [[nodiscard]] void* top() const noexcept;     // one past the highest; stacks grow down
+  [[nodiscard]] void* top() const noexcept;     // one past the highest usable address
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// The switch between two executions. It is in a header so that it can be inlined. After a switch,
-// the processor mispredicts every return up to the kernel, because its return predictor still holds
-// the return addresses of the previous fiber. Each return costs about 10 ns.
+// The switch between two executions. The function is in a header so that the compiler can inline
+// it: each function return after a switch costs about 10 ns. The processor mispredicts all returns
+// up to the kernel function, because its return predictor still holds the return addresses of the
+// previous fiber.
 
 #include <boost/context/detail/fcontext.hpp>
 
@@ -12,7 +13,8 @@ namespace flotilla::cpu_driver {
 
 namespace fcontext = boost::context::detail;
 
-/// The data that a jump passes to its target. The target stores the saved context of `from`.
+/// The data that a jump passes to its target. The target of the jump stores the saved context of
+/// the source in `from->context`.
 struct passage {
   execution* from;
   execution* to;

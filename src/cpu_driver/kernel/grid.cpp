@@ -11,11 +11,11 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Waking a worker costs several microseconds on the waking thread and on the worker. If less work
-// than this is left, the grid ends sooner without help.
+// If the remaining blocks need less time than this on one thread, the grid ends sooner without
+// helpers. Waking a worker costs several microseconds, both on the waking thread and on the worker.
 constexpr std::chrono::nanoseconds worth_helping{20'000};
-// Taking blocks from the shared counter costs two cache misses. Threads take several blocks at a
-// time, which together run for up to this time, so that the cache misses hardly matter.
+// A thread takes several blocks at a time, whose total run time is about this long. Taking blocks
+// from the shared counter costs two cache misses, which hardly matter in comparison.
 constexpr std::chrono::nanoseconds work_at_a_time{10'000};
 
 }  // namespace

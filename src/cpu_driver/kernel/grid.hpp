@@ -25,14 +25,15 @@ struct grid {
   loaded_image const* image;
   cpu::kernel_record const* kernel;  // a kernel of `image`
   cpu::index3 grid_size;             // number of blocks; each dimension is at least 1
-  /// Number of threads. Each dimension is at least 1, the product at most cpu::max_block_threads.
+  /// Threads per block. Each dimension is at least 1. The product of the dimensions is at most
+  /// cpu::max_block_threads.
   cpu::index3 block_size;
   std::uint32_t dynamic_shared_bytes;
-  std::size_t stack_bytes;  // for each thread; small values are raised to a minimum
+  std::size_t stack_bytes;  // for each thread; smaller values are raised to a minimum
   void* const* arguments;   // arguments[i] points to argument i, which may be unaligned
   grid_hooks hooks;
-  // Block i runs on multiprocessor (*multiprocessors)[(first_place + i) % size]. At most `size`
-  // threads run blocks of this grid at a time.
+  // Block i runs on multiprocessor (*multiprocessors)[(first_place + i) % n], where n is the size
+  // of the set. At most n threads run blocks of this grid at the same time.
   multiprocessor_set const* multiprocessors = &all_multiprocessors();
   std::uint64_t first_place = 0;
 
@@ -47,10 +48,11 @@ enum class grid_end {
   assert_failed,  // the message is on stderr
 };
 
-/// Runs the grid. Returns when no thread runs a block of the grid. After a trap or a failed assert,
-/// no further blocks start. May be called on any thread, but not inside a kernel. Waits for helping
-/// workers, but not for a worker that has not started. If this thread has run blocks before, a grid
-/// of one block needs no allocation, no atomic operation and no oneTBB.
+/// Runs the grid. Returns when no thread runs a block of the grid any more. After a trap or a
+/// failed assert, no further blocks start. May be called on any thread, but not inside a kernel.
+/// Waits for workers that are helping, but not for workers that have not started. A grid of one
+/// block needs no atomic operation and no oneTBB. It also needs no allocation if earlier blocks on
+/// this thread needed as much memory.
 [[nodiscard]] grid_end run_grid(grid const& what);
 
 }  // namespace flotilla::cpu_driver

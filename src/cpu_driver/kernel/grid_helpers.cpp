@@ -35,7 +35,7 @@ class grid_helpers {
     for (int i = 0; i < to_post; ++i) { arena_.post(job_); }
   }
 
-  // Waits only for helpers that have started.
+  // Waits for the helpers that have started. Helpers that start later no longer find `blocks`.
   void close(shared_blocks& blocks) {
     std::unique_lock lock{mutex_};
     std::erase(open_, &blocks);
@@ -45,8 +45,8 @@ class grid_helpers {
  private:
   grid_helpers() : workers_(max_helpers_on_machine()), arena_(workers_) {}
 
-  // The body of a posted job: helps one grid. The worker then returns to oneTBB, which may have
-  // other tasks for it. If a grid still needs help, the job is posted again.
+  // The body of a posted job: helps one grid. If a grid still needs help afterwards, posts the job
+  // again instead of looping, because oneTBB may have other tasks for the worker.
   void help() {
     std::unique_lock lock{mutex_};
     if (shared_blocks* const blocks = neediest()) {
@@ -54,9 +54,8 @@ class grid_helpers {
       lock.unlock();
       blocks->work();
       lock.lock();
-      if (--blocks->helpers == 0) {
-        helper_left_.notify_all();
-      }  // still locked: after the unlock, `blocks` may be destroyed
+      // Notify while mutex_ is locked: after the unlock, `*blocks` may be destroyed.
+      if (--blocks->helpers == 0) { helper_left_.notify_all(); }
     }
     if (neediest() != nullptr) {
       lock.unlock();
@@ -106,15 +105,14 @@ void shared_blocks::work() {
     return;
   }
   for (;;) {
-    // relaxed: the counter only assigns numbers. The mutex of grid_helpers makes the writes of the
-    // blocks visible to the thread that waits in close().
+    // relaxed: the counter only assigns block numbers to threads. The mutex of grid_helpers makes
+    // the writes of the blocks visible to the thread that waits in close().
     std::uint64_t const first = next.fetch_add(at_a_time, std::memory_order_relaxed);
     if (first >= total) { return; }
     std::uint64_t const last = std::min(first + at_a_time, total);
     for (std::uint64_t number = first; number < last; ++number) {
-      if (end.load(std::memory_order_relaxed) != grid_end::completed) {
-        return;
-      }  // relaxed: if this thread sees a failure late, it only runs a few more blocks
+      // relaxed: if this thread sees a failure late, it only runs a few more blocks.
+      if (end.load(std::memory_order_relaxed) != grid_end::completed) { return; }
       grid_end const how =
           runner.run(block_index_of(number, what.grid_size), what.multiprocessor_of(number));
       if (how != grid_end::completed) {

@@ -30,7 +30,7 @@ struct shared_blocks {
 [[nodiscard]] int max_helpers_on_machine();
 
 /// Runs `blocks` on this thread and on available workers. Returns when no thread runs a block of
-/// the grid.
+/// the grid any more.
 void work_with_helpers(shared_blocks& blocks);
 
 }  // namespace flotilla::cpu_driver

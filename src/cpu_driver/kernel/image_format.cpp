@@ -20,7 +20,7 @@ constexpr Elf64_Half own_machine = EM_AARCH64;
 #error "CPU devices need x86-64 or AArch64"
 #endif
 
-// The readable bytes of a file. The bounds checks cannot overflow.
+// A view of the readable bytes of a file, with bounds checks that cannot overflow.
 class bytes_view {
  public:
   bytes_view(void const* data, std::size_t size)
@@ -51,8 +51,8 @@ constexpr std::uint64_t round_up_4(std::uint64_t n) { return (n + 3) / 4 * 4; }
 bool has_our_note(bytes_view file, Elf64_Phdr const& segment) {
   constexpr char owner[] = "flotilla";
   std::uint64_t at = segment.p_offset;
-  std::uint64_t const end =
-      segment.p_offset + segment.p_filesz;  // the caller checked that the segment is in the file
+  // The caller has checked that the segment lies within the file.
+  std::uint64_t const end = segment.p_offset + segment.p_filesz;
   while (end - at >= sizeof(Elf64_Nhdr)) {
     auto const note = file.read<Elf64_Nhdr>(at);
     if (!note) { return false; }
@@ -75,7 +75,7 @@ std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept {
   bytes_view const file{code, available};
   if (code == nullptr || !file.equal(0, ELFMAG, SELFMAG)) { return 0; }
   auto const header = file.read<Elf64_Ehdr>(0);
-  // A cubin is also an ELF file, but e_machine differs.
+  // A cubin is also an ELF file, but has a different e_machine.
   if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_DYN ||
       header->e_machine != own_machine || header->e_phentsize != sizeof(Elf64_Phdr) ||
@@ -86,8 +86,8 @@ std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept {
   constexpr std::uint64_t largest = std::uint64_t{1} << 40;
   if (header->e_phoff > largest || header->e_shoff > largest) { return 0; }
 
-  // Linkers usually put the section headers at the end of the file, but not always. So use the
-  // largest end of all headers and segments.
+  // The length of the file is the largest end of all headers and segments. Most linkers put the
+  // section headers last, but not all.
   std::uint64_t end = header->e_shoff + std::uint64_t{header->e_shnum} * header->e_shentsize;
   end = std::max(end, header->e_phoff + std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr));
   if (!file.holds(0, end)) { return 0; }

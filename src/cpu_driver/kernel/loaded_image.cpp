@@ -30,16 +30,16 @@ bool write_all(int fd, void const* data, std::size_t bytes) {
 }
 
 // Returns a path to `fd` that differs from the paths of all earlier calls. The dynamic loader does
-// not load a path that is already loaded, and the system reuses descriptor numbers. So the path
-// also encodes a counter: each bit is "/" or "/.".
+// not load the same path a second time, and the system reuses descriptor numbers. Therefore the
+// path also encodes a counter: each bit is "/" or "/.".
 //
-// The path names this process by number. A debugger opens the path too, and in the debugger
-// "/proc/self" would be the debugger's own descriptor.
+// The path contains the number of this process, because a debugger opens the same path. In the
+// debugger, "/proc/self" would be the debugger itself.
 std::string path_never_used(int fd) {
   static std::atomic<std::uint64_t> calls{0};
   std::string path = "/proc/" + std::to_string(::getpid()) + "/fd";
-  for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0;
-       n >>= 1) {  // relaxed: the number only has to be unique
+  // relaxed: the number only has to be unique.
+  for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0; n >>= 1) {
     path += (n & 1) != 0 ? "/." : "/";
   }
   return path + "/" + std::to_string(fd);

@@ -24,7 +24,8 @@ class file_descriptor {
 
 class loaded_image {
  public:
-  /// For images of unknown length: the length is then taken from the ELF headers.
+  /// A length argument for images of unknown length: the functions below then read the length from
+  /// the ELF headers.
   static constexpr std::size_t unknown_size = std::numeric_limits<std::size_t>::max();
 
   /// Whether `code` is a CPU image for this processor and the current ABI version. Runs no code of
@@ -32,15 +33,16 @@ class loaded_image {
   /// number.
   [[nodiscard]] static bool recognised(void const* code, std::size_t bytes = unknown_size) noexcept;
 
-  /// Loads a copy of the image. Its variables have their initial values. Returns null if `code` is
-  /// not recognised or the dynamic loader cannot load the copy: see `load_error()`. Thread-safe.
+  /// Loads a copy of the image. The variables of the copy have their initial values. Returns null
+  /// if `code` is not recognised or the dynamic loader cannot load the copy: see `load_error()`.
+  /// Thread-safe.
   [[nodiscard]] static std::shared_ptr<loaded_image const> load(void const* code,
                                                                 std::size_t bytes = unknown_size);
 
   /// The reason why this thread's last call of `load` failed; empty if the call succeeded.
   [[nodiscard]] static char const* load_error() noexcept;
 
-  ~loaded_image();  // no kernel of this image may be running
+  ~loaded_image();  // must not be called while a kernel of this image runs
   loaded_image(loaded_image const&) = delete;
   loaded_image& operator=(loaded_image const&) = delete;
 

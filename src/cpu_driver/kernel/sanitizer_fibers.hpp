@@ -36,8 +36,8 @@ inline void adopted(execution&) {}
 inline void before_switch(execution& from, execution& to) {
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
 }
-/// Must be called after a switch from `from` to `self`. Stores the stack bounds of `from`: for an
-/// OS thread, they are known only through this call.
+/// Must be called after a switch from `from` to `self`. Stores the stack bounds of `from`, because
+/// only this call returns the stack bounds of an OS thread.
 inline void after_switch(execution& self, execution& from) {
   void const* bottom = nullptr;
   std::size_t size = 0;

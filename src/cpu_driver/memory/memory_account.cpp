@@ -3,8 +3,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Rounds a size up to the granularity of a GPU's allocator, so that small allocations fill a device
-// as fast as they fill a GPU.
+// Rounds a size up to the granularity of a GPU's allocator. So a CPU device holds as many small
+// allocations as a GPU with the same capacity.
 std::size_t granules(std::size_t bytes) noexcept {
   constexpr std::size_t granule = 512;
   return bytes > ~std::size_t{0} - granule ? ~std::size_t{0}
@@ -43,7 +43,7 @@ void memory_account::expect(std::size_t bytes) noexcept {
 void memory_account::expect_no_more(std::size_t bytes) noexcept {
   std::lock_guard const lock(mutex_);
   expected_ -= granules(bytes);
-  freed_.notify_all();  // waiting threads fail if this was the last expected free
+  freed_.notify_all();  // reserve() must fail if this was the last expected free
 }
 
 void memory_account::give_back_expected(std::size_t bytes) noexcept {

@@ -10,7 +10,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr std::size_t alignment = 256;  // in bytes, as cuMemAlloc guarantees
+constexpr std::size_t alignment = 256;  // in bytes; cuMemAlloc guarantees this alignment
 
 void* as_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Maps addresses to the driver's allocations. All devices and the host share one address space.
-// Each allocation is a separate block of heap memory, so AddressSanitizer and similar tools detect
-// a kernel that writes past the end.
+// Each allocation is a separate block of heap memory. So AddressSanitizer and similar tools detect
+// a kernel that writes past the end of an allocation.
 
 #include <cuda.h>
 
@@ -29,7 +29,7 @@ struct allocation {
   memory_account* account;  // account of the allocation's device
   CUcontext owner;
   std::uint64_t id;
-  bool ending;     // cuMemFreeAsync was called, but has not taken effect
+  bool ending;     // cuMemFreeAsync was called, but the stream has not executed the free yet
   unsigned flags;  // host memory: the flags of cuMemHostAlloc or cuMemHostRegister
 };
 
@@ -38,24 +38,25 @@ class memory_map {
   /// The map of this process. Never destroyed, because threads may use it until the process ends.
   [[nodiscard]] static memory_map& of_process();
 
-  /// Allocates memory. Returns CUDA_ERROR_OUT_OF_MEMORY if the host is out of memory or if device
-  /// memory would exceed the device's capacity. If `may_wait` is true, first waits for frees that
-  /// are pending in streams. Host memory does not count towards the capacity.
+  /// Allocates memory. Returns CUDA_ERROR_OUT_OF_MEMORY or throws std::bad_alloc if the host is out
+  /// of memory. Returns CUDA_ERROR_OUT_OF_MEMORY if the allocation does not fit into the device's
+  /// capacity. If `may_wait` is true, first waits for frees that are pending in streams. Host
+  /// memory does not count towards the capacity.
   [[nodiscard]] CUresult allocate(CUdeviceptr& address, std::size_t bytes, memory_kind kind,
                                   memory_account& account, CUcontext owner, bool may_wait,
                                   unsigned flags = 0);
 
-  /// Adds memory that the map does not own. Returns false if it overlaps an allocation.
+  /// Adds memory that the map does not own. Returns false if the memory overlaps an allocation.
   [[nodiscard]] bool adopt(void* address, std::size_t bytes, memory_kind kind,
                            memory_account& account, CUcontext owner, unsigned flags = 0);
 
   /// Frees the allocation of `kind` that starts at `address`. Returns false if there is no such
-  /// allocation or its asynchronous free is pending.
+  /// allocation or if an asynchronous free of the allocation is pending.
   bool free(CUdeviceptr address, memory_kind kind);
 
   /// Starts an asynchronous free of the device memory that starts at `address`. The caller must
-  /// call finish_free() or cancel_free() later. Returns false if there is no such allocation or its
-  /// asynchronous free is pending already.
+  /// later call finish_free() or cancel_free(). Returns false if there is no such allocation or if
+  /// an asynchronous free of the allocation is already pending.
   [[nodiscard]] bool begin_free(CUdeviceptr address);
   void finish_free(CUdeviceptr address) noexcept;
   /// Undoes begin_free().
@@ -66,7 +67,7 @@ class memory_map {
 
   /// Returns the allocation that contains `address`.
   [[nodiscard]] std::optional<allocation> find(CUdeviceptr address) const;
-  /// Whether [address, address + bytes) is inside one allocation without a pending free.
+  /// Whether [address, address + bytes) is inside one allocation that has no pending free.
   [[nodiscard]] bool covers(CUdeviceptr address, std::size_t bytes) const;
 
   /// The number of allocations. Does not count globals, because applications cannot free them.

@@ -15,7 +15,7 @@ void print_fifo::print(char const* text, std::size_t bytes) noexcept {
   try {
     text_.append(text, bytes);
   } catch (std::bad_alloc const&) {
-    // The host is out of memory: discard the text, as if the buffer were full.
+    // The host is out of memory. Discard the text, as if the buffer were full.
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The buffer for the printf output of a context's kernels. Its size is limited, and it is written
-// to stdout when the host synchronises, as on a GPU. If the buffer is full, new text is lost. A GPU
-// loses the oldest text instead.
+// The buffer for the printf output of a context's kernels. As on a GPU, the size of the buffer is
+// limited, and the buffer is written to stdout when the host synchronises. If the buffer is full,
+// new text is lost. On a GPU, the oldest text is lost instead.
 
 #include <cstddef>
 #include <mutex>

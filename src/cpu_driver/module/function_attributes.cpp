@@ -5,7 +5,7 @@
 
 namespace flotilla::cpu_driver {
 
-// All accesses to settings are relaxed: no other memory depends on them.
+// All accesses to the settings are relaxed: no other memory depends on the settings.
 
 CUresult function_attribute(int& value, int which, cpu::kernel_record const& record,
                             function_settings const& settings) noexcept {
@@ -24,8 +24,8 @@ CUresult function_attribute(int& value, int which, cpu::kernel_record const& rec
       return CUDA_SUCCESS;
     default: break;
   }
-  // All other attributes are 0: registers and local, constant and static shared memory are managed
-  // by the host compiler, and clusters are not supported.
+  // All other attributes are 0. The host compiler manages registers and local, constant and static
+  // shared memory. Clusters are not supported.
   if (which < 0 || which >= CU_FUNC_ATTRIBUTE_MAX) { return CUDA_ERROR_INVALID_VALUE; }
   value = 0;
   return CUDA_SUCCESS;

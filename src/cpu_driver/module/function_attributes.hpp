@@ -1,6 +1,6 @@
 #pragma once
 // Attributes and settings of functions and kernels. Enumeration values are passed as `int`, because
-// an application may pass any number.
+// an application may pass numbers that are not enumerators.
 
 #include <cuda.h>
 

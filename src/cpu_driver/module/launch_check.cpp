@@ -9,9 +9,10 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Each thread has a cache of the functions of recently launched kernels. Without the cache, the
-// lookup of a kernel's function needs several handle tables instead of one. Function handles are
-// never reused, so a cached handle is either correct or no longer in the table.
+// Each thread has a cache of the functions of recently launched kernels. With the cache, a launch
+// of a kernel searches one handle table. Without the cache, the launch would search several.
+// Function handles are never reused, so a cached handle is either correct or no longer in the
+// table.
 struct remembered {
   CUkernel kernel;
   CUcontext owner;
@@ -67,7 +68,8 @@ CUresult read_extra(void* const* extra, void const*& start, std::size_t& bytes) 
   return start != nullptr || bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Checks the arguments. If they are packed, `packed` becomes their address.
+/// Checks the arguments. If the application passed packed arguments, sets `packed` to their
+/// address.
 CUresult check_arguments(launch_request const& wanted, cpu::kernel_record const& kernel,
                          void const*& packed) noexcept {
   if (wanted.parameters != nullptr && wanted.extra != nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -140,7 +142,8 @@ CUresult launch(stream& target, launch_request const& wanted) {
   std::unique_ptr<std::byte[]> large;
   if (bytes > inline_argument_bytes) { large = std::make_unique_for_overwrite<std::byte[]>(bytes); }
   operation* const made = take_operation();
-  // From here on nothing fails. The launch is built in place, because it is large.
+  // Nothing below can fail, so `made` cannot leak. The launch_kernel object is built in place,
+  // because it is large.
   auto& todo = made->what.emplace<launch_kernel>();
   todo.image = &called->image();
   todo.kernel = &kernel;

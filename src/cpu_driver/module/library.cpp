@@ -59,8 +59,8 @@ library::library(CUlibrary self, std::vector<std::byte> code,
 library::~library() {
   for (CUkernel const each : kernels_) { kernel::table().close(each); }
   for (auto const& [owner, here] : modules_) {
-    // Close the module through its context, because the context may be ending and may close the
-    // module at the same time.
+    // Close the module through its context. The context may be ending in another thread, which may
+    // close the same module. `modules()` ensures that the module is closed only once.
     if (auto const live = context::table().find(owner); live && live->id() == here.context_id) {
       static_cast<void>(live->modules().close(here.module));
     }
@@ -80,8 +80,8 @@ CUresult library::module_in(context& owner, CUmodule& found) {
   if (here.context_id != owner.id()) { here = {nullptr, owner.id()}; }
   CUmodule& known = here.module;
   if (known == nullptr) {
-    // Remove the entries of destroyed contexts. Otherwise the map grows if the library outlives
-    // many contexts.
+    // Remove the entries of destroyed contexts. Otherwise the map would keep growing if the
+    // application creates and destroys contexts while the library is loaded.
     std::erase_if(modules_, [&](auto const& entry) {
       return entry.second.module != nullptr && !context::table().find(entry.first);
     });

@@ -1,7 +1,7 @@
 #pragma once
-// A library is one image for all contexts. The library loads a module, which is a private copy of
-// the image, when a context first uses the library. A kernel of a library has one function in each
-// context.
+// A library is one image for all contexts. When a context first uses the library, the library loads
+// a module into the context. A module is a private copy of the image. A kernel of a library has one
+// function in each context.
 
 #include <cuda.h>
 
@@ -32,8 +32,8 @@ class kernel {
 
   [[nodiscard]] CUkernel self() const noexcept { return self_; }
   [[nodiscard]] CUlibrary library_handle() const noexcept { return library_; }
-  /// The kernel's record in the library's first copy of the image. It gives the name and the
-  /// parameters; a launch uses the record in the module of its context.
+  /// The kernel's record in the library's first copy of the image. Use only the name and the
+  /// parameters of this record. A launch uses the record in the module of the launch's context.
   [[nodiscard]] cpu::kernel_record const& record() const noexcept { return record_; }
   /// The settings that all functions of this kernel on `device` share.
   [[nodiscard]] std::shared_ptr<function_settings> settings(int device);
@@ -71,22 +71,23 @@ class library {
  private:
   CUlibrary const self_;
   std::vector<std::byte> const code_;
-  // The first copy of the image. The library reads names and parameters from it, so it must live as
-  // long as the library. The module in the first context also uses this copy, including its
-  // variables.
+  // The first copy of the image. The library reads names and parameters from this copy, so the copy
+  // must live as long as the library. The first module that the library loads also uses this copy,
+  // including its variables.
   std::shared_ptr<loaded_image const> const first_;
   std::vector<CUkernel> kernels_;
   std::mutex mutex_;
-  bool first_taken_ = false;  // a module uses `first_`; guarded by mutex_
+  bool first_taken_ = false;  // whether a module uses `first_`; guarded by mutex_
   struct loaded {
     CUmodule module = nullptr;
-    unsigned long long context_id = 0;  // unlike handles of primary contexts, ids are not reused
+    unsigned long long context_id = 0;  // handles of primary contexts are reused, ids are not
   };
-  std::unordered_map<CUcontext, loaded> modules_;  // guarded by mutex_; may hold dead contexts
+  // Guarded by mutex_; may contain destroyed contexts.
+  std::unordered_map<CUcontext, loaded> modules_;
 };
 
-/// Finds the function of a kernel in the context `owner`. The first call for a library and a
-/// context loads the library's module.
+/// Finds the function of a kernel in the context `owner`. The first call for a library in a context
+/// loads the library's module into the context.
 [[nodiscard]] CUresult function_of(CUkernel handle, context& owner, CUfunction& found);
 
 /// Loads a private copy of an image. Returns CUDA_ERROR_INVALID_IMAGE if `code` is not a CPU image.

@@ -42,7 +42,7 @@ module::~module() {
   for (cpu::global_record const& each : image_->globals()) {
     memory_map::of_process().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
   }
-  // Queued launches may still use the image.
+  // Launches that are still queued may use the image.
   owner_.home().thread().release_after_pending(image_);
 }
 

@@ -17,7 +17,7 @@ namespace flotilla::cpu_driver {
 
 class context;
 
-/// The settings of a function. All functions of one library kernel on one device share them.
+/// The settings of a function. All functions of one library kernel on one device share one object.
 struct function_settings {
   std::atomic<int> max_dynamic_shared{static_cast<int>(properties::default_shared_bytes)};  // bytes
   std::atomic<int> shared_carveout{-1};  // in percent; -1: the default
@@ -46,9 +46,8 @@ class function {
   [[nodiscard]] cpu::kernel_record const& record() const noexcept { return record_; }
   [[nodiscard]] function_settings& settings() const noexcept { return *settings_; }
 
-  /// The cache preference of this function. If the function has none, the preference of its kernel
-  /// on this device; if the kernel has none, the preference of the context. It has no effect on a
-  /// CPU device.
+  /// Returns the first cache preference that is set: of this function, of its kernel on this
+  /// device, or of the context. On a CPU device, a cache preference has no effect.
   [[nodiscard]] CUfunc_cache cache_preference() const noexcept;
   void prefer_cache(CUfunc_cache preferred) noexcept {
     // relaxed: no other memory depends on the preference

@@ -1,5 +1,5 @@
 #pragma once
-// The flags of a context. They can change during the context's lifetime.
+// The flags of a context. Most flags can change during the context's lifetime.
 
 #include <cuda.h>
 
@@ -10,12 +10,12 @@
 namespace flotilla::cpu_driver {
 
 /// Thread-safe. All accesses are relaxed: the flags are one number, and no other memory depends on
-/// them.
+/// this number.
 class context_flags {
  public:
   explicit context_flags(unsigned flags) noexcept : flags_(flags) {}
 
-  /// Whether a context can have these flags.
+  /// Whether `flags` are valid for a context.
   [[nodiscard]] static bool valid(unsigned flags) noexcept;
 
   [[nodiscard]] unsigned get() const noexcept { return flags_.load(std::memory_order_relaxed); }

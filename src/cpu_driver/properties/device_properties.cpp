@@ -69,8 +69,8 @@ std::optional<int> attribute(int which, int ordinal) noexcept {
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: return 1;
     default: break;
   }
-  // 0 for features that are not supported: textures, managed and virtual memory, clusters,
-  // cooperative launches, IPC.
+  // Attributes that describe unsupported features are 0: textures, managed and virtual memory,
+  // clusters, cooperative launches, IPC.
   bool const exists =
       which >= CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK && which < CU_DEVICE_ATTRIBUTE_MAX;
   return exists ? std::optional(0) : std::nullopt;

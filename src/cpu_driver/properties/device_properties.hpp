@@ -19,14 +19,14 @@ inline constexpr int max_block_z = 64;
 inline constexpr unsigned max_grid_x = 2147483647;
 inline constexpr unsigned max_grid_y = 65535;
 inline constexpr unsigned max_grid_z = 65535;
-inline constexpr std::size_t default_shared_bytes = 49152;  // default maximum for each block
+inline constexpr std::size_t default_shared_bytes = 49152;  // maximum per block by default
 inline constexpr std::size_t max_shared_bytes =
-    232448;                                  // maximum for each block if a function requests more
+    232448;  // maximum per block if a function requests more than the default
 inline constexpr int multiprocessors = 132;  // see multiprocessors.hpp
 inline constexpr int pci_domain = 0xf107;    // chosen to differ from the domains of real machines
 
-/// The value of attribute `which` (a CUdevice_attribute) of device `ordinal`; empty if `which` is
-/// not an attribute.
+/// The value of the attribute `which` (a CUdevice_attribute) for device `ordinal`. Empty if `which`
+/// is not an attribute.
 [[nodiscard]] std::optional<int> attribute(int which, int ordinal) noexcept;
 
 [[nodiscard]] CUuuid uuid(int ordinal) noexcept;

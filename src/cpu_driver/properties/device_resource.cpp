@@ -19,23 +19,25 @@ enum class origin : std::uint32_t { query = 1, group, remainder };
 /// The private part of a CUdevResource.
 struct inside {
   std::uint64_t mark;
-  std::uint64_t split;  // number of the split() call that made this resource; 0: none
+  // Number of the split() call that made this resource; 0: not made by split().
+  std::uint64_t split;
   numbers which;
   std::int32_t device;
   origin from;
 };
-constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // "flotilla", in this driver's resources
+constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // "flotilla" in ASCII: made by this driver
 static_assert(sizeof(inside) <= sizeof(CUdevResource::_internal_padding));
 
-// Sizes of groups on a device of compute capability 9.0 are multiples of `granule`. If the
-// application ignores co-scheduling, they are multiples of `fine_granule`.
+// On a device of compute capability 9.0, the size of a group is a multiple of `granule`. If the
+// application ignores co-scheduling, the size is a multiple of `fine_granule`.
 constexpr unsigned granule = 8;
 constexpr unsigned fine_granule = 2;
 
 // A cluster is eight neighbouring multiprocessors. Unless the application ignores co-scheduling,
 // each group needs at least one whole cluster. An H200 has 132 multiprocessors: 15 clusters, and 12
-// multiprocessors outside clusters. So it has room for 15 groups of 8, but only for 8 groups of 16.
-// This driver's choice: multiprocessors 0 to 7 are the first cluster, 112 to 119 the last.
+// multiprocessors outside clusters. So an H200 has room for 15 groups of 8, one for each cluster,
+// but only for 8 groups of 16. On a CPU device, multiprocessors 0 to 7 are the first cluster, and
+// 112 to 119 are the last cluster.
 constexpr unsigned clusters = 15;
 
 struct description {
@@ -45,7 +47,8 @@ struct description {
 
 struct descriptions {
   std::mutex mutex;
-  std::deque<description> all;  // guarded by mutex; a deque, because handles are element addresses
+  // Guarded by mutex. The handles are addresses of elements, which a deque never moves.
+  std::deque<description> all;
 
   static descriptions& get() {
     static auto* const only = new descriptions;
@@ -70,7 +73,7 @@ CUresult read(CUdevResource const& resource, inside& found) noexcept {
   return found.mark == our_mark ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// The number of clusters that are completely in `from`.
+/// The number of clusters whose multiprocessors are all in `from`.
 unsigned clusters_of(numbers const& from) noexcept {
   unsigned whole = 0;
   for (std::size_t first = 0; first < std::size_t{clusters} * granule; first += granule) {
@@ -81,7 +84,7 @@ unsigned clusters_of(numbers const& from) noexcept {
   return whole;
 }
 
-/// Moves the first `count` numbers out of `from`.
+/// Removes the first `count` numbers from `from` and returns them.
 numbers take(numbers& from, unsigned count) noexcept {
   numbers taken;
   for (std::size_t i = 0; i < from.size() && count > 0; ++i) {
@@ -104,7 +107,7 @@ CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept 
 CUresult split(split_request const& wanted) noexcept {
   if (wanted.groups == nullptr || wanted.input == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (wanted.result != nullptr && *wanted.groups == 0) { return CUDA_ERROR_INVALID_VALUE; }
-  // The two flags exclude each other. Unknown bits are ignored, because an H200 accepted flags = 4.
+  // The two flags exclude each other. Unknown bits are ignored: an H200's driver accepts flags = 4.
   constexpr unsigned known = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING |
                              CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
   unsigned const flags = wanted.flags & known;
@@ -118,8 +121,8 @@ CUresult split(split_request const& wanted) noexcept {
 
   bool const fine = flags == CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
   unsigned const unit = fine ? fine_granule : granule;
-  // Round up, but not above the number of multiprocessors in the input: a group of all 132
-  // multiprocessors is allowed.
+  // Round up to a multiple of `unit`, but not above the number of multiprocessors in the input. 132
+  // is not a multiple of 8, but a group of all 132 multiprocessors is allowed.
   unsigned const size = std::min((std::max(wanted.min_size, 1u) + unit - 1) / unit * unit, there);
   unsigned const possible = fine ? there / size : std::min(there / size, clusters_of(input.which));
   if (possible == 0) { return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION; }
@@ -129,7 +132,8 @@ CUresult split(split_request const& wanted) noexcept {
   }
   static std::atomic<std::uint64_t> splits{0};
   std::uint64_t const number =
-      splits.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: it only has to be unique
+      // relaxed: the number only has to be unique
+      splits.fetch_add(1, std::memory_order_relaxed) + 1;
   unsigned const made = std::min(*wanted.groups, possible);
   for (unsigned i = 0; i < made; ++i) {
     wanted.result[i] =

@@ -9,7 +9,8 @@
 
 namespace flotilla::cpu_driver {
 
-/// Returns the resource of a device, a context or a green context. The resource can be split.
+/// Returns a resource with the multiprocessors `which`, for a device, a context or a green context.
+/// The resource can be split.
 [[nodiscard]] CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept;
 
 /// The arguments of split(). All pointers point to the caller's memory.
@@ -27,8 +28,8 @@ struct split_request {
 /// an earlier split.
 [[nodiscard]] CUresult split(split_request const& wanted) noexcept;
 
-/// Makes a description of several resources. If there is more than one, all must come from one call
-/// of split(). Throws std::bad_alloc. Descriptions are never freed, because the API has no function
+/// Makes a description of one or more resources. Several resources must all come from one call of
+/// split(). Throws std::bad_alloc. Descriptions are never freed, because the API has no function
 /// that frees them.
 [[nodiscard]] CUresult describe(CUdevResource const* resources, unsigned count,
                                 CUdevResourceDesc& made);

@@ -16,8 +16,8 @@ enum class beyond : bool { refused, clamped };
 struct rule {
   CUlimit which;
   std::size_t initial;
-  std::size_t min;      // smaller requests are raised to this value
-  std::size_t max;      // maximum of the request before rounding
+  std::size_t min;      // smaller requests are raised to this minimum
+  std::size_t max;      // maximum of a request, before it is rounded
   std::size_t granule;  // requests are rounded up to a multiple of this value
   beyond past_max = beyond::refused;
 };
@@ -49,12 +49,12 @@ rule const* find_rule(int which) noexcept {
   return found != std::end(rules) ? found : nullptr;
 }
 
-/// Limits that can be read but not set.
+/// Whether the limit can be read but not set.
 bool read_only(int which) noexcept {
   return which == CU_LIMIT_SHMEM_SIZE || which == CU_LIMIT_CIG_ENABLED;
 }
 
-// The error for a limit that cannot be set.
+// The error for a limit that cannot be set; empty for all other limits.
 std::optional<CUresult> refusal(int which) noexcept {
   if (read_only(which)) { return CUDA_ERROR_NOT_PERMITTED; }
   switch (which) {
@@ -89,8 +89,8 @@ CUresult limits::set(int which, std::size_t value, std::size_t memory) noexcept 
     value = found->max;
   }
   std::size_t const rounded = std::max(round_up(value, found->granule), found->min);
-  // Without the lock, a kernel's first malloc or printf could settle the limit between the check
-  // and the change.
+  // Without the lock, a kernel's first malloc or printf could make the limit final between the
+  // check and the change.
   std::lock_guard const lock(mutex_);
   auto const& settled = which == CU_LIMIT_MALLOC_HEAP_SIZE ? heap_settled_ : fifo_settled_;
   if (on_device && settled.load(std::memory_order_relaxed)) { return CUDA_ERROR_INVALID_VALUE; }

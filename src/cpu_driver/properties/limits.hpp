@@ -16,8 +16,8 @@ class limits {
 
   /// Reads the limit `which`. Returns an error if `which` is not a CUlimit.
   [[nodiscard]] CUresult get(int which, std::size_t& value) const noexcept;
-  /// Sets the limit `which`. `memory` is the size of the device's memory in bytes, which the heap
-  /// and the printf buffer cannot exceed.
+  /// Sets the limit `which`. `memory` is the size of the device's memory in bytes. Neither the heap
+  /// nor the printf buffer can be larger than this size.
   [[nodiscard]] CUresult set(int which, std::size_t value, std::size_t memory) noexcept;
 
   /// Whether the limit becomes final when a kernel first uses malloc or printf.

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a context that streams and kernels of the context use.
+// The members of a context that its streams and kernels use.
 
 #include <cuda.h>
 
@@ -13,7 +13,8 @@ namespace flotilla::cpu_driver {
 class device_thread;
 class memory_account;
 
-/// A member of the context, so it lives longer than the context's streams. Thread-safe.
+/// The context has this struct as a member, so the struct lives longer than the context's streams.
+/// Thread-safe.
 struct context_resources {
   context_resources(CUcontext context, device_thread& its_thread, memory_account& its_memory,
                     unsigned its_flags)

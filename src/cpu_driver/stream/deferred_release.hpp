@@ -1,6 +1,6 @@
 #pragma once
-// Keeps objects alive that pending operations of a device may use, for example images of unloaded
-// modules. The device thread releases the objects when it is idle.
+// Keeps objects alive while pending operations of a device may use them, for example the images of
+// unloaded modules. The device thread releases the objects when it has no pending operations.
 
 #include <atomic>
 #include <memory>
@@ -19,8 +19,9 @@ class deferred_release {
   }
 
   // For the device thread:
-  /// Collects all objects added so far. Each operation that was pushed before one of these objects
-  /// was added has ended or is in the inbox or in a stream.
+  /// Collects all objects added so far. The operations that may use these objects were pushed
+  /// before the objects were added. So each of these operations has ended, or is in the inbox or in
+  /// a stream.
   void collect() {
     if (!any_added_.load(std::memory_order_acquire)) { return; }
     std::lock_guard const lock(mutex_);

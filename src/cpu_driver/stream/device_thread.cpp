@@ -17,15 +17,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int operations_per_poll = 64;  // number of operations between two polls of values
+// Number of operations between two polls of the values in memory that streams wait for.
+constexpr int operations_per_poll = 64;
 // The device thread spins this long before it sleeps. Waking a sleeping device thread costs the
 // submitting thread 1 to 2 us.
 constexpr auto spin_time = 20us;
 constexpr auto min_poll_interval = 20us;
 constexpr auto max_poll_interval = 500us;
 
-/// Whether the operation waits for a value in memory. Nothing wakes the device when such a value
-/// changes.
+/// Whether the operation waits for a value in memory. Nothing wakes the device thread when such a
+/// value changes.
 bool needs_polling(operation const& head) noexcept {
   auto const* const run = std::get_if<run_task>(&head.what);
   return std::holds_alternative<wait_value>(head.what) ||
@@ -117,12 +118,13 @@ void device_thread::run_head(stream& chosen) noexcept {
   placement_.allowed = &chosen.group_.allowed();
   CUresult const status = execute(head, {chosen.resources(), device_, placement_});
   if (status != CUDA_SUCCESS) {
-    // No later operation may run. Put the stream back into its list, where abandon_all() finds it.
+    // No operation may run after a fault. Put the stream back into its ready list, where
+    // abandon_all() finds the stream.
     fault::raise(status);
     level_of(chosen).append(chosen);
     return;
   }
-  // Other streams of this device may wait for the event or the value.
+  // Other streams of this device may wait for this event or value.
   recheck_ |= std::holds_alternative<record_event>(head.what) ||
               std::holds_alternative<write_value>(head.what);
   if (auto const* const run = std::get_if<run_task>(&head.what)) {
@@ -176,7 +178,7 @@ void device_thread::complete_head(stream& target) noexcept {
   recycler_.add(ended);
   if (reached != nullptr) {
     recycler_.flush();
-    reached->count_down();  // last: the waiting thread continues and may end the context
+    reached->count_down();  // last: the waiting thread may end the context at once
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// The thread of one device. It moves the operations that API threads push into the queues of their
-// streams. Streams take turns, higher priorities first; one operation runs per turn. If the first
-// operation of a stream has to wait, for example for an event, the other streams continue.
+// The thread of one device. API threads push operations into its inbox. The device thread moves
+// each operation to the queue of the operation's stream. Streams take turns, and one operation runs
+// per turn. Streams with a higher priority come first. If the first operation of a stream has to
+// wait, for example for an event, the other streams continue.
 
 #include <array>
 #include <chrono>
@@ -30,15 +31,15 @@ class device_thread final : public wakeable {
 
   /// Starts the thread on the first call. Throws std::system_error.
   void start();
-  /// Abandons all pending operations and ends the thread. Does nothing if the device thread itself
-  /// calls it.
+  /// Abandons all pending operations and ends the thread. Does nothing if it is called on the
+  /// device thread.
   void stop() noexcept;
 
   // For any thread:
   void push(operation* added) noexcept { inbox_.push(added); }
-  /// Makes the thread recheck the streams that wait.
+  /// Makes the device thread check again which waiting streams can continue.
   void wake() noexcept override { inbox_.wake(); }
-  /// Keeps `object` alive until all operations that were pushed before have ended. Throws
+  /// Keeps `object` alive until all operations that were pushed before this call have ended. Throws
   /// std::bad_alloc.
   void release_after_pending(std::shared_ptr<void const> object);
 
@@ -71,7 +72,7 @@ class device_thread final : public wakeable {
   // Used by the device thread only:
   alignas(64) std::array<stream_list, priority_levels> ready_{};
   stream_list waiting_{};
-  bool recheck_ = false;                       // a waiting stream may be able to continue
+  bool recheck_ = false;                       // whether a waiting stream may be able to continue
   int waiting_for_values_ = 0;                 // number of streams whose wait must be polled
   int since_poll_ = 0;                         // number of operations run since the last poll
   std::chrono::microseconds poll_interval_{};  // time between two polls while the thread sleeps

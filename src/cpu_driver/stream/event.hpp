@@ -1,7 +1,6 @@
 #pragma once
 // Events. Each call that records an event creates a separate event_record. A call that waits for an
-// event waits for the latest record at the time of the call, even if the event is recorded again
-// later.
+// event waits for the latest record at the time of the call. Later records do not change this.
 
 #include <cuda.h>
 
@@ -21,7 +20,7 @@ class event_record {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `streams` is the number of streams that contain the record. The record completes after one
+  /// `streams` is the number of streams that must reach the record. The record completes after one
   /// call of complete() for each of these streams.
   explicit event_record(bool timed, int streams = 1) noexcept : timed_(timed), pending_(streams) {}
 
@@ -30,8 +29,9 @@ class event_record {
     return (state_.load(std::memory_order_acquire) & done) != 0;
   }
 
-  /// Returns true if the record has completed. If not, all devices are woken when it completes. The
-  /// check and the request to be woken are one atomic operation, so no completion is missed.
+  /// Returns true if the record has completed. Otherwise requests that all devices are woken when
+  /// the record completes. The check and the request are one atomic operation, so no completion is
+  /// missed.
   [[nodiscard]] bool watch() noexcept {
     return completed() || (state_.fetch_or(watched, std::memory_order_acq_rel) & done) != 0;
   }

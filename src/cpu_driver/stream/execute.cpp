@@ -70,8 +70,8 @@ struct operation_executor {
     return CUDA_SUCCESS;
   }
   CUresult operator()(run_task& run) const noexcept { return run.task->run_steps(site); }
-  // Nothing is left to do: a wait starts only after its condition holds, and the device thread
-  // handles reach_latch and close_stream.
+  // Nothing is left to do for the following operations. A wait is executed only after its condition
+  // holds. The device thread handles reach_latch and close_stream.
   CUresult operator()(wait_event&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(wait_value&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(reach_latch&) const noexcept { return CUDA_SUCCESS; }

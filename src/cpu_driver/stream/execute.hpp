@@ -15,12 +15,13 @@ void execute_fill(fill_memory const& fill) noexcept;
 void execute_write(write_value const& write) noexcept;
 void execute_call(call_host const& call) noexcept;
 
-/// Ends an operation that will never run. If the operation records events, releases the threads
-/// that wait for the records. If it frees memory, frees the memory.
+/// Ends an operation that will never run. Releases the threads that wait for an event record of
+/// this operation. Frees the memory that the operation would have freed. Ends the stream_task that
+/// the operation would have run.
 void abandon(operation& dropped) noexcept;
 
-/// Whether the condition of the wait holds. If so, all writes before the write of the awaited value
-/// are visible to the caller.
+/// Whether the condition of the wait holds. If the result is true, the caller sees all writes that
+/// happened before the write of the awaited value.
 [[nodiscard]] bool satisfied(wait_value const& wait) noexcept;
 
 /// Whether the calling thread is inside a host function of a stream. Host functions must not call

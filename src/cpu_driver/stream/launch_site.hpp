@@ -9,7 +9,7 @@ namespace flotilla::cpu_driver {
 struct launch_site {
   context_resources& context;
   int device;                  // ordinal of the device
-  block_placement& placement;  // placement of the device thread that runs the operation
+  block_placement& placement;  // block placement of the device thread
 };
 
 }  // namespace flotilla::cpu_driver

@@ -34,7 +34,8 @@ bool legacy_stream_order::may_start(stream const& candidate, operation const& he
 
 bool legacy_stream_order::passes_legacy(operation const& head) const noexcept {
   if (legacy_pending_ == 0 || legacy_->head_ == nullptr) { return true; }
-  // The synchronisation and the end of a blocking stream do not wait for the NULL stream.
+  // Two operations of a blocking stream do not wait for the NULL stream: reach_latch, which
+  // synchronises the blocking stream, and close_stream.
   if (std::holds_alternative<reach_latch>(head.what) ||
       std::holds_alternative<close_stream>(head.what)) {
     return true;

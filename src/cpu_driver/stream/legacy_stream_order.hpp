@@ -16,10 +16,10 @@ class legacy_stream_order {
   /// stream and the blocking streams.
   void arrive(stream& target, operation& added) noexcept;
   [[nodiscard]] bool may_start(stream const& candidate, operation const& head) noexcept;
-  /// Must be called after the head of `completed` was removed. Returns true if a stream that waited
-  /// for this order may be able to start.
+  /// Must be called after the first operation of `completed` was removed. Returns true if a stream
+  /// that waited for this order may be able to start.
   [[nodiscard]] bool complete(stream const& completed) noexcept;
-  /// Removes a stream that ends. The head of the stream is its close_stream operation.
+  /// Removes a stream that ends. Also counts the stream's close_stream operation as completed.
   void leave(stream& closed) noexcept;
 
  private:
@@ -29,7 +29,7 @@ class legacy_stream_order {
   std::uint64_t sequence_ = 0;
   std::uint64_t legacy_pending_ = 0;
   std::uint64_t blocking_pending_ = 0;
-  bool holding_ = false;  // may_start() returned false since the last completion
+  bool holding_ = false;  // whether may_start() returned false since the last completion
   stream* legacy_ = nullptr;
   stream* members_ = nullptr;  // list of the blocking streams that have had an operation
 };

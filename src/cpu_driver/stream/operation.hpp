@@ -37,13 +37,14 @@ struct copy_bytes {
   void* to;
   void const* from;  // ignored if `staged` is set
   std::size_t bytes;
-  std::unique_ptr<std::byte[]> staged;  // copy of pageable memory, which the caller may overwrite
+  // Copy of pageable source memory, which may change after the call.
+  std::unique_ptr<std::byte[]> staged;
 };
 
 struct fill_memory {
   void* address;
   std::uint32_t value;
-  std::uint8_t width;  // bytes of an element: 1, 2 or 4
+  std::uint8_t width;  // bytes per element: 1, 2 or 4
   std::size_t elements;
 };
 
@@ -57,7 +58,7 @@ struct wait_event {
 struct write_value {
   void* address;
   std::uint64_t value;
-  std::uint8_t width;  // bytes: 4 or 8
+  std::uint8_t width;  // in bytes: 4 or 8
 };
 
 struct wait_value {
@@ -84,11 +85,12 @@ struct reach_latch {
   latch* reached;
 };
 
-/// The last operation of a stream. The device thread ends the stream.
+/// The last operation of a stream. When it is reached, the device thread ends the stream.
 struct close_stream {};
 
-/// The layout makes a launch with few arguments use only two cache lines. The device thread's core
-/// fetches these lines from the submitting core, which is most of the cost of an empty launch.
+/// With this layout, a launch with few arguments uses only two cache lines. The device thread's
+/// core fetches these lines from the submitting core. The transfer is most of the cost of an empty
+/// launch.
 struct alignas(64) operation {
   operation* next = nullptr;
   stream* where = nullptr;
@@ -96,7 +98,7 @@ struct alignas(64) operation {
   std::variant<std::monostate, launch_kernel, copy_bytes, fill_memory, record_event, wait_event,
                write_value, wait_value, call_host, free_memory, run_task, reach_latch, close_stream>
       what;
-  alignas(16) std::byte arguments[inline_argument_bytes];  // for a launch; never cleared
+  alignas(16) std::byte arguments[inline_argument_bytes];  // arguments of a launch; never cleared
 
   operation() noexcept {}  // NOLINT: with `= default`, `operation{}` would clear the arguments
 };

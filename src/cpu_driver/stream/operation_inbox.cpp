@@ -45,7 +45,7 @@ bool operation_inbox::take_wake() noexcept {
 
 void operation_inbox::sleep(std::optional<std::chrono::microseconds> at_most) noexcept {
   operation* empty = nullptr;
-  // The mark tells push() that this thread sleeps or is about to sleep.
+  // The value asleep() tells push() that this thread sleeps or is about to sleep.
   if (!newest_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
     return;

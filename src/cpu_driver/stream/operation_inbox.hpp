@@ -29,12 +29,13 @@ class operation_inbox {
   }
   /// Whether wake() was called since the last take_wake().
   [[nodiscard]] bool take_wake() noexcept;
-  /// Whether there is an operation, or wake() was called since the last take_wake().
+  /// Whether there is an operation, or whether wake() was called since the last take_wake().
   [[nodiscard]] bool called() const noexcept {
     return newest_.load(std::memory_order_relaxed) != nullptr ||
            woken_.load(std::memory_order_relaxed);
   }
-  /// Sleeps until called() is true, but at most for `at_most`.
+  /// Sleeps until called() is true, or until the time `at_most` is over. An empty `at_most` means
+  /// no time limit.
   void sleep(std::optional<std::chrono::microseconds> at_most) noexcept;
 
  private:
@@ -43,7 +44,7 @@ class operation_inbox {
   operation* asleep() noexcept { return &asleep_; }
 
   operation asleep_;
-  alignas(64) std::atomic<operation*> newest_{nullptr};  // `next` points to the next older one
+  alignas(64) std::atomic<operation*> newest_{nullptr};  // linked by `next` to older operations
   alignas(64) std::atomic<bool> woken_{false};  // set by any thread, cleared by the device thread
   std::mutex mutex_;
   std::condition_variable wake_;

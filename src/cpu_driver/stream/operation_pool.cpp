@@ -6,11 +6,12 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr int chain_length = 32;  // number of operations that a device thread returns at once
+constexpr int chain_length = 32;  // number of operations that a device thread gives back at once
 
 std::atomic<operation*> returned{nullptr};
 
-// A pointer without a destructor, so that destructors of other thread_local objects can use it.
+// A plain pointer without a destructor, because destructors of other thread_local objects may use
+// the cache when a thread ends.
 thread_local operation* cache = nullptr;
 
 struct cache_guard {

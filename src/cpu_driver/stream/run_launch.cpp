@@ -94,8 +94,8 @@ CUresult run_launch(launch_kernel& launch, launch_site const& site) noexcept {
   try {
     return injection::armed() ? run_injected(launch, site) : run(launch, site);
   } catch (...) {
-    // Out of memory, or the kernel threw an exception. The grid is incomplete, and the blocks that
-    // have run cannot be undone, so this is a sticky fault.
+    // The host is out of memory, or the kernel threw an exception. The grid is incomplete, and the
+    // effects of the blocks that have run cannot be undone. So this is a sticky fault.
     return CUDA_ERROR_LAUNCH_FAILED;
   }
 }

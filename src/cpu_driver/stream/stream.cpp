@@ -11,9 +11,9 @@ namespace flotilla::cpu_driver {
 
 namespace {
 
-// The number of pending operations at which submitting threads are delayed. More pending operations
-// would not make the device faster, but would not fit into the caches. A GPU's driver also blocks
-// when its queue is full.
+// The number of pending operations at which submitting threads are delayed. A larger number would
+// not make the device faster, and the operations would not fit into the caches. A GPU's driver also
+// blocks when its queue is full.
 constexpr std::uint64_t max_pending = 2048;
 constexpr std::uint64_t check_interval = 64;
 constexpr std::chrono::microseconds max_hold_time{200};
@@ -71,7 +71,8 @@ void stream::synchronize(spin_times times) {
 
 void stream::retire() noexcept {
   closing_.what.emplace<close_stream>();
-  append(&closing_);  // not push(): it accesses the stream, which may be destroyed by then
+  // Do not call push(): it accesses the stream after the append, when the stream may be destroyed.
+  append(&closing_);
 }
 
 void stream_list::append(stream& added) noexcept {

@@ -53,7 +53,7 @@ class stream {
     return completed_.load(std::memory_order_acquire) == submitted_.load(std::memory_order_relaxed);
   }
 
-  /// Waits until all operations submitted before have run or were abandoned.
+  /// Waits until all operations that were submitted before this call have run or were abandoned.
   void synchronize(spin_times times);
 
   /// Submits the last operation, which ends the stream. For a stream with a handle, the handle
@@ -64,8 +64,8 @@ class stream {
   static constexpr int greatest_priority = -5;
 
  private:
-  /// Pushes an operation and returns the number of operations that were submitted before. Does not
-  /// access the stream after the push, because the operation may end the stream.
+  /// Pushes an operation and returns the number of operations that were submitted before it. Does
+  /// not access the stream after the push, because the operation may end the stream.
   std::uint64_t append(operation* added) noexcept;
   void hold_back(std::uint64_t submitted) noexcept;
 
@@ -88,7 +88,7 @@ class stream {
   operation* tail_ = nullptr;
   stream* next_in_list_ = nullptr;  // link in a stream_list
   bool member_ = false;             // whether the stream is in the list of legacy_stream_order
-  stream* next_member_ = nullptr;   // link in that list
+  stream* next_member_ = nullptr;   // link in the list of legacy_stream_order
 };
 
 /// An intrusive FIFO queue of streams. Only the device thread uses it.

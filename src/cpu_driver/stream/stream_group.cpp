@@ -5,8 +5,8 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// The streams that have work. `kept` keeps them alive. NULL streams are not in `kept`, because
-/// they live as long as their group.
+/// Collects the streams that have pending operations. The references in `kept` keep these streams
+/// alive. NULL streams are not in `kept`, because they live as long as their group.
 struct busy_streams {
   std::vector<stream::ref> kept;
   std::vector<stream*> all;
@@ -40,7 +40,8 @@ CUstream stream_group::create(stream_kind kind, int priority) {
     }
     for (auto& each : awaited) { made->enqueue(wait_event{std::move(each)}); }
   } catch (...) {
-    // Otherwise tear_down() would wait for a stream that nobody can destroy.
+    // The caller gets no handle, so destroy the stream here. Otherwise, if the stream is not in
+    // `streams_`, tear_down() would wait for the stream forever.
     if (made) { static_cast<void>(destroy(made->self())); }
     throw;
   }
@@ -92,8 +93,8 @@ std::shared_ptr<event_record> stream_group::record(std::vector<stream_group*> co
       busy.all[recorded]->enqueue(record_event{made});
     }
   } catch (...) {
-    // The record waits for all streams in `busy`. Abandon it for the streams that did not get the
-    // operation, so that it can complete.
+    // The record waits for all streams in `busy`. Some of them did not get the operation. Abandon
+    // the record for these streams, so that the record can complete.
     for (; recorded < busy.all.size(); ++recorded) { made->abandon(); }
     throw;
   }
@@ -104,8 +105,8 @@ void stream_group::wait_for(std::shared_ptr<event_record> const& record) {
   if (record->completed()) { return; }
   std::vector<CUstream> present;
   {
-    // Both under one lock: create() adds the stream to `streams_` before this block, or finds the
-    // record in `awaited_` after it.
+    // Add to `awaited_` and read `streams_` under one lock. So create() either adds its stream
+    // before this block, or finds the record in `awaited_` after this block.
     std::lock_guard const lock(mutex_);
     std::erase_if(awaited_, [](auto const& each) { return each->completed(); });
     awaited_.push_back(record);

@@ -1,6 +1,6 @@
 #pragma once
 // A stream group contains all streams of a context or of a green context, including the NULL
-// stream. Its functions concern the whole group, for example the wait for all streams.
+// stream. Most functions of the class act on the whole group: synchronize() waits for all streams.
 
 #include <cuda.h>
 
@@ -39,7 +39,7 @@ class stream_group {
   /// Counts the streams that have not ended.
   [[nodiscard]] latch& open_streams() noexcept { return open_streams_; }
 
-  /// Null after tear_down() has begun. Throws std::bad_alloc.
+  /// Creates a stream. Returns null if tear_down() has begun. Throws std::bad_alloc.
   [[nodiscard]] CUstream create(stream_kind kind, int priority);
   /// Destroys a stream. Returns false if `handle` is not a stream of this group, or if the stream
   /// was destroyed before.
@@ -57,8 +57,8 @@ class stream_group {
   /// Whether the NULL stream and all blocking streams are idle.
   [[nodiscard]] bool legacy_idle();
 
-  /// Ends all streams after their pending operations and waits until they have ended. Returns the
-  /// handles of the streams that the application had not destroyed.
+  /// Lets all streams end after their pending operations, and waits until they have ended. Returns
+  /// the handles of the streams that the application had not destroyed.
   std::vector<CUstream> tear_down(spin_times times);
 
  private:

@@ -13,9 +13,9 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// A task whose predecessor is in flight goes to the same lane, because in another lane it would
-// only wait. A lane with this many batches in flight gets no more such tasks, so a flush still has
-// room there.
+// A task whose predecessor is in flight goes to the predecessor's lane, because the task could not
+// start earlier in another lane. Exception: if that lane has this many batches in flight, the task
+// goes to another lane. So every lane keeps room for one flush.
 constexpr std::size_t max_batches_ahead = lane::max_batches - batcher::max_batches_of_flush;
 
 std::uint64_t bit_of(unsigned lane) noexcept { return std::uint64_t{1} << lane; }
@@ -131,7 +131,7 @@ bool batcher::put(slot_address task, unsigned lane) {
     batch.traits.long_running = batch.traits.long_running || profile_of(one.kernel).long_running();
     if (one.kernel != batch.traits.kernel) { batch.traits.kernel = batch_traits::no_kernel; }
   }
-  // relaxed: only the holder of this device's lease interprets marks of this device
+  // relaxed: only the holder of this device's lease uses the device's batch marks
   one.batched.store(batch_mark::of(parts_.lanes.device(), lane), std::memory_order_relaxed);
   batch.tasks[batch.count++] = task;
   open_ |= bit_of(lane);
@@ -148,14 +148,16 @@ void batcher::flush(unsigned lane_number, flush_outcome& outcome) {
   traits.prompt = !parts_.lanes.any_long_running() &&
                   parts_.lanes.batches_waiting_on_device() == 0 && open_device_waits_ == 0;
   std::span<slot_address const> left{batch.tasks.data(), std::exchange(batch.count, 0)};
-  batch.traits.device_wait = {};  // a flush of the empty batch must not count the wait again
+  // Otherwise a flush of the empty batch would decrement open_device_waits_ again.
+  batch.traits.device_wait = {};
   while (!left.empty()) {
     bool refused = false;
     left = left.subspan(launch_first(lane, left, traits, outcome, refused));
-    traits.device_wait = {};  // later graphs of this flush run after this wait anyway
+    // The other graphs of this flush follow in the same stream, so they need no wait.
+    traits.device_wait = {};
     if (outcome.lost) { return; }
     if (!refused || (!traits.ordered && lane.has_room(max_batches_of_flush))) { continue; }
-    // The remaining tasks may depend on a refused task, or the lane has no room for them.
+    // The remaining tasks may depend on a refused task, or the lane may have no room for them.
     for (slot_address const task : left) {
       parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
       outcome.again.push_back(task);
@@ -187,7 +189,7 @@ std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> task
     for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
   } else {
     refused = true;
-    if (prepared_.intact) {  // otherwise the launch was not attempted
+    if (prepared_.intact) {  // otherwise the driver was not asked to launch
       note_error(answer);
       outcome.errors.push_back(answer);
     }

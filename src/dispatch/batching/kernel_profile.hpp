@@ -14,28 +14,29 @@ namespace flotilla::dispatch {
 /// kernel_timer). Threads: only the holder of the device's lease.
 class kernel_profile {
  public:
-  // Time that a batch takes in addition to its kernels. The caller subtracts these costs from a
-  // measured time. Each completion node except the last costs completion_node_cost.
+  // Time that a batch takes in addition to its kernels. The caller of `note` subtracts these costs
+  // from the measured time. Each completion node except the last costs completion_node_cost.
   static constexpr std::chrono::nanoseconds completion_node_cost{1500};
   static constexpr std::chrono::nanoseconds device_update_cost{3000};
   static constexpr std::chrono::nanoseconds entry_node_cost{1000};
 
   /// Adds the measurement of a batch.
-  /// @param took    time of the batch without the costs above
-  /// @param depth   number of tasks that ran one after another
+  /// @param took  measured time of the batch, minus the costs above
+  /// @param depth  number of tasks that ran one after another
   /// @param chains  number of chains that ran in parallel on the device
   void note(std::chrono::nanoseconds took, std::uint32_t depth, std::uint32_t chains) noexcept {
     float const sample = std::max(static_cast<float>(took.count()) - batch_overhead_ns, 1.0F) /
                          static_cast<float>(std::max(depth, 1u));
     bool const known = kernel_ns_ != 0;
-    // If the chains waited for the GPU's front end, the sample shows that wait. The kernel may be
-    // much shorter. Such a sample is vague: it counts only if it is below the estimate.
+    // If the chains had to wait for the GPU's front end, the sample includes this wait, and the
+    // kernel may be much shorter. Such a sample is *vague*: it counts only if it is below the
+    // estimate.
     float const front_end_ns =
         static_cast<float>(chains) * (shape_.chains <= 2 ? node_cost_ns : node_cost_of_many_ns);
     bool const is_vague = front_end_ns > 0.8F * sample;
     if (known && is_vague && sample >= kernel_ns_) { return note_vague(); }
-    // Use the shorter of the last two samples: one of the batches may have waited for other work on
-    // the device.
+    // Use the shorter of the last two samples, because one of the two batches may have waited for
+    // other work on the device.
     float const estimate = known ? std::min(sample, last_sample_ns_) : sample;
     auto const floored = [](float length) { return std::max(length, empty_kernel_ns); };
     bool const changed = known && (floored(sample) > 1.5F * floored(kernel_ns_) ||
@@ -46,11 +47,10 @@ class kernel_profile {
   }
 
   /// Adds the measurement of a batch that is still running. If the batch is far overdue, its kernel
-  /// now takes longer than before. Then the estimate rises, and later batches have fewer tasks one
-  /// after another.
+  /// now takes longer than before. Then the estimate rises, and later batches have shorter chains.
   /// @param since  time since the launch of the batch
   /// @param depth  number of tasks in the batch that run one after another
-  /// @param ahead  number of batches that were in its lane before it
+  /// @param ahead  number of batches that were ahead of this batch in its lane at the launch
   void note_open(std::chrono::nanoseconds since, std::uint32_t depth, std::size_t ahead) noexcept {
     constexpr float overdue = 10;  // multiple of the expected time
     auto const elapsed_ns = static_cast<float>(since.count());
@@ -62,11 +62,11 @@ class kernel_profile {
     measure_again_in(1);
   }
 
-  /// Records whether the device or the host filled the template of a batch that was large enough
-  /// for device updates. After the first device update, the kernel counts as device-updated until
-  /// the host has rewritten 64 batches in a row. Occasional rewrites are normal while there are too
-  /// few templates. If each of them changed the shape, more batches would be in flight, and even
-  /// more templates would be needed.
+  /// Records whether the device or the host filled the template of a batch. Call it only for
+  /// batches that are large enough for device updates. After the first device update, the kernel
+  /// counts as device-updated until the host has rewritten 64 batches in a row. Occasional rewrites
+  /// are normal while there are too few templates. If each rewrite changed the batch shape, more
+  /// batches would be in flight, and even more templates would be needed.
   void note_filled(bool by_device) noexcept {
     rewritten_ = by_device ? 0 : rewritten_ + 1;
     bool const now = by_device || (device_updated_ && rewritten_ < max_rewritten);
@@ -77,7 +77,8 @@ class kernel_profile {
 
   /// Counts a batch of `tasks` tasks. Returns whether to measure the batch. A measurement costs the
   /// host about 7 us. That is little for a batch of many tasks, but much for a single task that a
-  /// thread waits for.
+  /// thread waits for. So the interval between two measurements is counted in tasks, not in
+  /// batches.
   [[nodiscard]] bool count_batch(std::uint32_t tasks) noexcept {
     std::uint32_t const counted = std::clamp(tasks, 1u, max_counted_tasks);
     if (until_measured_ <= counted) { return true; }
@@ -90,18 +91,18 @@ class kernel_profile {
   [[nodiscard]] batch_shape const& shape() const noexcept { return shape_; }
   /// The estimate in nanoseconds; 0 if the kernel was never measured.
   [[nodiscard]] float kernel_ns() const noexcept { return kernel_ns_; }
-  /// Returns whether the kernel is long or was never measured. Short tasks should not wait behind
-  /// it.
+  /// Returns whether the kernel is long or was never measured. Short tasks should not have to wait
+  /// for such a kernel.
   [[nodiscard]] bool long_running() const noexcept {
     return kernel_ns_ == 0 || kernel_ns_ >= long_running_kernel_ns;
   }
 
  private:
   static constexpr float min_expected_ns = 1300;
-  static constexpr float empty_kernel_ns = 1000;  // shorter kernels have the same shape
+  static constexpr float empty_kernel_ns = 1000;  // shorter kernels get the same batch shape
   static constexpr std::uint32_t max_vague_samples = 1 << 20;
-  // Measured on an H200. The first value is the time that a batch takes in addition to its kernels.
-  // The others are the front end's time for a node.
+  // Measured on an H200. The first value is the fixed overhead of a batch. The others are the time
+  // that the GPU's front end takes for a node.
   static constexpr float batch_overhead_ns = 4000;
   static constexpr float node_cost_ns = 200;
   static constexpr float node_cost_of_many_ns = 380;  // in batches of more than two chains
@@ -110,9 +111,10 @@ class kernel_profile {
   static constexpr std::uint32_t max_interval = 256;      // counted tasks
 
   /// Counts a vague sample. In batches with many chains, a short kernel appears long, so its
-  /// batches would keep their many chains. So now and then the profile assumes an empty kernel,
-  /// whose batches have fewer chains. Each such trial needs twice as many vague samples as the
-  /// previous trial, because a trial costs time if the kernel does need many chains.
+  /// batches would keep many chains forever. To prevent this, the profile sometimes tries the
+  /// estimate of an empty kernel, whose batches have fewer chains. If the kernel does need many
+  /// chains, such a trial costs time. So each trial needs twice as many vague samples as the
+  /// previous trial.
   void note_vague() noexcept {
     bool const may_be_short =
         shape_.lanes > lanes_of_short_kernels && kernel_ns_ <= long_running_kernel_ns;
@@ -135,8 +137,8 @@ class kernel_profile {
   float kernel_ns_ = 0;
   float last_sample_ns_ = 0;
   bool device_updated_ = false;
-  std::uint32_t rewritten_ = 0;      // batches rewritten in a row
-  std::uint32_t vague_samples_ = 0;  // since the last trial of fewer chains
+  std::uint32_t rewritten_ = 0;      // number of batches in a row that the host rewrote
+  std::uint32_t vague_samples_ = 0;  // number since the last trial (see note_vague)
   std::uint32_t vague_limit_ = 8;
   std::uint32_t interval_ = 1;  // in counted tasks
   std::uint32_t until_measured_ = 1;

@@ -14,8 +14,8 @@
 namespace flotilla::dispatch {
 
 /// Records an event before and after a batch, one batch at a time. The host's clock cannot measure
-/// a batch: the host sees the end of a batch only in its next pass, which may be much later. The
-/// next batch would then seem to take no time.
+/// a batch, because the host sees the end of a batch only in the next pass, perhaps much later. If
+/// the host saw the ends of two batches in one pass, the second batch would seem to take no time.
 ///
 /// Threads: only the holder of the device's lease, with the context current. If the driver refuses
 /// an event, there are no samples.
@@ -23,23 +23,24 @@ class kernel_timer {
  public:
   struct sample {
     std::uint32_t kernel;
-    std::uint32_t depth;        // number of tasks that ran one after another
-    std::uint32_t chains;       // chains in all batches that ran on the device, this one included
+    std::uint32_t depth;  // number of tasks that ran one after another
+    // number of chains in all batches on the device, including this batch
+    std::uint32_t chains;
     std::uint32_t completions;  // number of completion nodes
     unsigned lane;
-    std::uint64_t number;                         // the last completion number that it writes
-    std::size_t ahead;                            // number of batches before it in its lane
+    std::uint64_t number;  // the last completion number that the batch writes
+    std::size_t ahead;     // number of batches ahead of this one in the lane
     std::chrono::steady_clock::time_point begun;  // time of the launch
-    // Time that the host spent in the launch call. The device may have waited for the host.
+    // Time that the host spent in the launch call. The device may have been idle during this time.
     std::chrono::nanoseconds launching;
-    std::chrono::nanoseconds entry;   // time of what runs before the first task
+    std::chrono::nanoseconds entry;   // time of the entry node; 0 if there is none
     std::chrono::nanoseconds took{};  // time between the events minus `launching`
   };
 
   explicit kernel_timer(context::context_handle const& context) noexcept : context_(context) {}
 
   /// Begins a measurement if none is open. Call it before the batch is put into `stream`. Returns
-  /// whether the batch is measured; in that case call `end` after the launch.
+  /// whether the batch is measured. If so, call `end` after the launch.
   [[nodiscard]] bool begin(CUstream stream) noexcept {
     if (open_ || (first_ == nullptr && !create())) { return false; }
     return context_.api().event_record(first_, stream) == CUDA_SUCCESS;
@@ -49,8 +50,8 @@ class kernel_timer {
     sample_ = batch;
   }
 
-  /// Returns the measured batch if it has ended. Cost: a load; two driver calls if the batch has
-  /// ended.
+  /// Returns the measured batch if it has ended. Cost: one load, and two driver calls if the batch
+  /// has ended.
   [[nodiscard]] std::optional<sample> result(completion_page const& page) noexcept {
     if (!open_ || page.number(sample_.lane) < sample_.number) { return std::nullopt; }
     driver::table const& api = context_.api();
@@ -59,13 +60,15 @@ class kernel_timer {
     open_ = false;
     float milliseconds = 0;
     if (answer == CUDA_SUCCESS) { answer = api.event_elapsed_time(&milliseconds, first_, last_); }
-    if (answer != CUDA_SUCCESS) { return std::nullopt; }  // other calls report a fault
+    // If this error is a fault, other driver calls report it.
+    if (answer != CUDA_SUCCESS) { return std::nullopt; }
     std::chrono::nanoseconds const elapsed{static_cast<std::int64_t>(milliseconds * 1e6F)};
     sample_.took = elapsed - sample_.launching;
     return sample_;
   }
 
-  /// Returns the measured batch if it is still running. `took` is then the time since its launch.
+  /// Returns the measured batch if it is still running. In the result, `took` is the time since the
+  /// launch.
   [[nodiscard]] std::optional<sample> still_open(completion_page const& page) const noexcept {
     if (!open_ || page.number(sample_.lane) >= sample_.number) { return std::nullopt; }
     sample open = sample_;

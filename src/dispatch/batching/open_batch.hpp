@@ -16,8 +16,8 @@ struct open_batch {
   std::uint32_t count = 0;
   std::uint32_t max_tasks = 1;
   std::uint32_t max_chain = 1;  // replaces max_tasks if the tasks run one after another
-  // The batch or its lane waits for a predecessor. Only tasks that follow a task of this batch may
-  // join it, because other tasks would wait without need.
+  // Whether the batch or its lane's stream waits for a predecessor. If so, only tasks that depend
+  // on a task of this batch may join the batch, because other tasks would wait without need.
   bool waits = false;
   batch_traits traits;
 };

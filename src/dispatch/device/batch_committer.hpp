@@ -1,5 +1,5 @@
 #pragma once
-// Commits the batches of copies, fills, callables, and pieces of staged copies.
+// Commits the batches that contain a copy, a fill, a callable or a piece of a staged copy.
 
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/lane/lane_set.hpp"
@@ -17,13 +17,14 @@ class batch_committer {
     lanes_.set_busy(lane);
     reporter_.note(lane.commit_with_write());
   }
-  /// Commits `batch`, whose only task is now in the stream, and marks the task as launched.
-  /// Afterwards the slot of the task may be touched only to end the task.
+  /// Adds `task` to `batch`, commits the batch, and marks the task as launched. The task is the
+  /// only one in the batch, and its work is already in the stream. Afterwards the task's slot may
+  /// be used only to end the task.
   void launched(slot_address task, lane& lane, lane::batch& batch) {
     batch.tasks[batch.count++] = task;
     end_mark const end = end_mark::of(lanes_.device(), lane.index(), batch.number);
-    // Enqueue the completion write first. After the task is marked as launched, a thread that
-    // drives another device may make a stream wait for the number.
+    // As soon as the task is marked as launched, a thread that drives another device may make a
+    // stream wait for the completion number. So enqueue the completion write first.
     finish(lane);
     shared_.order.mark_launched({&task, 1}, end);
   }

@@ -16,7 +16,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t max_in_a_pass = 64;  // callables of each level
+constexpr std::size_t max_in_a_pass = 64;  // callables per priority level
 }
 
 bool callable_runner::run(helper_filter filter,
@@ -71,8 +71,8 @@ bool callable_runner::run_one(slot_address task) {
     parts_.reporter.refuse(task, answer);
     return true;
   }
-  // The batch stays open while the callable runs. This is safe: the callable may drain other
-  // devices but not this one, so no other batch begins in this lane.
+  // Begin the batch before the callable runs, and commit it afterwards. No other batch begins in
+  // this lane meanwhile: the callable can drain other devices, but not this one.
   lane::batch& batch = lane->begin();
   std::string violation;
   std::exception_ptr thrown = call(task, *lane, violation);
@@ -85,9 +85,9 @@ bool callable_runner::run_one(slot_address task) {
     parts_.committer.launched(task, *lane, batch);
     return true;
   }
-  // The task ends after the stream has done everything that the callable enqueued before it threw.
-  // That work may use memory that is freed after the task. Until then the task counts as not
-  // launched.
+  // The callable may have enqueued work before it threw, and that work may use memory that is freed
+  // when the task ends. So the task ends only after this work. Until then, the task does not count
+  // as launched.
   failures_.emplace(task, make_failure(thrown));
   batch.tasks[batch.count++] = task;
   parts_.committer.finish(*lane);
@@ -106,7 +106,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   } invoked{held_in<callable>(one),
             task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
   std::uint32_t const process = base::fork_generation();
-  // Isolate the callable: if user code waits inside oneTBB, oneTBB must not run another job of
+  // Isolate the callable: if user code waits inside oneTBB, oneTBB must not run a worker of
   // flotilla on this thread.
   base::isolated(
       [](void* argument) {
@@ -118,7 +118,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
       &invoked);
   base::end_returning_child(process, "a callable");
   one.holds_callable = false;
-  std::destroy_at(&held_in<callable>(one));  // runs user code too, so check the stack afterwards
+  std::destroy_at(&held_in<callable>(one));  // runs user destructors, so call `restore` afterwards
   violation = guard.restore();
   CUstreamCaptureStatus capture{};
   CUresult const answer = parts_.context.api().stream_is_capturing(lane.stream(), &capture);

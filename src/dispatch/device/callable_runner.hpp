@@ -34,18 +34,18 @@ class callable_runner {
 
   /// Queues a callable whose predecessors were launched or have ended.
   void add(slot_address task) { queued_.at(parts_.shared.tasks.at(task).level).push_back(task); }
-  /// Runs a bounded number of the queued callables that `filter` allows, the most urgent first.
-  /// Call this after all open batches were flushed.
-  /// @param more_urgent  Returns whether a task above the given level has arrived. Called after
-  /// each callable, because a callable may run for any time.
+  /// Runs a bounded number of queued callables, the most urgent first. Skips the callables that
+  /// `filter` does not allow. Call this after all open batches have been launched.
+  /// @param more_urgent  Returns whether a task above the given level has arrived. If so, `run`
+  /// stops after the current callable.
   /// @return whether any callable ran.
   bool run(helper_filter filter, std::function<bool(priority_level)> const& more_urgent);
   [[nodiscard]] bool empty() const noexcept { return queued_.empty(); }
   /// Moves all queued callables to the end of `tasks`.
   void move_to(std::vector<slot_address>& tasks) { queued_.move_to(tasks); }
 
-  /// Returns whether a failed callable is still open because the callable's work in the stream has
-  /// not completed.
+  /// Returns whether there are failed callables whose work in the stream has not completed. Their
+  /// tasks are still open.
   [[nodiscard]] bool has_failures() const noexcept { return !failures_.empty(); }
   /// Removes and returns the failure of a callable. Returns null if the callable has not failed.
   /// Call this after the callable's work in the stream has completed.
@@ -54,12 +54,12 @@ class callable_runner {
   [[nodiscard]] std::uint64_t ran() const noexcept { return ran_.load(std::memory_order_relaxed); }
 
  private:
-  /// Runs a callable. @return false if no lane has room. Then the callable is queued again.
+  /// Runs a callable, or queues it again if no lane has room. @return false if it was queued again.
   bool run_one(slot_address task);
   [[nodiscard]] lane* find_lane(priority_level level);
   /// Calls and destroys the callable. @return the exception that the callable threw, or null.
-  /// @param violation  Receives a description of what the callable left changed: the context stack
-  /// or the capture mode of its stream.
+  /// @param violation  Receives an error text if the callable left the context stack changed or its
+  /// stream in capture mode.
   std::exception_ptr call(slot_address task, lane const& lane, std::string& violation);
 
   parts const parts_;

@@ -65,15 +65,16 @@ void deferred_free::free(epoch_reclaimer::item const& item) {
       parts_.shared.failures.erase(static_cast<slot_address>(item.address), item.generation);
       break;
     case epoch_reclaimer::kinds::device_memory:
-      // The stream holds no tasks, so the free happens soon. cuMemFree would wait for the device.
+      // The memory stream holds no tasks, so the memory is freed soon. cuMemFree would wait until
+      // the device is idle.
       parts_.reporter.note(api.mem_free_async(item.address, memory_stream_));
       break;
     case epoch_reclaimer::kinds::host_memory:
       parts_.reporter.note(api.mem_free_host(reinterpret_cast<void*>(item.address)));
       break;
     case epoch_reclaimer::kinds::recorded:
-      // Destroy the graph here, with the context current. Another thread, without the context, may
-      // hold the last reference to the part.
+      // Destroy the graph here, while the context is current. The last reference to the part may be
+      // dropped later, on a thread where the context is not current.
       parts_.shared.recordings.take(static_cast<std::uint32_t>(item.address))->destroy();
       break;
   }

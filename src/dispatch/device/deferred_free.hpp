@@ -1,5 +1,5 @@
 #pragma once
-// Frees items after the epoch reclaimer has released them.
+// Frees the memory, the graphs and the failures that the epoch reclaimer has released.
 
 #include <cuda.h>
 
@@ -14,10 +14,10 @@ namespace flotilla::dispatch {
 
 class device_set;
 
-/// cuMemFreeHost and cuGraphExecDestroy block until the device is idle. During that time this
-/// thread could not launch, and a kernel that waits for the host could cause a deadlock. So pinned
-/// memory and recorded graphs are freed only while the device is idle, or if more than 256 MiB wait
-/// to be freed.
+/// cuMemFreeHost and cuGraphExecDestroy block until the device is idle. While the calling thread is
+/// blocked, it cannot launch tasks, and a kernel that waits for the host could wait forever. So
+/// pinned memory and recorded graphs are freed only while the device is idle, or after more than
+/// 256 MiB of them have accumulated.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class deferred_free {
@@ -30,19 +30,19 @@ class deferred_free {
     failure_reporter& reporter;
   };
   explicit deferred_free(parts const& with) : parts_(with) {}
-  /// Creates the stream. @throws driver_error
+  /// Creates the memory stream. @throws driver_error
   void create();
   void destroy() noexcept;
 
   enum class blocking { avoided, allowed };
-  /// Frees the items that no open task can use. `blocking::avoided` keeps the items whose release
-  /// would block.
+  /// Frees the items that no open task can use. With `blocking::avoided`, an item whose release
+  /// would block is freed later.
   void run(blocking mode = blocking::avoided);
-  /// Calls `run` from a pass. While tasks are open, does so at most once per millisecond, because
-  /// the search for the oldest open task reads all slots in use.
+  /// Calls `run`. While tasks are open, calls it at most once per millisecond, because `run`
+  /// searches all slots for the oldest open task.
   void run_in_pass();
 
-  /// Returns a stream that holds no tasks. It is used for allocations, frees and uploads of graphs.
+  /// Returns the stream for allocations, frees and uploads of graphs. It holds no tasks.
   [[nodiscard]] CUstream memory_stream() const noexcept { return memory_stream_; }
 
  private:

@@ -4,8 +4,8 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// Returns the kernels that replace flotilla's built-in kernels on CPU devices in tests. Returns
-/// null for GPUs.
+/// Returns the kernels with which tests replace flotilla's built-in kernels on CPU devices. Returns
+/// null for a GPU, or if there are no replacements.
 builtin_functions const* replacements(runtime_parts const& shared,
                                       context::context_handle const& context,
                                       builtin_functions& functions) {

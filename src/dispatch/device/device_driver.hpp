@@ -27,8 +27,8 @@ namespace flotilla::dispatch {
 
 class device_set;
 
-/// Drives one device. A pass ends completed tasks, takes new tasks, starts them, launches open
-/// batches, runs callables, and advances staged copies.
+/// Drives one device. A pass ends the tasks of completed batches, takes and starts new tasks,
+/// launches open batches, runs callables, and advances staged copies.
 class device_driver {
  public:
   using stop_predicate = std::function<bool()>;  // may be empty
@@ -40,7 +40,7 @@ class device_driver {
     device_set const& devices;
     std::span<context::context_handle const* const> contexts;  // of all devices, indexed by ordinal
     unsigned index;
-    unsigned launch_lanes;  // how many lanes launches may use
+    unsigned launch_lanes;  // number of lanes for kernel launches
   };
   /// Creates the streams and reserves graph memory. @throws driver_error, std::bad_alloc
   explicit device_driver(parts const& with);
@@ -60,22 +60,23 @@ class device_driver {
   // ---- the holder of the lease ----
 
   /// Makes the context current and runs passes while they make progress. Stops early if `stop`
-  /// returns true, if another thread wants the lease, or after a time limit. @return whether
-  /// anything moved.
+  /// returns true, if another thread wants the lease, or after a time limit. @return whether any
+  /// pass made progress.
   bool drain(context::lease& lease, helper_filter filter, stop_predicate const& stop = {});
   /// Ends the tasks of completed batches. The context need not be current. @return whether any
   /// batch was completed.
   bool retire();
-  /// Builds a graph of recorded tasks. The context must be current. @throws driver_error
+  /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      std::span<recorded_action const> actions) {
     return replays_.build(plan, actions, frees_.memory_stream());
   }
   /// Frees the items that no open task can use. The context must be current.
   void free_unused(deferred_free::blocking blocking) { frees_.run(blocking); }
-  /// Returns a stream that holds no tasks. It is used for allocations, frees and uploads of graphs.
+  /// Returns the stream for allocations, frees and uploads of graphs. It holds no tasks.
   [[nodiscard]] CUstream memory_stream() const noexcept { return frees_.memory_stream(); }
-  /// Frees all resources that need the context, when the runtime ends. The context must be current.
+  /// Frees all resources that need the context. Called when the runtime ends, with the context
+  /// current.
   void destroy_resources() noexcept;
 
  private:
@@ -83,13 +84,13 @@ class device_driver {
   bool run_passes(context::lease& lease, helper_filter filter, stop_predicate const& stop);
   bool pass(helper_filter filter, stop_predicate const& stop);
   bool end_completed();
-  /// Returns the result of `action`, which launches or ends tasks. Poisons the runtime if `action`
-  /// gets no host memory, and then returns false.
+  /// Calls `action` and returns its result. If `action` throws std::bad_alloc, poisons the runtime
+  /// and returns false.
   template <class Action>
   bool poison_if_out_of_memory(Action const& action);
-  /// Polls up to 10 us for new work if a batch of this device has a device-side wait. The successor
-  /// of such a batch will probably arrive within microseconds, so keeping the lease is better than
-  /// releasing it. @return whether another pass has work.
+  /// If a batch of this device has a device-side wait, polls for new work for up to 10 us. A
+  /// successor of that batch will probably arrive within microseconds, so it is better to keep the
+  /// lease than to release it. @return whether another pass would find work.
   [[nodiscard]] bool expect_next_hop(context::lease const& lease, stop_predicate const& stop);
   void end_batch(lane const& lane, lane::batch const& batch,
                  std::chrono::steady_clock::duration took, slot_returns& returns);

@@ -9,8 +9,8 @@ namespace flotilla::dispatch {
 
 device_set::lease_guard::~lease_guard() {
   lease_.reset();
-  // Pairs with the fence in device_inbound::ring: either this thread sees the announcement, or the
-  // announcing thread sees that the lease is free.
+  // Pairs with the fence in device_inbound::ring. If another thread announces work meanwhile,
+  // either this thread sees the announcement, or the other thread sees that the lease is free.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (device_.inbound().needs_drain() || devices_.shared_.shared.is_pending()) {
     devices_.shared_.bell.ring();
@@ -48,7 +48,7 @@ bool device_set::help(helper_filter filter, std::optional<unsigned> first,
   unsigned const begin = first.value_or(filter.helper % size());
   for (unsigned i = 0; i < size() && !stop(); ++i) {
     device_driver& device = *devices_[(begin + i) % size()];
-    // This thread is inside a callable of the device, so the device cannot be drained now.
+    // This thread holds the lease already, because it is inside one of the device's callables.
     if (device.gate().held_by_this_thread()) { continue; }
     if (!device.inbound().needs_drain() && !shared_.shared.is_pending() &&
         !device.lanes().has_batches()) {
@@ -68,7 +68,7 @@ void device_set::retire(epoch_reclaimer::item const& item) const noexcept {
   lease_guard guard{*this, device, std::move(*lease)};
   try {
     context::current_scope const scope{guard.lease()};
-    device.free_unused(deferred_free::blocking::allowed);  // no task is open that could block this
+    device.free_unused(deferred_free::blocking::allowed);  // does not block: no task is open
   } catch (error const&) {
     // The context cannot be made current. Its memory is freed when the context is destroyed.
   }

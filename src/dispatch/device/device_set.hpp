@@ -1,5 +1,5 @@
 #pragma once
-// All devices of a runtime. A thread can drain any device that has work.
+// All devices of a runtime, and functions that drain a device if its lease is free.
 
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace flotilla::dispatch {
 
-/// `add` is called only while the runtime starts. Threads: any.
+/// Threads: any. `add` is called only while the runtime starts.
 class device_set {
  public:
   explicit device_set(runtime_parts const& shared) : shared_(shared) {}
@@ -21,9 +21,9 @@ class device_set {
   }
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(devices_.size()); }
 
-  /// Releases the lease at the end of the block, then rechecks for work: a thread that announced
-  /// work while the lease was held did not ring for a worker. Use a guard for every lease while the
-  /// runtime runs.
+  /// Releases the lease at the end of the block. Then asks for a worker if work is pending, because
+  /// a thread that announces work while the lease is held does not ask for one. While the runtime
+  /// runs, use a guard for every lease.
   class lease_guard {
    public:
     lease_guard(device_set const& devices, device_driver const& device, context::lease lease)
@@ -39,33 +39,33 @@ class device_set {
     std::optional<context::lease> lease_;
   };
 
-  /// Drains the device if its lease is free. @return whether anything moved.
+  /// Drains the device if its lease is free. @return whether the drain made progress.
   bool drain_if_free(device_driver& device, helper_filter filter,
                      device_driver::stop_predicate const& stop = {}) const;
-  /// Retires the completed batches of the device if its lease is free. Starts nothing. @return
-  /// whether any batch was completed.
+  /// If the lease of the device is free, ends the tasks of its completed batches. Starts no tasks.
+  /// @return whether any batch was completed.
   bool collect_if_free(device_driver& device) const;
-  /// Calls `collect_if_free` for every device with batches in flight.
+  /// Calls `collect_if_free` for every device with batches in flight. @return whether any batch was
+  /// completed.
   bool collect_all() const;
   /// Drains the devices that have work and a free lease, until `stop` returns true.
-  /// @param first  The device to drain first; empty: any device.
-  /// @return whether anything moved.
+  /// @param first  The device to drain first. If empty, the first device differs between threads.
+  /// @return whether any drain made progress.
   [[nodiscard]] bool help(helper_filter filter, std::optional<unsigned> first,
                           device_driver::stop_predicate const& stop) const;
 
-  /// Retires memory or a recorded part. The item is freed after every task that could use it has
-  /// ended. If no task is open and the lease is free, the item is freed at once.
+  /// Retires an item: memory or a recorded part. The item is freed after every task that could use
+  /// the item has ended. If no task is open and the lease is free, the item is freed at once.
   void retire(epoch_reclaimer::item const& item) const noexcept;
 
-  /// Returns whether the thread that drives `device` has other work to do: continuations are due,
-  /// shared tasks are pending for another device, or another device has work and a free lease.
+  /// Returns whether work is pending that does not need `device`: a continuation is due, another
+  /// device has work and a free lease, or another device could take a shared task.
   [[nodiscard]] bool other_work_pending(device_driver const& device) const noexcept;
-  /// Returns whether a pass of any device could make progress.
+  /// Returns whether any device needs a drain, or shared tasks are pending.
   [[nodiscard]] bool work_pending() const noexcept;
   /// Returns whether any device had batches in flight after its last pass.
   [[nodiscard]] bool any_batches() const noexcept;
-  /// Returns whether the contexts of all devices are retired, so that none can be made current
-  /// again.
+  /// Returns whether no device's context can be made current any more.
   [[nodiscard]] bool all_retired() const noexcept;
 
  private:

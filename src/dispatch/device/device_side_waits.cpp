@@ -10,12 +10,14 @@ namespace flotilla::dispatch {
 namespace {
 
 constexpr std::uint32_t max_device_waits = 8;
-// If a number is more than this many batches ahead in its lane, the wait may be long. Then the
-// stream waits instead, because a stream occupies no multiprocessor while it waits.
+// If the number to wait for is more than this many batches ahead of the last completed batch in its
+// lane, the wait may be long. In that case the stream waits instead of a spin kernel, because a
+// waiting stream occupies no multiprocessor.
 constexpr std::uint64_t max_batches_ahead = 2;
 constexpr std::chrono::seconds max_callable_delay{1};
-// A chain has only one runnable task at a time. If more tasks than this wait for room, these tasks
-// belong to several chains. Then holding one task back would delay the other tasks.
+// If this many tasks already wait for room, no further task is held back. A chain has only one
+// runnable task at a time, so these tasks belong to several chains. Holding back another task would
+// delay the tasks of other chains.
 constexpr std::size_t max_kept = 4;
 
 }  // namespace
@@ -23,8 +25,8 @@ constexpr std::size_t max_kept = 4;
 bool device_side_waits::supported_by_device() const {
   device_settings const& settings = parts_.context.asked();
   if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
-  // In a context that flotilla does not own, other code may launch any kernel. A part of a GPU has
-  // room for few blocks.
+  // No device-side waits in a context that flotilla does not own, because other code may launch any
+  // kernel in it. No device-side waits on a part of a GPU, because it has room for only few blocks.
   context_source const source = settings.context.value_or(context_source::owned());
   if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
   CUdevice device = 0;
@@ -78,7 +80,8 @@ end_mark device_side_waits::near_wait(std::span<end_mark const> waits) const noe
 
 end_mark device_side_waits::choose(std::span<end_mark const> waits,
                                    kernel_profile const& profile) const {
-  // A batch with a device-side wait cannot be measured. So a kernel is measured first.
+  // The duration of a kernel cannot be measured in a batch with a device-side wait. So a kernel
+  // gets a device-side wait only after its duration is known.
   if (profile.kernel_ns() == 0 || !allowed_.value_or(false)) { return {}; }
   end_mark const near = near_wait(waits);
   bool const has_room =
@@ -88,8 +91,8 @@ end_mark device_side_waits::choose(std::span<end_mark const> waits,
 
 bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
                                     std::size_t waiting) const {
-  // Urgent tasks are not held back. Tasks with several marks are not held back either: a spin
-  // kernel waits for one mark only, so the stream must wait for the other marks in any case.
+  // Hold back neither urgent tasks nor tasks with several end marks to wait for. A spin kernel
+  // waits for only one mark, so the stream would have to wait for the other marks in any case.
   if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
   if (count() < max_count() || waiting >= max_kept) { return false; }
   auto const since_end = std::chrono::steady_clock::now() - last_end_;

@@ -1,5 +1,6 @@
 #pragma once
-// Decides which batches wait for another device with a spin kernel instead of in their stream.
+// Decides for which batches a spin kernel waits for another device. For the other batches, the
+// stream waits.
 
 #include <chrono>
 #include <cstdint>
@@ -11,34 +12,35 @@
 
 namespace flotilla::dispatch {
 
-/// A device-side wait is a spin kernel at the head of a batch: a kernel of one thread that polls
-/// for a completion number of another device (builtin_functions::spin). A spin kernel is faster
-/// than a stream that waits for the number (cuStreamWaitValue64), because a stream polls slowly.
-/// The hop from a kernel on one device to the next kernel on another device takes 8.3 us if a
-/// stream waits, 7.0 us with events, and 3.8 us with a spin kernel (docs/results/h200x2-hops.txt).
-/// A spin kernel also saves a driver call of 1.4 us.
+/// A device-side wait is a spin kernel at the beginning of a batch: a kernel of one thread that
+/// polls for a completion number of another device (builtin_functions::spin). A spin kernel is
+/// faster than a stream that waits for the number (cuStreamWaitValue64), because a stream polls
+/// slowly. A hop from a kernel on one device to the next kernel on another device takes 8.3 us if a
+/// stream waits for the number, 7.0 us if it waits for an event, and 3.8 us with a spin kernel
+/// (docs/results/h200x2-hops.txt). A spin kernel also saves a driver call of 1.4 us.
 ///
-/// **Why this cannot deadlock.** A spin kernel occupies the place of one block on its device.
-/// Consider the oldest launch that has not ended, on any device. All predecessors of this launch
-/// were launched earlier, because a task counts as launched only after its completion write is in
-/// its stream (batch_committer::launched). So these predecessors have ended. If the oldest launch
-/// is a spin kernel, the number that it waits for has been written, so the kernel ends. If the
-/// oldest launch is another kernel, its blocks can run one after another in a single place. There
-/// is a free place, because a device has at most max_device_waits spin kernels of one thread each.
+/// **Why this cannot deadlock.** On its device, a spin kernel occupies the place of one block.
+/// Consider, among the launches of all devices, the oldest launch that has not ended. All
+/// predecessors of this launch were launched earlier, because a task counts as launched only when
+/// its completion write is in the stream (batch_committer::launched). So these predecessors have
+/// ended. If the oldest launch is a spin kernel, the number that it waits for has been written, so
+/// the kernel ends. If the oldest launch is any other kernel, its blocks can run one after another
+/// in a single place. Such a place is free, because a device has at most max_device_waits spin
+/// kernels of one thread each.
 ///
 /// A cooperative launch or a launch in clusters needs places for several blocks at once. So a
 /// device where such a launch is possible uses no device-side waits. Only callables can make
 /// cooperative launches. So a device stops using device-side waits when its first callable arrives.
-/// The callable starts after the spin kernels in flight have ended. After one second the callable
-/// starts in any case, because the spin kernels may wait for work of the callable.
+/// The callable starts when the spin kernels in flight have ended, but after one second at the
+/// latest. Without this limit, spin kernels that wait for work of the callable would never end.
 ///
 /// Two cases can still deadlock. In the first case, blocks of an ordinary launch wait for each
 /// other. CUDA does not guarantee that this works. In the second case, the first callable starts
 /// after one second, while spin kernels are in flight, and makes a cooperative launch.
 ///
 /// The contexts of one GPU share the GPU in time slices of milliseconds. A spin kernel uses up the
-/// time slice of its context. A waiting stream does not. So no batch uses a device-side wait while
-/// flotilla has contexts of other runtimes in this process. Contexts of other libraries and
+/// time slice of its context, but a waiting stream does not. So no batch uses a device-side wait
+/// while flotilla has contexts of other runtimes in this process. Contexts of other libraries and
 /// processes are not detected.
 ///
 /// Threads: only the holder of the device's lease.
@@ -54,30 +56,30 @@ class device_side_waits {
   };
   explicit device_side_waits(parts const& with) : parts_(with) {}
 
-  /// Checks the kernels that were loaded since the last pass, and measures the time between passes.
-  /// The context must be current.
+  /// Checks whether the kernels that were loaded since the last pass allow device-side waits.
+  /// Measures the time between passes. The context must be current.
   void begin_pass();
   /// Records that a batch with a device-side wait has ended.
   void note_ended(std::chrono::steady_clock::time_point now) noexcept { last_end_ = now; }
-  /// Ends the use of device-side waits for new batches.
+  /// From now on, new batches get no device-side waits.
   void disable() noexcept;
 
-  /// Chooses the mark for which the batch gets a spin kernel. @return an invalid mark if the batch
-  /// gets none.
-  /// @param waits    The marks that the batch must wait for.
+  /// Returns the end mark that a spin kernel of the batch shall wait for, or an invalid mark if the
+  /// batch gets no spin kernel.
+  /// @param waits    The end marks that the batch must wait for.
   /// @param profile  The profile of the batch's kernel.
   [[nodiscard]] end_mark choose(std::span<end_mark const> waits,
                                 kernel_profile const& profile) const;
-  /// Returns whether to hold the task back until a device-side wait is free. Otherwise the stream
-  /// of the task waits, which is slower. A chain that once uses stream waits would continue to use
-  /// them, so a short delay now is better.
+  /// Returns whether to hold the task back until its device may run another device-side wait.
+  /// Otherwise the stream would wait, which is slower. The later tasks of the chain would then use
+  /// stream waits too, so a short delay now is better.
   /// @param waiting  How many tasks already wait for room.
   [[nodiscard]] bool should_keep(slot const& task, std::span<end_mark const> waits,
                                  std::size_t waiting) const;
-  /// Returns whether any batch has a device-side wait. Counts open batches and batches in flight.
+  /// Returns whether any batch, open or in flight, has a device-side wait.
   [[nodiscard]] bool any() const noexcept { return count() != 0; }
-  /// Returns whether a callable may run: no batch has a device-side wait, or `disable` was called
-  /// more than a second ago.
+  /// Returns whether a callable may run: no batch has a device-side wait, or `disable` was first
+  /// called more than a second ago.
   [[nodiscard]] bool callables_may_run() const;
 
  private:
@@ -86,14 +88,15 @@ class device_side_waits {
   }
   [[nodiscard]] std::uint32_t max_count() const noexcept;
   [[nodiscard]] bool supported_by_device() const;
-  /// Returns the first of `waits` that belongs to another device and will be reached soon.
+  /// Returns the first mark in `waits` that another device will reach soon, or an invalid mark if
+  /// there is none.
   [[nodiscard]] end_mark near_wait(std::span<end_mark const> waits) const noexcept;
 
   parts const parts_;
-  std::optional<bool> allowed_;  // empty: not known yet
+  std::optional<bool> allowed_;  // empty before the first pass
   std::size_t kernels_seen_ = 0;
   bool passes_are_frequent_ = false;
-  std::chrono::steady_clock::time_point last_pass_{};  // updated while a batch waits
+  std::chrono::steady_clock::time_point last_pass_{};  // updated only while any() is true
   std::chrono::steady_clock::time_point last_end_{};
   std::optional<std::chrono::steady_clock::time_point> disabled_since_;
 };

@@ -43,7 +43,7 @@ void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const>
     std::destroy_at(&held_in<callable>(one));
   }
   if (one.kind == task_kind::recorded) {
-    // The changes of this replay must still take effect in the next replay.
+    // This replay does not run, so its changes must take effect in the next replay.
     replayed_part& replay = held_in<replayed_part>(one);
     shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
   }

@@ -17,10 +17,10 @@ class failure_reporter {
                    unsigned device)
       : shared_(shared), context_(context), device_(device) {}
 
-  /// Tells the fault monitor about a driver status that belongs to no task.
+  /// Passes the status of a driver call to the fault monitor.
   void note(CUresult answer) noexcept { shared_.faults.note(answer, device_); }
-  /// Ends a task that the driver has refused, with the driver's status. If the status is sticky,
-  /// the runtime is poisoned: the task stays open and counts as ended.
+  /// Ends a task that the driver has refused, with the driver's status. A sticky status poisons the
+  /// runtime instead. Then the task stays open, but every open task counts as ended.
   void refuse(slot_address task, driver::call_outcome why);
   /// Ends a task with dependency_failed because its predecessor has failed.
   void fail_dependent(slot_address task, std::shared_ptr<failure const> cause);

@@ -11,7 +11,7 @@ namespace flotilla::dispatch {
 namespace {
 
 // The maximum number of tasks that are taken from one inbox before the next inbox is read. The
-// limit keeps threads from starving each other.
+// limit prevents a submitting thread from delaying the tasks of the other threads.
 constexpr std::size_t quantum = 64;
 
 bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
@@ -71,8 +71,8 @@ bool intake::take_inboxes(priority_level level) {
   auto const boxes = own_.at(level);
   bool has_orphans = false;
   for (std::size_t i = 0; i < boxes.size() && has_room(level); ++i) {
-    // Stop if a more urgent task has arrived, so that this task waits for one inbox and not for
-    // all. But first make progress at level 0, because the urgent task may find no room.
+    // Stop if a more urgent task has arrived, so that the urgent task waits for at most one inbox.
+    // But first start at least one task of level 0, because the urgent task may find no room.
     if (level == 0 && moved && i != 0 && inboxes_have_above(0)) { break; }
     inbox& box = *boxes[(own_.next + i) % boxes.size()];
     popped_.resize(quantum);

@@ -23,25 +23,27 @@ class intake {
   };
   explicit intake(parts const& with) : parts_(with) {}
 
-  // The next three functions need the context to be current. They return whether anything moved.
+  // The next three functions need the context to be current. They return whether they took or
+  // started any task.
 
   /// Starts the requeued tasks. A task is requeued after its predecessor was launched or has ended.
   bool take_requeued();
-  /// Starts the tasks that wait for room, and up to 64 tasks from each inbox, the most urgent level
-  /// first. Launches urgent tasks at once.
+  /// Starts the tasks that wait for room, and takes and starts up to 64 tasks from each inbox. The
+  /// most urgent level comes first. Launches urgent tasks before reading the inboxes of level 0.
   bool take_inboxes();
-  /// Takes and starts tasks for any device, as many as this device has room for.
+  /// Takes and starts as many tasks of the shared queue as this device has room for.
   bool pull_shared();
 
-  /// Returns whether a task above `level` has arrived. Also checks inboxes that are new.
+  /// Returns whether a task above `level` has arrived. Updates the lists of inboxes first.
   [[nodiscard]] bool has_more_urgent(priority_level level);
-  /// Returns whether any inbox of this device holds tasks. Does not check inboxes that are new.
+  /// Returns whether any inbox of this device holds tasks. Does not see inboxes that were created
+  /// after the last update of the list.
   [[nodiscard]] bool has_left_some() const noexcept;
   /// Moves the tasks of every queue of this device to the end of `tasks`.
-  /// @param shared_too  Whether to take the tasks for any device too. True if no device can run
-  /// them.
+  /// @param shared_too  Whether to take the tasks of the shared queue too: true if no device can
+  /// run them.
   void take_everything(std::vector<slot_address>& tasks, bool shared_too);
-  /// Returns how many tasks for any device this device has taken so far. Threads: any.
+  /// Returns how many tasks of the shared queue this device has taken so far. Threads: any.
   [[nodiscard]] std::uint64_t pulled() const noexcept {
     return pulled_.load(std::memory_order_relaxed);
   }

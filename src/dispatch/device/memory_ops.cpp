@@ -7,7 +7,7 @@ namespace flotilla::dispatch {
 
 namespace {
 
-/// Returns the word of the fill pattern that begins at `offset`.
+/// Returns the word at `offset` in the fill pattern.
 template <class Word>
 Word word_of(detail::memory_command const& what, std::size_t offset) noexcept {
   Word word;
@@ -20,8 +20,8 @@ struct memset_call {
   std::size_t bytes;  // how many bytes the call writes
 };
 
-/// Writes a part of the pattern with one memset, beginning at `offset`. The driver requires an
-/// address that is a multiple of the word size, so the word size depends on the address.
+/// Writes the next 1, 2 or 4 bytes of the pattern, beginning at `offset`, with one memset. The
+/// driver requires an address that is a multiple of this number.
 memset_call memset_at(detail::memory_command const& what, std::size_t offset,
                       driver::table const& api, CUstream stream) {
   std::uintptr_t const to = what.to + offset;
@@ -112,8 +112,8 @@ driver::call_outcome memory_ops::fill(detail::memory_command const& what, CUstre
 driver::call_outcome memory_ops::fill_by_doubling(detail::memory_command const& what,
                                                   CUstream stream) const {
   driver::table const& api = parts_.context.api();
-  // Write the pattern once with memsets. After a copy from host memory, that memory would have to
-  // stay valid until the device has read it.
+  // Write the pattern once with memsets. A copy from host memory would require that the host memory
+  // stays valid until the device has read it.
   std::size_t written = 0;
   while (written < what.pattern_bytes) {
     memset_call const call = memset_at(what, written, api, stream);

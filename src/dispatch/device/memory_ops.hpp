@@ -20,13 +20,13 @@ class memory_ops {
     failure_reporter& reporter;
     batch_committer& committer;
     staged_copies& staged;
-    // The contexts of all devices, by ordinal. Needed for copies between devices.
+    // The contexts of all devices, indexed by ordinal. Needed for copies between devices.
     std::span<context::context_handle const* const> contexts;
   };
   explicit memory_ops(parts const& with) : parts_(with) {}
 
-  /// Makes a stream wait for `waits` and puts the task into the stream. A copy of pageable memory
-  /// goes to `staged_copies` instead.
+  /// Makes a stream wait for `waits` and puts the task into the stream. Hands a copy of pageable
+  /// memory to `staged_copies` instead.
   /// @return false if the lane has no room.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);
 
@@ -35,8 +35,8 @@ class memory_ops {
                                              CUstream stream) const;
   [[nodiscard]] driver::call_outcome fill(detail::memory_command const& what,
                                           CUstream stream) const;
-  /// Fills with a pattern that no single memset can write: writes the pattern once, then copies it
-  /// repeatedly.
+  /// Fills with a pattern that no single memset can write: writes the pattern once, then copies the
+  /// filled part repeatedly.
   [[nodiscard]] driver::call_outcome fill_by_doubling(detail::memory_command const& what,
                                                       CUstream stream) const;
 

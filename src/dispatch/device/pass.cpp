@@ -17,8 +17,8 @@ using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
 // A drain ends after `max_drain_beside_others` if other work waits, else after `max_drain`. Shorter
-// drains would be slower, because each move of a device to another thread costs about 40 us of
-// cache misses.
+// limits would reduce the throughput, because each move of a device to another thread costs about
+// 40 us of cache misses.
 constexpr microseconds max_drain_beside_others{100};
 constexpr microseconds max_drain{1000};
 constexpr microseconds max_hop_wait{10};
@@ -28,8 +28,8 @@ constexpr int max_late_intakes = 8;
 }  // namespace
 
 bool device_driver::drain(context::lease& lease, helper_filter filter, stop_predicate const& stop) {
-  // Without new work, only end the tasks of completed batches. This needs no context, so do not
-  // push the context.
+  // If there is no new work, only end the tasks of completed batches. This needs no current
+  // context, so skip the push and pop of the context.
   if (!parts_.inbound.needs_drain() && !parts_.shared.shared.is_pending() &&
       parts_.shared.reclaimer.empty()) {
     return retire();
@@ -42,8 +42,8 @@ bool device_driver::poison_if_out_of_memory(Action const& action) {
   try {
     return action();
   } catch (std::bad_alloc const&) {
-    // Tasks that `action` had taken from a queue may be lost. Without poison, a thread that waits
-    // for such a task would wait forever.
+    // `action` may have lost tasks that it had taken from a queue. Threads that wait for these
+    // tasks would wait forever if the runtime were not poisoned.
     parts_.shared.faults.note_out_of_memory();
     return false;
   }
@@ -77,7 +77,8 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
 bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
   if (!device_waits_.any() || parts_.shared.single_threaded) { return false; }
   bool const has_kept = starter_.has_kept();
-  // Polling does not advance a backlog, so do not poll.
+  // The last pass left work that waits for room or completions, not for new tasks. So polling for
+  // new tasks would not help.
   if (parts_.inbound.has_backlog() && !has_kept) { return false; }
   auto const until = clock::now() + max_hop_wait;
   while (clock::now() < until) {
@@ -104,14 +105,14 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   }
   bool moved = end_completed();
   batches_.sample_kernel_time();
-  // Start held-back tasks before requeued tasks. Otherwise the next hops of other chains would
+  // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
   if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
   moved = intake_.take_requeued() || moved;
   moved = intake_.take_inboxes() || moved;
   moved = intake_.pull_shared() || moved;
-  // A thread can submit several tasks in the time of one launch. So look for new tasks before the
-  // launch, and launch them together.
+  // One launch takes as long as several submits. So look for tasks that have arrived during this
+  // pass, and launch all new tasks together.
   for (int i = 0; i < max_late_intakes && batches_.open_lanes() != 0; ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
@@ -169,7 +170,7 @@ bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   callables_.move_to(tasks);
   intake_.take_everything(tasks, parts_.devices.all_retired());
   for (slot_address const task : tasks) { reporter_.abandon(task, why); }
-  parts_.inbound.set_backlog(!staged_.empty());  // a failed copy ends after its last piece
+  parts_.inbound.set_backlog(!staged_.empty());  // a failed copy may have a piece in flight
   return !tasks.empty();
 }
 

@@ -28,11 +28,11 @@ resolution predecessors::resolve(slot_address task, bool may_join, std::vector<e
       // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
       // task.
       if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
-      // relaxed: only marks of this device matter, and only this thread writes these
+      // relaxed: only this thread writes marks of this device, and other marks do not matter here
       std::uint32_t const mark = shared_.tasks.at(key.slot).batched.load(std::memory_order_relaxed);
       if (batch_mark::is_on(mark, device_)) {
         // The predecessor is in an open batch, which is launched before this pass ends. The task
-        // can join only one open batch.
+        // can join only one open batch. Other open batches must be launched first.
         unsigned const lane = batch_mark::lane(mark);
         bool const joins = may_join && (found.lane == lane_layout::no_lane || found.lane == lane);
         if (!joins) { return {kinds::flush_first, lane}; }

@@ -14,12 +14,12 @@ struct resolution {
     ready,        // the task may start; its stream must wait for `waits`
     stopped,      // the task is parked, or the driver is poisoned: ignore the task
     failed,       // a predecessor failed, so the task fails too
-    flush_first,  // flush the open batch of `lane`, then resolve again
+    flush_first,  // launch the open batch of `lane`, then resolve again
   } kind;
   // If `ready`: the lane whose open batch the task joins, or no_lane. If `flush_first`: the lane
-  // whose open batch must be flushed.
+  // whose open batch must be launched.
   unsigned lane = lane_layout::no_lane;
-  std::shared_ptr<failure const> cause{};  // failed: the failure of the predecessor
+  std::shared_ptr<failure const> cause{};  // if `failed`: the failure of the predecessor
 };
 
 /// Threads: only the holder of the device's lease.
@@ -27,10 +27,10 @@ class predecessors {
  public:
   predecessors(runtime_parts const& shared, unsigned device) : shared_(shared), device_(device) {}
 
-  /// Checks all predecessors of the task. Parks the task if a predecessor is not launched.
+  /// Checks all predecessors of the task. Parks the task if a predecessor is neither launched nor
+  /// in an open batch of this device.
   /// @param may_join  Whether the task may join the open batch of a predecessor.
-  /// @param waits     Receives the marks that the stream of the task must wait for. Earlier
-  /// contents are removed.
+  /// @param waits     Receives the marks that the task's stream must wait for. Cleared first.
   [[nodiscard]] resolution resolve(slot_address task, bool may_join, std::vector<end_mark>& waits);
 
  private:

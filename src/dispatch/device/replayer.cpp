@@ -16,16 +16,16 @@ std::shared_ptr<recorded_part> replayer::build(planned_part const& plan,
       parts_.context,
       recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.lanes[0].counter(),
                                 parts_.launcher.functions(), parts_.launcher.slabs(), parts_.page});
-  // Upload the graph now to save time in the first replay. If the device has no room for the graph,
-  // the launch returns that error.
+  // Upload the graph now to save time in the first replay. If the device has no memory for the
+  // graph, the first launch will report the error.
   parts_.reporter.note(part->upload(idle_stream));
   return part;
 }
 
 unsigned replayer::find_lane(priority_level level, std::span<end_mark const> waits) const {
   if (!parts_.lanes.has_room(level)) { return lane_layout::no_lane; }
-  // Prefer the lane of a predecessor, because a stream keeps the order at no cost. If that lane has
-  // an open batch, the lane must have room for this batch too.
+  // Prefer the lane of a predecessor, because a stream keeps the order at no cost. That lane may
+  // have an open batch, so the lane must have room for the open batch and the replay.
   lane_range const range = lane_layout::launch_lanes_of(level);
   unsigned found = lane_layout::no_lane;
   for (end_mark const mark : waits) {
@@ -59,7 +59,7 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   lane::batch& batch = lane.begin();
   if (CUresult const answer = part->enqueue(lane, batch.number); answer != CUDA_SUCCESS) {
     lane.cancel();
-    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // also defers the changes
+    parts_.reporter.refuse(task, {answer, "cuGraphLaunch"});  // keeps changes for the next replay
     return true;
   }
   if (replay.changes != change_lists::none) {

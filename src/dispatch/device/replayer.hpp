@@ -1,5 +1,5 @@
 #pragma once
-// Builds the parts of recordings on a device, and starts their replays.
+// Builds the parts of recordings on a device, and replays these parts.
 
 #include <memory>
 #include <span>
@@ -25,7 +25,7 @@ class replayer {
   };
   explicit replayer(parts const& with) : parts_(with) {}
 
-  /// Builds a graph of recorded tasks. @throws driver_error
+  /// Builds the graph of one part of a recording. @throws driver_error
   /// @param idle_stream  A stream that holds no tasks. The call may wait for this stream.
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      std::span<recorded_action const> actions,

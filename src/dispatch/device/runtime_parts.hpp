@@ -23,19 +23,20 @@ namespace flotilla::dispatch {
 
 /// Constants that tests may change. Users get the defaults.
 struct tuning {
-  // How many multiprocessors a device must have for each device-side wait.
+  // The number of multiprocessors that a device must have for each device-side wait that runs on it
+  // at the same time.
   unsigned multiprocessors_per_device_wait = 16;
-  // If no device-side wait has ended for this time, no task is held back.
+  // No task is held back if no device-side wait has ended within this time.
   std::chrono::microseconds device_wait_turnover{100};
   // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;
-  // Returns kernels for a CPU device that replace flotilla's built-in kernels. Null: CPU devices
-  // have no built-in kernels.
+  // A function that returns replacements for flotilla's built-in kernels on a CPU device. If null,
+  // CPU devices have no built-in kernels.
   builtin_functions (*cpu_builtins)(context::context_handle const& context) = nullptr;
 };
 
 /// References to the objects that all devices of a runtime share. runtime_state creates the objects
-/// in this order, before any device.
+/// in the order of these members, before any device.
 struct runtime_parts {
   std::uint64_t id;  // the number of the runtime; never reused in this process
   bool single_threaded;

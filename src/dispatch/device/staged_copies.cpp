@@ -18,9 +18,10 @@ void staged_copies::add(slot_address task, detail::memory_command const& what,
 bool staged_copies::progress(stop_predicate const& stop) {
   if (copies_.empty()) { return false; }
   yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted();
-  // After a yield, the next pass takes the new work, or the thread that wants the lease gets it.
+  // If the copies yield, either the next pass takes the new work, or the thread that wants the
+  // lease gets the lease.
   if (yielded_) { return !parts_.gate.wanted(); }
-  // Empty pieces before filling one, because emptying makes room.
+  // Empty the completed pieces first, so that a piece is free for the next part of a copy.
   return write_number() || empty_pieces(stop) || end_failed() || issue_piece(stop);
 }
 
@@ -112,7 +113,8 @@ bool staged_copies::issue_piece(stop_predicate const& stop) {
     return true;
   }
   lane::batch& batch = lane.begin();
-  // The device is busy even before the completion write is enqueued (see deferred_free).
+  // From now on the device is busy, even before the completion write is enqueued (see
+  // deferred_free).
   parts_.lanes.set_busy(lane);
   free->busy = true;
   free->lane = lane.index();
@@ -120,11 +122,12 @@ bool staged_copies::issue_piece(stop_predicate const& stop) {
   free->bytes = bytes;
   free->copied_out = 0;
   free->task = next->task;
-  // Null for an upload, because empty_pieces copies every piece that has a destination.
+  // Null for an upload: empty_pieces copies only pieces whose `to` is not null.
   free->to = is_upload ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
   next->issued += bytes;
   if (is_upload && next->issued == next->what.bytes) {
-    // The whole upload is in the stream, so the task ends with the number of this piece.
+    // The whole upload is in the stream, so the completion number of this piece also marks the end
+    // of the task.
     parts_.committer.launched(next->task, lane, batch);
     copies_.erase(next);
     return true;
@@ -141,7 +144,8 @@ staged_copies::piece* staged_copies::free_piece() {
       CUresult const answer =
           parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
       if (answer != CUDA_SUCCESS) {
-        // One piece is enough to make progress. Without any piece the copy fails.
+        // If some pieces are already allocated, the copies can continue with those pieces. If not,
+        // a copy fails.
         bool const has_none = std::none_of(ring_.begin(), ring_.end(),
                                            [](auto const& each) { return each.memory != nullptr; });
         if (has_none) { fail(copies_.front(), {answer, "cuMemHostAlloc"}); }

@@ -19,23 +19,24 @@
 
 namespace flotilla::dispatch {
 
-/// A driver call that copies pageable memory returns only after the copy. The lease would be held
-/// for about 100 ms per GiB. Instead, each pass moves one piece through a ring of pinned memory,
-/// and other work runs between two pieces.
+/// A driver call that copies pageable memory returns only after the copy. During such a call, the
+/// lease would be held for about 100 ms per GiB. Instead, the copy goes piece by piece through a
+/// few pinned buffers, and other work runs between two pieces.
 ///
-/// In each pass, a staged copy makes one driver call: it copies a piece, or it enqueues the
-/// completion write of that piece. For the last piece of an upload, it makes both calls. A copy
-/// yields once to newly arrived work. It does not yield twice in a row, because otherwise a flood
-/// of new work would stop the copy.
+/// A pass makes at most one driver call for all staged copies: it copies a piece, or it enqueues
+/// the completion write of the previous piece. For the last piece of an upload, it makes both
+/// calls. If new work has arrived, the staged copies skip one pass. They do not skip two passes in
+/// a row, because otherwise a flood of new work would stop them.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class staged_copies {
  public:
-  // Pieces are small because other writes of the device to host memory wait behind a piece.
+  // Pieces are small, because other copies from the device to host memory must wait until a piece
+  // is copied.
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
   static constexpr std::size_t pieces = 8;
-  // After each step of this size, the host checks whether another thread needs the device. A step
-  // takes some microseconds.
+  // The host copies to and from pinned memory in steps of this size, and checks after each step
+  // whether another thread needs the device. A step takes some microseconds.
   static constexpr std::size_t step_bytes = std::size_t{1} << 13;
   using stop_predicate = std::function<bool()>;  // may be empty
 
@@ -52,20 +53,20 @@ class staged_copies {
   explicit staged_copies(parts const& with) : parts_(with) {}
 
   /// Adds a copy. The lane of the copy must already wait for the predecessors of the task.
-  /// @param waits  The end marks of the predecessors. The host reads the source of an upload, so
-  /// the host waits for these marks too.
+  /// @param waits  The end marks of the predecessors. For an upload, the host waits for these marks
+  /// too, because the host reads the source.
   void add(slot_address task, detail::memory_command const& what,
            std::span<end_mark const> waits = {});
-  /// Advances one copy by one step. Stops early if another thread needs the device or `stop`
-  /// returns true.
-  /// @return whether another pass can do more at once.
+  /// Makes progress with one copy. Stops early if another thread needs the device or `stop` returns
+  /// true.
+  /// @return whether the next pass can continue without waiting.
   bool progress(stop_predicate const& stop);
   /// Enqueues the completion write of the latest piece, if that write is still missing. Call this
   /// before other work is put into a copy lane: otherwise the completion write would come after
   /// that work.
   /// @return whether a completion write was enqueued.
   bool write_number();
-  /// Fails every copy. A copy with pieces in flight ends after these pieces.
+  /// Fails every copy. A copy with pieces in flight ends only when these pieces are complete.
   void fail_all(std::shared_ptr<failure const> const& why);
   [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
   void destroy() noexcept;
@@ -75,9 +76,9 @@ class staged_copies {
     slot_address task;
     detail::memory_command what;
     std::size_t issued = 0;                // bytes in flight or done
-    std::size_t done = 0;                  // of a download: bytes copied out of the ring
+    std::size_t done = 0;                  // download: bytes copied out of pinned memory
     std::shared_ptr<failure const> why{};  // set if the copy has failed
-    std::vector<end_mark> waits{};         // of an upload: marks that are not reached yet
+    std::vector<end_mark> waits{};         // upload: marks that are not reached yet
   };
   struct piece {
     std::byte* memory = nullptr;
@@ -85,27 +86,27 @@ class staged_copies {
     unsigned lane = 0;
     bool busy = false;
     slot_address task = no_slot;
-    std::byte* to = nullptr;  // the destination of a download; else null
+    std::byte* to = nullptr;  // where a download goes; null for an upload
     std::size_t bytes = 0;
     std::size_t copied_out = 0;  // bytes already copied to `to`
   };
 
-  /// Returns whether the holder of the lease should look for other work or release the lease. The
-  /// answer may be out of date.
+  /// Returns whether new work was announced or another thread wants the lease. The answer may be
+  /// out of date.
   [[nodiscard]] bool is_device_wanted() const noexcept {
     return parts_.inbound.is_announced() || parts_.gate.wanted();
   }
-  /// Copies in steps. Stops after a step if the device is wanted or `stop` returns true. @return
-  /// the number of bytes copied.
+  /// Copies in steps. Stops after a step if `is_device_wanted` or `stop` returns true. @return the
+  /// number of bytes copied.
   [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from,
                                                 std::size_t bytes,
                                                 stop_predicate const& stop) const;
-  /// Frees the pieces that are done. Copies out at most one downloaded piece, or a part of one.
-  /// @return whether it copied anything.
+  /// Frees the completed pieces. Copies at most one downloaded piece to its destination, or only a
+  /// part of the piece. @return whether it copied anything.
   bool empty_pieces(stop_predicate const& stop);
   bool issue_piece(stop_predicate const& stop);
-  /// Returns the copy that may issue the next piece, or the end of the list. Prefers the most
-  /// urgent level, then the oldest copy.
+  /// Returns the copy that may issue the next piece, or copies_.end(). Prefers the most urgent
+  /// level, then the oldest copy.
   [[nodiscard]] std::deque<copy>::iterator next_copy();
   [[nodiscard]] bool may_go_on(copy& waiting) const noexcept;
   piece* free_piece();
@@ -117,7 +118,7 @@ class staged_copies {
   std::array<piece, pieces> ring_{};
   std::deque<copy> copies_;
   lane* unnumbered_ = nullptr;  // the lane whose latest piece lacks its completion write
-  bool yielded_ = false;        // whether the last step yielded
+  bool yielded_ = false;        // whether the last `progress` yielded
 };
 
 }  // namespace flotilla::dispatch

@@ -63,8 +63,8 @@ bool task_starter::start_launch(slot_address task, unsigned joins, bool alone) {
   using kinds = batcher::step::kinds;
   slot const& one = parts_.shared.tasks.at(task);
   if (joins != lane_layout::no_lane) {
-    // If the task must also wait for marks, it does not join the batch, because the whole batch
-    // would have to wait.
+    // A task that must also wait for marks does not join the batch, because the whole batch would
+    // have to wait for them.
     batcher::step const step =
         waits_.empty() ? parts_.batches.follow(task, joins) : batcher::step{kinds::flush_first};
     if (step.kind == kinds::flush_first) {
@@ -123,7 +123,8 @@ void task_starter::finish_flush() {
   for (flush_outcome::refusal const& each : outcome_.refused) {
     parts_.reporter.refuse(each.task, each.why);
   }
-  // `start_followers` takes tasks from the ends of both lists, so insert them in reverse order.
+  // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse
+  // order.
   alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
   std::vector<slot_address>& runnable = parts_.batches.runnable();
   runnable.insert(runnable.end(), outcome_.again.rbegin(), outcome_.again.rend());
@@ -136,7 +137,7 @@ bool task_starter::retry_waiting(priority_level level) {
     slot_address const task = queue.take_front();
     std::size_t const before = queue.size();
     start(task);
-    if (queue.size() > before) { break; }  // the task still finds no room
+    if (queue.size() > before) { break; }  // queued again: there is no room
     moved = true;
   }
   return moved;

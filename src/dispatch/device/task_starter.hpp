@@ -15,8 +15,8 @@
 
 namespace flotilla::dispatch {
 
-/// The batcher only decides: each of its functions returns what must be done next. This class
-/// executes these steps in loops, so no step calls back into an earlier step.
+/// The batcher starts no tasks itself: each of its functions returns the step that must come next.
+/// This class executes the steps in loops, so the steps do not call each other recursively.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class task_starter {
@@ -34,7 +34,7 @@ class task_starter {
   };
   explicit task_starter(parts const& with) : parts_(with) {}
 
-  /// Starts the task, and then the tasks that can follow it.
+  /// Starts the task, and then the parked tasks that become runnable.
   void start(slot_address task) {
     start_one(task);
     start_followers();
@@ -55,7 +55,7 @@ class task_starter {
   /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 
-  /// Launches the open batches of urgent levels.
+  /// Launches the open batches of all levels above 0.
   void flush_urgent();
   /// Launches all open batches, the urgent ones first.
   void flush_all();

@@ -12,9 +12,9 @@ namespace flotilla::dispatch {
 
 namespace {
 
-constexpr std::size_t max_suspects = 8;  // maximum number named per device
+constexpr std::size_t max_suspects = 8;  // maximum number that the error text names per device
 
-/// The suspects on one device.
+/// The suspects on one device, which are the tasks that may have faulted.
 struct suspect_list {
   std::size_t count = 0;
   std::string text;
@@ -34,8 +34,8 @@ fault_monitor::fault_monitor(task_table const& tasks, completion_board const& bo
       out_of_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::out_of_memory,
                    "host memory ran out while tasks were launched, so this runtime can run no more "
-                   "tasks. Kernels and copies that were launched before may still run; the "
-                   "destructor of the runtime waits for them. To go on, free memory and create "
+                   "tasks. Kernels and copies that are already launched may still run; the "
+                   "destructor of the runtime waits for them. To continue, free memory and create "
                    "another runtime")))) {}
 
 void fault_monitor::note(CUresult answer, unsigned device) noexcept {
@@ -58,7 +58,7 @@ void fault_monitor::poison(CUresult answer, unsigned device) noexcept {
   if (poisoning_.exchange(true, std::memory_order_acq_rel)) { return; }  // another thread was first
   try {
     std::string const text = answer == CUDA_ERROR_DEINITIALIZED
-                                 ? "the CUDA driver has shut down while tasks were open"
+                                 ? "the CUDA driver shut down before all tasks had ended"
                                  : report(answer, device);
     end_all_with(make_failure(std::make_exception_ptr(poisoned(driver::status_of(answer), text))));
   } catch (std::bad_alloc const&) { end_all_with(without_memory_); }
@@ -72,14 +72,14 @@ void fault_monitor::note_out_of_memory() noexcept {
 void fault_monitor::end_all_with(std::shared_ptr<failure const> why) noexcept {
   failure_ = std::move(why);
   poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
-  // Spin kernels must stop: they would run forever, and then no context could be destroyed.
+  // Stop the spin kernels. Otherwise they would run forever, and no context could be destroyed.
   board_.stop_all();
 }
 
 std::string fault_monitor::report(CUresult answer, unsigned device) const {
-  // After a fault every context of the process returns the same status, so the device that reported
-  // it is not necessarily the one that failed. The suspects are the tasks that were running: in
-  // each lane, the tasks of the first batch that did not complete.
+  // After a fault every context of the process returns the same status. So the device that returned
+  // this status first did not necessarily run the kernel that faulted. The suspects are the tasks
+  // that were probably running: in each lane, the tasks of the first batch that did not complete.
   auto const for_each_running = [this](auto&& visit) {
     tasks_.for_each_open([&](slot_address task) {
       end_mark const end{tasks_.at(task).end.load(std::memory_order_acquire)};
@@ -87,9 +87,10 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
       return true;
     });
   };
-  // The device and the lane as one number.
+  // Returns the device and the lane of a mark as one number.
   auto const lane_of = [](end_mark end) { return end.word >> 48; };
-  std::map<std::uint64_t, std::uint64_t> first;  // by lane: the lowest number that is not reached
+  // By device and lane: the lowest completion number that is not reached.
+  std::map<std::uint64_t, std::uint64_t> first;
   for_each_running([&](slot_address, end_mark end) {
     auto const [entry, is_new] = first.try_emplace(lane_of(end), end.number());
     if (!is_new) { entry->second = std::min(entry->second, end.number()); }

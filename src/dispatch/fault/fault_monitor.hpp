@@ -1,5 +1,5 @@
 #pragma once
-// Recognises sticky driver errors, names the suspects and reports once.
+// Detects sticky driver errors, and reports the first one with the tasks that may have caused it.
 
 #include <atomic>
 #include <memory>
@@ -15,8 +15,9 @@
 namespace flotilla::dispatch {
 
 /// A kernel fault makes the CUDA driver of the process unusable on every device. The first sticky
-/// error poisons the runtime: from then on every open task counts as ended, with one common failure
-/// that names the suspects. Threads: any.
+/// error poisons the runtime: from then on every open task counts as ended, with one common
+/// failure. The failure names the suspects, which are the tasks that may have faulted. Threads:
+/// any.
 class fault_monitor {
  public:
   fault_monitor(task_table const& tasks, completion_board const& board, task_text const& text);
@@ -28,17 +29,18 @@ class fault_monitor {
   /// Poisons the runtime if `answer` is sticky or says that the driver has shut down.
   /// @param device  The device whose driver call returned `answer`.
   void note(CUresult answer, unsigned device) noexcept;
-  /// Poisons the runtime because a thread that launched or ended tasks got no host memory, and may
-  /// have lost some of them.
+  /// Poisons the runtime. Call it if a thread got no host memory while it launched or ended tasks,
+  /// because some of these tasks may be lost.
   void note_out_of_memory() noexcept;
-  /// Queries the streams of all devices for errors, unless another thread is doing so.
+  /// Queries the streams of all devices for errors, unless another thread is doing so. Poisons the
+  /// runtime if an error is final (lane_set::health).
   void poll_health() noexcept;
 
   [[nodiscard]] bool is_poisoned() const noexcept {
-    // acquire: pairs with the release in poison, so the caller sees failure_
+    // acquire: pairs with the release in end_all_with, so the caller sees failure_
     return poisoned_.load(std::memory_order_acquire);
   }
-  /// The failure of every open task. Call it only if `is_poisoned`.
+  /// The failure of every open task. Call it only if `is_poisoned()` is true.
   [[nodiscard]] std::shared_ptr<failure const> failure_of_all() const { return failure_; }
 
  private:
@@ -48,18 +50,18 @@ class fault_monitor {
   };
   void poison(CUresult answer, unsigned device) noexcept;
   void end_all_with(std::shared_ptr<failure const> why) noexcept;
-  /// Returns the message of the failure. It has the error and, for each device, the suspects: the
-  /// tasks of the first batch in each lane that did not complete.
+  /// Returns the error text. It names the driver's error and the suspects of each device: in each
+  /// lane, the tasks of the first batch that did not complete.
   [[nodiscard]] std::string report(CUresult answer, unsigned device) const;
 
   task_table const& tasks_;
   completion_board const& board_;
   task_text const& text_;
   std::vector<watched_device> devices_;
-  std::atomic<bool> poisoning_{false};      // set by the first thread that sees a sticky error
+  std::atomic<bool> poisoning_{false};      // set by the first thread that poisons the runtime
   std::atomic<bool> poisoned_{false};       // set by that thread after it has written failure_
   std::shared_ptr<failure const> failure_;  // written once, by that thread
-  std::shared_ptr<failure const> const without_memory_;  // used if failure_ cannot be allocated
+  std::shared_ptr<failure const> const without_memory_;  // used if there is no memory for a report
   std::shared_ptr<failure const> const out_of_memory_;   // for note_out_of_memory
   std::atomic<bool> polling_{false};                     // a thread is in poll_health
 };

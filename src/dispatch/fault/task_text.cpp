@@ -12,7 +12,7 @@ std::string task_text::describe(slot_address task, std::string const& subject) c
     case task_kind::memory_op: text = "a copy or fill"; break;
     case task_kind::callable: text = "a callable"; break;
     case task_kind::recorded: {
-      // While suspects are collected, the task may end. Then its recorded part may be gone.
+      // The task may end during this call, so its recorded part may already be gone.
       auto const part = parts_.get(held_in<replayed_part>(one).part);
       text = part == nullptr ? "a replay" : part->describe();
     }

@@ -9,8 +9,8 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. Without the lease of the task's device, the text may describe a later task in the
-/// same slot.
+/// Threads: any. If the caller does not hold the lease of the task's device, the text may describe
+/// a later task in the same slot.
 class task_text {
  public:
   task_text(task_table const& tasks, kernel_table const& kernels, recorded_parts const& parts)

@@ -14,12 +14,13 @@ class usage_guard {
  public:
   explicit usage_guard(fault_monitor const& faults) noexcept : faults_(faults) {}
 
-  /// Closes the runtime: from now on it refuses new tasks.
+  /// Closes the runtime, which refuses new tasks from now on.
   void close() noexcept {
     closed_.store(true, std::memory_order_release);  // pairs with the acquire in check_usable
   }
 
-  /// Returns whether this process is a child of fork(). There nothing of the runtime may be used.
+  /// Returns whether this process was forked after the runtime was created. Such a process may use
+  /// nothing of the runtime.
   [[nodiscard]] bool is_forked() const noexcept {
     return fork_generation_ != base::fork_generation();
   }
@@ -36,8 +37,8 @@ class usage_guard {
   }
 
  private:
-  // Throws the matching error. It is out of line so that the hot path of `submit` keeps its
-  // registers.
+  // Throws the matching error. It is defined out of line, so that the inlined hot path of `submit`
+  // needs fewer registers.
   [[noreturn]] void refuse() const;
 
   fault_monitor const& faults_;

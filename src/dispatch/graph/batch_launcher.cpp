@@ -12,12 +12,13 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// A thread probably waits for a batch of at most this size, so its end should become visible soon.
+// A thread probably waits for a batch of at most this size, so the end of such a batch should
+// become visible soon.
 constexpr std::uint32_t max_prompt_size = 8;
 
-/// Returns the size of the template for the first of `tasks` tasks. On a GPU a disabled node costs
-/// as much as an empty kernel. A launch costs this thread as much as ten nodes. So one template
-/// with a few disabled nodes is better than several smaller templates.
+/// Returns the size of the template for the first tasks of a batch of `tasks` tasks. A disabled
+/// node costs the GPU as much as an empty kernel. A graph launch costs this thread as much as ten
+/// nodes. So one template with a few disabled nodes is better than several smaller templates.
 std::uint32_t template_size(std::uint32_t tasks) noexcept {
   std::uint32_t const above = std::bit_ceil(tasks);
   auto const launches_saved = static_cast<std::uint32_t>(std::popcount(tasks)) - 1;
@@ -52,9 +53,10 @@ void batch_launcher::destroy() noexcept {
 
 CUfunction batch_launcher::completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept {
-  // A memory operation becomes visible sooner than a kernel's write: a hop between two devices
-  // takes 5.5 us instead of 7 us. But the operation waits for all work on its hardware connection.
-  // So it ends only small batches of short kernels, and only while nothing long is in flight.
+  // The write of a memory operation becomes visible sooner than the completion kernel's write: a
+  // hop between two devices takes 5.5 us instead of 7 us. But a memory operation waits for all work
+  // on its hardware connection (builtin_functions::completion). So only small batches of short
+  // kernels end with a memory operation, and only while nothing long is in flight.
   bool const prompt = size <= max_prompt_size && traits.prompt && !traits.long_running &&
                       !traits.device_wait.valid();
   return prompt ? nullptr : functions().completion;
@@ -142,7 +144,8 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
           traits.device_wait.valid()};
       batch.carrier = &templates_.take(wanted, node_of(tasks[0]), lane.counter());
     } catch (driver_error const& why) {
-      // The driver may have refused this launch, or may have no memory for templates.
+      // The driver may have refused the launch of the first task, or may have no memory for a
+      // template.
       batch.status = static_cast<CUresult>(why.status());
       return;
     }
@@ -159,7 +162,7 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
         continue;
       }
       batch.refused.push_back({tasks[i], answer});
-      if (traits.ordered) { batch.taken = i + 1; }  // later tasks may depend on this one
+      if (traits.ordered) { batch.taken = i + 1; }  // later tasks may depend on this task
     }
     // The node still holds an earlier task. Disable the node, or that task would run again.
     batch.intact = batch.carrier->disable(i) == CUDA_SUCCESS && batch.intact;
@@ -181,14 +184,16 @@ CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared
   if (answer != CUDA_SUCCESS) {
     lane.cancel();
     if (carrier.is_device_updated()) { device_updated_.note_refusal(carrier); }
-    if (batch.intact) { give_back(carrier); }  // otherwise never use it again
+    // A template that is not intact is never used again.
+    if (batch.intact) { give_back(carrier); }
     return answer;
   }
   lane.commit();
   batch.all().back()->carrier = &carrier;
   for (lane::batch* const part : batch.all()) {
     part->long_running = traits.long_running;
-    // The wait is over when the first completion node has run.
+    // Only the first batch counts as waiting, because the wait is over when its completion node has
+    // run.
     part->waits_on_device = carrier.waits_on_device() && part == batch.all().front();
   }
   return answer;

@@ -20,21 +20,22 @@
 
 namespace flotilla::dispatch {
 
-/// Properties that the tasks of a batch have in common.
+/// Properties of a batch.
 struct batch_traits {
   static constexpr std::uint32_t no_kernel = 0xffff'ffff;
 
   std::uint32_t chains = 1;
-  std::uint32_t rows_per_completion = 1;  // rows between completion nodes
-  std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if they differ
-  end_mark device_wait{};                 // the wait on the device; not valid if there is none
-  bool ordered = false;                   // some tasks run after other tasks of the batch
-  bool long_running = false;              // one of its kernels is long or was never measured
-  bool prompt = false;  // nothing on the device is long or waits for another device
+  std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
+  std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
+  end_mark device_wait{};  // what the spin kernel waits for; not valid if there is no spin kernel
+  bool ordered = false;    // some tasks run after other tasks of the batch
+  bool long_running = false;  // a kernel of the batch is long or was never measured
+  // no batch on the device is long-running or waits for another device
+  bool prompt = false;
 };
 
-/// A graph launch that is being prepared. The object is reused, so a steady state allocates
-/// nothing.
+/// A graph launch that is being prepared. The object is reused for all launches, so that a launch
+/// in a steady state allocates nothing.
 struct prepared_batch {
   struct refusal {
     slot_address task;
@@ -42,7 +43,7 @@ struct prepared_batch {
   };
 
   graph_template* carrier = nullptr;  // null: the driver made no template for the first task
-  CUresult status = CUDA_SUCCESS;     // the driver's status in that case
+  CUresult status = CUDA_SUCCESS;     // the driver's status if `carrier` is null
   std::uint32_t taken = 0;            // number of tasks that are in the graph or were refused
   std::array<lane::batch*, template_pool::max_completions> batches{};
   std::uint32_t batch_count = 0;
@@ -54,8 +55,8 @@ struct prepared_batch {
   }
 };
 
-/// Threads: only the holder of the device's lease, with the context current. The launcher reports
-/// the errors of the driver and leaves the reaction to its caller.
+/// Threads: only the holder of the device's lease, with the context current. The launcher returns
+/// driver errors, and the caller must handle them.
 class batch_launcher {
  public:
   /// The objects that the launcher uses.
@@ -67,9 +68,10 @@ class batch_launcher {
     lane_set& lanes;
   };
   explicit batch_launcher(parts const& with);
-  /// Loads flotilla's own kernels and reserves memory for graphs.
+  /// Loads flotilla's built-in kernels and reserves memory for graphs.
   /// @param idle_stream   A stream without other work; the call waits for it.
-  /// @param replacements  Kernels of a CPU device that replace flotilla's own, for tests; or null.
+  /// @param replacements  For tests: kernels of a CPU device that replace the built-in kernels.
+  /// Null: nothing is replaced.
   /// @throws driver_error, std::bad_alloc
   void create(CUstream idle_stream, builtin_functions const* replacements);
   void destroy() noexcept;
@@ -77,11 +79,12 @@ class batch_launcher {
   /// Returns whether this driver can launch batches as graphs.
   [[nodiscard]] bool usable() const noexcept { return templates_.usable(); }
 
-  /// Takes a template for the first of `tasks`, fills it, and begins its batches on the lane. The
-  /// lane must have room for max_completions batches.
+  /// Takes a template, fills it with the first of `tasks`, and begins the template's batches on the
+  /// lane. Stores the result in `batch`. The lane must have room for template_pool::max_completions
+  /// batches.
   void prepare(lane& lane, std::span<slot_address const> tasks, batch_traits const& traits,
                prepared_batch& batch);
-  /// Launches the prepared graph and commits its batches. On failure it cancels them.
+  /// Launches the prepared graph and commits its batches. On failure, cancels the batches.
   [[nodiscard]] CUresult launch(lane& lane, batch_traits const& traits, prepared_batch& batch);
   /// Takes back a template. Call it after the batches that the template carried have ended.
   void give_back(graph_template& unused) noexcept;
@@ -92,7 +95,7 @@ class batch_launcher {
   [[nodiscard]] builtin_functions const& functions() const noexcept {
     return builtins_.functions();
   }
-  /// Registered memory for the graphs of this device.
+  /// Registered memory for the records with which this device updates its graphs.
   [[nodiscard]] registered_slabs& slabs() noexcept { return slabs_; }
 
  private:
@@ -101,8 +104,8 @@ class batch_launcher {
   [[nodiscard]] graph_template* take_device_updated(lane const& lane,
                                                     std::span<slot_address const> tasks,
                                                     batch_traits const& traits, std::uint32_t size);
-  /// Returns the kernel that writes the completion number of a batch of that size. Null means that
-  /// a memory operation of the driver writes the number.
+  /// Returns the kernel that writes the completion number of a batch of `size` tasks. Null means
+  /// that a memory operation of the driver writes the number.
   [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept;
   /// Returns whether these launches of one kernel differ only in properties that the device can

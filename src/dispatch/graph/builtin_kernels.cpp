@@ -15,8 +15,9 @@ constexpr char simple_head[] = R"(
 
 // The completion kernel stores with release semantics at system scope. So a host thread that has
 // read the number also sees what earlier kernels wrote to the host's memory. For kernels on other
-// devices, the spin kernel's acquire load pairs with that store. Each load of the spin kernel
-// crosses the bus and takes a microsecond, so the kernel reads `stop` only in every 64th round.
+// devices, the spin kernel's acquire load pairs with the completion kernel's store. Each load of
+// the spin kernel crosses the bus and takes a microsecond, so the spin kernel reads `stop` only in
+// every 64th round.
 constexpr char simple_code[] = R"(
 .visible .entry flotilla_entry()
 .maxntid 1

@@ -9,33 +9,35 @@ namespace flotilla::dispatch {
 
 /// The functions of one device. A function is null if the device does not have it.
 struct builtin_functions {
-  /// `(counter, number)`: the completion kernel. Its one thread writes a lane's completion number
-  /// at the end of a graph.
+  /// `(counter, number)`: the completion kernel. Its only thread writes a lane's completion number.
   ///
-  /// The alternative is a memory operation of the driver. It waits until all work on its hardware
-  /// connection has ended. A process has eight connections (CUDA_DEVICE_MAX_CONNECTIONS). So only
-  /// eight batches that end with a memory operation run at a time, however many lanes there are.
-  /// Kernels of 100 us then cost 12.5 us each; with the completion kernel they cost 0.9 us. The
-  /// kernel's fence delays the end of a lone task by 0.5 us (docs/results/h200-batch-ends.txt).
+  /// The alternative is a memory operation of the driver. Such an operation waits until all work on
+  /// its hardware connection has ended. A process has eight connections
+  /// (CUDA_DEVICE_MAX_CONNECTIONS). So only eight batches that end with a memory operation run at a
+  /// time, however many lanes there are. With kernels of 100 us, one task then ends every 12.5 us.
+  /// With the completion kernel, one task ends every 0.9 us. The release store of the completion
+  /// kernel delays the end of a single task by 0.5 us (docs/results/h200-batch-ends.txt).
   CUfunction completion = nullptr;
 
   /// `()`: the entry kernel. It does nothing and is the only root of a graph of several chains.
-  /// Launching a graph with one root costs the host 2 us at any width, and the device 1 us. Every
-  /// further root would cost the host 0.7 us or more (docs/results/h200-roots.txt).
+  /// Launching a graph with one root costs the host 2 us, however many chains the graph has. Every
+  /// further root would cost the host 0.7 us or more. The entry kernel costs the device 1 us
+  /// (docs/results/h200-roots.txt).
   CUfunction entry = nullptr;
 
-  /// `(counter, number, stop)`: the spin kernel. Its one thread polls until the counter has reached
-  /// the number, and traps if `stop` is not 0. It is the entry node of a graph that waits for
-  /// another device (see device_side_waits).
+  /// `(counter, number, stop)`: the spin kernel. Its only thread polls until the counter has
+  /// reached the number, and traps if the word at `stop` is not 0. The spin kernel is the entry
+  /// node of a graph that waits for another device (see device_side_waits).
   CUfunction spin = nullptr;
 
-  /// `(records, count, stride)`: the updating kernel. It has one thread for each record. The thread
-  /// copies the record into a node of the graph that contains this kernel (see node_record). Needs
-  /// driver 12.4.
+  /// `(records, count, stride)`: the updating kernel. Each of its threads copies one record into
+  /// one node of the graph that contains this kernel (see node_record). Needs a driver of CUDA 12.4
+  /// or later.
   CUfunction update = nullptr;
 };
 
-/// Returns the parameters of a kernel node with one block. They are valid as long as `arguments`.
+/// Returns the parameters of a kernel node with one block. The parameters are valid as long as the
+/// array `arguments` exists.
 [[nodiscard]] inline CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, unsigned threads,
                                                        void** arguments) noexcept {
   CUDA_KERNEL_NODE_PARAMS made{};
@@ -47,9 +49,9 @@ struct builtin_functions {
   return made;
 }
 
-/// Loads the kernels. They are PTX text that the driver compiles, so they do not depend on how the
-/// library was built. If the driver refuses the updating kernel, the other kernels are still
-/// loaded. A CPU device has no such kernels.
+/// Loads the built-in kernels. The driver compiles them from PTX text, so they are the same in
+/// every build of the library. If the driver refuses the updating kernel, the other kernels are
+/// still loaded. A CPU device has no such kernels.
 class builtin_kernels {
  public:
   /// Call it with the context current.
@@ -57,7 +59,7 @@ class builtin_kernels {
   void destroy(context::context_handle const& context) noexcept;
 
   [[nodiscard]] builtin_functions const& functions() const noexcept { return functions_; }
-  /// Replaces the kernels. Tests use it for kernels of a CPU device.
+  /// Replaces the kernels. Tests call it with kernels of a CPU device.
   void use(builtin_functions const& functions) noexcept { functions_ = functions; }
 
  private:

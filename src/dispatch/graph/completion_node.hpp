@@ -1,6 +1,6 @@
 #pragma once
-// A graph node that writes a lane's completion number. Every graph ends with such a node; long
-// graphs have several.
+// A graph node that writes a lane's completion number. Every graph ends with such a node. Long
+// graphs have several such nodes.
 
 #include <cuda.h>
 
@@ -15,8 +15,9 @@ namespace flotilla::dispatch {
 class completion_node {
  public:
   /// Adds the node to `graph`, after the nodes `ahead`.
-  /// @param kernel  builtin_functions::completion. Null means a memory operation of the driver,
-  /// which becomes visible sooner but delays other work.
+  /// @param kernel  builtin_functions::completion. Null: the node is a memory operation of the
+  /// driver. The number then becomes visible sooner, but the operation waits for other work (see
+  /// builtin_functions::completion).
   /// @throws driver_error
   void add(context::context_handle const& context, CUgraph graph,
            std::span<CUgraphNode const> ahead, CUdeviceptr counter, CUfunction kernel);

@@ -77,8 +77,8 @@ graph_template* device_updated_pool::take(request const& wanted,
     }
     return create(*found, number, wanted, first);
   } catch (driver_error const& why) {
-    // The host rewrites a template for this batch instead. If the device is broken, that will fail
-    // too.
+    // Ignore the error: the host rewrites a template for this batch instead. If the device is
+    // unusable, the rewrite fails as well and reports the error.
     if (why.status() == driver::status_of(CUDA_ERROR_OUT_OF_MEMORY)) {
       found->refused = false;  // there may be memory later
     }
@@ -91,13 +91,14 @@ graph_template* device_updated_pool::take(request const& wanted,
 graph_template* device_updated_pool::create(family& form, std::uint32_t number,
                                             request const& wanted,
                                             graph_template::launches const& first) {
-  form.refused = true;  // stays so if the creation fails
+  form.refused = true;  // stays true if the creation fails
   if (!is_updatable(context_, first(0).func)) { return nullptr; }
   graph_template::update const update{update_, wanted.argument_bytes, wanted.stream, memory_,
                                       number};
   form.all.reserve(form.all.size() + 1);
   form.free.reserve(form.all.size() + 1);  // so that give_back never allocates
-  never_launched_.reserve(++made_);        // for the same reason
+  // so that give_back never allocates
+  never_launched_.reserve(++made_);
   form.all.push_back(std::make_unique<graph_template>(context_, wanted.form.shape, first,
                                                       wanted.counter, wanted.completion, update));
   form.refused = false;

@@ -16,7 +16,7 @@
 
 namespace flotilla::dispatch {
 
-/// The properties of a batch that the device cannot change.
+/// The *form* of a template or batch: the properties that the device cannot change.
 struct launch_form {
   graph_template::shape shape;
   std::uint32_t kernel;
@@ -25,29 +25,30 @@ struct launch_form {
   auto operator<=>(launch_form const&) const = default;
 };
 
-/// The free device-updated templates, by form, and the decision when to create one.
+/// Keeps the free device-updated templates, by form, and decides when to create one.
 ///
 /// Creating a template costs the host about as much as rewriting 32 templates of its size. So the
 /// first template of a form is created after the host has rewritten 32 batches of that form, the
-/// second after 16 more, and so on. The intervals shrink, because a form that needed several
-/// templates will need more. With this rule, templates never cost much more than rewriting,
-/// whatever the program does.
+/// second after 16 (32/2) more, the third after 11 (32/3) more, and so on. The intervals shrink,
+/// because a form that needed several templates will probably need more. With this rule, creating
+/// templates never costs much more than rewriting, whatever the program does.
 ///
-/// The memory that is reserved for graphs limits the number of templates (graph_memory). If a form
-/// needs a template at the limit and the device is idle, a template of another form is destroyed:
-/// the form that was unused for the longest time.
+/// The memory that is reserved for graphs limits the number of templates (graph_memory). If the
+/// limit is reached and the device is idle, a new template replaces an old one (see give_up_one).
 ///
-/// Threads: only the holder of the device's lease, with the context current. A steady state
-/// allocates nothing.
+/// Threads: only the holder of the device's lease, with the context current. In a steady state
+/// nothing is allocated.
 class device_updated_pool {
  public:
   static constexpr std::uint32_t creation_cost_rewrites = 32;
-  // The maximum number of chains in all templates. Rewritten templates use the other half of the
-  // reserved memory.
+  // The maximum number of chains in all device-updated templates: half of the reserved memory. The
+  // other half is for templates that the host rewrites.
   static constexpr std::uint32_t max_chains = reserved_chains / 2;
-  static constexpr std::size_t max_forms = 1024;    // the host rewrites batches of further forms
-  static constexpr std::uint32_t max_refusals = 8;  // refused launches of one form
-  // The minimum numbers of nodes. Smaller batches end sooner if the host rewrites them.
+  // For batches of further forms, the host rewrites templates.
+  static constexpr std::size_t max_forms = 1024;
+  static constexpr std::uint32_t max_refusals = 8;  // refused launches of one form (note_refusal)
+  // The minimum sizes of device-updated templates, for short and for long-running kernels. Smaller
+  // batches end sooner if the host rewrites their templates.
   static constexpr std::uint32_t min_nodes = 16;
   static constexpr std::uint32_t min_nodes_long_running = 4;
 
@@ -68,20 +69,21 @@ class device_updated_pool {
     // be instantiated as disabled, and a first launch must not depend on the device disabling nodes
     // (docs/results/h200x4-first-launch.txt).
     bool full;
-    // Whether nothing is in flight. Destroying a graph waits until the device is idle, so graphs
-    // are destroyed only then.
+    // Whether nothing is in flight on the device. Graphs are destroyed only if this is true,
+    // because destroying a graph waits until the device is idle.
     bool device_idle;
   };
-  /// Returns a template of that form, or null if none is free and none is created now.
+  /// Returns a free or new template of the requested form. Returns null if no template is free and
+  /// the pool creates none now.
   /// @param first  The launches of the batch. Used only if a template is created.
   [[nodiscard]] graph_template* take(request const& wanted,
                                      graph_template::launches const& first) noexcept;
-  /// Records that the driver refused to launch a template. After max_refusals refusals the host
-  /// rewrites the batches of that form.
+  /// Records that the driver refused to launch a template. After max_refusals refusals, `take`
+  /// returns null for the template's form.
   void note_refusal(graph_template& refused) noexcept;
   /// Takes a template back. Call it after the batch has ended or was cancelled. A template that was
-  /// never launched is not used again: its first launch could then need disabled nodes (see
-  /// `full`). Such templates are freed before all others.
+  /// never launched is not used again, because its first launch could need disabled nodes (see
+  /// `full`). Such templates are destroyed before all others.
   void give_back(graph_template& unused) noexcept;
   void destroy() noexcept;
   /// The number of chains in all templates.
@@ -92,10 +94,12 @@ class device_updated_pool {
   struct family {
     std::vector<std::unique_ptr<graph_template>> all;
     std::vector<graph_template*> free;
-    std::uint32_t rewritten = 0;   // batches rewritten since the last template was created
-    std::uint64_t last_taken = 0;  // the value of takes_ at that time
-    std::uint32_t refusals = 0;    // refused launches
-    bool refused = false;          // create no more templates of this form
+    // number of batches that the host rewrote since the last template was created
+    std::uint32_t rewritten = 0;
+    // The value of takes_ when a template of this form was last requested.
+    std::uint64_t last_taken = 0;
+    std::uint32_t refusals = 0;  // refused launches
+    bool refused = false;        // give out no more templates of this form
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
   [[nodiscard]] graph_template* create(family& form, std::uint32_t number, request const& wanted,

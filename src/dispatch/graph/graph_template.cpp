@@ -72,7 +72,9 @@ void graph_template::build(launches const& first, CUdeviceptr counter, CUfunctio
   std::string const& subject = context_.subject();
   std::uint32_t const chains = shape_.chains;
   std::uint32_t const rows = shape_.size / chains;
-  CUgraphNode ahead = entry_;  // the next row follows this node; null: it follows the previous row
+  // The predecessor of each node in the next row. Null: the predecessor is the previous node of the
+  // same chain.
+  CUgraphNode ahead = entry_;
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t i = row * chains; i < (row + 1) * chains; ++i) {
       CUgraphNode const after = ahead != nullptr ? ahead : row != 0 ? nodes_[i - chains] : nullptr;

@@ -17,17 +17,19 @@ namespace flotilla::dispatch {
 
 /// A graph of `size` kernel nodes in `chains` parallel chains. The nodes at the same depth are a
 /// row. After every `rows_per_completion` rows, and after the last row, a completion node writes
-/// the lane's next number. One graph launch for many tasks is cheap, because a launch costs more
-/// than the nodes. Completion nodes before the end make the end of the first tasks visible early.
-/// Sizes, chains and rows are powers of two.
+/// the lane's next number. Launching many tasks as one graph is cheap, because a launch costs more
+/// than the graph's nodes. The completion nodes between rows make the end of the first tasks
+/// visible before the last tasks have ended. `size`, `chains` and `rows_per_completion` are powers
+/// of two.
 ///
-/// A graph of several chains begins with an entry node if there is a kernel for it
+/// A graph of several chains begins with the entry kernel if the device has this kernel
 /// (builtin_functions::entry). If the tasks wait for another device, the graph begins with
 /// builtin_functions::spin instead.
 ///
-/// There are two kinds of templates. The driver can *rewrite* nodes, which may then hold any
-/// launches. Or the device *updates* the nodes itself, which costs the host a tenth. Then all nodes
-/// hold launches of one kernel with one block shape (see node_records).
+/// There are two kinds of templates. In the first kind, the driver *rewrites* the nodes, and each
+/// node may hold any launch. In the second kind, the device itself *updates* the nodes, which costs
+/// the host a tenth as much. All nodes of such a template hold launches of one kernel with one
+/// block size (see node_records).
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class graph_template {
@@ -38,7 +40,7 @@ class graph_template {
     std::uint32_t rows_per_completion;
     auto operator<=>(shape const&) const = default;
   };
-  /// The kernels of flotilla that a template uses, or null.
+  /// flotilla's kernels that a template uses.
   struct functions {
     CUfunction completion = nullptr;  // null: a memory operation of the driver
     CUfunction entry = nullptr;
@@ -58,17 +60,19 @@ class graph_template {
     registered_slabs& memory;
     std::uint32_t family;  // the index of the family that owns the template
   };
-  /// Returns the first launch of node `i`. The launch must be valid until the next call.
+  /// A function that returns the first launch of node `i`. The returned parameters must be valid
+  /// until the next call.
   using launches = std::function<CUDA_KERNEL_NODE_PARAMS const&(std::uint32_t i)>;
 
-  /// Makes a template that the driver rewrites. At first all nodes hold `any`, a valid launch.
+  /// Makes a template that the driver rewrites. At first all nodes hold the launch `any`, which
+  /// must be valid.
   /// @throws driver_error, std::bad_alloc
   graph_template(context::context_handle const& context, shape const& wanted,
                  CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, functions const& kernels);
-  /// Makes a template that the device updates. Its entry node is the updating kernel. From the
-  /// beginning each node holds its task of the first batch, so the first launch does not depend on
-  /// changes by the device. There was once a suspicion that such changes can be lost in a first
-  /// launch (docs/results/h200x4-first-launch.txt).
+  /// Makes a template that the device updates. Its entry node is the updating kernel. Each node is
+  /// created with its task of the first batch, so the first launch does not depend on changes by
+  /// the device. Such changes were once suspected to get lost in a first launch
+  /// (docs/results/h200x4-first-launch.txt).
   graph_template(context::context_handle const& context, shape const& wanted, launches const& first,
                  CUdeviceptr counter, CUfunction completion, update const& source);
   ~graph_template();
@@ -91,22 +95,22 @@ class graph_template {
   [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
   [[nodiscard]] bool was_launched() const noexcept { return was_launched_; }
 
-  /// Rewrites node `i`, for templates that the driver rewrites. The change takes effect with the
-  /// next `launch`; a launch in flight keeps its nodes. On failure the node still holds an earlier
-  /// task, and the caller must `disable` it.
+  /// Rewrites node `i`. Only for templates that the driver rewrites. The change takes effect with
+  /// the next `launch`; a launch in flight keeps its nodes. On failure the node still holds an
+  /// earlier task, and the caller must `disable` the node.
   [[nodiscard]] CUresult set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& what) noexcept;
-  /// Sets the launch of node `i`, for device-updated templates. The launch must use the template's
-  /// kernel and block shape. The template must not be in flight.
+  /// Sets the launch of node `i`. Only for device-updated templates. The launch must use the
+  /// template's kernel and block size. The template must not be in flight.
   void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
            std::byte const* arguments) noexcept {
     records_->put(i, grid, arguments);
   }
-  /// Disables node `i`: it does nothing until it is set again.
+  /// Disables node `i`: the node does nothing until its launch is set again.
   [[nodiscard]] CUresult disable(std::uint32_t i) noexcept;
-  /// Sets the wait of the next launch, for templates that wait for another device.
+  /// Sets the wait of the next launch. Only for templates that wait for another device.
   [[nodiscard]] CUresult set_wait(device_wait wait) noexcept;
-  /// Launches the graph into the stream. The completion nodes write `first_number` and the numbers
-  /// after it.
+  /// Launches the graph into the stream. The completion nodes write consecutive numbers, beginning
+  /// with `first_number`.
   [[nodiscard]] CUresult launch(CUstream stream, CUdeviceptr counter,
                                 std::uint64_t first_number) noexcept;
 
@@ -121,7 +125,7 @@ class graph_template {
   bool const has_completion_kernel_;
   bool was_launched_ = false;
   std::uint32_t family_ = 0;
-  std::unique_ptr<node_records> records_;  // null: the driver rewrites it
+  std::unique_ptr<node_records> records_;  // null: the driver rewrites the template
   std::uint64_t disabled_ = 0;             // the set of disabled nodes
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;

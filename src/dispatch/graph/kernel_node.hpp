@@ -21,10 +21,10 @@ struct launch_shape {
 };
 
 /// Fills in kernel node parameters, and owns the array of argument pointers in them. Threads: one
-/// at a time. It allocates only if a kernel has more parameters than any kernel before.
+/// at a time. Allocates only if the kernel has more parameters than all kernels before.
 class kernel_node {
  public:
-  /// @return parameters that are valid until the next call and while the arguments exist.
+  /// @return parameters that are valid until the next call, and only while the arguments exist.
   CUDA_KERNEL_NODE_PARAMS const& fill(kernel_entry const& kernel, unsigned device,
                                       launch_shape const& shape) {
     if (pointers_.size() < kernel.parameters.size()) { pointers_.resize(kernel.parameters.size()); }

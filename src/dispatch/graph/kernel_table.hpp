@@ -31,7 +31,7 @@ struct program_entry {
   std::map<std::string, std::uint32_t, std::less<>> kernels;
 };
 
-/// Entries are never removed. Threads: any may read; only program_loader adds entries.
+/// Entries are never removed. Threads: any thread may read; only program_loader adds entries.
 struct kernel_table {
   base::append_only<kernel_entry> kernels;
   base::append_only<program_entry, 16, 256> programs;

@@ -1,14 +1,15 @@
 #pragma once
-// A record for builtin_functions::update, which describes the new contents of one graph node.
+// A record that describes the new contents of one graph node. The kernel builtin_functions::update
+// reads it.
 
 #include <array>
 #include <cstdint>
 
 namespace flotilla::dispatch {
 
-/// The header of a record. The node's arguments follow it. The next record begins at the next
-/// multiple of 16 bytes. The parameters of the updating kernel are the address of the first record,
-/// the number of records, and their stride.
+/// The header of a record. The kernel arguments of the node follow the header. The next record
+/// begins at the next multiple of 16 bytes. The parameters of the updating kernel are the address
+/// of the first record, the number of records, and the stride of the records.
 struct node_record {
   // Bits of `what`.
   static constexpr std::uint32_t set_arguments = 1;
@@ -23,8 +24,7 @@ struct node_record {
   std::uint32_t unused;
 
   static constexpr std::uint32_t max_argument_bytes = 256;
-  /// Returns the distance between two records in bytes, if no record has more than `argument_bytes`
-  /// bytes of arguments.
+  /// Returns the stride in bytes of records with at most `argument_bytes` bytes of arguments.
   [[nodiscard]] static constexpr std::uint32_t stride_for(std::uint32_t argument_bytes) noexcept {
     return static_cast<std::uint32_t>(sizeof(node_record)) + (argument_bytes + 15) / 16 * 16;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The records with which a device updates the nodes of one graph.
+// The records with which a device updates the nodes of one graph template.
 
 #include <cuda.h>
 
@@ -13,12 +13,14 @@
 namespace flotilla::dispatch {
 
 /// The host writes one record for each node. The graph's first node is a kernel
-/// (builtin_functions::update) that copies the records into the nodes. It cannot change a node's
-/// function, block or shared memory. Writing a record costs the host 10 ns. Rewriting a node
-/// through the driver costs 100 to 300 ns, under a lock that all devices of the process share.
+/// (builtin_functions::update) that copies the records into the nodes. The kernel cannot change a
+/// node's function, block size or shared memory size. Writing a record costs the host 10 ns.
+/// Rewriting a node through the driver costs 100 to 300 ns, under a lock that all devices of the
+/// process share.
 ///
-/// Before every launch, the records describe every node completely. No node depends on an earlier
-/// launch. Otherwise one lost update would make a node run an old task again in every later launch.
+/// Before every launch, the host writes complete records for all nodes, so no node depends on the
+/// updates of an earlier launch. Otherwise, after one lost update, a node would run an old task
+/// again in every later launch.
 ///
 /// Threads: only the holder of the device's lease, while no launch of the graph is in flight.
 class node_records {
@@ -35,7 +37,7 @@ class node_records {
   /// Assigns record `i` to the node.
   void attach(std::uint32_t i, CUgraphDeviceNode node) noexcept;
   /// Before each launch, the caller must call `put` or `disable` for each node: `put` sets the
-  /// node's launch, `disable` makes it do nothing.
+  /// node's launch, and `disable` makes the node do nothing.
   void put(std::uint32_t i, std::array<std::uint32_t, 3> const& grid,
            std::byte const* arguments) noexcept;
   void disable(std::uint32_t i) noexcept;

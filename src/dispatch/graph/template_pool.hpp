@@ -1,5 +1,5 @@
 #pragma once
-// The graph templates of one device that the driver rewrites.
+// One device's graph templates whose nodes are rewritten by the driver.
 
 #include <cuda.h>
 
@@ -14,8 +14,8 @@
 namespace flotilla::dispatch {
 
 /// The free templates, by shape. If none is free, `take` creates one. A template belongs to no
-/// lane: any free template of the shape may carry the next batch. Threads: only the holder of the
-/// device's lease, with the context current.
+/// lane: every lane may use any free template of the requested shape. Threads: only the holder of
+/// the device's lease, with the context current.
 class template_pool {
  public:
   static constexpr std::uint32_t max_size = 64;
@@ -33,9 +33,10 @@ class template_pool {
   }
 
   struct request {
-    graph_template::shape shape;      // rows_per_completion may exceed the number of rows
-    CUfunction completion = nullptr;  // the same in all requests in which it is not null
-    bool waits_on_device = false;     // requires a spin kernel
+    graph_template::shape shape;  // rows_per_completion may exceed the number of rows
+    // If not null, the same kernel in all requests.
+    CUfunction completion = nullptr;
+    bool waits_on_device = false;  // requires that `use` has set a spin kernel
   };
   /// Returns a free template, or creates one.
   /// @param any  A valid launch for all nodes of a new template.
@@ -57,8 +58,8 @@ class template_pool {
   CUfunction entry_ = nullptr;
   CUfunction spin_ = nullptr;
   std::vector<std::unique_ptr<graph_template>> all_;
-  // Indices: the binary logarithms of size, chains and rows_per_completion; then one bit for a
-  // completion kernel and one for a wait on the device.
+  // Indices: the binary logarithms of size, chains and rows_per_completion, and then two bits. Bit
+  // 0 stands for a completion kernel, bit 1 for a wait on the device.
   std::array<std::array<std::array<std::array<std::vector<graph_template*>, 4>, 7>, 4>, 7> free_;
 };
 

@@ -11,12 +11,13 @@
 
 namespace flotilla::dispatch {
 
-/// A 64-bit counter for each lane of a device, each on its own cache line, in mapped host memory.
-/// The device writes the counters. Any thread may read them, even after the context was destroyed.
+/// A 64-bit counter for each lane of a device. The counters are in mapped host memory, each counter
+/// on its own cache line. The device writes the counters. Any thread may read them, even after the
+/// context was destroyed.
 class completion_page {
  public:
   /// Call it with the context current.
-  /// @param first_number  The initial value of all counters. Tests begin just below 2^32.
+  /// @param first_number  The initial value of all counters. Tests use a value just below 2^32.
   /// @throws driver_error, std::bad_alloc
   completion_page(context::context_handle const& context, unsigned lanes,
                   std::uint64_t first_number = 0);
@@ -26,25 +27,26 @@ class completion_page {
   /// numbers stay readable.
   void unregister() noexcept { memory_.unregister(); }
 
-  /// Returns the lane's number. Every batch up to this number has ended, and its results are
-  /// visible. Threads: any.
+  /// Returns the lane's completion number. Every batch up to this number has ended, and its results
+  /// are visible. Threads: any.
   [[nodiscard]] std::uint64_t number(unsigned lane) const noexcept {
     // acquire: pairs with the device's write, and with the release in raise
     return std::atomic_ref<std::uint64_t>{numbers_[lane * stride]}.load(std::memory_order_acquire);
   }
-  /// Raises a counter to `number`. Call it if the driver refused to write the number. Threads: any.
+  /// Raises a counter to `number`. Call it after the work has ended, if the driver refused to write
+  /// the number. Threads: any.
   void raise(unsigned lane, std::uint64_t number) noexcept;
   [[nodiscard]] CUdeviceptr device_address(unsigned lane) const noexcept {
     return memory_.device() + lane * stride * sizeof(std::uint64_t);
   }
 
-  /// Stops the spin kernels on this device (see builtin_functions::spin). They trap, which is a
-  /// fault, so call it only if the runtime is poisoned. Threads: any.
+  /// Stops the spin kernels on this device (see builtin_functions::spin). The kernels then trap,
+  /// which is a fault. So call it only if the runtime is poisoned. Threads: any.
   void stop() noexcept {
     // No acquire pairs with this release: a spin kernel that reads the flag only traps.
     std::atomic_ref<std::uint64_t>{numbers_[lanes_ * stride]}.store(1, std::memory_order_release);
   }
-  /// The address of the word that `stop` sets. The word is 0 before.
+  /// The address of the word that `stop` sets. The word is 0 until `stop` is called.
   [[nodiscard]] CUdeviceptr stop_address() const noexcept { return device_address(lanes_); }
 
  private:

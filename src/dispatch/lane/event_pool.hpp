@@ -1,5 +1,5 @@
 #pragma once
-// A pool of events of one context. Each event is in use only during one call.
+// A pool of events of one context. An event is in use only during a call of `with`.
 
 #include <cuda.h>
 
@@ -11,8 +11,8 @@
 
 namespace flotilla::dispatch {
 
-/// Threads: any. An event may be recorded again as soon as all calls that wait for it have been
-/// made: a wait refers to the latest record at the time of the call.
+/// Threads: any. An event may be recorded again as soon as all waits for its previous record are
+/// enqueued. A wait is for the record that was the latest when the wait was enqueued.
 class event_pool {
  public:
   event_pool(context::context_handle const& context, unsigned flags) noexcept
@@ -46,8 +46,8 @@ class event_pool {
  private:
   CUresult create(CUevent& event) {
     driver::table const& api = context_.api();
-    // Another thread may have this context current at the same time. CUDA allows that. The push is
-    // brief and happens once per event.
+    // Another thread may have this context current at the same time, which CUDA allows. The push is
+    // brief and happens only once per event.
     CUresult answer = api.ctx_push_current(context_.handle());
     if (answer != CUDA_SUCCESS) { return answer; }
     answer = api.event_create(&event, flags_);

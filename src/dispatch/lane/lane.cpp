@@ -61,7 +61,7 @@ void lane::query() noexcept {
   // acquire: pairs with the release in commit_with_write
   std::uint64_t const unwritten = unwritten_number_.load(std::memory_order_acquire);
   if (unwritten <= page_.number(index_)) { return; }
-  // The driver refused the write, so ask the stream whether everything in it has ended.
+  // The driver refused to write the number, so ask the stream whether everything in it has ended.
   if (context_.api().stream_query(stream_) == CUDA_SUCCESS) { page_.raise(index_, unwritten); }
 }
 

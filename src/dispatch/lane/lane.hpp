@@ -18,12 +18,12 @@ namespace flotilla::dispatch {
 class graph_template;
 
 /// A stream and the batches in flight on it. Threads: only the holder of the device's lease may
-/// call functions that are not const, unless a function says otherwise.
+/// call functions that are not const, unless a function's comment says otherwise.
 ///
-/// The life of a batch begins with `begin`, which gives it a number. Then the caller puts the work
-/// into the stream and commits the batch. `commit` is for work that writes the number itself.
-/// `commit_with_write` makes the stream write the number after the work. Work that writes several
-/// numbers counts as several batches, which are begun and committed together.
+/// A batch begins with `begin`, which gives the batch a number. Then the caller puts the work of
+/// the batch into the stream and commits the batch. `commit` is for work that writes the number
+/// itself. `commit_with_write` makes the stream write the number after the work. Work that writes
+/// several numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
   static constexpr std::uint32_t max_tasks = 64;  // per batch
@@ -32,12 +32,12 @@ class lane {
   struct batch {
     std::uint64_t number = 0;
     std::chrono::steady_clock::time_point begun;
-    // The graph template that carries the batch. Set only in the last of the template's batches;
-    // otherwise null.
+    // The graph template that carries the batch, or null if there is none. If a template carries
+    // several batches, the pointer is null in all of them except the last.
     graph_template* carrier = nullptr;
     std::uint32_t count = 0;       // number of tasks
     bool waits_on_device = false;  // the batch begins with a spin kernel
-    bool long_running = false;     // one of its kernels is long or was never measured
+    bool long_running = false;     // a kernel of the batch is long or was never measured
     std::array<slot_address, max_tasks> tasks;
   };
 
@@ -63,10 +63,10 @@ class lane {
 
   /// Begins a batch and gives it a number. The lane must have room.
   [[nodiscard]] batch& begin();
-  /// Drops the batches that were begun and not committed. Their work must not be in the stream.
+  /// Drops the batches that were begun but not committed. Their work must not be in the stream.
   void cancel() noexcept;
-  /// Commits the batches that were begun. The work of these batches is in the stream and writes
-  /// their numbers itself.
+  /// Commits the batches that were begun. The work of these batches must be in the stream and must
+  /// write their numbers itself.
   void commit() noexcept;
   /// Commits the batches that were begun, and makes the stream write the last number after their
   /// work.
@@ -74,13 +74,13 @@ class lane {
   /// ended.
   CUresult commit_with_write();
 
-  /// Returns the oldest batch if it has ended, otherwise null. `drop` removes that batch.
+  /// Returns the oldest batch if it has ended, otherwise null. `drop` removes the oldest batch.
   [[nodiscard]] batch* done() noexcept;
   void drop() noexcept;
-  /// If the driver has refused to write a number, asks the stream whether its work has ended.
-  /// Threads: any.
+  /// If the driver has refused to write a number, asks the stream whether its work has ended. If
+  /// so, raises the lane's counter to this number. Threads: any.
   void query() noexcept;
-  /// The time at which a thread noticed the latest end of a batch.
+  /// The time at which a thread last noticed the end of a batch.
   [[nodiscard]] std::chrono::steady_clock::time_point last_end() const noexcept {
     return last_end_;
   }
@@ -93,8 +93,8 @@ class lane {
   CUstream stream_ = nullptr;
   std::uint64_t last_number_;                       // the number of the last committed batch
   std::atomic<std::uint64_t> unwritten_number_{0};  // the last number whose write was refused
-  std::size_t begun_ = 0;                           // number of batches that are not committed yet
-  std::size_t first_ = 0;                           // index of the oldest batch in ring_
+  std::size_t begun_ = 0;    // number of begun batches that are not committed yet
+  std::size_t first_ = 0;    // index of the oldest batch in ring_
   std::size_t open_ = 0;     // number of batches in ring_, including uncommitted ones
   std::vector<batch> ring_;  // allocated by `open`, because most urgent lanes are never used
   std::chrono::steady_clock::time_point last_end_{};

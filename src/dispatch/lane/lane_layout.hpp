@@ -17,15 +17,16 @@ struct lane_range {
 };
 
 /// Launches, callables and copies never share a lane. Tasks of level 0 and all copies use the lanes
-/// below `first_urgent`. Each higher level has its own lanes for launches and callables, whose
-/// streams have that priority. There are no urgent lanes for copies, because a stream's priority
-/// does not affect copies.
+/// below `first_urgent`. Each higher priority level has its own lanes for launches and callables.
+/// The streams of these lanes have the level's priority. There are no urgent lanes for copies,
+/// because a stream's priority does not affect copies.
 namespace lane_layout {
 
 inline constexpr unsigned launch_lanes = 32;
 inline constexpr unsigned callable_lanes = 4;
-inline constexpr unsigned upload_lane = launch_lanes + callable_lanes;  // host to device, and fills
-inline constexpr unsigned download_lane = upload_lane + 1;              // device to host
+// For copies to the device, and for fills.
+inline constexpr unsigned upload_lane = launch_lanes + callable_lanes;
+inline constexpr unsigned download_lane = upload_lane + 1;  // copies to the host
 inline constexpr unsigned first_urgent = download_lane + 1;
 inline constexpr unsigned urgent_launch_lanes = 4;
 inline constexpr unsigned urgent_callable_lanes = 1;

@@ -62,11 +62,11 @@ unsigned lane_set::find_lane(choice const& wanted) const noexcept {
   // would not keep the device busy until the next pass.
   unsigned const enough = lanes < wanted.lanes ? std::max(2u, wanted.batches) : wanted.batches;
   // All streams of a process share eight hardware connections. A stream that waits blocks the other
-  // streams on its connection, whatever their priorities. So after a GPU has had urgent launches, a
-  // batch of level 0 never queues behind another batch.
+  // streams on its connection, whatever their priorities. So once a GPU has had an urgent launch,
+  // each lane of level 0 has at most one batch in flight.
   std::size_t const max = wanted.level == 0 && has_urgent_launches_ ? 1 : enough;
-  // Among equally busy lanes, level 0 takes the lanes in turn. An urgent level takes the same lane
-  // again, because other lanes may have no stream yet.
+  // Among equally busy lanes, level 0 takes the lanes in turn. An urgent level takes the lane that
+  // was chosen last, because the other lanes may have no stream yet.
   unsigned const first = wanted.after - range.first + (wanted.level == 0 ? 1 : 0);
   unsigned best = lane_layout::no_lane;
   for (unsigned i = 0; i < lanes; ++i) {
@@ -111,8 +111,8 @@ lane_set::health lane_set::query_streams() noexcept {
     consecutive_errors_.store(0, std::memory_order_relaxed);
     return {};
   }
-  // If every query returns an error, the stream will never report that its work has ended. Perhaps
-  // its context was destroyed.
+  // After max_errors errors in a row, assume that the stream will never report the end of its work.
+  // For example, the context may have been destroyed.
   int const errors = consecutive_errors_.fetch_add(1, std::memory_order_relaxed) + 1;
   return {answer, is_sticky(driver::status_of(answer)) || errors >= max_errors};
 }

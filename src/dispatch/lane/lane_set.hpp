@@ -23,8 +23,8 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease, except for the section "any thread".
 class alignas(base::cache_line) lane_set {
  public:
-  // The maximum number of launches of level 0 in flight. The few urgent lanes limit urgent
-  // launches.
+  // The maximum number of launches of level 0 in flight. Urgent launches need no such limit,
+  // because they have only few lanes.
   static constexpr std::size_t max_launches_in_flight = 4096;
 
   /// Opens the lanes of level 0. Call it with the context current.
@@ -45,12 +45,11 @@ class alignas(base::cache_line) lane_set {
   /// yet, apart from `except` and marks of this lane.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, std::span<end_mark const> marks,
                                                    end_mark except = {});
-  /// Returns whether another launch of that level may begin.
+  /// Returns whether another launch of this level may begin.
   [[nodiscard]] bool has_room(priority_level level) const noexcept {
     return level != 0 || launches_ - urgent_launches_ < max_launches_in_flight;
   }
-  /// Returns the launch lane with the fewest batches in flight, or no_lane if every lane is full or
-  /// excluded.
+  /// The arguments of `find_lane`.
   struct choice {
     priority_level level = 0;
     unsigned lanes = lane_layout::launch_lanes;  // the number of lanes to choose from
@@ -58,23 +57,25 @@ class alignas(base::cache_line) lane_set {
     std::uint64_t excluded = 0;                  // the set of lanes that must not be chosen
     unsigned after = 0;                          // the lane that was chosen last
   };
+  /// Returns the launch lane with the fewest batches in flight, or no_lane if every lane is full or
+  /// excluded.
   [[nodiscard]] unsigned find_lane(choice const& wanted) const noexcept;
 
   // ---- after a launch ----
 
   /// Counts a committed batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept;
-  /// Marks the lane as busy: its stream holds work, so `retire` must check it.
+  /// Marks the lane as busy: its stream holds work, so `retire` must check the lane.
   void set_busy(lane const& lane) noexcept { busy_ |= std::uint64_t{1} << lane.index(); }
-  /// Removes every batch that has ended. Calls `end(lane, batch, took)` for each batch before it is
-  /// removed; `took` is the time since the batch began or since the batch before it ended,
-  /// whichever is shorter. Returns whether any batch was removed.
+  /// Removes every batch that has ended. Before a batch is removed, calls `end(lane, batch, took)`.
+  /// `took` is the time since the batch began or since the previous batch of the lane ended,
+  /// whichever time is shorter. Returns whether any batch was removed.
   template <class End>
   bool retire(End&& end);
 
   [[nodiscard]] bool any_busy() const noexcept { return busy_ != 0; }
   [[nodiscard]] bool any_done();
-  /// The number of tasks that are launches and in flight.
+  /// The number of launches in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
   [[nodiscard]] bool any_long_running() const noexcept { return long_running_batches_ != 0; }
   [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
@@ -93,14 +94,15 @@ class alignas(base::cache_line) lane_set {
   }
   void publish_busy() noexcept { has_batches_.store(busy_ != 0, std::memory_order_release); }
   /// Blocks until everything that is now in the lane's stream has ended. Not for lanes of
-  /// callables, because recording an event would break a capture.
+  /// callables, because recording an event would break a capture by user code.
   [[nodiscard]] CUresult sleep_until_done(unsigned lane);
-  /// Queries the streams for errors, because a kernel that faulted never writes its number. An
-  /// error is final if it is sticky or if eight queries in a row failed.
+  /// The result of `query_streams`. An error is final if it is sticky or if eight queries in a row
+  /// failed.
   struct health {
     CUresult status = CUDA_SUCCESS;
     bool final = false;
   };
+  /// Queries the streams for errors, because a batch whose kernel faulted never writes its number.
   [[nodiscard]] health query_streams() noexcept;
 
  private:
@@ -113,12 +115,12 @@ class alignas(base::cache_line) lane_set {
   event_pool blocking_events_;
 
   // Only for the holder of the lease:
-  std::uint64_t busy_ = 0;                // the set of lanes with work in flight
-  std::size_t launches_ = 0;              // number of launches in flight
-  std::size_t urgent_launches_ = 0;       // the part of launches_ above level 0
-  std::size_t long_running_batches_ = 0;  // number of long batches in flight
-  std::uint32_t waiting_batches_ = 0;     // batches in flight that begin with a spin kernel
-  bool has_urgent_launches_ = false;      // this GPU has had urgent launches
+  std::uint64_t busy_ = 0;           // the set of lanes with work in flight
+  std::size_t launches_ = 0;         // number of launches in flight
+  std::size_t urgent_launches_ = 0;  // number of launches in flight with a priority level above 0
+  std::size_t long_running_batches_ = 0;  // number of long-running batches in flight
+  std::uint32_t waiting_batches_ = 0;  // number of batches in flight that begin with a spin kernel
+  bool has_urgent_launches_ = false;   // whether this GPU ever had an urgent launch
 
   std::atomic<bool> has_batches_{false};    // written by the holder of the lease
   std::atomic<int> consecutive_errors_{0};  // written by query_streams, in one thread at a time

@@ -9,7 +9,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-constexpr std::size_t page_bytes = 4096;  // the unit that the driver pins
+constexpr std::size_t page_bytes = 4096;  // the driver pins whole pages
 }
 
 registered_memory::registered_memory(context::context_handle const& context, std::size_t bytes)

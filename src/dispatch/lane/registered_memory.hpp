@@ -11,16 +11,16 @@
 
 namespace flotilla::dispatch {
 
-/// Memory of our own that is registered with the driver. The driver does not own it, so it stays
-/// readable after the context was destroyed.
+/// Memory that this class allocates and then registers with the driver. The driver does not own the
+/// memory, so the memory stays readable after the context is destroyed.
 class registered_memory {
  public:
-  /// Allocates and registers memory, all zeros. Call it with the context current.
+  /// Allocates memory that is all zeros, and registers it. Call it with the context current.
   /// @throws driver_error, std::bad_alloc
   registered_memory(context::context_handle const& context, std::size_t bytes);
   registered_memory(registered_memory&&) = delete;
   /// Unregisters the memory. Call it with the context current, when no device uses the memory any
-  /// more. The contents stay.
+  /// more. The contents stay readable.
   void unregister() noexcept;
 
   [[nodiscard]] std::byte* host() const noexcept { return host_.get(); }

@@ -1,5 +1,5 @@
 #pragma once
-// Registered memory in pieces that are cut from slabs.
+// Pieces of registered memory that are cut from slabs.
 
 #include <cuda.h>
 
@@ -12,8 +12,8 @@
 
 namespace flotilla::dispatch {
 
-/// Registering memory takes 0.1 to 0.7 ms while a device works. So pieces are cut from large slabs,
-/// and the first slab is registered before anything runs.
+/// Registering memory takes 0.1 to 0.7 ms while a device is busy. So pieces are cut from large
+/// slabs, and the first slab is registered before any task runs.
 ///
 /// Threads: only the holder of the device's lease. If `begin` or `take` needs a new slab, the
 /// context must be current.
@@ -45,8 +45,8 @@ class registered_slabs {
 
   context::context_handle const& context_;
   std::vector<std::unique_ptr<registered_memory>> slabs_;
-  registered_memory* current_ = nullptr;  // the slab from which pieces are cut
-  std::size_t used_ = 0;                  // bytes of `current_` that are cut
+  registered_memory* current_ = nullptr;  // the slab from which new pieces are cut
+  std::size_t used_ = 0;                  // number of bytes that are already cut from `current_`
   std::vector<piece> free_;               // its capacity suffices for all pieces ever cut
   std::size_t cut_ = 0;
 };

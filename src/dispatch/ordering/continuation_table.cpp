@@ -73,7 +73,7 @@ void continuation_table::watch(key task, state_ptr state) {
 }
 
 void continuation_table::task_ended(key task, std::exception_ptr const& why) {
-  watch_map::node_type found;  // declared before the lock: destroyed after the unlock
+  watch_map::node_type found;  // destroyed after the unlock, because it is declared before the lock
   std::lock_guard const lock{mutex_};
   found = watched_.extract(task);
   if (!found) { return; }
@@ -116,8 +116,8 @@ bool continuation_table::run_due() {
   if (!any_due() || inside()) { return false; }
   bool ran = false;
   for (int i = 0; i < max_runs; ++i) {
-    // Create `here` before the state is taken. Otherwise `end` could run in between and see neither
-    // a due state nor a user.
+    // Create `here` before the state is taken. Otherwise `end` could run after the state is taken,
+    // and see neither a due state nor a user.
     use const here{*this};
     state_ptr next;
     {
@@ -149,7 +149,7 @@ void continuation_table::run(state_ptr const& state) {
         try {
           callable->run(std::exchange(due.error, nullptr));
         } catch (...) { thrown = std::current_exception(); }
-        callable.reset();  // its destructor is user code too
+        callable.reset();  // the destructor is also user code
         // release: pairs with the acquire in ~failure
         exception_releases.fetch_add(1, std::memory_order_release);
         due.threw = thrown != nullptr;

@@ -1,6 +1,5 @@
 #pragma once
-// The callables that run on the host after tasks: which tasks they wait for, and which callables
-// are due.
+// Stores which continuations wait for which tasks, and which continuations are due to run.
 
 #include <atomic>
 #include <cstddef>
@@ -23,8 +22,8 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// The state behind a `completion`. It waits until `left` tasks or states have ended. Then its
-/// callable is due, or the state is done if it has no callable.
+/// The state to which a `completion` refers. It waits until `left` tasks or states have ended. Then
+/// its callable is due to run. If the state has no callable, the state is done then.
 struct completion_state {
   /// @param in  The table of the runtime. Null: the state waits for nothing.
   explicit completion_state(std::shared_ptr<dispatch::continuation_table> in) noexcept
@@ -37,10 +36,12 @@ struct completion_state {
   std::unique_ptr<continuation> callable;
   // The table's mutex guards these members until `done` is set:
   std::size_t left = 1;
-  std::exception_ptr error;  // the first error of its predecessors; later its callable's error
-  std::vector<std::shared_ptr<completion_state>> dependents;  // they have callables
+  // The first error of a predecessor. After the callable has run, the error of the callable.
+  std::exception_ptr error;
+  // The states that wait for this state. Each of them has a callable.
+  std::vector<std::shared_ptr<completion_state>> dependents;
   std::shared_ptr<completion_state> next_due;
-  bool threw = false;  // `error` is the callable's own
+  bool threw = false;  // whether the callable has thrown `error`
   std::atomic<bool> done{false};
   std::atomic<bool> asked{false};  // a thread has read the error, or will read it
 };
@@ -53,13 +54,15 @@ namespace flotilla::dispatch {
 
 using detail::completion_state;
 
-/// Each runtime has one table. Completions share the table, so it may outlive the runtime. While
-/// the table's mutex is locked, no user code runs and no user object is destroyed.
+/// Each runtime has one table. Completions share the ownership of the table, so the table may
+/// outlive the runtime. While the table's mutex is locked, no user code runs and no user object is
+/// destroyed.
 ///
-/// A thread that watches a task first enters the task here and then sets `watched` in the slot's
-/// generation word. The thread that ends the task exchanges that word. If the exchange returns
-/// `watched`, the ending thread removes the entry. If the bit was set too late, the watching thread
-/// sees the new generation and removes the entry itself. So every entry is removed exactly once.
+/// To watch a task, a thread first adds an entry for it to this table. Then the thread sets the bit
+/// `watched` in the slot's generation word. The thread that ends the task exchanges this word. If
+/// the old word has the bit, the ending thread removes the entry. If the bit was set after the
+/// exchange, the watching thread sees the new generation and removes the entry itself. So every
+/// entry is removed exactly once.
 class continuation_table {
  public:
   using state_ptr = std::shared_ptr<completion_state>;
@@ -69,8 +72,8 @@ class continuation_table {
     bool operator==(key const&) const = default;
   };
 
-  /// While a `use` exists, the runtime cannot end. A thread holds one while it registers or runs
-  /// continuations.
+  /// While a `use` exists, the runtime cannot end. A thread holds a `use` while it registers or
+  /// runs continuations.
   class use {
    public:
     explicit use(continuation_table& table) noexcept;
@@ -86,24 +89,25 @@ class continuation_table {
   };
 
   void watch(key task, state_ptr state);
-  /// Records that the task has ended: removes its entry and counts the end for each state in it.
-  /// Does not allocate.
+  /// Records that the task has ended: removes the task's entry, and counts the end for each state
+  /// in the entry. Does not allocate.
   void task_ended(key task, std::exception_ptr const& why);
   /// Counts the end of one task or state for which `state` waits.
   void arrived(state_ptr const& state, std::exception_ptr const& why);
-  /// Makes `dependent` run after `state`. Returns false if `state` is already done. Then the caller
-  /// must pass the error of `state` on.
+  /// Makes `dependent` run after `state`. Returns false if `state` is already done. In that case
+  /// the caller must pass the error of `state` to `dependent`.
   [[nodiscard]] bool depend(state_ptr const& state, state_ptr const& dependent);
   /// Runs due callables, but at most a fixed number of them. Runs none if this thread is already
-  /// inside a callable of this table. Returns whether any ran.
+  /// inside a callable of this table. Returns whether any callable ran.
   bool run_due();
   /// Runs the state's callable on this thread. Afterwards the state is done.
   static void run(state_ptr const& state);
-  /// Treats every watched task as ended with the error `outcome(key)`. Needed on a poisoned
-  /// runtime, where the normal end of a task does not occur.
+  /// Treats every watched task as ended with the error `outcome(key)`. Call it on a poisoned
+  /// runtime, where tasks do not end one by one.
   template <class Outcome>
   void end_all(Outcome&& outcome);
-  /// Closes the table when its runtime ends. Returns false if a state is open or a `use` exists.
+  /// Closes the table when its runtime ends. Does nothing and returns false if a task is watched, a
+  /// callable is due, or a `use` exists.
   [[nodiscard]] bool end() noexcept;
 
   [[nodiscard]] bool watching() const noexcept {
@@ -115,9 +119,9 @@ class continuation_table {
     return users_.load(std::memory_order_acquire);
   }
   /// Returns how many `use` objects were ever made. If two calls return the same count, no
-  /// continuation began in between.
+  /// continuation began between the two calls.
   [[nodiscard]] std::uint64_t uses() const noexcept {
-    // acquire: continuations::end loads `uses` before `users`
+    // acquire: continuations::end must load `uses` before `users`
     return uses_.load(std::memory_order_acquire);
   }
   /// Returns whether this thread runs a continuation of this runtime.

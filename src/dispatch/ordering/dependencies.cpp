@@ -25,8 +25,8 @@ task_state dependencies::look(task_key key) const {
 }
 
 slot_address dependencies::propagate_demand(slot_address task) const noexcept {
-  // These words may be out of date. In that case a helper may run a callable that no thread waits
-  // for, which does no harm.
+  // The words `demanded` and `parked_on` may be out of date. In that case a helper may run a
+  // callable that no thread waits for, which does no harm.
   for (int steps = 0; steps < 1024; ++steps) {
     slot& one = tasks_.at(task);
     if (one.demanded.load(std::memory_order_relaxed) == 0) {
@@ -48,7 +48,7 @@ void dependencies::acquire_share(slot_address task) noexcept {
 }
 
 bool dependencies::park(slot_address task, task_key ahead) {
-  release_share(task);  // before the push: afterwards another thread may release `task`
+  release_share(task);  // before the push, because after it another thread may release `task`
   slot& waiting = tasks_.at(task);
   slot& predecessor = tasks_.at(ahead.slot);
   std::uint64_t word = predecessor.successors.load(std::memory_order_acquire);
@@ -125,13 +125,13 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   if (!any_here) { return; }
   std::uint64_t const generation =
       generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
-  // The list stays open. Tasks of other devices go back into it and are released when the task is
-  // launched. If they were released earlier, they could only park again.
+  // The list stays open. Tasks of other devices go back into the list, and are released when `task`
+  // is launched. If these tasks were released earlier, they could only park again.
   take_successors(task, generation, successor_word::none, [&](slot_address parked) {
     if (device_of(parked) == device) {
       runnable.push_back(parked);
     } else if (!park(parked, {task, static_cast<std::uint32_t>(generation)})) {
-      // The runtime is poisoned, and the task has ended.
+      // `task` has ended already, because the runtime is poisoned.
       inbounds_[device_of(parked)]->requeue(parked);
     }
   });

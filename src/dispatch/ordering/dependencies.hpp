@@ -13,39 +13,40 @@
 
 namespace flotilla::dispatch {
 
-/// The state is in the slots; this class implements the protocol. A launching thread stores the
-/// mark of its task, fences, and then reads the list of parked tasks. A parking thread pushes its
-/// task into the list, fences, and then reads the mark. So at least one of the two threads sees the
-/// write of the other. That thread takes the whole list and requeues the tasks at the devices that
-/// parked them. The end of a task closes its list
+/// Each slot holds the end mark of its task and the list of tasks that are parked on this task.
+/// This class implements the protocol. A launching thread stores the mark of its task, executes a
+/// fence, and then reads the list. A parking thread pushes its task into the list, executes a
+/// fence, and then reads the mark. So at least one of the two threads sees the write of the other.
+/// That thread takes the whole list and requeues the tasks at the devices that parked them. The end
+/// of a task closes its list. A test checks the protocol
 /// (tests/unit/dispatch/ordering/park_model_test.cpp).
 class dependencies {
  public:
   dependencies(task_table const& tasks, completion_board const& board,
                failure_table const& failures, shared_queue& shared)
       : tasks_(tasks), board_(board), failures_(failures), shared_(shared) {}
-  /// Adds the next device. When tasks that this device has parked are released, they go to
-  /// `inbound`. Call it only while the runtime starts.
+  /// Adds the next device. Tasks that this device has parked go to `inbound` when they are
+  /// released. Call it only while the runtime starts.
   void add(device_inbound& inbound) { inbounds_.push_back(&inbound); }
 
   // ---- any thread ----
 
   /// Returns the task's progress. Cost: three loads while the task is open.
   [[nodiscard]] task_state look(task_key key) const;
-  /// Marks the task as demanded by a waiting thread. If the task is parked, also marks its
-  /// predecessor, and so on. Returns the last task of this chain, which is not parked.
+  /// Marks the task as demanded by a waiting thread. If the task is parked on another task, marks
+  /// that task as well, and so on. Returns the last task of this chain, which is not parked.
   slot_address propagate_demand(slot_address task) const noexcept;
 
   // ---- the holder of the lease of the device that has the task ----
 
-  /// Parks `task` until `ahead` is launched or has ended. Returns false if that has already
-  /// happened. Then the caller must check the predecessor again.
+  /// Parks `task` until `ahead` is launched or has ended. Returns false if `ahead` is already
+  /// launched or has ended. In that case the caller must `look` at `ahead` again.
   [[nodiscard]] bool park(slot_address task, task_key ahead);
-  /// Call it after `task` has joined an open batch of `device`. Appends to `runnable` the tasks of
-  /// that device that are parked on `task`, because they can join the same batch.
+  /// Call it after `task` has joined an open batch of `device`. Appends to `runnable` the device's
+  /// tasks that are parked on `task`, because these tasks can join the same batch.
   void resume_batched(slot_address task, unsigned device, std::vector<slot_address>& runnable);
   /// Records that the tasks are in a stream and that `end` marks their end. Releases the tasks that
-  /// are parked on them. Afterwards only the thread that ends the tasks may use their slots.
+  /// are parked on these tasks. Afterwards only the thread that ends the tasks may use their slots.
   void mark_launched(std::span<slot_address const> tasks, end_mark end) noexcept;
   /// Releases the tasks that are parked on `task`, and closes the list. Does nothing if the list
   /// belongs to another generation or is already closed.
@@ -53,15 +54,15 @@ class dependencies {
 
  private:
   /// Takes the list of tasks that are parked on `task`, stores `leave` in its place (none or
-  /// closed), and calls `visit(parked)` for each of them.
+  /// closed), and calls `visit(parked)` for each task of the list.
   template <class Visit>
   void take_successors(slot_address task, std::uint64_t generation, std::uint32_t leave,
                        Visit&& visit);
   [[nodiscard]] unsigned device_of(slot_address task) const noexcept {
     return tasks_.at(task).device.load(std::memory_order_relaxed) - 1;
   }
-  /// A parked shared task does not count in its device's share. Otherwise the parked tasks could
-  /// fill the share, and the device could not pull their predecessors.
+  /// A parked task from the shared queue does not count in its device's share (device_share).
+  /// Otherwise parked tasks could fill the share, and the device could not pull their predecessors.
   void release_share(slot_address task) noexcept;
   void acquire_share(slot_address task) noexcept;
 

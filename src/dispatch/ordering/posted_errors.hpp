@@ -32,7 +32,7 @@ class posted_errors {
   /// error on stderr.
   void report(std::exception_ptr const& why) noexcept;
 
-  /// Returns whether `report_poison` must be called if the runtime is poisoned.
+  /// Returns whether `report_poison` must be called when the runtime is poisoned.
   [[nodiscard]] bool awaits_poison() const noexcept {
     return expected_.load(std::memory_order_relaxed) &&
            !poison_reported_.load(std::memory_order_relaxed);

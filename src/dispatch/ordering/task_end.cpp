@@ -21,16 +21,16 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     if (bad) { base::add(counts_[device - 1].failed); }
     if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one.level); }
   }
-  // Store the failure before the generation moves: a thread that sees the new generation looks for
-  // the failure.
+  // Store the failure before the generation changes, because a thread that sees the new generation
+  // looks for the failure.
   if (bad) { parts_.failures.put(task, generation, why); }
-  // Move the generation before the parked tasks are released: they must find this task ended. The
-  // same exchange returns whether the task still has a ticket.
+  // Change the generation before the parked tasks are released. Otherwise a released task could
+  // find this task still open. The old word tells whether the task still has a ticket.
   generation_word const before{
       one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
   if (bad && before.detached()) {
-    // The ticket is gone and cannot ask for the failure. But tasks that are already submitted may
-    // depend on this task, so the failure is kept until they have ended.
+    // The ticket is gone, so no thread can ask for the failure through it. But tasks that are
+    // already submitted may depend on this task, so keep the failure until they have ended.
     parts_.reclaimer.retire(
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
@@ -45,9 +45,11 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
 
 std::uint32_t task_end::end_batch(unsigned device, priority_level level,
                                   std::span<slot_address const> tasks, slot_returns& returns) {
-  constexpr std::size_t prefetched = 8;  // number of tasks; other cores have written their slots
+  // The prefetch distance in tasks. Other cores have written the slots, so the slots are not in
+  // this core's cache.
+  constexpr std::size_t prefetched = 8;
   std::uint32_t shared = 0;
-  std::int64_t left = 0;  // number of tickets that are not dropped
+  std::int64_t left = 0;  // number of these tasks whose ticket still exists
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + prefetched < tasks.size()) {
       __builtin_prefetch(&parts_.tasks.at(tasks[i + prefetched]), 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Ends tasks. No other class does.
+// Ends tasks. Every task ends through this class.
 
 #include <atomic>
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace flotilla::dispatch {
 
-/// Ends tasks. It stores the failure, moves the generation, releases watchers and parked tasks, and
-/// gives the slot back. This order matters, because a thread that sees one step relies on the steps
-/// before it. If the task's ticket still exists, task_end adds the ticket to the count of tickets
-/// that outlived their tasks. It runs no user code.
+/// To end a task, task_end stores the failure, increments the generation, notifies watchers,
+/// releases parked tasks, and gives the slot back. This order matters, because a thread that sees
+/// one step relies on the earlier steps. If the task's ticket still exists, task_end counts the
+/// ticket as one that has outlived its task. No user code runs.
 ///
-/// Threads: for a task that a device has, only the holder of that device's lease; for other tasks,
-/// any thread.
+/// Threads: only the holder of the device's lease if a device has taken the task; otherwise any
+/// thread.
 class task_end {
  public:
   /// The objects that the end of a task uses.
@@ -44,12 +44,12 @@ class task_end {
   /// Ends one task.
   /// @param why  The failure; null if the task succeeded.
   void end(slot_address task, std::shared_ptr<failure const> why);
-  /// Ends tasks of one device and one level that all succeeded.
-  /// @param returns  Receives their slots.
-  /// @return how many of the tasks were submitted for any device.
+  /// Ends tasks that all have succeeded. They must have the same device and priority level.
+  /// @param returns  Receives the slots of the tasks.
+  /// @return how many of the tasks came from the shared queue.
   std::uint32_t end_batch(unsigned device, priority_level level,
                           std::span<slot_address const> tasks, slot_returns& returns);
-  /// Notifies the continuations that watch the task of its end.
+  /// Notifies the continuations that watch `task` when the task ends.
   void notify_watchers(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
 
   [[nodiscard]] std::uint64_t ended(unsigned device) const noexcept {

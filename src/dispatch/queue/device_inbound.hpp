@@ -14,11 +14,11 @@ namespace flotilla::dispatch {
 
 /// The queues to one device: an inbox for each submitting thread, and the list of requeued tasks.
 ///
-/// A handshake ensures that no task is stranded. A submitting thread pushes a task, executes a
+/// A handshake ensures that no task is forgotten. A submitting thread pushes a task, executes a
 /// fence, and reads `pending_`. A pass clears `pending_`, executes a fence, and reads the queues.
 /// Either the pass finds the task, or the thread reads `pending_` as false, sets `pending_` and
-/// rings for a worker. A thread does not ring while the lease is held. Therefore the holder calls
-/// `needs_drain` after it has released the lease
+/// asks for a worker. While the lease is held, no thread asks for a worker. Therefore the holder
+/// calls `needs_drain` after it has released the lease
 /// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class alignas(base::cache_line) device_inbound {
  public:
@@ -27,7 +27,8 @@ class alignas(base::cache_line) device_inbound {
 
   // ---- any thread ----
 
-  /// Announces work. Rings for a worker if no announcement was pending. Call this after the push.
+  /// Announces work. Asks for a worker if no announcement was pending. Call this after the task was
+  /// pushed.
   void announce() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in begin_pass
     if (!pending_.load(std::memory_order_relaxed) &&
@@ -35,8 +36,8 @@ class alignas(base::cache_line) device_inbound {
       ring();
     }
   }
-  /// Queues a parked task again after its predecessor was launched or has ended, and announces the
-  /// task.
+  /// Puts a parked task into the list of requeued tasks, and announces the task. Call this after
+  /// the task's predecessor was launched or has ended.
   void requeue(slot_address task) noexcept;
 
   /// Returns whether a thread should drain the device: work was announced, or the last pass left
@@ -76,9 +77,9 @@ class alignas(base::cache_line) device_inbound {
     if (expects_waiter()) { expect_no_waiter(); }
   }
   void set_backlog(bool left) noexcept { backlog_.store(left, std::memory_order_release); }
-  /// Takes all requeued tasks. They are linked through `slot::next_parked` in the order in which
-  /// they were requeued.
-  /// @return the first task, or no_slot.
+  /// Takes all requeued tasks, which are linked through `slot::next_parked` in the order of their
+  /// requeuing.
+  /// @return the first task, or no_slot if there is none.
   [[nodiscard]] slot_address take_requeued() noexcept;
   /// Returns whether a requeued task is more urgent than `level`. The answer may be out of date.
   /// Cost: one load.
@@ -87,7 +88,7 @@ class alignas(base::cache_line) device_inbound {
   }
 
  private:
-  /// Rings for a worker unless the lease is held.
+  /// Asks for a worker unless the lease is held.
   void ring() const noexcept;
 
   task_table const& tasks_;
@@ -97,7 +98,7 @@ class alignas(base::cache_line) device_inbound {
   std::atomic<bool> waiter_expected_{false};  // set by submitters, cleared by workers and passes
   std::atomic<bool> backlog_{false};          // written by the holder of the lease
   inbox_registry inboxes_;
-  // The requeued tasks are a list through slot::next_parked, so requeuing allocates nothing.
+  // The requeued tasks are linked through slot::next_parked, so requeuing allocates nothing.
   std::mutex requeued_mutex_;
   slot_address first_requeued_ = no_slot;
   slot_address last_requeued_ = no_slot;

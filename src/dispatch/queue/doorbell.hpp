@@ -1,12 +1,12 @@
 #pragma once
-// Lets lower rooms ask for a worker although they do not know the worker pool.
+// Lets classes that do not know the worker pool ask the pool for a worker.
 
 #include <atomic>
 
 namespace flotilla::dispatch {
 
 /// Forwards requests for a worker to the worker pool. The pool calls `connect` once, before any
-/// task can be submitted. In single-threaded mode there is no pool, and ringing does nothing.
+/// task can be submitted. In single-threaded mode, no pool is connected, and requests are ignored.
 /// Threads: any.
 class doorbell {
  public:
@@ -14,7 +14,8 @@ class doorbell {
 
   /// Connects the worker pool.
   /// @param for_work           Asks for another worker if fewer than the maximum are active.
-  /// @param for_continuations  Does the same, unless a worker already polls for ended tasks.
+  /// @param for_continuations  Does the same as `for_work`, unless a worker already polls for ended
+  /// tasks.
   void connect(void* pool, ring_function for_work, ring_function for_continuations) noexcept {
     pool_ = pool;
     for_work_ = for_work;

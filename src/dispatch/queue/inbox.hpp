@@ -1,5 +1,5 @@
 #pragma once
-// The queue from one submitting thread to one device.
+// The queue from one submitting thread to one device, or to any device.
 
 #include <atomic>
 #include <boost/lockfree/spsc_queue.hpp>
@@ -10,12 +10,12 @@
 
 namespace flotilla::dispatch {
 
-/// A wait-free queue of slots for one priority level. One thread pushes. The queue leads to one
-/// device or to any device. Its capacity is the window, so a push never fails.
+/// A wait-free queue of tasks of one priority level. One thread pushes: the owning thread. The
+/// capacity is the window, so a push never fails.
 ///
-/// If the inbox leads to one device, only the holder of that device's lease pops. If the inbox
-/// leads to any device, a thread must claim the inbox before it pops, because two consumers at once
-/// would deliver slots twice.
+/// The tasks of an inbox are either for one device or for any device. In the first case, only the
+/// holder of that device's lease pops. In the second case, a thread must claim the inbox before it
+/// pops, because two consumers at once would take the same tasks.
 class inbox {
  public:
   explicit inbox(std::size_t capacity, priority_level level = 0)
@@ -29,7 +29,7 @@ class inbox {
     return capacity + 1;  // the extra word distinguishes a full ring from an empty one
   }
 
-  /// Returns the block from which the owning thread takes slots. After `orphan` the block belongs
+  /// Returns the block from which the owning thread takes slots. After `orphan`, the block belongs
   /// to the consumer.
   [[nodiscard]] slot_pool::cursor& slots() noexcept { return slots_; }
   /// Threads: only the owning thread.
@@ -48,7 +48,7 @@ class inbox {
 
   [[nodiscard]] priority_level level() const noexcept { return level_; }
 
-  /// Marks the inbox as orphaned: the owning thread ends and pushes nothing more.
+  /// Marks the inbox as orphaned: the owning thread is ending and pushes nothing more.
   /// Threads: only the owning thread.
   void orphan() noexcept { orphaned_.store(true, std::memory_order_release); }
   [[nodiscard]] bool orphaned() const noexcept {
@@ -58,7 +58,7 @@ class inbox {
  private:
   using ring_memory = base::fixed_buffer_allocator<slot_address>;
   // The memory of the ring. Null if the ring is in shared memory. `queue_` stores only an offset to
-  // the ring, and leak checkers do not follow offsets.
+  // the ring. Leak checkers do not follow offsets, but they follow this pointer.
   std::unique_ptr<slot_address[]> own_;
   boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
   slot_pool::cursor slots_;

@@ -26,7 +26,7 @@ void inbox_registry::refresh(view& copy) {
                              [level](auto const& box) { return box->level() > level; });
     copy.first[level] = static_cast<std::size_t>(first - copy.boxes.begin());
   }
-  // Last: if the copy fails for lack of memory, the next call copies again.
+  // Set the version last: if the code above throws std::bad_alloc, the next call copies again.
   copy.version = version_.load(std::memory_order_relaxed);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// All inboxes that lead to one device, or to any device.
+// All inboxes of one device, or all inboxes for tasks that any device may take.
 
 #include <array>
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace flotilla::dispatch {
 
-/// The inboxes that lead to one device, or to any device. The submitting thread and the registry
-/// share the ownership of an inbox, because either may end first.
+/// All inboxes of one device, or all inboxes for tasks that any device may take. The submitting
+/// thread and the registry share the ownership of an inbox, because either may be destroyed first.
 class inbox_registry {
  public:
   std::shared_ptr<inbox> open(std::size_t capacity, priority_level level = 0);
 
-  /// A consumer's copy of the list. Each consumer has a copy of its own.
+  /// A consumer's copy of the list of inboxes. Each consumer has its own copy.
   struct view {
     std::uint64_t version = 0;
     std::vector<std::shared_ptr<inbox>> boxes;         // the most urgent level first
@@ -42,9 +42,9 @@ class inbox_registry {
   /// Updates the copy. Cost: one load if the list has not changed.
   void refresh(view& copy);
 
-  /// Removes the empty inboxes of ended threads, and returns their unused slots to `pool`.
-  /// Consumers see the removal after their next `refresh`.
-  /// @param pool  The pool from which the threads took the slots.
+  /// Removes the empty inboxes of ended threads, and releases the blocks from which these threads
+  /// took slots. Consumers see the removal after their next `refresh`.
+  /// @param pool  The pool of these blocks.
   void sweep(slot_pool& pool);
 
  private:

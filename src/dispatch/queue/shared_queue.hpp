@@ -13,9 +13,9 @@
 
 namespace flotilla::dispatch {
 
-/// Counts the shared tasks that one device holds, for each level, and limits their number. The
-/// limit balances devices of different speed. It doubles after a batch with shared tasks that took
-/// less than 200 us, and halves after a batch that took more than 2 ms.
+/// Counts, for each priority level, the shared tasks that one device holds, and limits their
+/// number. The limit balances devices of different speed: it doubles after a batch with shared
+/// tasks that took less than 200 us, and halves after such a batch that took more than 2 ms.
 class alignas(base::cache_line) device_share {
  public:
   /// Returns how many more tasks of this level the device may take.
@@ -24,20 +24,21 @@ class alignas(base::cache_line) device_share {
     std::uint32_t const limit = limit_.load(std::memory_order_relaxed);
     return held < limit ? limit - held : 0;
   }
-  /// Counts tasks that the device holds. A parked task is not counted, because its predecessor may
-  /// need the room. Threads: any.
+  /// Adds to the number of tasks that the device holds. A parked task is not counted, because its
+  /// predecessor may need the room. Threads: any.
   void acquire(priority_level level, std::uint32_t tasks = 1) noexcept {
     held_[level].fetch_add(tasks, std::memory_order_relaxed);
   }
   void release(priority_level level, std::uint32_t tasks = 1) noexcept {
     held_[level].fetch_sub(tasks, std::memory_order_relaxed);
   }
-  /// Adapts the limit after a batch with shared tasks. Threads: only the holder of the lease.
+  /// Adapts the limit after a batch with shared tasks. Threads: only the holder of the device's
+  /// lease.
   /// @param took  How long that batch took.
   void adapt(std::chrono::steady_clock::duration took) noexcept;
 
  private:
-  static constexpr std::uint32_t max_limit = 1024;  // this many empty kernels take 0.2 ms
+  static constexpr std::uint32_t max_limit = 1024;  // 1024 empty kernels take 0.2 ms
   std::array<std::atomic<std::uint32_t>, priority_levels> held_{};  // written by any thread
   std::atomic<std::uint32_t> limit_{4};  // written by the holder of the lease
 };
@@ -66,7 +67,7 @@ class shared_queue {
     pending_.store(false, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce
   }
-  /// Announces the tasks that a pull has left in the inboxes.
+  /// Announces the tasks that a pull has left in the inboxes, without asking for a worker.
   void set_pending() noexcept { pending_.store(true, std::memory_order_seq_cst); }
 
   [[nodiscard]] inbox_registry& inboxes() noexcept { return inboxes_; }

@@ -20,7 +20,7 @@ inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size
     entry = self.runtimes_.rbegin();
   }
   if (wanted >= entry->by_place.size()) { entry->by_place.resize(places); }
-  // `resize` may have moved the pointers, and `open` may throw. So update last_ first.
+  // Update last_ before `open`, because `resize` may have moved the pointers, and `open` may throw.
   last_ = {runtime, entry->by_place.size(), entry->by_place.data()};
   std::shared_ptr<inbox>& box = entry->by_place[wanted];
   if (box == nullptr) { box = registry.open(capacity, level); }
@@ -28,7 +28,7 @@ inbox& thread_inboxes::find(std::uint64_t runtime, std::size_t wanted, std::size
 }
 
 void thread_inboxes::forget_ended_runtimes() {
-  // After a runtime has ended, this thread holds the only references to its inboxes.
+  // After a runtime has ended, this thread holds the only references to the runtime's inboxes.
   std::erase_if(runtimes_, [](runtime_inboxes const& each) {
     return std::all_of(
         each.by_place.begin(), each.by_place.end(),

@@ -9,15 +9,16 @@
 
 namespace flotilla::dispatch {
 
-/// The inboxes of the calling thread, for each runtime, place and priority level. An inbox is
-/// created when the thread first submits to the place, and orphaned when the thread ends.
+/// The inboxes of the calling thread, one for each runtime, place and priority level. A place is
+/// one device, or all devices together. An inbox is created when the thread first submits to the
+/// place with that level, and orphaned when the thread ends.
 class thread_inboxes {
  public:
   thread_inboxes() = default;  // called by base::per_thread
   ~thread_inboxes();
   thread_inboxes(thread_inboxes&&) = delete;
 
-  /// Returns the calling thread's inbox to a place. Creates the inbox at the first call.
+  /// Returns the calling thread's inbox to a place. Creates the inbox if it does not exist.
   /// @param runtime  The number of the runtime. Numbers are never reused.
   /// @param place    The index of a device; or the number of devices, for tasks that any device may
   ///                 take.
@@ -35,12 +36,11 @@ class thread_inboxes {
  private:
   struct runtime_inboxes {
     std::uint64_t runtime;
-    std::vector<std::shared_ptr<inbox>> by_place;  // level by level, the least urgent first
+    std::vector<std::shared_ptr<inbox>> by_place;  // the levels one after another, from 0
   };
   /// The inboxes of the runtime that this thread used last, so that `get` needs no search. The
-  /// pointer stays valid until the next `find`: only `find` and the end of the thread change the
-  /// vectors. The runtime may have ended. This does no harm, because nobody submits to an ended
-  /// runtime.
+  /// pointer stays valid until the next `find`, because only `find` and the end of the thread
+  /// change the vectors. The runtime may have ended, but then nobody submits to it.
   struct found {
     std::uint64_t runtime;
     std::size_t places;

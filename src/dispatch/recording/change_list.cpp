@@ -6,7 +6,8 @@ namespace flotilla::dispatch {
 
 void change_list::put(node_update update, std::byte const* arguments) {
   std::uint32_t& place = place_[update.node];
-  // If the node was changed before, replace that change. Reuse its bytes if they suffice.
+  // If the list already has a change of this node, replace that change, and reuse its bytes if they
+  // suffice.
   bool const fits = place != 0 && changes_[place - 1].capacity >= update.bytes;
   if (fits) {
     update.offset = changes_[place - 1].offset;

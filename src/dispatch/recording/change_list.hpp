@@ -1,5 +1,5 @@
 #pragma once
-// The changes of a recorded graph's nodes for a replay.
+// Changes that the next replay makes to the nodes of a recorded graph.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace flotilla::dispatch {
 /// The action of a recorded task.
 using recorded_action = std::variant<launch, detail::memory_command>;
 
-/// Holds the latest action of each changed node, with its arguments. `clear` keeps the memory.
-/// Threads: one at a time.
+/// Holds the latest action of each changed node, with its arguments. `clear` keeps the allocated
+/// memory. Threads: one at a time.
 class change_list {
  public:
   static constexpr std::uint32_t no_kernel = 0xffff'ffff;
@@ -44,7 +44,7 @@ class change_list {
     static_assert(std::is_trivially_copyable_v<detail::memory_command>);
     put({.node = node, .bytes = sizeof what}, reinterpret_cast<std::byte const*>(&what));
   }
-  /// Sets the change of `update.node`. Ignores `offset` and `capacity`.
+  /// Sets the change of `update.node`. Ignores `update.offset` and `update.capacity`.
   void put(node_update update, std::byte const* arguments);
   void put_all(change_list const& later) {
     for (node_update const& each : later.changes_) { put(each, later.arguments(each)); }
@@ -66,8 +66,8 @@ class change_list {
   std::vector<std::uint32_t> place_;  // by node: 1 + index in changes_; 0: no change
 };
 
-/// The change lists of one graph, by index. One list receives the changes of `set`, and each replay
-/// in flight has one. Threads: any.
+/// The change lists of one graph, by index. Calls of recording::set fill one list. The next replay
+/// takes this list and gives it back after the launch. Threads: any.
 class change_lists {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;

@@ -176,7 +176,7 @@ driver::call_outcome recorded_graph::write_memory_op(std::uint32_t node,
   driver::table const& api = context_.api();
   CUcontext const context = context_.handle();
   if (what.kind == memory_op_kind::fill) {
-    unsigned value = 0;  // recorder::check refuses longer patterns
+    unsigned value = 0;  // recorder::check refuses patterns longer than `value`
     std::memcpy(&value, what.pattern, what.pattern_bytes);
     CUDA_MEMSET_NODE_PARAMS const parameters{.dst = what.to,
                                              .pitch = 0,

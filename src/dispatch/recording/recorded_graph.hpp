@@ -27,9 +27,9 @@
 namespace flotilla::dispatch {
 
 /// A graph whose nodes can change between replays. In a device-updated graph, the device changes
-/// kernel nodes itself (recorded_updates), which costs the host 20 ns a node. It cannot change a
-/// kernel node's kernel, block or shared memory. The driver changes copies and fills, and all nodes
-/// of other graphs. That costs the host 100 to 300 ns a node.
+/// kernel nodes itself (recorded_updates), which costs the host 20 ns a node. The device cannot
+/// change a kernel node's kernel, block size or shared memory size. All other nodes are changed by
+/// the driver, which costs the host 100 to 300 ns a node.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class recorded_graph {
@@ -38,14 +38,17 @@ class recorded_graph {
     planned_part const& plan;
     change_list const& contents;  // one action for each node, in the order of the nodes
     kernel_table const& kernels;
-    CUdeviceptr counter;  // of any lane of the device; each launch sets its own
+    // The counter of any lane of the device. Each launch sets the counter of its lane.
+    CUdeviceptr counter;
     builtin_functions builtins;
     registered_slabs* records;  // null: the driver rewrites the graph
     completion_page const& page;
-    // Describes a node or, without an argument, the whole graph for an error text.
+    // Returns a description of a node for an error text. If `node` is empty, describes the whole
+    // graph.
     std::function<std::string(std::optional<std::uint32_t> node)> describe;
   };
-  /// @throws driver_error  Names the refused node if the driver tells which node it is.
+  /// @throws driver_error  The error names the refused node if the driver tells which node it
+  /// refused.
   recorded_graph(context::context_handle const& context, build_args const& args);
   /// Makes no driver call. If `destroy` was not called, the driver's objects end with their
   /// context.
@@ -64,9 +67,8 @@ class recorded_graph {
   /// Changes a node from the next replay on. A replay in flight keeps its nodes.
   [[nodiscard]] driver::call_outcome put(change_list::node_update const& change,
                                          std::byte const* arguments);
-  /// Launches the graph into the lane's stream. After its nodes the graph writes `number`, the
-  /// lane's next number. If the call fails, the caller must `put` all changes again for the next
-  /// replay.
+  /// Launches the graph into the lane's stream. At its end the graph writes `number`, the lane's
+  /// next number. If the call fails, the caller must `put` all changes again for the next replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
   /// Copies the graph to the device. A device-updated graph needs this before its first launch.
   [[nodiscard]] CUresult upload(CUstream stream) noexcept;
@@ -81,7 +83,7 @@ class recorded_graph {
   [[nodiscard]] driver::call_outcome write_memory_op(std::uint32_t node,
                                                      detail::memory_command const& what,
                                                      std::span<CUgraphNode const> ahead);
-  /// Returns whether the device can update such a node.
+  /// Returns whether the device can update a node that has this action.
   [[nodiscard]] bool is_suitable(change_list::node_update const& change) const noexcept;
 
   context::context_handle const& context_;

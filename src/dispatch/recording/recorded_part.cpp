@@ -66,8 +66,8 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
     graph_->begin(0);
     return {};
   }
-  // Deferred changes are older than the changes of this replay, so they come first. Making a change
-  // twice does no harm.
+  // Deferred changes are older than the changes of this replay, so they come first. Some deferred
+  // changes may already have been made. Making a change twice does no harm.
   if (changes != change_lists::none) { deferred_.put_all(lists.at(changes)); }
   return rewrite(deferred_);
 }

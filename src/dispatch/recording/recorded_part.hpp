@@ -1,5 +1,5 @@
 #pragma once
-// The recorded tasks of one device that each replay launches together.
+// Recorded tasks of one device. Each replay launches them together, as one graph.
 
 #include <cuda.h>
 
@@ -32,8 +32,8 @@ class recorded_part {
     registered_slabs& records;  // `records` and `page` must outlive the part
     completion_page const& page;
   };
-  /// @throws driver_error  Names the refused task and its kernel if the driver tells which node it
-  /// is.
+  /// @throws driver_error  The error names the refused task and its kernel if the driver tells
+  /// which node it refused.
   recorded_part(context::context_handle const& context, build_args const& args);
   /// Makes no driver call. If `destroy` was not called, the driver's objects end with their
   /// context.
@@ -44,23 +44,23 @@ class recorded_part {
 
   struct refusal {
     driver::call_outcome why{};
-    std::uint32_t kernel = 0;    // the refused kernel, or no_kernel
+    std::uint32_t kernel = 0;    // the kernel of the refused change; no_kernel for a copy or fill
     std::exception_ptr error{};  // if not null, more precise than `why`
   };
-  /// Changes the nodes for the next `enqueue`: first the deferred changes, then the changes of this
-  /// replay. If a change is refused, some nodes may already have changed. The caller still owns the
-  /// list then, and must `defer` it.
+  /// Changes the nodes for the next `enqueue`. Makes the deferred changes first, and then the
+  /// changes of this replay. If a change is refused, some nodes may already have changed. In that
+  /// case the caller must `defer` the list.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
-  /// Keeps changes that were not made or were made only in part. The next `rewrite` makes them
-  /// first.
+  /// Stores the changes of a list that were not made, or were made only in part, and gives the list
+  /// back. The next `rewrite` makes these changes first.
   void defer(std::uint32_t changes);
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Copies the graph to the device, so that the first replay need not do it. Waits for `stream`,
-  /// which must hold no long work.
+  /// Copies the graph to the device, so that the first replay need not copy it. May wait for
+  /// `stream`, which must hold no long work.
   /// @return the driver's status. An error does not prevent replays unless it is sticky.
-  /// @throws driver_error, std::bad_alloc  The part cannot be used.
+  /// @throws driver_error, std::bad_alloc  After an exception the part cannot be used.
   [[nodiscard]] CUresult upload(CUstream stream);
 
   // ---- any thread ----
@@ -73,7 +73,8 @@ class recorded_part {
  private:
   [[nodiscard]] std::unique_ptr<recorded_graph> make_graph(registered_slabs* records);
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  /// Replaces the graph by a new graph that the driver rewrites and whose nodes hold `current_`.
+  /// Replaces the graph with a new graph that the driver rewrites. The nodes of the new graph hold
+  /// the contents of `current_`.
   [[nodiscard]] refusal stop_device_updates();
   [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
 
@@ -84,7 +85,7 @@ class recorded_part {
   builtin_functions const builtins_;
   completion_page const& page_;
   unsigned const device_;
-  // The kernel of each node, or no_kernel. Any thread may read it for an error text.
+  // The kernel of each node, or no_kernel. Any thread may read these values for an error text.
   std::unique_ptr<std::atomic<std::uint32_t>[]> node_kernels_;
   // The wanted contents of all nodes. Empty if the driver rewrites the graph.
   change_list current_;

@@ -14,7 +14,7 @@ namespace flotilla::dispatch {
 class recorded_parts {
  public:
   [[nodiscard]] std::uint32_t add(std::shared_ptr<recorded_part> part);
-  /// Returns the part, or null if it was taken out.
+  /// Returns the part, or null if `take` has removed it.
   [[nodiscard]] std::shared_ptr<recorded_part> get(std::uint32_t index) const;
   [[nodiscard]] std::shared_ptr<recorded_part> take(std::uint32_t index);
   /// Destroys the graphs of all parts of a device. Call it before the device's context is

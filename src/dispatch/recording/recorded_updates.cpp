@@ -67,7 +67,8 @@ void recorded_updates::put(std::size_t i, std::array<std::uint32_t, 3> const& gr
                            std::byte const* arguments, std::uint32_t bytes) {
   if (pending_ == 0) { choose(); }
   std::byte* const to = lists_[chosen_].piece.host + std::size_t{pending_} * stride_;
-  // Set the grid in every record: an earlier change of the grid may never have reached the node.
+  // Set the grid in every record, because an earlier change of the grid may never have reached the
+  // node.
   std::uint32_t const what = node_record::set_grid | (bytes != 0 ? node_record::set_arguments : 0);
   node_record const made{nodes_[i], what, grid, bytes, 0};
   std::memcpy(to, &made, sizeof made);

@@ -18,25 +18,26 @@ namespace flotilla::dispatch {
 /// The host writes a record for each changed node, and the graph's entry node
 /// (builtin_functions::update) copies the records into the nodes. Several replays may be in flight,
 /// so each replay with changes has its own list of records. A list is reused after its replay has
-/// ended, so a steady state allocates nothing.
+/// ended, so nothing is allocated in a steady state.
 ///
 /// Threads: only the holder of the device's lease, with the context current.
 class recorded_updates {
  public:
   recorded_updates(context::context_handle const& context, registered_slabs& memory,
                    completion_page const& page, CUfunction update, std::size_t nodes);
-  /// Makes no driver call and does not return the memory. Call `give_back` first, when no replay is
-  /// in flight.
+  /// Makes no driver call and does not return the memory. Call `give_back` before the destructor,
+  /// when no replay is in flight.
   ~recorded_updates() = default;
   recorded_updates(recorded_updates const&) = delete;
   recorded_updates& operator=(recorded_updates const&) = delete;
   void give_back() noexcept;
 
-  /// Adds the entry node. The caller must make every node without a predecessor depend on it.
+  /// Adds the entry node. The caller must make every node without a predecessor depend on the entry
+  /// node.
   /// @return the entry node.
   /// @throws driver_error
   [[nodiscard]] CUgraphNode add_entry(CUgraph graph);
-  /// Makes kernel node `i` updatable. Call it before the graph is instantiated.
+  /// Makes kernel node `i` updatable by the device. Call it before the graph is instantiated.
   /// @throws driver_error
   void attach(std::size_t i, CUgraphNode node, std::uint32_t argument_bytes);
   [[nodiscard]] bool has(std::size_t i) const noexcept { return nodes_[i] != 0; }
@@ -63,7 +64,7 @@ class recorded_updates {
   struct list {
     registered_slabs::piece piece;
     unsigned lane = 0;
-    std::uint64_t number = 0;  // the completion number of its replay
+    std::uint64_t number = 0;  // the completion number of the replay that uses the list
   };
   void choose();
   [[nodiscard]] CUDA_KERNEL_NODE_PARAMS entry_for(std::uint32_t count) noexcept;
@@ -76,9 +77,9 @@ class recorded_updates {
   std::vector<std::uint64_t> nodes_;  // device handles by node; 0: not updatable
   std::uint32_t stride_ = 0;
   std::vector<list> lists_;
-  std::size_t max_records_ = 0;    // maximum for the next replay
+  std::size_t max_records_ = 0;    // maximum number of records for the next replay
   std::size_t chosen_ = 0;         // the list that the next replay uses
-  std::uint32_t pending_ = 0;      // number of records that were put
+  std::uint32_t pending_ = 0;      // number of records that were put for the next replay
   std::uint32_t entry_holds_ = 0;  // number of records that the entry node is set to copy
   CUdeviceptr address_ = 0;        // address_ and count_ are parameters of the entry node
   std::uint32_t count_ = 0;

@@ -17,7 +17,8 @@ class edges {
 
   /// Makes `node` run after `ahead`. `node` must be the greatest node so far. If `ahead` already
   /// has `max_side_by_side` successors, `node` instead runs after one of them: the successor that
-  /// was added `max_side_by_side` before `node`. Then `node` still runs after `ahead`.
+  /// was added `max_side_by_side` successors earlier. So `node` still runs after `ahead`, but not
+  /// directly.
   void add(std::uint32_t ahead, std::uint32_t node) {
     while (true) {
       std::vector<std::uint32_t>& asked = behind_[ahead];
@@ -39,7 +40,8 @@ class edges {
   }
 
  private:
-  // By node: the nodes that `add` has put after it. The last entry holds the roots.
+  // By node: the nodes that `add` has ordered after that node, directly or not. The last entry
+  // holds the roots.
   std::vector<std::vector<std::uint32_t>> behind_;
   std::vector<std::vector<std::uint32_t>> after_;
   std::vector<bool> is_leaf_;
@@ -50,7 +52,7 @@ void join_ends(recording_plan& plan, unsigned device) {
   for (planned_part const& each : plan.parts) {
     for (std::uint32_t const ahead : each.parts_ahead) { is_end[ahead] = false; }
   }
-  // If there is only one part without a successor, it is already the last part.
+  // If only one part has no successor, that part already runs after all others.
   if (std::count(is_end.begin(), is_end.end(), true) < 2) { return; }
   planned_part join{.device = device};
   for (std::uint32_t i = 0; i < is_end.size(); ++i) {
@@ -87,11 +89,12 @@ recording_plan plan_recording(std::span<task_to_plan const> tasks) {
     plan.places.push_back({number, static_cast<std::uint32_t>(in.size())});
     in.push_back(i);
   }
-  std::vector<std::uint32_t> last_of(devices, 0);  // by device: 1 + the device's latest part so far
+  // By device: 1 + the device's latest part so far; 0 if there is none.
+  std::vector<std::uint32_t> last_of(devices, 0);
   for (std::uint32_t number = 0; number < plan.parts.size(); ++number) {
     planned_part& part = plan.parts[number];
-    // By device: 1 + the latest part that this part must wait for; 0 if there is none. Earlier
-    // parts of that device run before that part anyway.
+    // By device: 1 + the latest part that this part must wait for; 0 if there is none. Waiting for
+    // the latest part is enough, because the parts of one device run in order.
     std::vector<std::uint32_t> waits(devices, 0);
     waits[part.device] = std::exchange(last_of[part.device], number + 1);
     edges inside{part.tasks.size()};

@@ -1,6 +1,6 @@
 #pragma once
-// Plans which graphs the recorded tasks form, and in which order the graphs run. Uses no driver and
-// no runtime.
+// Plans which graphs the recorded tasks form, and in which order the graphs run. This code uses
+// neither a driver nor a runtime.
 
 #include <cstdint>
 #include <span>
@@ -15,16 +15,16 @@ inline constexpr std::size_t max_side_by_side = 64;
 
 struct task_to_plan {
   unsigned device = 0;
-  std::vector<std::uint32_t> after{};  // indices of earlier tasks
+  std::vector<std::uint32_t> after{};  // indices of the earlier tasks that must end first
 };
 
-/// Tasks of one device that form one graph. Parts are launched in the order of their numbers, and a
-/// part waits only for earlier parts. So no part waits for a part that is launched later. This
-/// cannot deadlock, even if a GPU has few hardware connections.
+/// Tasks of one device that form one graph. Parts are launched in the order of their indices, and a
+/// part waits only for parts with lower indices. So no part waits for a part that is launched
+/// later. This prevents deadlocks, even if streams share a GPU's few hardware connections.
 struct planned_part {
   unsigned device = 0;
-  std::vector<std::uint32_t> tasks{};               // in ascending order; each is a node
-  std::vector<std::vector<std::uint32_t>> after{};  // by node: its predecessors
+  std::vector<std::uint32_t> tasks{};  // indices of the tasks, ascending; each task is a node
+  std::vector<std::vector<std::uint32_t>> after{};  // by node: the predecessors of the node
   std::vector<std::uint32_t> leaves{};              // nodes without successors
   std::vector<std::uint32_t> parts_ahead{};         // indices of earlier parts
 };
@@ -38,10 +38,10 @@ struct recording_plan {
 };
 
 /// Makes the plan. A task belongs to the part of its device and its *phase*. The phase is the
-/// maximum number of device changes on any path through predecessors to the task.
+/// maximum number of device changes on any path of dependencies that ends at the task.
 ///
-/// If more than max_side_by_side nodes could run in parallel, the plan adds dependencies: the 65th
-/// node runs after the first, the 66th after the second, and so on. If several parts have no
+/// If more than max_side_by_side (64) nodes could run in parallel, the plan adds dependencies: the
+/// 65th node runs after the first, the 66th after the second, and so on. If several parts have no
 /// successor, the plan adds an empty part on the first task's device. This part runs after all
 /// others.
 [[nodiscard]] recording_plan plan_recording(std::span<task_to_plan const> tasks);

@@ -19,7 +19,7 @@ void continuations::watch(task_id id, std::shared_ptr<completion_state> const& s
       shared.ends.notify_watchers(task.slot, task.generation, query.error_of(id));
       break;
     }
-    // acq_rel: pairs with the exchange in task_end, which then finds the entry
+    // acq_rel: pairs with the exchange in task_end, so that task_end finds the entry in the table
     if (now.watched() || generation.compare_exchange_weak(word, word | generation_word::watched_bit,
                                                           std::memory_order_acq_rel)) {
       break;
@@ -67,7 +67,7 @@ std::shared_ptr<completion_state> continuations::after(
   std::shared_ptr<continuation_table> const table = state->table;
   auto const dependent = std::make_shared<completion_state>(table);
   dependent->callable = std::move(callable);
-  if (table == nullptr) {  // `state` waits for nothing
+  if (table == nullptr) {  // `state` had nothing to wait for
     continuation_table::run(dependent);
     return dependent;
   }
@@ -88,8 +88,9 @@ std::shared_ptr<completion_state> continuations::after(
 void continuations::end() const noexcept {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
   for (unsigned round = 1;; ++round) {
-    // A running continuation may have submitted a task just before the runtime closed. So nothing
-    // is open only if no continuation ran before the wait and none has begun since.
+    // A continuation that was running before the wait below may have submitted a task. So
+    // everything has ended only if no continuation was running before the wait and none has begun
+    // since.
     std::uint64_t const uses = table_->uses();
     bool const at_rest = table_->users() == 0;
     idle_wait wait{waiter_, shared.reclaimer.close_epoch()};

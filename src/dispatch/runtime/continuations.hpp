@@ -27,11 +27,11 @@ class continuations {
   [[nodiscard]] static std::shared_ptr<completion_state> after(
       std::shared_ptr<completion_state> const& state, continuations const* runtime,
       std::unique_ptr<detail::continuation> callable);
-  /// Returns a state that is done after all these tasks have ended.
+  /// Returns a state that is done after all of `tasks` have ended.
   /// @param tasks  At least one task.
   [[nodiscard]] std::shared_ptr<completion_state> after_all(std::span<task_id const> tasks) const;
-  /// Waits until no task and no continuation is open, then closes the table. Called when the
-  /// runtime ends.
+  /// Waits until no task and no continuation is open, then closes the continuation table. Called
+  /// when the runtime ends.
   void end() const noexcept;
 
  private:

@@ -28,7 +28,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   auto const attempt = [&](device_driver& driver) {
     driver::table const& api = driver.context().api();
     driver.free_unused(deferred_free::blocking::avoided);
-    // The stream holds no tasks, so this call waits for the allocation only.
+    // The memory stream holds no tasks, so the synchronization waits for the allocation only.
     answer = api.mem_alloc_async(&address, bytes, driver.memory_stream());
     if (answer == CUDA_SUCCESS) { answer = api.stream_synchronize(driver.memory_stream()); }
   };
@@ -87,7 +87,7 @@ void memory::flush_printf() const {
       driver::check(answer, "cuCtxSynchronize", driver.context().subject());
     });
   }
-  std::fflush(stdout);  // the driver may write to the buffer of the C library
+  std::fflush(stdout);  // the driver may have printed into this buffer
 }
 
 }  // namespace flotilla::dispatch

@@ -30,12 +30,12 @@ class memory {
   /// @param kind  device_memory or host_memory.
   void release(epoch_reclaimer::kinds kind, unsigned device, std::uintptr_t address,
                std::size_t bytes) const noexcept;
-  /// Waits until all output of printf in kernels has appeared.
+  /// Waits until everything that kernels have printed so far has been written to stdout.
   void flush_printf() const;
 
  private:
-  /// Waits until all open tasks have ended. Does nothing if no memory is retired, or inside a
-  /// callable. @return whether it waited.
+  /// Waits until all open tasks have ended. Does nothing inside a callable, or if nothing waits to
+  /// be freed. @return whether it waited.
   [[nodiscard]] bool wait_for_given_up_memory() const;
 
   runtime_parts const& shared_;

@@ -14,12 +14,12 @@ namespace flotilla::dispatch {
 /// Returns `options` if they are valid. @throws invalid_argument
 [[nodiscard]] runtime_options checked_options(runtime_options options);
 
-/// Returns the number of workers for this number of devices.
+/// Returns the number of workers of a runtime that has this number of devices.
 /// @param wanted  A number of workers, or runtime_options::automatic.
 [[nodiscard]] int worker_count(int wanted, std::size_t devices);
 
-/// Combines the settings in code with those in the environment. A setting in code overrides the
-/// same setting in the environment, for each device.
+/// Combines the settings in code with those in the environment. For each device, a setting in code
+/// overrides the same setting in the environment.
 [[nodiscard]] settings with_environment(runtime_options const& options);
 
 /// Returns the window of each device, in tasks.

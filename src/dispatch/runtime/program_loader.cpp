@@ -74,8 +74,8 @@ CUlibrary program_loader::open(std::string const& name, void const* code,
       check(api.library_load_data(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
             "cuLibraryLoadData", name);
     } else {
-      // Pass the path, not the contents. The driver does not know the size of contents in memory,
-      // so it would read past the end of a truncated file.
+      // Pass the path to the driver, not the contents of the file. The driver does not know the
+      // size of contents in memory, so it would read past the end of a truncated file.
       check(api.library_load_from_file(&library, file.c_str(), nullptr, nullptr, 0, nullptr,
                                        nullptr, 0),
             "cuLibraryLoadFromFile", name);

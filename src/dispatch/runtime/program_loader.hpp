@@ -16,8 +16,9 @@
 
 namespace flotilla::dispatch {
 
-/// A kernel has one handle for all contexts. The loader loads the kernel into every context at
-/// once, because a kernel that is loaded lazily would stall its device at the first launch.
+/// A kernel has one handle for all contexts. The loader loads each kernel into all contexts
+/// immediately. Otherwise the driver would load it at its first launch, and this would stall the
+/// device.
 /// Threads: any.
 class program_loader {
  public:
@@ -46,13 +47,12 @@ class program_loader {
   }
   void prefer_cache(std::uint32_t program, unsigned device, std::string_view kernel,
                     cache_preference preference) const;
-  /// Copies `bytes` to the start of a variable on one device, or the start of the variable to
-  /// `bytes`.
-  /// @param write  Whether to copy to the variable.
+  /// Copies between `bytes` and the start of a variable on one device.
+  /// @param write  True: copies to the variable. False: copies from the variable.
   void copy_global(std::uint32_t program, unsigned device, std::string_view name,
                    std::span<std::byte> bytes, bool write) const;
-  /// Unloads all programs. Call this after all graphs with kernels of these programs are destroyed.
-  /// Needs no context.
+  /// Unloads all programs. Call this after the destruction of all graphs with kernels of these
+  /// programs. Needs no context.
   void unload_all() const noexcept;
 
  private:

@@ -10,7 +10,7 @@ namespace flotilla::dispatch::runtime_registry {
 namespace {
 
 /// An entry for one runtime. Entries are never freed, because readers hold no lock. After a runtime
-/// is gone, another runtime reuses its entry.
+/// is gone, another runtime may reuse the entry.
 struct entry {
   std::atomic<std::uint64_t> number{0};  // 0: free
   std::atomic<runtime_state*> runtime{nullptr};
@@ -19,7 +19,7 @@ struct entry {
 
 std::atomic<entry*> first{nullptr};
 
-constexpr std::uint64_t taken = ~std::uint64_t{0};  // reserved for a runtime that is being added
+constexpr std::uint64_t taken = ~std::uint64_t{0};  // number of an entry that is being filled
 
 entry& free_entry() {
   for (entry* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
@@ -65,7 +65,7 @@ void remove(runtime_state& runtime) noexcept {
 }
 
 runtime_state* find(std::uint64_t number) noexcept {
-  if (number == 0) { return nullptr; }  // the number of free entries
+  if (number == 0) { return nullptr; }  // a free entry has the number 0
   entry const* const found = find_entry(number);
   return found == nullptr ? nullptr : found->runtime.load(std::memory_order_relaxed);
 }

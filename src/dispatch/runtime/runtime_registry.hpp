@@ -7,8 +7,8 @@ namespace flotilla::dispatch {
 
 class runtime_state;
 
-/// The registry is lock-free, so a child of fork() can use it even if another thread was inside the
-/// registry during the fork().
+/// The registry is lock-free. So a child of fork() can use it, even if another thread was inside
+/// the registry during the fork().
 namespace runtime_registry {
 
 /// Returns the number for a new runtime. The first number is 1.
@@ -18,7 +18,7 @@ void add(runtime_state& runtime);
 /// Removes a runtime. Does nothing if the runtime was not added.
 void remove(runtime_state& runtime) noexcept;
 /// Returns the runtime with this number, or null if the runtime and all its tickets are gone. The
-/// caller must ensure that the runtime does not end meanwhile.
+/// caller must ensure that the runtime is not deleted while the result is in use.
 [[nodiscard]] runtime_state* find(std::uint64_t number) noexcept;
 
 /// Returns the runtime with this number, for the destructor of an object that must end before the

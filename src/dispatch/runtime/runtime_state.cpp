@@ -112,12 +112,12 @@ void runtime_state::add_device(unsigned index) {
 runtime_state::~runtime_state() { runtime_registry::remove(*this); }
 
 void runtime_state::end(runtime_state& runtime) noexcept {
-  // In a child of fork() the threads of the runtime do not exist, so nothing of the runtime may be
-  // used.
+  // In a child of fork(), the other threads that used the runtime do not exist. So use nothing of
+  // the runtime.
   if (runtime.usage.is_forked()) { return; }
   runtime.usage.close();
-  // This happens if user code calls std::exit, which destroys a static runtime. The end would wait
-  // for that user code, which waits for the end.
+  // User code inside a callable or continuation can end a static runtime by calling std::exit. The
+  // shutdown would wait for that user code, and that user code waits for the shutdown.
   if (runtime.is_inside_callable() || runtime.runner.inside()) {
     std::fprintf(stderr,
                  "flotilla: a runtime was destroyed inside one of its own callables or "
@@ -150,32 +150,32 @@ void runtime_state::shut_down() noexcept {
   continuations.end();
   workers.stop();
   bool const is_poisoned = faults_.is_poisoned();
-  // On a poisoned driver some callables never run. They must still be destroyed.
+  // On a poisoned driver, some callables never run. Destroy these callables here.
   if (is_poisoned) { destroy_callables(); }
   // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
     context::lease lease = devices[i].gate().take();
     try {
       context::current_scope const scope{lease};
-      // After a fault nothing runs any more. But if the runtime is poisoned because host memory ran
-      // out, kernels may still use the memory that is freed here.
+      // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
+      // freed below, so wait for the kernels. After a fault, no kernel runs any more.
       if (is_poisoned) { devices[i].context().api().ctx_synchronize(); }
       devices[i].free_unused(deferred_free::blocking::allowed);
       devices[i].destroy_resources();
     } catch (std::exception const& why) {
       if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
-    // Count under the lease. Without the lease, another thread might have ended a task but not yet
-    // counted its ticket.
+    // Count while this thread holds the lease. Otherwise another thread might have ended a task
+    // without having counted the ticket yet.
     if (is_poisoned) { ticket_count_.count_open(i); }
   }
   if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
   // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no
-  // context, so this works even if no context can be made current.
+  // context, so unloading works even if no context can be made current.
   programs.unload_all();
   // Destroy the context of the first device last, because all pinned memory belongs to this
-  // context. On a poisoned driver, a kernel of another device may use pinned memory until the
-  // context of that device is destroyed.
+  // context. On a poisoned driver, kernels of the other devices may use pinned memory until their
+  // contexts are destroyed.
   for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
     context->context.destroy();
   }
@@ -252,8 +252,8 @@ bool runtime_state::pump() {
   }
   bool has_continuations = false;
   if (!is_inside_callable() && !runner.inside()) {
-    // Continuations of a task that has faulted run only after the fault is noticed, so ask the
-    // streams for errors. next_poll only limits the rate, so each thread has its own variable.
+    // The continuations of a task that has faulted become due only after the fault is noticed, so
+    // ask the streams for errors. next_poll only limits the rate, so it may be thread_local.
     thread_local std::chrono::steady_clock::time_point next_poll{};
     if (auto const now = std::chrono::steady_clock::now();
         runner.needs_health_polls() && now > next_poll) {
@@ -284,8 +284,8 @@ settings_report runtime_state::report_settings(unsigned device) const {
 }
 
 device_counters runtime_state::counters(unsigned device) const {
-  // If no worker is active, ended tasks are counted only after a thread has retired their batches.
-  // So retire completed batches now. Otherwise a thread that polls the counters could wait forever.
+  // An ended task is counted only after a thread has retired the task's batch. If no other thread
+  // does so, a thread that polls the counters waits forever. So retire batches here.
   device_driver& driver = devices[device];
   if (driver.lanes().has_batches() && !driver.inbound().needs_drain() && !driver.gate().held()) {
     devices.collect_if_free(driver);

@@ -27,8 +27,8 @@
 
 namespace flotilla::dispatch {
 
-/// Each part may use only parts that are declared above it. A runtime_state lives until its runtime
-/// and its last ticket are gone.
+/// Each part may use only parts that are declared above it. A runtime_state lives until the runtime
+/// object and the last ticket are gone.
 class runtime_state final : public detail::runtime_impl {
  public:
   /// Builds all parts. If that fails, frees all resources and throws the exceptions of
@@ -37,13 +37,13 @@ class runtime_state final : public detail::runtime_impl {
   runtime_state(runtime_state const&) = delete;
   runtime_state& operator=(runtime_state const&) = delete;
   /// Closes the runtime, waits until all tasks and continuations have ended, and frees the
-  /// resources. Deletes `runtime` if no ticket is left.
+  /// resources. Then deletes `runtime` if no ticket is left.
   static void end(runtime_state& runtime) noexcept;
-  /// Whether `end` has freed the resources. Only tickets still keep the object.
+  /// Whether `end` has freed the resources. After that, only tickets keep the object.
   [[nodiscard]] bool has_ended() const noexcept {
     return has_ended_.load(std::memory_order_relaxed);
   }
-  /// Drops a ticket. Deletes `runtime` if it has ended and this was its last ticket.
+  /// Drops a ticket. Deletes `runtime` if the runtime has ended and this was the last ticket.
   static void drop_ticket(runtime_state& runtime, slot_address slot,
                           std::uint64_t generation) noexcept;
   [[nodiscard]] static runtime_state& of(detail::runtime_impl& impl) noexcept {
@@ -136,7 +136,7 @@ class runtime_state final : public detail::runtime_impl {
   ticket_count ticket_count_;
 
  public:
-  worker_pool workers;  // last, because its threads use all members above
+  worker_pool workers;  // last member, because its threads use the others
 };
 
 }  // namespace flotilla::dispatch

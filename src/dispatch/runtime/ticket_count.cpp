@@ -17,7 +17,7 @@ bool ticket_count::drop_counted(slot_address slot, std::uint64_t generation) noe
     try {
       reclaimer_.retire(
           {.kind = epoch_reclaimer::kinds::failure, .address = slot, .generation = generation});
-    } catch (std::bad_alloc const&) {}  // the failure stays until the runtime ends
+    } catch (std::bad_alloc const&) {}  // the failure stays in the table until the runtime ends
   }
   return tickets_.drop(this_shard());
 }
@@ -27,7 +27,7 @@ void ticket_count::count_open(std::optional<unsigned> device) noexcept {
   std::uint32_t const mine = device ? *device + 1 : 0;
   tasks_.for_each_open([&](slot_address task) {
     slot& one = tasks_.at(task);
-    // Skip the tasks of other devices, because other threads may be ending these tasks.
+    // Skip the tasks of other devices, because other threads may be ending them.
     if (one.device.load(std::memory_order_relaxed) == mine) {
       // Set the bit to show that the ticket is counted. A thread that later ends the task or drops
       // the ticket sees the bit.

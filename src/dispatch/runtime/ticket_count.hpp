@@ -12,12 +12,12 @@
 
 namespace flotilla::dispatch {
 
-/// Counts the tickets whose tasks have ended. runtime_state lives until its runtime has ended and
+/// Counts the tickets whose tasks have ended. runtime_state lives until the runtime has ended and
 /// no ticket is left.
 ///
-/// A runtime waits for its open tasks when it ends. So the tickets of open tasks need no count, and
-/// `submit` counts nothing. If a ticket still exists when its task ends, task_end counts the ticket
-/// (tests/unit/dispatch/runtime/ticket_count_model_test.cpp). Threads: any.
+/// When a runtime ends, it waits for its open tasks. So the tickets of open tasks need no count,
+/// and `submit` counts nothing. If a ticket still exists when its task ends, task_end counts the
+/// ticket (tests/unit/dispatch/runtime/ticket_count_model_test.cpp). Threads: any.
 class ticket_count {
  public:
   ticket_count(task_table const& tasks, failure_table const& failures, epoch_reclaimer& reclaimer,
@@ -34,25 +34,27 @@ class ticket_count {
       if (now.generation() != generation || now.detached()) {
         return drop_counted(slot, generation);
       }
-      // acq_rel: pairs with the exchange in task_end; exactly one of the two sees the other
+      // acq_rel: pairs with the exchange in task_end, so exactly one of the two threads sees the
+      // other's change
       if (state.compare_exchange_strong(word, word | generation_word::detached_bit,
                                         std::memory_order_acq_rel)) {
-        // Touch no member from here on, because only the open task keeps runtime_state alive.
+        // From here on, only the open task keeps runtime_state alive. The task may end at any time,
+        // so touch no member.
         return false;
       }
     }
   }
   /// Counts the tickets of open tasks as if the tasks had ended, because open tasks never end on a
   /// poisoned driver.
-  /// @param device  Counts the tasks of this device. The caller holds the lease of the device.
-  /// Empty: counts the tasks that no device has.
+  /// @param device  Counts only tasks of this device, whose lease the caller holds. If empty,
+  /// counts only tasks that no device has taken.
   void count_open(std::optional<unsigned> device) noexcept;
   /// Closes the count when the runtime ends. @return whether the caller must delete runtime_state,
   /// because no ticket is left.
   [[nodiscard]] bool close() noexcept { return tickets_.close(); }
 
  private:
-  /// Drops a counted ticket: its task has ended or will never end.
+  /// Drops a ticket that was counted because its task has ended or will never end.
   [[nodiscard]] bool drop_counted(slot_address slot, std::uint64_t generation) noexcept;
 
   task_table const& tasks_;

@@ -14,7 +14,7 @@ using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr int polls_left_to_waiter = 32;  // these take one or two microseconds
+constexpr int polls_left_to_waiter = 32;  // this takes one or two microseconds
 constexpr milliseconds health_poll_interval{5};
 constexpr milliseconds max_yield_time{1};
 constexpr microseconds sleep_after_yields{20};
@@ -65,7 +65,8 @@ void worker::run() {
         wait_for_devices();
       } else {
         set_polling(true);
-        // No thread waits for this worker, so it spins only if a busy device has the policy spin.
+        // No thread waits for this worker. So `automatic` means yield here, and the worker spins
+        // only if the policy of a busy device is explicitly spin.
         environment_.policies.idle(environment_.policies.of_busy_worker(), ++idle_rounds_);
       }
       if (state_.is_closed()) { return; }
@@ -104,7 +105,7 @@ bool worker::drain_devices() {
 bool worker::leave_to_waiter(device_inbound& inbound) {
   for (int i = 0; i < polls_left_to_waiter && inbound.expects_waiter(); ++i) { base::pause(); }
   inbound.expect_no_waiter();
-  last_work_ = clock::now();  // the device was just used, so continue to poll
+  last_work_ = clock::now();  // the device is in use, so continue to poll
   return inbound.needs_drain() || environment_.shared.shared.is_pending();
 }
 
@@ -124,7 +125,7 @@ bool worker::tend_continuations() {
       polls_for_ends_ || !state_.polling_for_ends.exchange(true, std::memory_order_seq_cst);
   if (polls_for_ends_) {
     moved = environment_.devices.collect_all() || moved;
-    // A kernel that has faulted never writes its completion number.
+    // A kernel that has faulted never writes its completion number, so ask for errors.
     if (auto const now = clock::now(); now > next_health_poll_) {
       environment_.shared.faults.poll_health();
       next_health_poll_ = now + health_poll_interval;
@@ -140,21 +141,21 @@ void worker::wait_for_devices() {
     return;
   }
   std::this_thread::yield();
-  // No thread waits for this worker, so it polls less often after 1 ms.
+  // After 1 ms without progress, poll less often, because no thread waits for this worker.
   if (clock::now() - last_work_ > max_yield_time) {
     std::this_thread::sleep_for(sleep_after_yields);
   }
 }
 
 bool worker::poll_idle() {
-  // Ask for the policy only when polling begins.
+  // Determine the policy only once, when polling begins.
   if (!is_polling_) { idle_policy_ = environment_.policies.of_idle_worker(); }
   if (!polls_when_idle(idle_policy_) || clock::now() - last_work_ >= idle_poll_time_) {
     return false;
   }
   set_polling(true);
-  // Pause only once between two polls. A waiting thread pauses sixteen times. Here, sixteen pauses
-  // would delay every single task.
+  // Pause only once between two polls. policy_table::idle pauses 16 times, but here that would
+  // delay every single task.
   if (idle_policy_ == wait_policy::yield) {
     std::this_thread::yield();
   } else {
@@ -164,8 +165,8 @@ bool worker::poll_idle() {
 }
 
 bool worker::stay_after_all() {
-  // If a thread announced work before this decrement, it saw this worker as active and perhaps
-  // asked for no other worker. So check for work after the decrement.
+  // A thread that announced work before this decrement counted this worker as active. So it may
+  // have asked for no other worker. Therefore check for work after the decrement.
   state_.active.fetch_sub(1, std::memory_order_seq_cst);
   // Pairs with the fence in device_inbound::ring.
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -23,11 +23,11 @@ struct worker_environment {
   continuation_runner const& continuations;
 };
 
-/// Counters of one oneTBB thread. Only this thread writes them. Any thread reads them.
+/// Counters of one oneTBB thread. Only that thread writes them. Any thread reads them.
 struct worker_stats {
   std::uint64_t thread = 0;  // the token of the thread
   std::atomic<std::uint64_t> drains{0};
-  std::atomic<std::uint64_t> devices{0};  // a set of device indices modulo 64, one bit each
+  std::atomic<std::uint64_t> devices{0};  // bit i: drained a device with index i modulo 64
 };
 
 /// The state that the workers of a pool share.
@@ -56,29 +56,30 @@ class worker {
   worker(worker const&) = delete;
   worker& operator=(worker const&) = delete;
 
-  /// Works until no work is left and the time for polling is over.
+  /// Drains devices and runs continuations until no work is left and the time for polling is over.
   void run();
 
  private:
-  /// Drains every device that has work. @return whether anything moved.
+  /// Drains every device that has work. @return whether any drain made progress.
   bool drain_devices();
-  /// Pauses because the submitting thread will probably launch its task itself. @return whether
-  /// there is still work.
+  /// Pauses briefly, because the submitting thread will probably launch its task itself. @return
+  /// whether work is still pending afterwards.
   bool leave_to_waiter(device_inbound& inbound);
-  /// Runs due continuations. Polls for ended tasks if no other worker does so. @return whether
-  /// anything moved.
+  /// Runs due continuations. Polls for ended tasks if no other worker does so. @return whether any
+  /// continuation ran or any task ended.
   bool tend_continuations();
-  /// Waits once for progress of the devices, for example if a lane is full or a copy is in flight.
+  /// Waits once for devices that have work but make no progress, for example because a lane is full
+  /// or a copy is in flight.
   void wait_for_devices();
   /// Pauses once between two polls. @return false if the time for polling is over.
   bool poll_idle();
-  /// Makes this worker inactive, then rechecks for work that was announced meanwhile. @return
-  /// whether this worker is active again and must continue.
+  /// Makes this worker inactive, then checks again for announced work. @return whether this worker
+  /// has become active again and must continue.
   bool stay_after_all();
   void set_polling(bool polling) noexcept;
-  /// Stops polling for ended tasks and asks for another worker to do so. A worker must call this
-  /// before it may run user code, which can take any time. Does nothing if this worker does not
-  /// poll for ended tasks.
+  /// Stops polling for ended tasks and asks for another worker to do so. Does nothing if this
+  /// worker does not poll for ended tasks. A worker must call this before it may run user code,
+  /// which can take any time.
   void stop_polling_for_ends();
 
   worker_environment const& environment_;

@@ -39,8 +39,8 @@ class worker_pool::pending_jobs {
     added.place = std::prev(pending_.end());
     return added;
   }
-  /// Removes a job that begins or could not be posted. Jobs are reused, so `wake` usually allocates
-  /// only the task of oneTBB.
+  /// Removes a job that oneTBB has begun or that could not be posted. Its memory is reused, so
+  /// `wake` usually allocates only the task of oneTBB.
   std::pair<std::shared_ptr<worker_state>, worker_pool*> remove(job& begun) {
     std::lock_guard const lock{mutex_};
     unused_.splice(unused_.begin(), pending_, begun.place);
@@ -59,7 +59,7 @@ worker_pool::worker_pool(worker_environment const& environment, doorbell& bell, 
       max_(max),
       idle_poll_time_(idle_poll_time),
       state_(std::make_shared<worker_state>()) {
-  // Without workers too: callables run inside `isolated`.
+  // Even a pool without workers needs this, because callables run inside base::isolated.
   base::initialize_tbb();
   if (max_ == 0) { return; }
   arena_ = std::make_unique<base::worker_arena>(max_);
@@ -80,8 +80,8 @@ void worker_pool::wake() noexcept {
     job = &pending_jobs::all().add(*this);
     arena_->post(job->posted);
   } catch (std::bad_alloc const&) {
-    // Without memory no worker starts now. Waiting threads drain the devices too, and a later call
-    // asks again.
+    // There is no memory for a job, so no worker starts now. Waiting threads drain the devices too,
+    // and a later call of `wake` asks again.
     if (job != nullptr) { pending_jobs::all().remove(*job); }
     state_->active.fetch_sub(1, std::memory_order_seq_cst);
   }
@@ -89,7 +89,8 @@ void worker_pool::wake() noexcept {
 
 void worker_pool::wake_to_poll() noexcept {
   // seq_cst: the caller has registered a continuation and then reads the flag. A worker clears the
-  // flag and then looks for continuations. So at least one of the two sees the other.
+  // flag and then looks for continuations. So at least one of the two threads sees what the other
+  // has written.
   if (!state_->polling_for_ends.load(std::memory_order_seq_cst)) { wake(); }
 }
 

@@ -13,14 +13,14 @@
 namespace flotilla::dispatch {
 
 /// A worker is a job in a oneTBB arena. It drains every device that has work and a free lease. If
-/// there is no work, the worker polls for a while and then ends. It does not sleep, because all
-/// arenas of a process share cores - 1 threads. `wake` asks for another worker if fewer than `max`
-/// are active. It does not matter whether or when oneTBB runs this worker, because waiting threads
-/// drain devices too.
+/// there is no work, the worker polls for a while and then ends. It does not sleep, because a
+/// sleeping worker would occupy one of the cores - 1 threads that all arenas of a process share.
+/// `wake` asks for another worker if fewer than `max` are active. It does not matter whether or
+/// when oneTBB runs this worker, because waiting threads drain devices too.
 ///
 /// `wake` and a worker that ends use this handshake: `wake` is called after work was announced, and
 /// reads `active`. The worker decrements `active` and then looks for announced work. All four steps
-/// are seq_cst, so at least one of the two threads sees the other
+/// are seq_cst, so at least one of the two threads sees what the other has written
 /// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class worker_pool {
  public:

@@ -11,8 +11,8 @@
 
 namespace flotilla::dispatch {
 
-/// One device, or all devices together for tasks that any device may take. Each submit looks up one
-/// place.
+/// The destination of a task: one device, or all devices together for a task that any device may
+/// take.
 struct place {
   unsigned index;  // the device index, or task_table::shared_place()
   slot_pool& slots;
@@ -20,7 +20,7 @@ struct place {
   device_inbound* inbound;  // null if any device may take the task
   shared_queue* shared;     // null if the place is one device
 
-  /// Returns the place in the form that slots use: 1 + the device index, or 0 for any device.
+  /// Returns the value for slot::device: 1 + the device index, or 0 for any device.
   [[nodiscard]] std::uint32_t device() const noexcept { return inbound == nullptr ? 0 : index + 1; }
   /// Announces a task that was pushed into an inbox of this place.
   void announce() const noexcept { inbound != nullptr ? inbound->announce() : shared->announce(); }

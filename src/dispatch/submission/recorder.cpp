@@ -161,7 +161,8 @@ void recorder::finish() {
   if (callable_frame::innermost(with_.shared.id) == nullptr) {
     lock.lock();
   } else if (!lock.try_lock()) {
-    // The building thread may be waiting for the lease under which this callable runs.
+    // Do not wait for the mutex: its holder may be waiting for the lease under which this callable
+    // runs.
     throw would_deadlock(
         "a callable must not finish a recording that another thread is finishing; call `finish` "
         "before the callable is submitted");
@@ -217,7 +218,7 @@ std::vector<recorder::part> recorder::build(recording_plan const& plan) {
 ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
   with_.valid.check_after(options.after,
-                          0xffff - 2);  // a slot counts 0xffff predecessors, and a replay adds two
+                          0xffff - 2);  // at most 0xffff predecessors, and a replay adds two
   finish();
   // The arrays of most recordings are small enough for this stack memory.
   std::array<std::byte, 2048> room;
@@ -225,8 +226,8 @@ ticket recorder::replay(replay_options const& options) {
   std::pmr::vector<slot_address> slots(parts_.size(), no_slot, &memory);
   std::pmr::vector<ticket> tickets(parts_.size(), &memory);
   std::pmr::vector<task_id> ids(parts_.size(), &memory);
-  // Take the slots before the mutex is locked. Taking them may take long and may run callables,
-  // which may replay this recording too.
+  // Take the slots before locking the mutex, because this may take long, and because it may run
+  // callables that replay this recording.
   with_.slots.take_all(devices_, level_of_priority(options.priority), slots);
   std::lock_guard const lock{replaying_};
   try {
@@ -238,8 +239,8 @@ ticket recorder::replay(replay_options const& options) {
     with_.slots.give_back(slots);
     throw;
   }
-  // Nothing below throws. Open all parts before any part is published. A published part may fail at
-  // once, and its failure is kept only for tasks that are already open.
+  // Nothing below throws. Open the tasks of all parts before publishing the first. A published task
+  // may fail at once, and its failure is kept only for tasks that are already open.
   for (std::size_t i = 0; i < slots.size(); ++i) {
     with_.tasks.open(slots[i], devices_[i], tickets[i]);
     parts_[i].previous = ids[i];
@@ -253,10 +254,11 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                     std::span<task_id const> now) {
   part const& of = parts_[number];
   task_options how{.label = options.label, .priority = options.priority};
-  // Changes to a graph take effect in the order of the replays, so each part runs after the same
+  // A change to a graph also applies to all later replays, so each part must run after the same
   // part of the previous replay.
   if (of.previous.runtime != 0) { how.after.add(of.previous); }
-  // Parts without predecessors also run after the last part of the previous replay.
+  // In addition, a part without predecessors in this replay runs after the last part of the
+  // previous replay.
   task_id const last = parts_.back().previous;
   if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after.add(last); }
   auto const order_only = static_cast<std::uint32_t>(how.after.size());

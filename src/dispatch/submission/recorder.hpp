@@ -35,7 +35,7 @@ class recorder {
   };
   /// @throws used_after_fork
   explicit recorder(config const& with);
-  /// Retires the graphs. They are freed after the last replay.
+  /// Retires the graphs. They are freed after the last replay has ended.
   ~recorder();
   recorder(recorder const&) = delete;
   recorder& operator=(recorder const&) = delete;
@@ -58,19 +58,19 @@ class recorder {
     std::shared_ptr<recorded_part> built{};
     std::vector<std::uint32_t> parts_ahead{};
     task_id previous{};                          // this part's task in the previous replay
-    std::uint32_t changes = change_lists::none;  // index of the list of changes since that replay
-    change_list* changing = nullptr;             // the list with that index
+    std::uint32_t changes = change_lists::none;  // index of the changes since that replay
+    change_list* changing = nullptr;             // the list with the index `changes`
   };
-  /// Returns whether the id names a task of this recording. In that case its `slot` is the task's
-  /// index.
+  /// Returns whether the id names a task of this recording. If so, the id's `slot` is the index of
+  /// the task.
   [[nodiscard]] bool holds(task_id task) const noexcept {
     return detail::access::is_recorded(task) && detail::access::recording_of(task) == number_;
   }
-  /// Throws the error for an id that `holds` rejects. The two are separate because `set` builds an
-  /// error text only on failure.
+  /// Throws the error for an id that `holds` rejects. Separate from `holds`, so that `set` builds
+  /// an error text only on failure.
   /// @param subject  The beginning of the error text.
   [[noreturn]] void refuse(task_id task, std::string const& subject) const;
-  /// Checks that the action can be recorded. Returns the device on which it runs.
+  /// Throws if the action cannot be recorded. Returns the device on which it runs.
   unsigned check(launch const& what, std::optional<device_ordinal> device) const;
   unsigned check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
@@ -83,16 +83,17 @@ class recorder {
   std::uint64_t const runtime_;  // the number of the runtime
   std::uint64_t const number_;   // unique in this process
   std::vector<task_to_plan> tasks_;
-  // The actions by task. After `finish` only their kinds are used, because nodes keep their kinds.
+  // The actions, indexed by task. After `finish`, `set` compares only their kinds, because a node
+  // cannot change its kind.
   std::vector<recorded_action> actions_;
   std::vector<recording_plan::place> places_;
-  std::mutex building_;  // locked even while the thread waits for devices
+  std::mutex building_;  // held by `finish`, even while it waits for leases
   std::atomic<bool> finished_{false};
-  std::mutex replaying_;  // locked briefly; orders replays and changes
-  // Constant after `finish`. Exception: replaying_ guards `previous`, `changes` and `changing` of
-  // each part.
+  std::mutex replaying_;  // locked briefly; serializes replays and calls of `set`
+  // Constant after `finish`, except `previous`, `changes` and `changing` of each part, which
+  // replaying_ guards.
   std::vector<part> parts_;
-  std::vector<unsigned> devices_;  // by part
+  std::vector<unsigned> devices_;  // the device of each part
 };
 
 }  // namespace flotilla::dispatch

@@ -1,6 +1,6 @@
 #pragma once
-// Writes a task into its slot. At that time no other thread uses the slot. The functions are inline
-// because they take half of the time of a submit.
+// Writes a task into its slot, which no other thread uses at that time. The functions are inline
+// because they take half the time of `submit`.
 
 #include <cstring>
 #include <memory>
@@ -37,7 +37,7 @@ inline void encode(slot& task, slot_side& side, launch const& what) {
   task.large = bytes > slot::inline_bytes;
   std::byte* to = task.bytes;
   if (task.large) {
-    // The memory stays with the slot for later tasks with large arguments.
+    // Later tasks of this slot that have large arguments reuse the memory.
     if (side.arguments == nullptr) {
       side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
     }
@@ -81,9 +81,10 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
   }
 }
 
-/// Writes the task into the slot, apart from the words that `open_slot` writes. If it throws,
-/// `what` is unchanged, and the caller must give the slot back.
-/// @param what   A launch, a memory_command or a replayed_part; or a callable, which is moved out.
+/// Writes the task into the slot, except the words that `open_slot` writes. If this function
+/// throws, `what` is unchanged, and the caller must give the slot back.
+/// @param what   A launch, a memory_command or a replayed_part; or a callable, which is moved into
+/// the slot.
 /// @param epoch  The current epoch of the epoch reclaimer.
 template <class What>
 inline void encode(slot& task, slot_side& side, What& what, task_options const& options,
@@ -103,10 +104,10 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
   encode(task, side, what);
 }
 
-/// Makes the slot an open task.
+/// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
-/// @param ticket  Receives the task's ticket. Null: the task is posted, as if its ticket had been
-/// dropped.
+/// @param ticket  Receives the task's ticket. If null, the task is posted: its generation word is
+/// written as if the ticket had been dropped.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket) noexcept {
@@ -116,8 +117,8 @@ inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t d
   task.end.store(0, std::memory_order_relaxed);
   task.successors.store(successor_word::of(generation, successor_word::none),
                         std::memory_order_relaxed);
-  // release: a thread that acquires the new generation sees the words of this task, not those of
-  // the slot's previous task
+  // release: a thread that acquires the new generation sees the words of this task, and not the
+  // words of the slot's previous task
   std::uint64_t const word = generation_word::of(generation);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);

@@ -14,7 +14,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-// `try_submit` must return quickly, so it runs no callables.
+// `try_submit` must return quickly. So it runs only callables that some thread waits for.
 constexpr helper_filter no_callables{0xffff'ffff};
 
 std::optional<unsigned> device_of(place const& place) noexcept {
@@ -31,8 +31,8 @@ class slot_taker::window_wait {
         inbox_(inbox),
         first_device_(device_of(from)),
         policy_(policies().resolved(policies().of_task(from.device()))),
-        // A full window empties slowly. Sleep for about the time in which a good part of it becomes
-        // free. Polling would take processor time from the thread that drains the window.
+        // A full window empties slowly. Sleep for about the time in which many slots become free.
+        // Polling would take processor time from the thread that drains the device.
         sleep_(std::chrono::nanoseconds{4} * pool_.window()),
         seen_(pool_.returns()) {}
 
@@ -47,8 +47,8 @@ class slot_taker::window_wait {
     taker_.usage_.check_usable();
     bool const moved = taker_.waiter_.with().devices.help(state.filter(), first_device_,
                                                           [this] { return has_returns(); });
-    // Poll the one word that changes when slots come back. Polling the words of the blocks would
-    // slow down the draining threads, which write them.
+    // Poll only the counter that changes when slots come back. Polling the words of the blocks
+    // would slow down the threads that give slots back, because they write these words.
     for (int i = 0; i < 8 && policy_ != wait_policy::blocking && !has_returns(); ++i) {
       for (int k = 0; k < 16; ++k) { base::pause(); }
     }
@@ -100,13 +100,13 @@ class slot_taker::all_windows_wait {
       taker_.give_back(slots_);
       throw;
     }
-    // Never wait while this thread holds slots: another thread may hold the missing slots and need
-    // these.
+    // Hold no slots while waiting: another thread may hold the missing slots and wait for the slots
+    // of this thread.
     if (!complete_) {
       taker_.give_back(slots_);
       std::fill(slots_.begin(), slots_.end(), no_slot);
-      // Read the counter after the slots were given back. Otherwise this thread's own slots would
-      // look like a reason to try again.
+      // Read the counter after the slots were given back. Otherwise `help` would mistake the slots
+      // that this thread gave back for slots of ended tasks.
       seen_ = scarce().slots.returns();
     }
     return complete_;
@@ -164,7 +164,8 @@ slot_address slot_taker::take_from_full(place const& from, inbox& inbox, bool ma
   if (slot_address const slot = pool.take_any(); slot != no_slot) { return slot; }
   bool const is_inside = inside_callable();
   if (!may_wait) {
-    // Ended tasks keep their slots until a thread collects them, so collect them first.
+    // Tasks that have completed keep their slots until a thread drains their device. So drain
+    // first.
     if (!is_inside) {
       std::uint32_t const seen = pool.returns();
       static_cast<void>(waiter_.with().devices.help(no_callables, device_of(from),

@@ -25,8 +25,8 @@ class slot_taker {
     slot_address const slot = from.slots.take(inbox.slots());
     return slot != no_slot ? slot : take_from_full(from, inbox, may_wait);
   }
-  /// Takes one slot of each device in `devices`, all or none. While it waits for a full window, it
-  /// holds no slot.
+  /// Takes one slot for each entry of `devices`, all or none. Holds no slot while it waits for a
+  /// full window.
   /// @throws window_full  A window is full, and the caller is inside a callable.
   /// Also throws the exceptions of usage_guard::check_usable.
   void take_all(std::span<unsigned const> devices, priority_level level,
@@ -38,7 +38,7 @@ class slot_taker {
   class window_wait;
   class all_windows_wait;
 
-  // It is out of line so that the hot path of `submit` keeps its registers.
+  // Not inline: inlined code would make the compiler spill registers in the hot path of `submit`.
   [[nodiscard]] slot_address take_from_full(place const& from, inbox& inbox, bool may_wait) const;
   [[nodiscard]] bool inside_callable() const noexcept;
   [[noreturn]] void refuse_full(place const& full) const;

@@ -55,7 +55,7 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   if (options.after.size() != 0) { valid_.check_after(options.after); }
   place const& to = choose(options, required_by(what));
   priority_level const level = level_of_priority(options.priority);
-  // Calls that may throw come before open_slot, because an open task must reach the queue.
+  // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);
   slot_address const address = slots_.take(to, inbox, may_wait);
   if (address == no_slot) { return false; }

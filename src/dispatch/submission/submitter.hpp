@@ -34,19 +34,20 @@ class submitter {
   explicit submitter(config const& with) noexcept;
 
   /// Submits a task. Returns false only if `may_wait` is false and the window is full.
-  /// @param what      A const launch, a const memory_command, or a callable, which is moved out.
+  /// @param what      A const launch, a const memory_command, or a callable, which is moved into
+  /// the slot.
   /// @param may_wait  Whether to wait if the window is full.
-  /// @param ticket    Receives the ticket; null: the task is posted. The ticket is not the return
-  /// value, because returning it through memory caused a store-forwarding stall
+  /// @param ticket    Receives the ticket. If null, the task is posted. The ticket is not the
+  /// return value, because returning it through memory caused a store-forwarding stall
   /// (docs/results/h200-submit.txt).
   /// @throws the exceptions of runtime::submit
   template <class What>
   bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
 
-  // ---- for several tasks: take all slots, then fill, open and publish them ----
+  // ---- for several tasks: take all slots, then fill all, open all, and publish all ----
 
   void fill(slot_address slot, replayed_part const& what, task_options const& options) const;
-  /// Returns the id that the task will have when the slot is open.
+  /// Returns the id that the task will have after `open`.
   [[nodiscard]] task_id id_when_open(slot_address slot) const noexcept;
   /// Opens the slot. Afterwards the caller must publish it.
   void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;

@@ -16,14 +16,14 @@ std::string text_of(extent const& size) {
 
 /// Whether the extents are within the limits that all CUDA devices share.
 bool is_possible(extent const& grid, extent const& block) noexcept {
-  // An extent of 0 becomes the greatest number after the subtraction. So one comparison finds both
-  // zeros and extents that are too large.
+  // Subtracting 1 from an extent of 0 gives the greatest number. So one comparison finds zeros as
+  // well as extents that are too large.
   return grid.x - 1 < 0x7fff'ffff && grid.y - 1 < 0xffff && grid.z - 1 < 0xffff &&
          ((block.x - 1) | (block.y - 1)) < 1024 && block.z - 1 < 64 &&
          block.x * block.y * block.z <= 1024;
 }
 
-// These are out of line so that the hot path of `submit` keeps its registers.
+// Not inline: inlined code would make the compiler spill registers in the hot path of `submit`.
 
 [[noreturn, gnu::noinline]] void refuse_extents(std::string const& kernel, launch const& what) {
   auto const is_empty = [](extent const& size) {
@@ -77,7 +77,7 @@ void validation::check(detail::memory_command const& what,
                        std::optional<device_ordinal> device) const {
   if (what.owner == nullptr) {
     throw invalid_argument(
-        "the copy or fill uses a buffer without memory: it is empty or was moved from");
+        "the copy or fill uses a buffer without memory: the buffer is empty or was moved from");
   }
   if (what.owner != &owner_) {
     throw wrong_runtime(

@@ -1,5 +1,5 @@
 #pragma once
-// Refuses invalid tasks, before they get a slot.
+// Refuses invalid tasks before they get a slot.
 
 #include <optional>
 #include <string_view>

@@ -6,10 +6,10 @@
 namespace flotilla::dispatch {
 
 /// A running callable. A wait checks whether its thread is inside a callable, because some waits
-/// there would never end.
+/// inside a callable would never end.
 class callable_frame {
  public:
-  /// Adds a frame to the calling thread's list until the end of the block.
+  /// Adds the frame to the calling thread's list until the end of the block.
   callable_frame(std::uint64_t runtime, unsigned device) noexcept
       : runtime_(runtime), device_(device), outer_(innermost_) {
     innermost_ = this;
@@ -18,12 +18,12 @@ class callable_frame {
   callable_frame(callable_frame const&) = delete;
   callable_frame& operator=(callable_frame const&) = delete;
 
-  /// Returns the innermost callable of `runtime` on the calling thread, or null. Cost: a
-  /// thread-local load if the thread runs no callable.
+  /// Returns the innermost callable of `runtime` on the calling thread, or null if there is none.
+  /// Cost: a thread-local load if the thread runs no callable.
   [[nodiscard]] static callable_frame const* innermost(std::uint64_t runtime) noexcept {
     return of_runtime(innermost_, runtime);
   }
-  /// Returns the next outer callable of the same runtime, or null.
+  /// Returns the next outer callable of the same runtime, or null if there is none.
   [[nodiscard]] callable_frame const* next() const noexcept { return of_runtime(outer_, runtime_); }
   [[nodiscard]] unsigned device() const noexcept { return device_; }
 

@@ -14,8 +14,8 @@ namespace flotilla::dispatch {
 /// Holds retired items until they can be freed. The epoch is a counter that increases with every
 /// retired item. A task stores the epoch in which it was submitted. An item stores the epoch that
 /// its retirement ends. The item can be freed when no open task belongs to that epoch or an earlier
-/// one. Tasks that are submitted later cannot use the item, because it was given up before. So the
-/// protection of all buffers, failures and recorded graphs costs a task only one load.
+/// one. Tasks that are submitted later cannot use the item, because the application had given it up
+/// before. So a task needs only one load to protect all buffers, failures and recorded graphs.
 class epoch_reclaimer {
  public:
   enum class kinds : std::uint8_t { device_memory, host_memory, failure, recorded };
@@ -32,8 +32,8 @@ class epoch_reclaimer {
   [[nodiscard]] std::uint64_t epoch() const noexcept {
     return epoch_.load(std::memory_order_relaxed);
   }
-  /// Returns the epoch. A search for the oldest open task that begins after this call sees every
-  /// task that could use an item retired before the call.
+  /// Returns the epoch. If a search for the oldest open task begins after this call, the search
+  /// sees every open task that could use an item retired before the call.
   [[nodiscard]] std::uint64_t epoch_seen() const noexcept {
     return epoch_.load(std::memory_order_acquire);  // pairs with the release in close_epoch
   }
@@ -54,7 +54,7 @@ class epoch_reclaimer {
     return count_.load(std::memory_order_acquire) == 0;
   }
 
-  /// Returns the total bytes of all items that can be freed and that `accept` accepts.
+  /// Returns the total bytes of the items that can be freed and for which `accept` returns true.
   /// @param oldest  The epoch of the oldest open task.
   template <class Accept>
   [[nodiscard]] std::size_t bytes(std::uint64_t oldest, Accept&& accept) {
@@ -67,7 +67,7 @@ class epoch_reclaimer {
     return sum;
   }
 
-  /// Removes and returns the first item that can be freed and that `accept` accepts.
+  /// Removes and returns the first item that can be freed and for which `accept` returns true.
   /// @param oldest  The epoch of the oldest open task.
   template <class Accept>
   [[nodiscard]] std::optional<item> take(std::uint64_t oldest, Accept&& accept) {

@@ -29,8 +29,8 @@ std::shared_ptr<failure const> failure_table::get(slot_address slot,
 }
 
 void failure_table::erase(slot_address slot, std::uint64_t generation) {
-  // Declared before the lock, so its destructor runs after the unlock. That destructor may destroy
-  // an exception, which is user code.
+  // Declared before the lock, so that its destructor runs after the unlock. The destructor may
+  // destroy an exception, which runs user code.
   std::shared_ptr<failure const> last;
   std::lock_guard const lock{mutex_};
   auto const found = entries_.find(key(slot, generation));

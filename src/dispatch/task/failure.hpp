@@ -15,9 +15,9 @@ namespace flotilla::dispatch {
 
 /// Silences false reports of ThreadSanitizer. libstdc++ counts the references to an exception in
 /// code that TSan does not see. So TSan reports a race when the last owner frees an exception that
-/// other threads have read. A thread that has handed a copy to user code increments this counter
-/// afterwards, and a thread that frees a failure reads this counter first. TSan sees these two
-/// accesses.
+/// other threads have read. A thread that has handed an exception to user code increments this
+/// counter afterwards, and a thread that frees a failure reads this counter first. TSan sees these
+/// two accesses and the order between them.
 inline std::atomic<std::uint32_t> exception_releases{0};
 
 struct failure {
@@ -25,7 +25,7 @@ struct failure {
   std::string text;          // the text of the exception
   // For a task that did not run: the failure of its predecessor. Otherwise null.
   std::shared_ptr<failure const> cause;
-  // acquire: pairs with the release by a thread that has handed a copy to user code
+  // acquire: pairs with the release by a thread that has handed an exception to user code
   ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
 
   /// Returns the first failure in the chain of causes.
@@ -39,12 +39,12 @@ struct failure {
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
 
-/// The failures by task. Tasks that succeeded have no entry, so the table is usually empty.
+/// The failures of tasks. A task that succeeded has no entry, so the table is usually empty.
 /// Threads: any.
 class failure_table {
  public:
-  /// Adds a failure. Call it before the slot's generation moves, so that a thread that sees the new
-  /// generation finds the failure.
+  /// Adds a failure. Call this before the slot's generation increases, so that a thread that sees
+  /// the new generation finds the failure.
   void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> why);
   [[nodiscard]] std::shared_ptr<failure const> get(slot_address slot,
                                                    std::uint64_t generation) const;

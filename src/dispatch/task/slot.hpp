@@ -1,7 +1,7 @@
 #pragma once
 // The record of a submitted task. Slots may lie in memory that several processes share. So they
 // hold indices and offsets instead of addresses, and a slot of zeros is valid and free. Only a
-// callable contains addresses; the slot's `kind` shows that it holds a callable.
+// callable contains addresses. The slot's `kind` shows whether the slot holds a callable.
 
 #include <array>
 #include <atomic>
@@ -16,14 +16,13 @@ namespace flotilla::dispatch {
 
 enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded };
 
-/// The address of a slot: the upper half is the number of its pool, the lower half its index in the
-/// pool.
+/// The address of a slot: the upper half is the number of the slot's pool, and the lower half is
+/// the slot's index in that pool.
 using slot_address = std::uint32_t;
 inline constexpr slot_address no_slot = 0xffff'ffff;
 
-/// Where the end of a launched task becomes visible: a lane of a device, and the number that the
-/// lane will write. It is one word, so it is read and written atomically. Zero means that the task
-/// is not launched.
+/// The lane and the completion number that show the end of a launched task. Both are in one word,
+/// so that a thread reads or writes them atomically. Zero means that the task is not launched.
 struct end_mark {
   std::uint64_t word = 0;
   static end_mark of(unsigned device, unsigned lane, std::uint64_t number) noexcept {
@@ -35,8 +34,8 @@ struct end_mark {
   [[nodiscard]] std::uint64_t number() const noexcept { return word & 0xffff'ffff'ffff; }
 };
 
-/// The open batch that contains a task. The batch is not launched yet, but a successor that joins
-/// the batch will run after the task. Zero means that the task is in no open batch.
+/// The device and lane of the open batch that contains a task. A successor that joins the same
+/// batch will run after the task. Zero means that the task is in no open batch.
 struct batch_mark {
   static std::uint32_t of(unsigned device, unsigned lane) noexcept {
     return (device + 1) << 8 | lane;
@@ -50,8 +49,8 @@ struct batch_mark {
 /// The word with a slot's generation and two flags. The generation increases when a task is
 /// submitted and again when the task ends, so an odd generation means open. `detached` says that
 /// the task's ticket is gone or already counted. `watched` says that a continuation waits for the
-/// task. All three are in one word, so the thread that ends the task reads both flags in the same
-/// atomic step.
+/// task. The generation and both flags are in one word, so the thread that ends the task reads both
+/// flags in the same atomic step.
 struct generation_word {
   static constexpr std::uint64_t detached_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
@@ -63,9 +62,10 @@ struct generation_word {
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
 };
 
-/// The list of tasks that are parked on a task: its head and the generation to which the list
-/// belongs. `next_parked` links the list. A list is closed when the task ends or when a thread
-/// finds the task launched. No task parks on a closed list.
+/// The list of the tasks that are parked on a task: the index of its first task, and the generation
+/// to which the list belongs. `next_parked` of each task in the list refers to the next. A list is
+/// closed when the task that it belongs to ends, or when a thread finds this task launched. No task
+/// parks on a closed list.
 struct successor_word {
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint32_t closed = 0xffff'fffe;
@@ -85,10 +85,11 @@ struct alignas(base::cache_line) slot {
   static constexpr std::size_t inline_dependencies = 4;
   static constexpr std::size_t inline_bytes = 128;
 
-  // The words that several threads share. Each comment names the writers first. An acquire load of
-  // `generation` pairs with the release in open_slot and the exchange in task_end. An acquire load
-  // of `end` pairs with the release in mark_launched, of `successors` with the exchanges in park
-  // and take_successors, and of `device` with the release in intake.
+  // The words that several threads share. The comments begin with the writers of each word. Acquire
+  // loads of `generation` pair with the release in open_slot and the exchange in task_end. Acquire
+  // loads of `end` pair with the release in mark_launched. Acquire loads of `successors` pair with
+  // the exchanges in park and take_successors. Acquire loads of `device` pair with the release in
+  // intake.
   std::atomic<std::uint64_t> generation;   // submitter, task_end; the flags: tickets, `then`
   std::atomic<std::uint64_t> end;          // holder of the device's lease: an end_mark
   std::atomic<std::uint64_t> successors;   // threads that park, launch, end: a successor_word
@@ -99,8 +100,8 @@ struct alignas(base::cache_line) slot {
   std::atomic<std::uint32_t> demanded;     // waiting threads: a hint that a thread waits
   std::atomic<std::uint32_t> batched;      // holder of the device's lease: a batch_mark
 
-  // The submitter writes these before it pushes the slot's address. The holder of the lease reads
-  // them.
+  // The submitter writes the members below before it pushes the slot's address. The holder of the
+  // lease reads them.
   task_kind kind;
   bool batch;                // task_options::batch
   bool large;                // the arguments of the launch are in slot_side
@@ -114,10 +115,10 @@ struct alignas(base::cache_line) slot {
   std::uint32_t grid[3];
   std::uint16_t block[3];
   std::uint16_t argument_bytes;
-  std::uint16_t dependencies;  // number of predecessors; slot_side holds those beyond four
+  std::uint16_t dependencies;  // number of predecessors; slot_side holds all after the fourth
   std::array<std::uint32_t, inline_dependencies> after_slot;
-  // The lower halves of generations. They suffice, because no task waits through 2^32 generations
-  // of a slot.
+  // The lower halves of generations. They suffice, because no task waits while another slot goes
+  // through 2^32 generations.
   std::array<std::uint32_t, inline_dependencies> after_generation;
 
   // The arguments of a launch, or a memory_command, callable or replayed_part.

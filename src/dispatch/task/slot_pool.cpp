@@ -61,8 +61,8 @@ slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory
   lay(not_offered_, offer_bytes(blocks_));
   lay(words_, blocks_ * sizeof(block_word));
   lay(slots_, window * sizeof(slot));
-  // Slots and blocks beyond the window are marked as taken for ever. Set these bits with fetch_or,
-  // because another process may already use the memory.
+  // Mark the slots and blocks beyond the window permanently as taken. Use fetch_or, because another
+  // process may already use the memory.
   if (std::uint32_t const rest = static_cast<std::uint32_t>(window % block_slots); rest != 0) {
     words_[blocks_ - 1].word.fetch_or(full & ~((std::uint32_t{1} << rest) - 1),
                                       std::memory_order_relaxed);
@@ -77,8 +77,8 @@ slot_address slot_pool::take_from_another(cursor& mine) noexcept {
   while (true) {
     if (mine.block != no_block) {
       if (slot_address const got = take_from(mine.block); got != no_slot) { return got; }
-      // Release the block in the same atomic step that finds it full. Threads that give slots back
-      // later then see that no thread holds the block.
+      // Release the block in the same atomic step that finds it full. A thread that later gives a
+      // slot back then sees that no thread holds the block, and offers the block.
       std::uint64_t seen = words_[mine.block].word.load(std::memory_order_relaxed);
       while (static_cast<std::uint32_t>(seen) == full &&
              !words_[mine.block].word.compare_exchange_weak(seen, seen & ~held,
@@ -132,7 +132,7 @@ void slot_pool::offer(std::uint32_t block) noexcept {
 
 void slot_pool::give_back(std::uint32_t block, std::uint32_t slots) noexcept {
   // release: pairs with the acquire in take_from and in used, which then see what the tasks did.
-  // acquire: a thread that finds the block released also sees that it is not offered.
+  // acquire: a thread that finds the block released also sees that the block is not offered.
   std::uint64_t const before =
       words_[block].word.fetch_and(~std::uint64_t{slots}, std::memory_order_acq_rel);
   if ((before & held) == 0) { offer(block); }
@@ -153,7 +153,7 @@ std::size_t slot_pool::used() const noexcept {
     sum += static_cast<std::size_t>(
         std::popcount(static_cast<std::uint32_t>(words_[i].word.load(std::memory_order_acquire))));
   }
-  return sum - (blocks * std::size_t{block_slots} - touched());  // minus slots beyond the window
+  return sum - (blocks * std::size_t{block_slots} - touched());  // without bits beyond the window
 }
 
 bool slot_pool::any_used() const noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// The slots of one window: that of a device, or that of the tasks for any device.
+// The slots of one window: the window of a device, or the window of tasks for any device.
 
 #include <algorithm>
 #include <atomic>
@@ -15,45 +15,44 @@ namespace flotilla::dispatch {
 
 /// A pool of `window` slots in blocks of 32. A submitting thread takes slots from one block until
 /// the block has no free slot. So in a burst of tasks no two submitting threads write the same
-/// cache line. The slots of ended tasks return to their blocks, several in one atomic step.
+/// cache line. When tasks end, a thread returns several slots to a block in one atomic step.
 ///
 /// A block's word has a bit for each taken slot, and the bit `held` while a thread takes slots from
 /// the block. A block that is not held and has a free slot is *offered*: its bit in `not_offered_`
 /// is clear. There are two rules. A thread that returns slots to a block that is not held offers
-/// the block. A thread that releases a block either finds it full in the same atomic step, or
-/// offers it. So every free slot is in a held block or an offered block. If no block is offered,
-/// `take_any` takes slots from held blocks, so the window is full only if every slot is taken
-/// (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two threads get the same block, the bit
-/// `held` may be cleared too early. This causes only one superfluous offer.
+/// the block. A thread that releases a block either finds the block full in the same atomic step,
+/// or offers the block. So every free slot is in a held block or an offered block. If no block is
+/// offered, `take_any` takes slots from held blocks, so the window is full only if every slot is
+/// taken (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two threads get the same block,
+/// the bit `held` may be cleared too early. This causes only one superfluous offer.
 ///
 /// The slots can be in memory that several processes share. That memory is one range without
-/// addresses; all zeros mean that no slot is taken. The sides of the slots are not shared: each
-/// process has its own.
+/// addresses; all zeros mean that no slot is taken. Each process has its own slot_side objects.
 class slot_pool {
  public:
   static constexpr std::uint32_t block_slots = 32;
   static constexpr std::uint32_t no_block = 0xffff'ffff;
 
-  /// The block from which a thread takes slots. The thread passes it to `release` when the thread
-  /// ends.
+  /// The block from which a thread takes slots. The thread passes the cursor to `release` when the
+  /// thread ends.
   struct cursor {
     std::uint32_t block = no_block;
   };
 
-  /// Makes a pool in memory of its own.
+  /// Makes a pool that allocates its own memory.
   /// @param number  The upper half of the addresses of its slots.
   /// @param window  The number of slots.
   slot_pool(unsigned number, std::size_t window);
-  /// Makes a pool in memory of the caller: `bytes(window)` bytes, aligned to a cache line, all
-  /// zeros before the first use. Several processes may have pools with the same number and window
-  /// in this memory at the same time, each at another address.
+  /// Makes a pool in the caller's memory: `bytes(window)` bytes, aligned to a cache line, all zero
+  /// before the first use. Several processes may have pools with the same number and window in this
+  /// memory at the same time, each at another address.
   /// Lifetime  The memory must outlive the pool.
   slot_pool(unsigned number, std::size_t window, void* memory);
   slot_pool(slot_pool const&) = delete;
   slot_pool& operator=(slot_pool const&) = delete;
 
-  /// Returns a free slot of the cursor's block or of an offered block, or no_slot. Threads: any.
-  /// Cost: one uncontended read-modify-write.
+  /// Returns a free slot of the cursor's block or of an offered block, or no_slot if there is none.
+  /// Threads: any. Cost: one uncontended read-modify-write.
   [[nodiscard]] slot_address take(cursor& mine) noexcept {
     slot_address const got = mine.block == no_block ? no_slot : take_from(mine.block);
     return got != no_slot ? got : take_from_another(mine);
@@ -61,12 +60,14 @@ class slot_pool {
   /// Returns a free slot of any block, or no_slot if the window is full. Threads: any. Cost: reads
   /// every block.
   [[nodiscard]] slot_address take_any() noexcept;
-  /// Returns a counter that changes when slots come back. A thread that waits for a slot polls it.
+  /// Returns a counter that changes when slots come back. A thread that waits for a slot polls this
+  /// counter.
   [[nodiscard]] std::uint32_t returns() const noexcept {
     // acquire: pairs with the release in notify_returned
     return head_->returns.load(std::memory_order_acquire);
   }
-  /// Gives a slot back. Call it after the slot's generation has moved. Threads: any.
+  /// Gives a slot back. If a task used the slot, call this after the slot's generation has
+  /// increased. Threads: any.
   void give_back(slot_address address) noexcept {
     give_back((address & 0xffff) / block_slots, bit_of(address));
     notify_returned();
@@ -85,12 +86,13 @@ class slot_pool {
   [[nodiscard]] slot& operator[](std::uint32_t index) noexcept { return slots_[index]; }
   [[nodiscard]] slot_side& side(std::uint32_t index) noexcept { return sides_[index]; }
   [[nodiscard]] std::size_t window() const noexcept { return window_; }
-  /// Returns the number of slots in use. It is exact if no thread submits or drains. Cost: reads
-  /// one cache line for every 32 slots that were ever used.
+  /// Returns the number of slots in use. The number is exact only if no thread submits or drains.
+  /// Cost: reads one cache line for every 32 slots that were ever used.
   [[nodiscard]] std::size_t used() const noexcept;
   [[nodiscard]] bool any_used() const noexcept;
   [[nodiscard]] bool any_free() const noexcept;
-  /// Returns an index such that no slot with this index or a greater one was ever used.
+  /// Returns an upper bound of the indices in use: no slot with this index or a greater one was
+  /// ever used.
   [[nodiscard]] std::uint32_t touched() const noexcept {
     // acquire: pairs with the release in take_from_another and take_any
     return std::min(head_->touched.load(std::memory_order_acquire) * block_slots,
@@ -110,8 +112,7 @@ class slot_pool {
   struct alignas(base::cache_line) block_word {
     std::atomic<std::uint64_t> word;
   };
-  /// Unmaps memory that the pool has mapped. A length of 0 means that the memory belongs to the
-  /// caller.
+  /// Unmaps memory that the pool has mapped. If `bytes` is 0, the memory belongs to the caller.
   struct unmap {
     std::size_t bytes;
     void operator()(std::byte* memory) const noexcept;
@@ -121,8 +122,8 @@ class slot_pool {
   slot_pool(unsigned number, std::size_t window, block_of_memory memory);
   [[nodiscard]] static block_of_memory mapped(std::size_t bytes);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
-  /// Takes a slot after the cursor's block had none. If the block still has none, changes to an
-  /// offered block.
+  /// Called if the cursor's block had no free slot. Tries this block again, then moves the cursor
+  /// to an offered block. Returns no_slot if there is none.
   [[nodiscard]] slot_address take_from_another(cursor& mine) noexcept;
   [[nodiscard]] std::uint32_t pick() noexcept;
   void offer(std::uint32_t block) noexcept;
@@ -149,8 +150,8 @@ inline slot_address slot_pool::take_from(std::uint32_t block) noexcept {
     // instruction.
     if ((word.fetch_or(bit, std::memory_order_acquire) & bit) == 0) {
       std::uint32_t const index = block * block_slots + lowest;
-      // Prefetch the slot that this thread will probably take next. It is in the cache of the core
-      // that ended its last task.
+      // Prefetch the slot that this thread will probably take next. The slot is in the cache of the
+      // core that ended the slot's last task.
       auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
       for (std::size_t line = 0; line < 3; ++line) {
         __builtin_prefetch(next + line * base::cache_line, 1);

@@ -7,8 +7,8 @@
 
 namespace flotilla::dispatch {
 
-/// Collects slots. Gives back consecutive slots of one block in one atomic step, and notifies
-/// waiting threads once per pool. The destructor gives back the remaining slots.
+/// Collects slots. Slots of one block that are added in succession are given back in one atomic
+/// step. Waiting threads are notified once per pool. The destructor gives back the remaining slots.
 class slot_returns {
  public:
   void add(slot_pool& pool, slot_address slot) noexcept {

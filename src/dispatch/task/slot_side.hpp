@@ -14,9 +14,9 @@
 
 namespace flotilla::dispatch {
 
-/// Each slot has one slot_side. The next task in the slot reuses it and its memory.
+/// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
 struct slot_side {
-  std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated when first needed
+  std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated at first use
   std::vector<task_key> more_dependencies;  // predecessors beyond slot::inline_dependencies
   std::array<char, 48> label{};             // zero-terminated; longer labels are truncated
 

@@ -9,7 +9,7 @@
 
 namespace flotilla::dispatch {
 
-/// Identifies a task, in the form that slots use for predecessors.
+/// Identifies a task. Slots store their predecessors in this form.
 struct task_key {
   slot_address slot = no_slot;
   std::uint32_t generation = 0;  // lower half of the generation

@@ -21,8 +21,8 @@ bool task_table::any_open() const noexcept {
 std::uint64_t task_table::oldest_epoch(std::uint64_t current) const noexcept {
   std::uint64_t oldest = current;
   for_each_open([&](slot_address task) {
-    // If the task ends in the meantime and another task gets its slot, the result may be an older
-    // epoch than necessary. It is never a newer one.
+    // The task may end meanwhile, and another task may get the slot. Then the result may be older
+    // than necessary, but never too new.
     oldest = std::min(oldest, at(task).epoch.load(std::memory_order_relaxed));
     return true;
   });

@@ -11,8 +11,8 @@
 
 namespace flotilla::dispatch {
 
-/// Owns a pool of slots for each device and one for tasks that any device may take. Only the
-/// constructor changes the table; the words in the slots have their own thread rules (slot.hpp).
+/// Owns a pool of slots for each device, and one for tasks that any device may take. Only the
+/// constructor changes the table. slot.hpp says which threads may write which words of a slot.
 /// Threads: any.
 class task_table {
  public:
@@ -57,13 +57,13 @@ class task_table {
   [[nodiscard]] bool any_open() const noexcept;
   /// Returns the epoch of the oldest open task, or `current` if no task is open.
   [[nodiscard]] std::uint64_t oldest_epoch(std::uint64_t current) const noexcept;
-  /// Returns whether the slot holds an open task of that epoch or an earlier one.
+  /// Returns whether the slot holds an open task of `epoch` or an earlier epoch.
   [[nodiscard]] bool is_open_since(slot_address task, std::uint64_t epoch) const noexcept;
   [[nodiscard]] std::optional<slot_address> find_open_since(std::uint64_t epoch) const noexcept;
 
  private:
   std::vector<std::unique_ptr<slot_pool>> pools_;
-  std::vector<slot*> slots_;  // the first slot of each pool, which keeps `at` fast
+  std::vector<slot*> slots_;  // the first slot of each pool, for a fast `at`
 };
 
 template <class Visit>

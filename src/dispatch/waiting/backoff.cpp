@@ -22,9 +22,9 @@ backoff::backoff(bool single_threaded, clock::time_point now) noexcept
 
 helper_filter backoff::filter(clock::time_point now) const noexcept {
   // A helper leaves callables to workers and to the threads that submitted them. There are two
-  // exceptions. In single-threaded mode there are no workers. And if nothing has moved for 1 ms,
-  // this thread may be waiting for callables of other threads: for example, such callables may fill
-  // the window.
+  // exceptions. In single-threaded mode there are no workers. And after 1 ms without progress, this
+  // thread may depend on callables of other threads: for example, such callables may fill the
+  // window.
   if (single_threaded_ || now - last_move_ > max_restraint) { return {}; }
   return {static_cast<std::uint32_t>(context::this_thread_token())};
 }

@@ -7,19 +7,20 @@
 
 namespace flotilla::dispatch {
 
-/// The progress of one wait. The object lives on the stack of the waiting thread.
+/// The progress of one wait. The object is on the stack of the waiting thread.
 class backoff {
  public:
   using clock = std::chrono::steady_clock;
-  /// @param now  The current time. Tests pass their own time, also to the other functions.
+  /// @param now  The current time. Tests pass other times to the constructor and to the functions
+  /// below.
   explicit backoff(bool single_threaded, clock::time_point now = clock::now()) noexcept;
   /// Returns which callables this thread may run while it helps.
   [[nodiscard]] helper_filter filter(clock::time_point now = clock::now()) const noexcept;
-  /// Returns whether to ask the streams for errors now: after 2 ms, then every 5 ms.
+  /// Returns whether to ask the streams for errors now. True after 2 ms, then every 5 ms.
   [[nodiscard]] bool should_poll_health(clock::time_point now = clock::now()) noexcept;
-  /// Returns whether to mark the task as demanded now. The first call returns true. Then the
-  /// interval doubles up to 1 ms, because marking writes to every task of a chain, and other
-  /// threads use those cache lines.
+  /// Returns whether to mark the task as demanded now. The first call returns true. Later calls
+  /// return true at intervals that double up to 1 ms, because marking writes to every task of a
+  /// chain, and other threads use those cache lines.
   [[nodiscard]] bool should_propagate(clock::time_point now = clock::now()) noexcept;
   /// Records progress.
   void reset(clock::time_point now = clock::now()) noexcept;

@@ -16,8 +16,8 @@ bool continuation_runner::run() const {
     shared_.posted.report_poison(shared_.faults.failure_of_all()->error);
   }
   bool const ran = table.run_due();
-  // `run_due` has stopped at its limit. Ask for a worker, because this thread may not call `run`
-  // again soon.
+  // `run_due` has stopped at its limit, and this thread may not call `run` again soon. So ask for a
+  // worker.
   if (table.any_due()) { shared_.bell.ring_for_continuations(); }
   return ran;
 }

@@ -11,8 +11,8 @@ class continuation_runner {
   continuation_runner(runtime_parts const& shared, task_query const& query) noexcept
       : shared_(shared), query_(query) {}
 
-  /// Runs a bounded number of due continuations. On a poisoned runtime, first makes all waiting
-  /// continuations due. @return whether any continuation ran.
+  /// Runs a bounded number of due continuations. If the runtime is poisoned, first makes all
+  /// waiting continuations due. @return whether any continuation ran.
   bool run() const;
   /// Returns whether `run` would find a due continuation.
   [[nodiscard]] bool any_due() const noexcept {
@@ -26,7 +26,7 @@ class continuation_runner {
   }
   [[nodiscard]] bool any_watched() const noexcept { return shared_.continuations.watching(); }
   /// Returns whether `pump` must ask the streams for errors, because perhaps no other thread does
-  /// so. True if a continuation waits for a task, or if a task was posted.
+  /// so: a continuation waits for a task, or a task was posted.
   [[nodiscard]] bool needs_health_polls() const noexcept {
     return any_watched() || shared_.posted.awaits_poison();
   }

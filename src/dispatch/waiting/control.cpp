@@ -10,8 +10,9 @@ namespace flotilla::dispatch {
 
 context::lease control::take_lease(device_driver& device) const {
   if (callable_frame::innermost(shared_.id) == nullptr) { return device.gate().take(); }
-  // This thread is inside a callable, so it holds the lease of another device while it waits.
-  // Another thread may wait for that lease. So check for a deadlock every millisecond.
+  // This thread is inside a callable, so it holds the lease of another device while it waits for
+  // this lease. Another thread may wait for that other lease. So check for a deadlock every
+  // millisecond.
   while (true) {
     deadlocks_.check_wait_for_lease(device.index());
     auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};

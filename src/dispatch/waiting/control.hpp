@@ -16,8 +16,8 @@ class control {
           deadlock_detector& deadlocks) noexcept
       : shared_(shared), devices_(devices), usage_(usage), deadlocks_(deadlocks) {}
 
-  /// Waits for the lease of the device, makes the context current, and calls `operation`. The
-  /// thread that drives the device releases the lease after its current pass.
+  /// Waits for the lease of the device, makes the context current, and calls `operation`. If
+  /// another thread drives the device, that thread releases the lease after its current pass.
   /// @throws used_after_fork, driver_error, would_deadlock (only inside a callable), and all
   /// exceptions of `operation`
   void run(unsigned device, std::function<void(device_driver&)> const& operation) const;

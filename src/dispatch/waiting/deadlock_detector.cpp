@@ -37,10 +37,10 @@ bool deadlock_detector::is_resolved(target what) const {
 }
 
 void deadlock_detector::refuse_ring(target mine) {
-  // The devices that can make progress. A device can make progress if its lease is free, or if
-  // another thread holds its lease and does not wait. A device can also make progress if the holder
-  // of its lease waits for a task or lease of such a device. The loop below adds devices until it
-  // finds no more.
+  // The set of devices that can make progress. A device can make progress in three cases: its lease
+  // is free, another thread holds its lease and does not wait, or the holder of its lease waits for
+  // a task or lease of a device that can make progress. The loop below adds devices until it finds
+  // no more.
   std::vector<bool> can_go_on(devices_.size(), false);
   auto const will_come = [&](target what) -> bool {
     if (is_resolved(what)) { return true; }

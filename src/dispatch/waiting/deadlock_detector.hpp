@@ -1,5 +1,5 @@
 #pragma once
-// Refuses a wait inside a callable if that wait could never end.
+// Refuses a wait inside a callable if the wait could never end.
 
 #include <atomic>
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace flotilla::dispatch {
 /// holds, no thread can end the wait, so the wait is refused.
 ///
 /// Each thread publishes its target before it reads the other targets. So the last thread that
-/// completes a ring sees the whole ring (tests/unit/dispatch/waiting/deadlock_model_test.cpp). If
-/// two threads complete a ring at the same time, both waits are refused. A wait with a time limit
-/// is refused like any other wait.
+/// joins a cycle of waits sees the whole cycle
+/// (tests/unit/dispatch/waiting/deadlock_model_test.cpp). If two threads complete a cycle at the
+/// same time, both waits are refused. A wait with a time limit is refused like any other wait.
 class deadlock_detector {
  public:
   deadlock_detector(runtime_parts const& shared, device_set const& devices, unsigned count)
       : shared_(shared), devices_(devices), wait_targets_(count) {}
 
-  // Call the checks only inside a callable of this runtime.
+  // Call the two checks only inside a callable of this runtime.
 
   /// Publishes that this thread waits for the task.
   /// @throws would_deadlock  if the task can go on only after this wait

@@ -8,7 +8,7 @@
 namespace flotilla::dispatch {
 
 namespace {
-// After this many rounds without progress, a yielding thread sleeps instead.
+// After this many rounds without progress, a thread with the policy yield sleeps instead.
 constexpr unsigned max_yields = 2000;
 constexpr std::chrono::microseconds sleep_after_yields{50};
 }  // namespace
@@ -45,7 +45,7 @@ void policy_table::idle(wait_policy policy, unsigned round,
                         std::optional<std::chrono::steady_clock::time_point> until) const {
   if (policy == wait_policy::spin) {
     for (int i = 0; i < 16; ++i) { base::pause(); }
-    // The CPU device may need the processor on which this thread spins.
+    // Yield from time to time, because the CPU device may need the processor of this thread.
     if (kind_ == device_kind::cpu && round % 16 == 0) { std::this_thread::yield(); }
     return;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Stores the wait policies of a runtime's devices, and executes idle rounds under a policy.
+// Stores the wait policies of a runtime's devices, and makes a waiting thread spin, yield or sleep.
 
 #include <chrono>
 #include <cstdint>
@@ -30,9 +30,9 @@ class policy_table {
   [[nodiscard]] wait_policy of_task(std::uint32_t device) const noexcept;
   /// Returns the combined policy of the devices that have work. If no device has work, returns the
   /// combined policy of all devices.
-  /// @param automatic  The meaning of `automatic`.
+  /// @param automatic  The policy that `automatic` stands for.
   [[nodiscard]] wait_policy of_busy_devices(wait_policy automatic) const noexcept;
-  /// Returns the policy of an idle worker: the most eager policy of any device.
+  /// Returns the policy of an idle worker: the most eager policy of all devices.
   [[nodiscard]] wait_policy of_idle_worker() const noexcept;
   /// Returns the policy of a worker that waits for busy devices. Here `automatic` means yield,
   /// because no thread waits for the worker.
@@ -40,7 +40,7 @@ class policy_table {
 
   /// Spins, yields or sleeps once.
   /// @param round  The number of idle rounds, including this one.
-  /// @param until  The deadline of the wait. A sleep ends at this time at the latest.
+  /// @param until  The deadline of the wait. A sleep ends no later than this deadline.
   void idle(wait_policy policy, unsigned round,
             std::optional<std::chrono::steady_clock::time_point> until = std::nullopt) const;
 

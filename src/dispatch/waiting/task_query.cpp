@@ -15,7 +15,8 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   if (is_gone()) { return true; }
   end_mark const end{task.end.load(std::memory_order_acquire)};
   if (end.valid() && shared_.board.reached(end)) { return true; }
-  // Check again: `end` may belong to a later task in the same slot. Then this task has ended.
+  // Check again: `end` may belong to a later task in the same slot. In that case this task has
+  // ended.
   return is_gone() || shared_.faults.is_poisoned();
 }
 
@@ -42,7 +43,7 @@ std::optional<device_ordinal> task_query::device_of(task_id const& id,
     std::uint64_t const now =
         generation_word{task.generation.load(std::memory_order_acquire)}.generation();
     // The slot still holds the device of this task if the task is open, or if no other task has
-    // taken the slot since.
+    // used the slot since this task ended.
     if (now == id.generation || now == id.generation + 1) {
       device = seen;
       remembered.store(seen, std::memory_order_relaxed);

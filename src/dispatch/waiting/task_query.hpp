@@ -27,7 +27,7 @@ class task_query {
   /// Returns the failure of an ended task, or null if the task succeeded.
   [[nodiscard]] std::shared_ptr<failure const> failure_of(task_id const& id) const;
   [[nodiscard]] std::exception_ptr error_of(task_id const& id) const;
-  /// Returns the device that has or had the task, or nothing if the device is not known.
+  /// Returns the device that has or had the task, or std::nullopt if the device is not known.
   /// @param known  The device that the ticket remembers: 1 + the device index, or 0. This function
   /// updates `known`.
   [[nodiscard]] std::optional<device_ordinal> device_of(task_id const& id,

@@ -20,7 +20,7 @@ namespace flotilla::dispatch {
   return contexts > processors ? wait_policy::yield : wait_policy::spin;
 }
 
-/// A set of the policies of several devices.
+/// The set of the policies that several devices have.
 class wait_policies {
  public:
   constexpr void add(wait_policy policy) noexcept { bits_ |= bit(policy); }
@@ -29,7 +29,8 @@ class wait_policies {
 
   /// Returns the policy of a thread that waits for all devices in the set. The most eager policy
   /// wins: spin, then yield, then blocking.
-  /// @param automatic  The meaning of `automatic`. Also the result for an empty set.
+  /// @param automatic  The policy that `automatic` stands for. It is also the result for an empty
+  /// set.
   [[nodiscard]] constexpr wait_policy together(wait_policy automatic) const noexcept {
     if (empty()) { return automatic; }
     unsigned const all = has(wait_policy::automatic) ? bits_ | bit(automatic) : bits_;
@@ -48,8 +49,8 @@ class wait_policies {
   unsigned bits_ = 0;
 };
 
-/// Returns the policy of a worker that waits for devices with the policy `together`. A worker never
-/// spins for CPU devices, because those devices need the processors.
+/// Returns the policy of a worker that waits for devices whose combined policy is `together`. A
+/// worker never spins for CPU devices, because those devices need the processors.
 [[nodiscard]] constexpr wait_policy worker_policy(wait_policy together, device_kind kind) noexcept {
   return together == wait_policy::spin && kind == device_kind::cpu ? wait_policy::yield : together;
 }

@@ -11,9 +11,9 @@ namespace flotilla::dispatch {
 /// each time it submitted one task and then waited for that task.
 ///
 /// Such a thread should launch the task itself, because a worker is slower. A worker needs one or
-/// two microseconds to fetch the cache lines of the task, and this thread needs the same time to
-/// fetch the lines that the worker has written. If the prediction is positive, a polling worker
-/// leaves the task to this thread for a moment (see device_inbound::expect_waiter).
+/// two microseconds to fetch the cache lines of the task, and then this thread needs the same time
+/// to fetch the lines that the worker has written. If the prediction is positive, a polling worker
+/// gives this thread a moment to launch the task (see device_inbound::expect_waiter).
 ///
 /// Each thread has one predictor, for the runtime that the thread used last. A wrong prediction
 /// delays a worker briefly and ends the streak.

@@ -12,12 +12,12 @@
 namespace flotilla::dispatch {
 
 /// The loop of a waiting thread. The thread helps to drain devices, runs continuations if the kind
-/// of wait allows that, and asks the streams for errors every 5 ms. If nothing has moved, the
-/// thread spins, yields or sleeps, as the wait policy says.
+/// of wait allows that, and asks the streams for errors every 5 ms. After a round without progress,
+/// the thread spins, yields or sleeps, as the wait policy says.
 ///
 /// Each kind of wait is a class with these members:
 ///   bool done();                            returns whether the wait is over
-///   bool help(backoff& state);              drains devices; returns whether anything moved
+///   bool help(backoff& state);              drains devices; returns whether it made progress
 ///   bool runs_continuations();              returns whether the loop runs continuations
 ///   void idle(backoff& state, deadline);    waits once, after a round without progress
 class waiter {
@@ -34,7 +34,7 @@ class waiter {
   explicit waiter(parts const& with) noexcept : parts_(with) {}
   [[nodiscard]] parts const& with() const noexcept { return parts_; }
 
-  /// Waits until `wait` is done. @return false if the deadline has passed before that.
+  /// Waits until `wait` is done. @return false if the deadline has passed first.
   template <class Wait>
   bool until(Wait& wait, deadline until = std::nullopt) const {
     backoff state{parts_.shared.single_threaded};
@@ -43,7 +43,7 @@ class waiter {
       if (wait.done()) { break; }
       if (wait.runs_continuations()) { moved = parts_.continuations.run() || moved; }
       if (until && std::chrono::steady_clock::now() >= *until) { return false; }
-      // A kernel that has faulted never writes its completion number.
+      // A kernel that has faulted never writes its completion number, so ask for errors.
       if (state.should_poll_health()) { parts_.shared.faults.poll_health(); }
       if (moved) {
         state.reset();
@@ -54,8 +54,9 @@ class waiter {
     return true;
   }
 
-  /// Blocks in the driver until the lane of the task has completed its present work. Does not block
-  /// if the task is in no stream or in a lane for callables, or if pending work needs this thread.
+  /// Blocks in the driver until the lane of the task has completed all work that is in it now. Does
+  /// not block if the task is in no stream or in a lane for callables, or if pending work needs
+  /// this thread.
   /// @return whether the task has ended.
   [[nodiscard]] bool sleep_until_ended(task_id id) const;
 

@@ -98,8 +98,8 @@ void completion_wait::idle(backoff& state, waiter::deadline until) const {
 bool idle_wait::done() noexcept {
   runtime_parts const& shared = waiter_.with().shared;
   if (shared.faults.is_poisoned()) { return true; }
-  // A search reads all slots. So search again only after the open task that the last search found
-  // has ended.
+  // A search reads all slots. So search again only after the task that the last search found has
+  // ended.
   if (!open_ || !shared.tasks.is_open_since(*open_, epoch_)) {
     open_ = shared.tasks.find_open_since(epoch_);
   }
@@ -118,8 +118,8 @@ bool idle_wait::sleep() const {
   task_id id;
   id.slot = *open_;
   id.generation = word.generation();
-  // The task may have reached its completion number already and wait only for a pass that retires
-  // its batch. In that case there is nothing to block for.
+  // The task may be complete already, and only wait for a pass that ends it. In that case, do not
+  // block.
   return !query.has_ended(id) && waiter_.sleep_until_ended(id);
 }
 

@@ -32,8 +32,8 @@ class ticket_wait {
  private:
   /// Gives a polling worker some microseconds to launch the task. The worker launches faster than
   /// this thread, because the worker has the state of the device and of the driver in its cache.
-  /// Returns at once if wait_predictor predicted this wait: workers leave such tasks to this
-  /// thread.
+  /// Returns at once if wait_predictor predicted this wait, because workers leave such tasks to
+  /// this thread.
   void let_worker_launch();
 
   waiter const& waiter_;
@@ -41,8 +41,8 @@ class ticket_wait {
   task_id const id_;
   std::optional<wait_policy> const policy_;
   bool const inside_callable_;
-  // The device that `help` drains first: the device of this task, or of the task that this task is
-  // parked on.
+  // The device that `help` drains first. It is the device of this task, or of the task on which
+  // this task is parked.
   std::optional<unsigned> first_device_;
 };
 
@@ -85,7 +85,8 @@ class completion_wait {
   completion_state const& state_;
 };
 
-/// A wait for all tasks of an epoch and of earlier epochs. Ends early if the driver is poisoned.
+/// A wait for all tasks of an epoch and of all earlier epochs. Ends early if the driver is
+/// poisoned.
 class idle_wait {
  public:
   idle_wait(waiter const& waiter, std::uint64_t epoch) noexcept : waiter_(waiter), epoch_(epoch) {}

@@ -10,8 +10,8 @@ namespace {
 
 class ContextArrays : public runtime_test {
  protected:
-  /// Returns a driver function by name. flotilla's driver table has no array functions, so the test
-  /// gets them from the runtime library.
+  /// Returns the driver function `name`. flotilla's own table of driver functions has no array
+  /// functions, so the test asks the runtime library for the function's address.
   template <class Function>
   static Function entry(char const* name) {
     void* found = nullptr;
@@ -24,7 +24,8 @@ class ContextArrays : public runtime_test {
   static constexpr std::size_t width = 64, height = 32;
 };
 
-// C3.14: an array of the runtime library can be cast to an array of the driver API
+// C3.14: an array that the runtime library created can be cast to CUarray and used with the driver
+// API
 TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
@@ -41,7 +42,8 @@ TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   pop();
 }
 
-// C3.13: an array of the driver API can be cast to an array of the runtime library
+// C3.13: an array that the driver API created can be cast to cudaArray_t and used with the runtime
+// library
 TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   create();
   CUDA_ARRAY_DESCRIPTOR const wanted{width, height, CU_AD_FORMAT_FLOAT, 1};
@@ -79,8 +81,8 @@ TEST_F(ContextArrays, EndWithTheirContext) {
   pop();
 }
 
-// C1.4 C4.8: a texture object belongs to a context and reads its arrays. (The text speaks of
-// texture references, which CUDA 12 removed.)
+// C1.4 C4.8: a texture object belongs to a context and reads arrays of that context. (The
+// documentation speaks of texture references, which CUDA 12 removed.)
 TEST_F(ContextArrays, TexturesReadTheArraysOfTheirContext) {
   CUcontext const owner = create();
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();

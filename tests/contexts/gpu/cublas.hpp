@@ -46,7 +46,7 @@ class cublas {
 };
 
 inline cublas const& blas() {
-  static cublas const opened;  // no dlclose: contexts hold state of cuBLAS until the process ends
+  static cublas const opened;  // no dlclose, because contexts use cuBLAS until the process ends
   return opened;
 }
 

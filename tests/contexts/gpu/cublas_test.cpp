@@ -17,8 +17,9 @@ class CublasInContexts : public runtime_test {
   }
   static constexpr int side = 64;
 
-  /// Multiplies two matrices on `stream`. All elements of the first are `a`, all elements of the
-  /// second are `b`. @return an element of the product.
+  /// Multiplies two matrices on `stream`. All elements of the left matrix are `a`, and all elements
+  /// of the right matrix are `b`.
+  /// @return an element of the product.
   static float product(cublasHandle_t handle, CUstream stream, float a, float b) {
     constexpr std::size_t count = side * side;
     std::vector<float> const left(count, a), right(count, b);
@@ -42,7 +43,7 @@ class CublasInContexts : public runtime_test {
   }
 };
 
-// S1.2: a handle that one task creates works in later tasks of the device, on any thread, and no
+// S1.2: a cuBLAS handle that a task creates works in later tasks of the device, on any thread. No
 // primary context is created
 TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   runtime rt{{.devices = device_spec(1), .workers = 2}};
@@ -64,7 +65,7 @@ TEST_F(CublasInContexts, AHandleServesEveryTaskOfItsDevice) {
   EXPECT_EQ(primary().active, 0);
 }
 
-// S1.2 C3.10: a handle also works on another thread that pushes its context
+// S1.2 C3.10: a cuBLAS handle works on another thread if that thread pushes the handle's context
 TEST_F(CublasInContexts, AHandleTravelsWithItsContext) {
   CUcontext const mine = create();
   cublasHandle_t handle = nullptr;

@@ -11,8 +11,8 @@ class NestedLaunches : public runtime_test {
     cudaError_t first;
     std::size_t granted;
   };
-  /// Launches `children` kernels from a kernel, in a new context whose limit of pending launches is
-  /// `pending`.
+  /// Creates a context whose limit of pending launches is `pending`. Runs a kernel in this context
+  /// that launches `children` kernels.
   outcome start(std::size_t pending, int children) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
@@ -31,12 +31,12 @@ class NestedLaunches : public runtime_test {
 // limit
 TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).failed, 0); }
 
-// C2.79: a launch from a kernel fails if the limit is exceeded, and the launching kernel gets an
-// error
+// C2.79: a launch from a kernel fails if the limit of pending launches is exceeded. The launching
+// kernel gets an error
 TEST_F(NestedLaunches, BeyondTheLimitFail) {
   outcome const seen = start(32, 20'000);
   EXPECT_GT(seen.failed, 0) << "limit: " << seen.granted;
-  // The second version of the device runtime returns a different error than the first.
+  // The two versions of the device runtime return different errors.
   EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
               seen.first == cudaErrorLaunchOutOfResources)
       << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;

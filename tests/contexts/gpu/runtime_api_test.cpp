@@ -14,7 +14,7 @@ namespace {
 using RuntimeApi = runtime_test;
 
 // C3.1 C4.13 C4.14: if no context is current, the first call that needs a context creates the
-// primary context and makes it current
+// primary context, which becomes current
 TEST_F(RuntimeApi, MakesThePrimaryContextWhereNoneIsCurrent) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_EQ(primary().active, 0);
@@ -37,7 +37,8 @@ TEST_F(RuntimeApi, ALaunchMakesThePrimaryContext) {
   });
 }
 
-// C3.2 C4.15: the runtime library creates the primary context with the flags that were set before
+// C3.2 C4.15: the runtime library creates the primary context with the flags that were set with
+// `cudaSetDeviceFlags`
 TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
@@ -48,7 +49,8 @@ TEST_F(RuntimeApi, ItsContextHasTheFlagsSetBefore) {
   });
 }
 
-// C3.2: the runtime library creates the primary context on the device that was set before
+// C3.2: the runtime library creates the primary context on the device that was set with
+// `cudaSetDevice`
 TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
   FLOTILLA_NEED_GPUS(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -105,7 +107,7 @@ TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C3.8 C4.56: the runtime library holds no reference to a context of the driver API, so destroying
+// C3.8 C4.56: the runtime library does not keep a context of the driver API alive, so destroying
 // the context frees its memory at once
 TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   constexpr std::size_t block = 512u << 20;
@@ -122,7 +124,7 @@ TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   EXPECT_EQ(current(), witness);
   EXPECT_OK(cu().mem_get_info(&after, &total));
   EXPECT_GE(after, before);
-  // The runtime library now uses the other context, which is current.
+  // The runtime library now uses `witness`, because `witness` is current.
   EXPECT_EQ(owner_of(runtime_memory(4)), witness);
   pop();
 }
@@ -150,8 +152,8 @@ TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   EXPECT_EQ(state_of(b), 7);
 }
 
-// C4.17 C4.12: the runtime library has no functions for contexts, but the driver API reaches the
-// context that the runtime library uses
+// C4.17 C4.12: the runtime library has no functions for contexts. Functions of the driver API can
+// query and change the context that the runtime library uses
 TEST_F(RuntimeApi, ContextsAreReachedThroughTheDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaFree(nullptr));
@@ -169,7 +171,7 @@ TEST_F(RuntimeApi, SynchronizesTheCurrentContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUstream const lane = stream();
-  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before a kernel is held
+  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module while no kernel is held
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
   EXPECT_CUDART_OK(launch_hold(words, lane));
   pop();
@@ -236,8 +238,8 @@ TEST_F(RuntimeApi, ThreadsShareThePrimaryContext) {
   });
 }
 
-// S1.1: a callable may launch with `<<<>>>` on its task's stream, and the ticket waits for that
-// kernel
+// S1.1: a callable may launch a kernel with `<<<>>>` on the task's stream. The ticket waits for
+// this kernel
 TEST_F(RuntimeApi, WorksInsideATask) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   device_buffer<int> memory{rt, device_ordinal{0}, 1};

@@ -1,6 +1,7 @@
 #pragma once
 // Declares functions that launch the kernels of runtime_kernels.cu and nested_kernels.cu. Each
-// launches one thread on `stream` in the current context and returns cudaGetLastError().
+// function launches one thread on `stream` in the current context and returns cudaGetLastError().
+// The comments describe the launched kernels.
 
 #include <cuda_runtime_api.h>
 
@@ -8,17 +9,17 @@ namespace flotilla::test {
 
 /// Writes `value` to `*where`.
 cudaError_t launch_put(int* where, int value, cudaStream_t stream);
-/// The first function writes a `__device__` variable, the second function reads it. The initial
-/// value in each context is 7.
+/// The first kernel writes a `__device__` variable, and the second kernel reads this variable. The
+/// initial value of the variable in each context is 7.
 cudaError_t launch_put_state(int value, cudaStream_t stream);
 cudaError_t launch_take_state(int* to, cudaStream_t stream);
-/// Sets words[0] to 1, then waits until words[1] is set.
+/// Sets words[0] to 1, then waits until words[1] is not 0.
 cudaError_t launch_hold(unsigned* words, cudaStream_t stream);
 /// Writes texel i of the texture to out[i].
 cudaError_t launch_read_texture(float* out, cudaTextureObject_t from, int count,
                                 cudaStream_t stream);
-/// Launches `children` kernels from the kernel. Writes the number of failed launches to `*failed`
-/// and the first error to `*first_error`.
+/// Launches `children` kernels. Writes the number of failed launches to `*failed` and the error of
+/// the first failed launch to `*first_error`.
 cudaError_t launch_children(int children, int* failed, int* first_error, cudaStream_t stream);
 
 }  // namespace flotilla::test

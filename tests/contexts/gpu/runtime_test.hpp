@@ -37,7 +37,7 @@ class runtime_test : public contexts_test {
                                          reinterpret_cast<CUdeviceptr>(memory)));
     return found;
   }
-  /// Creates a context that is never destroyed. Call it only in a child process.
+  /// Creates a context that is never destroyed. Call this function only in a child process.
   static CUcontext create_in_child() {
     CUdevice device{};
     EXPECT_OK(cu().device_get(&device, 0));

@@ -19,7 +19,8 @@ class RuntimeApiBySource : public runtime_test {
     return options;
   }
   /// Checks that tasks can call `cudaMalloc`, launch with `<<<>>>`, and read a `__device__`
-  /// variable that an earlier task wrote. @return the context that owns the memory of `cudaMalloc`.
+  /// variable that an earlier task wrote.
+  /// @return the context that owns the memory from `cudaMalloc`.
   static CUcontext expect_works(runtime& rt) {
     CUcontext owner = nullptr;
     void* memory = nullptr;
@@ -85,8 +86,8 @@ TEST_F(RuntimeApiBySource, ThePrimaryIsTheApplicationsOwn) {
   });
 }
 
-// S2.3: with the primary context, a task may call `cudaSetDevice`, because the primary context is
-// already current
+// S2.3: with the primary context, a task may call `cudaSetDevice`. This call changes nothing,
+// because the primary context is already current
 TEST_F(RuntimeApiBySource, InThePrimaryATaskMaySetTheDevice) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     runtime rt{with(context_source::primary())};
@@ -112,7 +113,8 @@ TEST_F(RuntimeApiBySource, AnAdoptedContextServesThemAsAnOwnedOne) {
   });
 }
 
-// S3.3: if a task replaces an adopted context by `cudaSetDevice`, its ticket has an error
+// S3.3: if a task calls `cudaSetDevice`, which replaces the adopted context, the task's ticket has
+// an error
 TEST_F(RuntimeApiBySource, InAnAdoptedContextSettingTheDeviceIsReported) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     CUcontext const mine = create_in_child();

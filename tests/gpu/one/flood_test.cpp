@@ -1,4 +1,4 @@
-// Floods of tasks that are long enough for flotilla to use device-updated templates.
+// Floods with so many tasks that flotilla uses device-updated templates.
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// flotilla together with other code in the process that uses the GPU driver.
+// Uses flotilla together with other code in the process that calls the GPU driver.
 
 #include <optional>
 
@@ -20,7 +20,7 @@ class GuestOnGpu : public guest_test {
   }
 };
 
-// requirement: every kind of task runs; the test is short enough for compute-sanitizer
+// requirement: tasks of every kind run; the test is short enough for compute-sanitizer
 TEST_F(GuestOnGpu, EveryKindOfTaskRuns) {
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   test_program const program{rt};

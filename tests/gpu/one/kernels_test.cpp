@@ -121,8 +121,8 @@ std::string hex(std::uint8_t const* digest) {
   return text;
 }
 
-// requirement: the digests of two examples of FIPS 180-4 are correct; both examples are blocks of
-// one buffer
+// requirement: the kernel computes the digests of two examples in FIPS 180-4; the two messages are
+// blocks of one buffer
 TEST_F(GpuKernels, Sha256MatchesTheStandardsExamples) {
   std::string const two_blocks = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
   std::vector<std::uint8_t> data(two_blocks.begin(), two_blocks.end());

@@ -29,7 +29,8 @@ TEST_F(PriorityOnGpu, UrgentTasksEndBeforeAFlood) {
   constexpr unsigned long long millisecond_ns = 1'000'000;
   runtime rt{{.devices = device_spec(1), .workers = 1}};
   program const loaded = rt.load(flotilla_kernels);
-  // A multiprocessor holds two blocks of 1024 threads, so each launch fills the GPU twice.
+  // A multiprocessor has room for two blocks of 1024 threads. So each launch has twice as many
+  // blocks as fit on the GPU.
   auto const blocks = 4 * static_cast<unsigned>(rt.devices()[0].multiprocessors);
   launch const filling =
       loaded.kernel<unsigned long long>("spin").with_shape({blocks}, {1024})(millisecond_ns);

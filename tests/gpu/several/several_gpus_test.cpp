@@ -59,7 +59,7 @@ TEST_P(SeveralGpus, ChainPassesDataBetweenGpus) {
   EXPECT_EQ(current_context(), nullptr);
 }
 
-// requirement: both GPUs take tasks that any GPU may run
+// requirement: tasks that any GPU may run are distributed to both GPUs
 TEST_P(SeveralGpus, SharedTasksGoToEveryGpu) {
   program const loaded = rt().load(flotilla_kernels);
   auto const spin = loaded.kernel<unsigned long long>("spin");

@@ -1,5 +1,6 @@
-// The program's own driver call must reach the stub of libcuda with which the program is linked. In
-// the same program, flotilla must detect that this driver is a stub and use CPU devices.
+// The program is linked with the stub of libcuda, and the program's own driver call must reach this
+// stub. In the same program, flotilla must detect that the driver is a stub, and must use CPU
+// devices.
 
 #include <iostream>
 

@@ -29,12 +29,13 @@ class cells {
   [[nodiscard]] std::uint32_t* at(cell_place place, std::size_t task) {
     return (place == devices() ? pinned_.data() : of_device_[place].data()) + task;
   }
-  /// Whether a kernel on `device` can read a cell in `place`. If `device` is `devices()`, the
-  /// device is not known yet, and only cells in pinned memory are safe to read.
+  /// Whether a kernel on `device` can read a cell in `place`. If the device is not known yet,
+  /// `device` must be `devices()`. Then only cells in pinned memory are safe to read.
   [[nodiscard]] bool can_read(unsigned device, cell_place place) const {
     return place == devices() || place == device;
   }
-  /// Returns a copy that sets the cell of a task to `one`. This copy is the task itself.
+  /// Returns a copy operation that sets the cell of `task` to `one`. The test submits this
+  /// operation as the task.
   [[nodiscard]] memory_op set(unsigned device, std::size_t task, std::uint32_t const& one) {
     return of_device_[device].subspan(task, 1).copy_from(std::span{&one, 1});
   }

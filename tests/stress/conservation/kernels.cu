@@ -1,8 +1,9 @@
-// The kernel of the tasks of the conservation test. It counts its runs and checks that its
-// predecessors have run.
+// The kernel of the tasks of the conservation test. It counts the runs of its task and checks that
+// the task's predecessors have run.
 
 struct predecessor_cells {
-  unsigned const* cell[4];  // null if there is no predecessor or this device cannot read its cell
+  // Null if there is no predecessor or if this device cannot read the predecessor's cell.
+  unsigned const* cell[4];
 };
 
 extern "C" __global__ void run_once(unsigned* own, predecessor_cells const predecessors,

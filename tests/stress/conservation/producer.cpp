@@ -16,8 +16,9 @@ void producer::produce(std::size_t first, std::size_t last) {
     cell_place const place = pinned ? any : device;
     remembered latest{submit(id, device, place), run_.counted.at(place, id), place};
     remembered& oldest = own_[id % own_.size()];
-    // Read the error of the oldest task only if it has ended. Waiting for open tasks would limit
-    // the number of open tasks to the size of `own_`. The runtime's counters show all failures.
+    // Read the error of the oldest task only if the task has ended. If this thread waited for open
+    // tasks, it could not have more open tasks than `own_` has elements. The runtime's counters
+    // show the failures of all tasks.
     if (oldest.task.valid() && oldest.task.ready()) { wait(oldest.task); }
     if (random_() % 8 == 0) {
       oldest = {};

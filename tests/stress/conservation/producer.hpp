@@ -25,7 +25,7 @@ struct remembered {
   cell_place place = 0;
 };
 
-/// 64 recent tasks, which all producers share. Threads: any.
+/// 64 recent tasks, which all producers share. Thread-safe.
 class common_tasks {
  public:
   void put(unsigned index, remembered task) {
@@ -51,14 +51,14 @@ struct run {
   cells& counted;
   // In pinned memory: the number of times that a kernel ran before a predecessor.
   std::uint32_t* violations;
-  // Whether some tasks are callables. A device that has run a callable waits in a different way, so
-  // the test runs with and without callables.
+  // Whether some tasks are callables. After its first callable, a device uses no device-side waits,
+  // so the test runs with and without callables.
   bool callables;
   common_tasks common{};
-  std::atomic<std::size_t> checked{0};    // predecessors that kernels checked
+  std::atomic<std::size_t> checked{0};    // number of predecessors that kernels checked
   std::atomic<std::size_t> attached{0};   // continuations attached
-  std::atomic<std::size_t> continued{0};  // continuations that ran without an error
-  std::atomic<std::size_t> failed{0};     // waits that threw an error
+  std::atomic<std::size_t> continued{0};  // number of continuations that ran without an error
+  std::atomic<std::size_t> failed{0};     // number of waits that threw an error
 };
 
 class producer {

@@ -26,7 +26,7 @@ namespace {
 
 enum class failing { once, from_then_on };
 
-/// Counts down to the allocation that fails.
+/// Counts allocations until the one that fails.
 struct countdown {
   std::atomic<long> left{0};  // 0: no allocation fails
   std::atomic<bool> repeat{false};
@@ -131,7 +131,7 @@ void fail_tasks(runtime& rt) {
   } catch (dependency_failed const&) {}
 }
 
-/// Returns whether `action` ended, or threw one of the errors that lack of memory may cause.
+/// Returns true if `action` returns or throws an error that lack of memory may cause.
 bool ends_or_reports(std::function<void()> const& action) {
   try {
     action();
@@ -147,7 +147,8 @@ bool ends_or_reports(std::function<void()> const& action) {
 
 enum verdict : int { survived = 0, not_reached = 1, wrong_error = 2 };
 
-/// Runs in a child process: lets the n-th allocation of `use` fail.
+/// The following functions run in a child process. This function lets the n-th allocation in `use`
+/// fail.
 int use_runtime(void (*use)(runtime&), int workers, long n, failing kind) {
   bool good = true;
   {
@@ -157,14 +158,14 @@ int use_runtime(void (*use)(runtime&), int workers, long n, failing kind) {
     allocations.stop();
   }
   {
-    // The process can go on with another runtime.
+    // After the failure, the process can use another runtime.
     runtime rt{options(workers)};
     rt.submit(do_nothing).wait();
   }
   return !good ? wrong_error : allocations.reached ? survived : not_reached;
 }
 
-/// The same for the constructor and the destructor.
+/// Lets the n-th allocation in the constructor or destructor of a runtime fail.
 int make_runtime(int workers, long n, failing kind) {
   allocations.start(n, kind);
   bool const good = ends_or_reports([&] { runtime const rt{options(workers)}; });
@@ -172,7 +173,7 @@ int make_runtime(int workers, long n, failing kind) {
   return !good ? wrong_error : allocations.reached ? survived : not_reached;
 }
 
-/// Calls `child` in a child process for n = 1, 2, … until the n-th allocation is never reached.
+/// Calls `child` in a child process for n = 1, 2, … until fewer than n allocations happen.
 void for_each_allocation(std::function<int(long n)> const& child) {
   constexpr int enough = 3;  // workers allocate too, so the number of allocations varies
   int beyond = 0;
@@ -180,7 +181,7 @@ void for_each_allocation(std::function<int(long n)> const& child) {
     int const ended = forked([&] { return child(n); });
     ASSERT_TRUE(ended == survived || ended == not_reached)
         << "allocation " << n << ": status " << ended
-        << (ended > 256 ? ", ended by that signal minus 256" : "");
+        << (ended > 256 ? ": the signal with the number (status - 256) ended the child" : "");
     beyond += ended == not_reached ? 1 : 0;
   }
 }
@@ -200,8 +201,8 @@ TEST_P(NoMemory, TheConstructorThrows) {
   for_each_allocation([](long n) { return make_runtime(workers(), n, kind()); });
 }
 
-// regression: a pass lost tasks that it had taken from an inbox, so a wait never ended; on a worker,
-// std::bad_alloc ended the process
+// regression: a pass lost tasks that it had taken from an inbox, so a wait never returned. On a
+// worker, std::bad_alloc ended the process
 TEST_P(NoMemory, WaitsEnd) { check(submit_tasks); }
 TEST_P(NoMemory, PostedTasksEnd) { check(post_tasks); }
 TEST_P(NoMemory, CopiesEnd) { check(move_data); }

@@ -64,7 +64,7 @@ def cycles(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
 
     def reach(start: list[str], step: dict, seen: set[str]) -> list[str]:
         """Returns the nodes that can be reached from `start` and are not in `seen`, in the order in
-        which a depth-first search finishes them. Adds them to `seen`."""
+        which a depth-first search finishes them. Adds these nodes to `seen`."""
         finished, stack = [], []
         for first in start:
             if first in seen:

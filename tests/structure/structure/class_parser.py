@@ -142,8 +142,8 @@ class Parser(HeadReader):
     # ---- classes ----
 
     def class_definition(self, names: tuple[str, ...]) -> bool:
-        """Parses the definition of a class and of the variables declared with it. Returns False and
-        skips nothing if there is no such definition here."""
+        """Parses the definition of a class and of the variables declared with it. If no class
+        definition begins here, returns False and skips nothing."""
         line = self.line()
         name = self.class_head()
         if name is None:

@@ -18,8 +18,8 @@ SPECIFIERS = {
 
 class HeadReader(Cursor):
     def class_head(self) -> str | None:
-        """Returns the name of the class that is defined here and stops after its `{`. Returns None
-        and skips nothing if no class is defined here."""
+        """If a class definition begins here, returns the name of the class and stops after the
+        `{`. Otherwise returns None and skips nothing."""
         start = self.at
         while self.peek() in SPECIFIERS:
             self.at += 1

@@ -30,8 +30,8 @@ CONDITION = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Returns the tokens of a source text. Keeps only the first branch of each #if (of `#if 0` the
-    second branch), because braces might not match if it kept several."""
+    """Returns the tokens of a source text. Keeps only one branch of each #if, because braces might
+    not match if several were kept. This is the second branch of `#if 0`, else the first branch."""
     tokens: list[Token] = []
     branches: list[bool] = []  # for each open #if: whether the current branch is kept
     taken: list[bool] = []  # for each open #if: whether a branch has been kept

@@ -1,4 +1,4 @@
-// Typed access to the properties and settings of a context.
+// context_ref: typed access to the properties and settings of a context.
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
@@ -28,7 +28,7 @@ TEST_F(ContextRef, HasADeviceAndAnId) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: each flag can be changed after the context was created
+// requirement: each flag can be changed after the creation of the context
 TEST_F(ContextRef, ChangesFlags) {
   EXPECT_EQ(ref_.flags(), context_flags{});
   for (wait_policy const how :
@@ -103,8 +103,8 @@ TEST_F(ContextRef, IsSynchronisedByHandle) {
   EXPECT_EQ(current(), theirs[0]);
 }
 
-// requirement: `synchronize` works with an older driver, which can only synchronize the current
-// context
+// requirement: an older driver can synchronize only the current context. `synchronize` also works
+// with such a driver.
 TEST_F(ContextRef, IsSynchronisedByOlderDriversToo) {
   auto older = std::make_shared<driver::table>(*api());
   older->ctx_synchronize_v2 = nullptr;
@@ -141,8 +141,8 @@ TEST_F(ContextRef, CountsAttachments) {
   EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count remains";
 }
 
-// error guess: the owner destroys the context before a library detaches from it. The library must
-// not detach from a new context with the same handle.
+// error guess: the owner destroys the context before a library detaches from the context. Then the
+// library must not detach from a new context that has the same handle.
 TEST_F(ContextRef, ThatWasDestroyedIsNotDetached) {
   auto attached = std::make_unique<context_attachment>(ref_);
   kept_.close();
@@ -190,8 +190,8 @@ TEST_F(Primary, IsRetainedAndReleasedAndKeepsItsFlags) {
   driver_.set_primary_flags(cpu(0), {});
 }
 
-// requirement: `map_host` can be requested of a primary context, which always maps host memory. The
-// driver of an H200 refuses this flag.
+// requirement: `map_host` is accepted for a primary context, which always maps host memory. This is
+// not obvious, because the driver of an H200 refuses the flag.
 TEST_F(Primary, AcceptsMapHostAlthoughItAlwaysMaps) {
   for (bool const wish : {true, false}) {
     device_settings asked;
@@ -202,7 +202,8 @@ TEST_F(Primary, AcceptsMapHostAlthoughItAlwaysMaps) {
   }
 }
 
-// requirement: a primary context that was active before gets its earlier settings back
+// requirement: if a primary context was already active, its earlier settings are restored when the
+// floating_context is closed
 TEST_F(Primary, ThatWasActiveGetsItsSettingsBack) {
   CUcontext theirs = nullptr;
   ASSERT_EQ(api()->device_primary_ctx_retain(&theirs, 0), CUDA_SUCCESS);

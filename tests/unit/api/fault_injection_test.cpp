@@ -1,5 +1,5 @@
-// Typed fault injection. Each function either has its effect on the CPU driver or names the
-// argument that it refuses.
+// Fault injection through C++ functions. Each function either changes the behavior of the CPU
+// driver, or refuses an argument and names that argument.
 
 #include <flotilla/testing/fault_injection.hpp>
 

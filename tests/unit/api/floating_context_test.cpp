@@ -1,4 +1,5 @@
-// flotilla::floating_context: it belongs to no runtime, and is current only inside scopes.
+// flotilla::floating_context: a context that belongs to no runtime and is current only inside
+// scopes.
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
@@ -75,8 +76,8 @@ TEST_F(KeptContext, IsClosedOnce) {
   moved.close();
 }
 
-// requirement: a context on a thread's stack cannot be closed, whether a scope or a push put it
-// there
+// requirement: a context cannot be closed while it is on a thread's stack, whether a scope or a
+// push has put it there
 TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   flotilla::floating_context mine = make();
   driver_.push(mine.ref());
@@ -87,7 +88,7 @@ TEST_F(KeptContext, IsNotClosedWhileAThreadHasItOnItsStack) {
   mine.close();
 }
 
-// requirement: the context of a scope cannot be popped or replaced
+// requirement: while a scope is open, its context cannot be popped or replaced
 TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   flotilla::floating_context const mine = make();
   flotilla::floating_context const other = make();
@@ -108,7 +109,7 @@ TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: the end of a scope pops contexts that were left above its own
+// requirement: at its end, a scope also pops the contexts that were left above its own context
 TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   foreign_contexts const theirs{1};
   flotilla::floating_context const mine = make();
@@ -123,8 +124,8 @@ TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   ASSERT_EQ(api()->ctx_destroy(left), CUDA_SUCCESS);
 }
 
-// error guess: user code pops the context of a scope. The end of the scope must not pop the
-// application's contexts.
+// error guess: user code pops the context of a scope. When the scope ends, it must not pop a
+// context of the application instead.
 TEST_F(KeptContext, LeavesTheStackAloneIfItIsGone) {
   foreign_contexts const theirs{2};
   flotilla::floating_context const mine = make();
@@ -139,8 +140,8 @@ TEST_F(KeptContext, LeavesTheStackAloneIfItIsGone) {
   EXPECT_EQ(current(), theirs[1]);
 }
 
-// requirement: the settings of a floating context are checked like those of a runtime, and a
-// refused context leaks nothing
+// requirement: the settings of a floating context are checked like those of a runtime. If a setting
+// is refused, no context is leaked.
 TEST_F(KeptContext, ThatIsRefusedLeaksNothing) {
   EXPECT_THAT(thrown<driver_error>([&] { static_cast<void>(make("limits.stack=1GiB")); }),
               HasSubstr("limits.stack"));
@@ -191,7 +192,8 @@ class their_context {
 
 class Adopted : public KeptContext {};
 
-// requirement: an adopted context is never destroyed, and its settings are restored
+// requirement: flotilla never destroys an adopted context, and restores the context's earlier
+// settings
 TEST_F(Adopted, IsUsedAndRestored) {
   their_context const theirs{*api()};
   context_ref const seen = driver_.adopt(theirs.handle);
@@ -226,7 +228,7 @@ TEST_F(Adopted, IsRefusedIfItCannotBeUsed) {
   {
     their_context const theirs{*api(), 1};
     gone = theirs.handle;
-    EXPECT_THAT(refused(gone, cpu(0)), HasSubstr("the driver's device 1"));
+    EXPECT_THAT(refused(gone, cpu(0)), HasSubstr("number 1 of the driver"));
   }
   EXPECT_THAT(refused(gone, cpu(1)), HasSubstr("unknown to the driver"));
   flotilla::floating_context const mine = make();
@@ -248,7 +250,7 @@ TEST_F(Adopted, IsUnchangedIfASettingIsRefused) {
   EXPECT_EQ(depth(), 0u);
 }
 
-/// A driver entry that reports the compute mode `Mode` for every device.
+/// A replacement for a driver entry. It reports the compute mode `Mode` for every device.
 template <int Mode>
 CUresult compute_mode(int* value, CUdevice_attribute which, CUdevice device) {
   if (which != CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) {

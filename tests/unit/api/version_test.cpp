@@ -1,4 +1,4 @@
-// The version of the library equals the version of the headers if both come from one build.
+// If library and headers come from one build, they have the same version.
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,7 @@ TEST(AppendOnly, RefusesMoreThanItHolds) {
   EXPECT_EQ(list.size(), 8u);
 }
 
-// error guess: if `fill` throws, `add` must not add the entry
+// error guess: if the callback `fill` throws, `add` must not add the entry
 TEST(AppendOnly, AnEntryWhoseFillingThrowsIsNotAdded) {
   small_list list;
   EXPECT_THROW(list.add([](std::string&) { throw 1; }), int);

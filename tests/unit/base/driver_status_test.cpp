@@ -1,4 +1,5 @@
-// Status codes of drivers: their names, the sticky ones, and the exceptions that `check` throws.
+// Status codes of drivers: their names, which of them are sticky, and the exceptions that `check`
+// throws.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 using test::HasSubstr;
 using test::thrown;
 
-// requirement: `to_string` returns the driver's name of every status
+// requirement: for every status, `to_string` returns the driver's name
 TEST(Status, HasTheDriversNames) {
   table const& api = *cpu_driver().api;
   int named = 0;
@@ -36,7 +37,7 @@ TEST(Status, ThatIsUnknownHasItsNumber) {
   EXPECT_THAT(to_string(driver_status{12345}), HasSubstr("12345"));
 }
 
-// requirement: only the status codes that poison the process are sticky
+// requirement: only the status codes that make the driver unusable for the whole process are sticky
 TEST(Status, IsStickyIfItPoisonsTheProcess) {
   for (CUresult const each :
        {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_ASSERT,
@@ -67,7 +68,7 @@ TEST(Check, NamesCallObjectAndStatus) {
   }
 }
 
-// requirement: `check` calls the function that builds the object's name only after a failure
+// requirement: the object's name is passed as a function, which `check` calls only after a failure
 TEST(Check, BuildsTextOnlyForAFailure) {
   int made = 0;
   auto const words = [&] { return "object " + std::to_string(++made); };

@@ -1,4 +1,4 @@
-// base::per_thread: an object for each thread that late destructors can use.
+// base::per_thread: one object for each thread. Destructors that run late can still use the object.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct counted {
 };
 using mine = per_thread<counted>;
 
-// requirement: each thread has its own object, which ends with the thread
+// requirement: each thread has its own object, which is destroyed when the thread ends
 TEST(PerThread, EachThreadHasItsOwn) {
   int const before = alive;
   std::thread([&] {
@@ -33,7 +33,8 @@ TEST(PerThread, EachThreadHasItsOwn) {
   EXPECT_EQ(alive, before);
 }
 
-/// Its destructor runs after that of the thread's `counted`, which is constructed later.
+/// Its destructor runs after the thread's `counted` was destroyed, because `counted` is constructed
+/// later.
 struct late_user {
   int* seen = nullptr;
   ~late_user() {
@@ -43,8 +44,8 @@ struct late_user {
   }
 };
 
-// requirement: a thread-local object of the application may use it in its destructor, whatever was
-// constructed first
+// requirement: the destructor of a thread-local object of the application may call `get`, even if
+// the object that `get` returned earlier was already destroyed
 TEST(PerThread, LateDestructorsGetANewObject) {
   int const before = alive;
   int seen = 0;

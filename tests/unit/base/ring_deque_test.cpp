@@ -7,7 +7,8 @@
 namespace flotilla::base {
 namespace {
 
-// requirement: the order of elements stays correct at both ends while the queue grows
+// requirement: the order of the elements stays correct while elements are added at both ends and
+// the queue grows
 TEST(RingDeque, KeepsItsOrder) {
   ring_deque<int> queue;
   int next = 0, expected = 0;
@@ -24,7 +25,8 @@ TEST(RingDeque, KeepsItsOrder) {
   EXPECT_TRUE(queue.empty());
 }
 
-// error guess: the first push, and a push that needs more capacity, are pushes to the front
+// error guess: the first element is pushed to the front, and a push to the front needs more
+// capacity
 TEST(RingDeque, GrowsInFrontAsWell) {
   ring_deque<int> queue;
   for (int i = 0; i < 1000; ++i) { queue.push_front(i); }

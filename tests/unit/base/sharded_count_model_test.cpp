@@ -1,4 +1,5 @@
-// Checks every interleaving of drops with `close`: exactly one thread must drop the last reference.
+// Checks every interleaving of `drop` calls and one call of `close`: exactly one thread must be
+// told that no reference is left.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,8 @@
 namespace flotilla::test {
 namespace {
 
-/// Three references on two shards. One thread drops each, while a fourth thread calls `close`.
+/// Three references on two shards. Three threads drop one reference each, while a fourth thread
+/// calls `close`.
 struct sharded_count_model {
   static constexpr int references = 3;
   static constexpr int threads = references + 1;
@@ -19,13 +21,14 @@ struct sharded_count_model {
   static constexpr int shards = 2;
   static constexpr int folded = -1000;
 
-  int own = 0;  // references that `close` holds in `rest`; 1 in the broken model
+  // The initial value of `rest`, which `close` subtracts at its end. The broken model uses 1.
+  int own = 0;
   int rest = 0;
   std::array<int, shards> count{2, 1};
-  std::array<signed char, threads> at{};  // the next step of each thread
+  std::array<signed char, threads> at{};  // each thread's next step
   int counted = 0;                        // the count that the closing thread has just read
-  int lasts = 0;                          // threads that dropped the last reference
-  bool freed_early = false;  // a thread freed the object before another thread was done
+  int lasts = 0;                          // threads that were told: no reference is left
+  bool freed_early = false;               // a thread was told so before all others were done
 
   explicit sharded_count_model(int closing) : own{closing}, rest{closing} {}
   auto operator<=>(sharded_count_model const&) const = default;
@@ -34,7 +37,8 @@ struct sharded_count_model {
   bool step(int thread) {
     signed char& pc = at[static_cast<std::size_t>(thread)];
     if (pc == ended) { return false; }
-    if (lasts != 0) { freed_early = true; }  // this thread accesses the object after its deletion
+    // This thread accesses the object after another thread may have deleted it.
+    if (lasts != 0) { freed_early = true; }
     if (thread == closer) {
       close(pc);
     } else {
@@ -81,8 +85,8 @@ TEST(ShardedCountModel, ExactlyOneIsTheLast) {
   EXPECT_GT(found.states, 100u);
 }
 
-// regression: if `close` holds only one reference in `rest_`, drops on folded shards can reach zero
-// before `close` has folded all shards
+// regression: if the initial value of `rest_` is only 1, drops can decrement it to zero before
+// `close` has folded all shards
 TEST(ShardedCountModel, ASmallBiasOfCloseIsFound) {
   EXPECT_NE(explore(sharded_count_model{1}).wrong, "");
 }

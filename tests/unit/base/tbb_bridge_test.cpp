@@ -11,14 +11,14 @@
 namespace flotilla::base {
 namespace {
 
-/// Allows at least four oneTBB threads on any machine.
+/// Allows at least four oneTBB threads, even on a machine with fewer processors.
 class TbbBridge : public ::testing::Test {
  private:
   tbb::global_control control_{tbb::global_control::max_allowed_parallelism, 4};
 };
 
 struct counted {
-  int plain = 0;  // not atomic: `post` must order the accesses
+  int plain = 0;  // not atomic: `post` must order all accesses
   std::atomic<int> runs{0};
   posted_job job{&counted::run, this};
 
@@ -63,8 +63,8 @@ TEST_F(TbbBridge, PostsFromManyThreads) {
   EXPECT_EQ(job.runs, threads * posts);
 }
 
-// requirement: an arena for one worker runs jobs on one thread at a time. oneTBB reserves no slot
-// for the caller's thread.
+// requirement: an arena for one worker runs jobs on one thread at a time. In this arena, oneTBB
+// reserves no slot for the thread that posts.
 TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   struct overlap {
     std::atomic<int> inside{0}, most{0}, done{0};
@@ -85,7 +85,8 @@ TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   EXPECT_EQ(jobs.most, 1);
 }
 
-// requirement: a thread that waits in oneTBB inside `isolated` runs no task from outside `isolated`
+// requirement: a thread that waits in oneTBB inside `isolated` runs no tasks that were created
+// outside `isolated`
 TEST_F(TbbBridge, IsolatedWaitsRunNothingFromOutside) {
   static thread_local bool in_isolation = false;
   std::atomic<int> taken{0};

@@ -1,5 +1,6 @@
-// The devices that a specification chooses: every form and every error. Each test runs in a child
-// process, either with three CPU devices that pose as GPUs or without a GPU driver.
+// Which devices a device specification chooses: every form of specification and every error. Each
+// test runs in a child process. The process has either three CPU devices that pose as GPUs, or no
+// GPU driver.
 
 #include <flotilla/error/error.hpp>
 
@@ -23,15 +24,15 @@ using test::thrown;
 
 void with_three_gpus() {
   setenv("FLOTILLA_LIBCUDA", FLOTILLA_TEST_GUISE, 1);
-  setenv("FLOTILLA_DEVICES", "cpu:3", 1);  // for the driver that poses as a GPU driver
+  setenv("FLOTILLA_DEVICES", "cpu:3", 1);  // read by the CPU driver that poses as a GPU driver
 }
 void without_gpus() {
   setenv("FLOTILLA_LIBCUDA", "/no/such/libcuda.so.1", 1);
   unsetenv("FLOTILLA_DEVICES");
 }
 
-/// Returns the driver's ordinals of the chosen devices. Checks that flotilla numbers them 0, 1, 2,
-/// ...
+/// Returns the driver's ordinals of the chosen devices. Checks that flotilla's own ordinals are 0,
+/// 1, 2 and so on.
 std::vector<int> chosen(std::string const& specification) {
   std::vector<int> made;
   for (device const& each : choose(specification).devices) {
@@ -111,7 +112,7 @@ TEST(Choose, RefusesMissingGpus) {
   });
 }
 
-// requirement: unknown words are refused with and without GPUs
+// requirement: unknown words are refused, whether or not there are GPUs
 TEST(Choose, RefusesInvalidWords) {
   auto const refuses = [] {
     for (char const* const part : {"banana", "gpu", "2", "-1", "CUDA", "cuda0", "cpu0"}) {
@@ -132,7 +133,7 @@ TEST(Choose, RefusesInvalidWords) {
   });
 }
 
-// requirement: all devices of a runtime use one driver
+// requirement: all devices of a runtime use the same driver
 TEST(Choose, RefusesToMixDrivers) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -160,7 +161,8 @@ TEST(Choose, TakesCpuDevicesByCount) {
   });
 }
 
-// requirement: `auto` chooses GPUs. If there are none, it chooses CPU devices and gives the reason.
+// requirement: `auto` chooses GPUs. If there are none, `auto` chooses CPU devices, and choice::text
+// gives the reason.
 TEST(Choose, AutoTakesGpusIfThereAreAny) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     with_three_gpus();
@@ -176,7 +178,7 @@ TEST(Choose, AutoTakesGpusIfThereAreAny) {
   });
 }
 
-// requirement: a missing GPU that was requested is an error, and no CPU device replaces it
+// requirement: if a GPU is requested and missing, this is an error. No CPU device replaces the GPU.
 TEST(Choose, ReportsWhyThereAreNoGpus) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();
@@ -188,7 +190,7 @@ TEST(Choose, ReportsWhyThereAreNoGpus) {
   });
 }
 
-// requirement: if the specification is empty, the one in FLOTILLA_DEVICES is used
+// requirement: an empty specification means the specification in FLOTILLA_DEVICES
 TEST(Choose, ReadsTheEnvironment) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     without_gpus();

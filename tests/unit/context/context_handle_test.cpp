@@ -91,7 +91,7 @@ TEST_F(FloatingContext, ThatIsRefusedNamesTheSettingAndLeaksNothing) {
   EXPECT_EQ(driver::cpu_control().live_handles().contexts, 1u);
 }
 
-// requirement: a context whose creation fails in any call leaks nothing
+// requirement: if any driver call fails during the creation of a context, nothing is leaked
 TEST_F(FloatingContext, ThatCannotBeMadeLeaksNothing) {
   foreign_contexts const theirs{1};
   for (char const* const call :
@@ -125,7 +125,8 @@ TEST_F(FloatingContext, IsPushedByAnyThread) {
   }}.join();
 }
 
-// error guess: a second `destroy` would corrupt the driver's heap
+// error guess: the application calls `destroy` twice. The second call must do nothing, because a
+// second cuCtxDestroy would corrupt the driver's heap.
 TEST_F(FloatingContext, IsDestroyedOnce) {
   context_handle made{api(), cpu(), {}};
   made.destroy();

@@ -8,8 +8,8 @@
 namespace flotilla::context {
 namespace {
 
-/// In these tests the stack has two contexts of the application, and the device's context above
-/// them.
+/// In these tests, the stack contains two contexts of the application. The device's context is
+/// above them.
 class ContextStackGuard : public context_test {
  protected:
   context_handle context_{api(), cpu(), {}};
@@ -20,8 +20,8 @@ class ContextStackGuard : public context_test {
     EXPECT_EQ(api()->ctx_pop_current(&popped), CUDA_SUCCESS);
     return popped;
   }
-  /// Runs `violate` as user code and returns the violation that the guard reports. Checks that the
-  /// stack is as before.
+  /// Runs `violate` as user code, and checks that the guard restores the stack. @return the guard's
+  /// description of what the user code did wrong.
   std::string after(std::function<void()> const& violate) {
     foreign_contexts const theirs{2};
     lease mine = gate_.take();
@@ -30,7 +30,7 @@ class ContextStackGuard : public context_test {
       current_scope const scope{mine};
       {
         context_stack_guard guest{context_};
-        EXPECT_EQ(depth(), 1u) << "user code can reach the application's contexts";
+        EXPECT_EQ(depth(), 1u) << "user code must not see the application's contexts";
         EXPECT_EQ(current(), context_.handle());
         violate();
         said = guest.restore();
@@ -65,7 +65,7 @@ TEST_F(ContextStackGuard, RestoresAPoppedContext) {
   EXPECT_THAT(after([] { pop(); }), HasSubstr("popped the device's context"));
 }
 
-// requirement: user code that pops too often does not pop the application's contexts
+// requirement: if user code pops too often, the application's contexts stay on the stack
 TEST_F(ContextStackGuard, ProtectsTheApplicationsContextsFromASurplusPop) {
   EXPECT_THAT(after([] {
                 CUcontext popped = nullptr;
@@ -115,7 +115,7 @@ TEST_F(ContextStackGuard, RemovesADestroyedContext) {
               HasSubstr("too many"));
 }
 
-// requirement: the destructor also restores the stack
+// requirement: if `restore` was not called, the destructor restores the stack
 TEST_F(ContextStackGuard, RestoresInItsDestructor) {
   lease mine = gate_.take();
   current_scope const scope{mine};

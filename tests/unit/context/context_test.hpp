@@ -1,5 +1,6 @@
 #pragma once
-// A fixture for tests of contexts on CPU devices. It checks that each test leaks no context.
+// A fixture for tests of contexts on CPU devices. The fixture checks that each test leaks no
+// context.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +23,8 @@ using test::thrown;
 
 class context_test : public ::testing::Test {
  protected:
-  // The checks are in the constructor and destructor, because derived fixtures have contexts as
-  // members.
+  // The checks are not in SetUp and TearDown. Derived fixtures have contexts as members, which
+  // exist before SetUp and still exist after TearDown.
   context_test() {
     driver::cpu_control().ensure_devices(2);
     EXPECT_EQ(depth(), 0u) << "an earlier test left a context on this thread";
@@ -49,7 +50,8 @@ class context_test : public ::testing::Test {
   }
 };
 
-/// Contexts of the application on the calling thread's stack. flotilla must not change them.
+/// Contexts of the application on the calling thread's stack. flotilla must neither pop nor destroy
+/// them.
 class foreign_contexts {
  public:
   explicit foreign_contexts(int count) {
@@ -59,7 +61,7 @@ class foreign_contexts {
       made_.push_back(made);
     }
   }
-  /// Checks that the contexts are on the stack in the same order as before, and destroys them.
+  /// Checks that the stack still contains the contexts in their original order, and destroys them.
   ~foreign_contexts() {
     for (; !made_.empty(); made_.pop_back()) {
       CUcontext popped = nullptr;

@@ -35,7 +35,7 @@ TEST_F(Description, NumbersDevicesInTheDriversOrder) {
   EXPECT_NE(all[0].pci_id, all[1].pci_id);
 }
 
-// requirement: the error names the device and the call that failed
+// requirement: if a call fails, the error names the device and the call
 TEST_F(Description, ThatTheDriverRefusesNamesTheCall) {
   for (char const* const call :
        {"cuDeviceGet", "cuDeviceGetName", "cuDeviceGetUuid", "cuDeviceGetPCIBusId",

@@ -1,4 +1,4 @@
-// Green contexts: parts of a device that are used like devices.
+// Green contexts: parts of a device, each of which flotilla uses like a device.
 #include "context/green.hpp"
 
 #include <flotilla/context/floating_context.hpp>
@@ -39,7 +39,7 @@ TEST_F(Green, SplitsMultiprocessors) {
   EXPECT_EQ(split({10}), (std::vector<unsigned>{16})) << "the driver rounds up to whole groups";
 }
 
-// requirement: the error of an impossible request contains the possible number
+// requirement: if a request is impossible, the error tells what would be possible
 TEST_F(Green, RefusesMoreMultiprocessorsThanThereAre) {
   auto const refused = [](std::vector<unsigned> const& counts) {
     return thrown<invalid_argument>([&] { static_cast<void>(split(counts)); });
@@ -82,7 +82,7 @@ TEST_F(Green, PartsOfADeviceAreContextsOfTheirOwn) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: a green context is never current on two threads at once
+// requirement: a green context cannot be current on two threads at the same time
 TEST_F(Green, IsCurrentOnOneThreadAtATime) {
   flotilla::floating_context const part{driver_, cpu(), {.context = context_source::green(16)}};
   {
@@ -94,12 +94,13 @@ TEST_F(Green, IsCurrentOnOneThreadAtATime) {
       EXPECT_THROW(driver_.push(part.ref()), context_in_use);
       EXPECT_EQ(depth(), 0u);
     }}.join();
-    context_scope const again{part};  // the same thread can open a second scope
+    context_scope const again{part};  // this thread may open a second scope
   }
   std::thread{[&] { context_scope const scope{part}; }}.join();
 }
 
-// requirement: if the driver grants more than requested, the report contains the granted number
+// requirement: if the driver grants more multiprocessors than requested, the report contains the
+// granted number
 TEST_F(Green, ReportsWhatWasGranted) {
   flotilla::floating_context const part{driver_, cpu(), settings::parse("context=green:10").all};
   setting_outcome const first = part.report_settings().outcomes.front();
@@ -109,7 +110,8 @@ TEST_F(Green, ReportsWhatWasGranted) {
   EXPECT_EQ(first.kind, setting_outcome::kinds::adjusted);
 }
 
-// requirement: flags are set on the device's primary context and restored afterwards
+// requirement: flotilla sets the requested flags on the device's primary context, and restores the
+// earlier flags afterwards
 TEST_F(Green, HasTheRequestedFlags) {
   {
     flotilla::floating_context const part{
@@ -117,7 +119,7 @@ TEST_F(Green, HasTheRequestedFlags) {
     EXPECT_EQ(part.effective_settings().schedule, wait_policy::blocking);
   }
   EXPECT_EQ(driver_.primary(cpu()).flags, context_flags{});
-  // In this case, creation fails after the flags were set.
+  // This time, the creation of the green context fails after the flags were set.
   testing::fail_call("cuGreenCtxCreate", 1, driver_status::out_of_memory);
   EXPECT_THAT(
       thrown<driver_error>([&] {
@@ -129,7 +131,7 @@ TEST_F(Green, HasTheRequestedFlags) {
   EXPECT_FALSE(driver_.primary(cpu()).active);
 }
 
-// requirement: each part that a device specification names becomes a device
+// requirement: each part in a device specification becomes a device
 TEST_F(Green, IsNamedInADeviceSpecification) {
   choice const parts = choose("cpu:2/green:16*3");
   ASSERT_EQ(parts.devices.size(), 6u);
@@ -149,8 +151,8 @@ TEST_F(Green, IsNamedInADeviceSpecification) {
   }
 }
 
-// requirement: settings that the parts of a device share must be equal. The error names both
-// values.
+// requirement: some settings apply to all parts of a device, so all parts must have the same value.
+// Otherwise the error names both values.
 TEST_F(Green, MustAgreeInSharedSettings) {
   EXPECT_EQ(planned("cpu:1/green:16*2", "limits.stack=4096").size(), 2u);
   EXPECT_THAT(
@@ -163,13 +165,13 @@ TEST_F(Green, MustAgreeInSharedSettings) {
                   [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:schedule=spin")); }),
               test::AllOf(HasSubstr("schedule"), HasSubstr("not set")));
   EXPECT_EQ(planned("cpu:1/green:16*2", "0:lanes=2,1:lanes=4").size(), 2u)
-      << "lanes is not a shared setting";
+      << "each part has its own setting `lanes`";
   EXPECT_EQ(planned("cpu:2", "context=green:16,0:schedule=spin").size(), 2u)
-      << "the parts belong to two devices";
+      << "these parts belong to different devices";
 }
 
-// requirement: the settings cannot request a different kind of context than the device
-// specification
+// requirement: if the device specification requests green contexts, the settings cannot request
+// another kind of context
 TEST_F(Green, ContradictsAnotherSource) {
   EXPECT_THAT(thrown<unknown_setting>(
                   [&] { static_cast<void>(planned("cpu:1/green:16*2", "1:context=primary")); }),

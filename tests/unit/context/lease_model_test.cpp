@@ -1,5 +1,6 @@
-// Checks every interleaving of threads that take and release the lease: at most one thread has it,
-// and no thread waits for a free lease. The model follows the steps of `lease_gate`.
+// Checks every interleaving of threads that take and release the lease. At most one thread may have
+// the lease, and no thread may sleep while the lease is free. The model follows the steps of
+// `lease_gate`.
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,12 @@
 namespace flotilla::test {
 namespace {
 
-/// Errors that can be built into the model, to test that the checker finds them.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
   looks_first,       // give_back reads `takers` before it clears `holder`
   counts_late,       // take increments `takers` only after it has found the lease held
-  notifies_outside,  // give_back notifies without passing through the mutex
+  notifies_outside,  // give_back notifies without having locked the mutex
 };
 
 enum kinds : signed char { takes, takes_until, tries, has_it };
@@ -48,7 +49,7 @@ enum places : signed char {
 
 struct lease_model {
   static constexpr int threads = 4;
-  static constexpr int moves = 2 * threads;  // move `threads + i` is the timeout of thread i
+  static constexpr int moves = 2 * threads;  // move `threads + i` is a timeout of thread i's wait
   using kinds_of_threads = std::array<kinds, threads>;
 
   kinds_of_threads kind;
@@ -59,8 +60,8 @@ struct lease_model {
   int takers = 0;
   int mutex = nobody;
   int sleepers = 0;
-  int wakes = 0;        // notifications that have woken no thread yet
-  bool looked = false;  // the result of `look_early`
+  int wakes = 0;        // number of notifications that have not woken a thread yet
+  bool looked = false;  // whether the step `look_early` saw a taker
   static constexpr int nobody = -1;
 
   lease_model(kinds_of_threads who, flaw of) : kind{who}, with{of} {
@@ -100,8 +101,9 @@ struct lease_model {
         return true;
       case count_late: ++takers, pc = sleep; return true;
       case sleep:
+        // One step: a condition variable unlocks the mutex and begins to wait atomically.
         mutex = nobody, ++sleepers, pc = asleep;
-        return true;  // a condition variable unlocks and waits in one step
+        return true;
       case asleep:
         if (wakes == 0 || !acquire(me, claim)) { return false; }
         --wakes, --sleepers;
@@ -133,8 +135,9 @@ struct lease_model {
     at[index(me)] = then;
     return true;
   }
-  /// The wait times out, and the thread tries once more. A notification meant for this thread goes
-  /// to another waiting thread, or is lost if there is none.
+  /// The wait of thread `me` times out, and the thread tries once more to take the lease. If a
+  /// notification was meant for this thread, another waiting thread gets it. If no other thread
+  /// waits, the notification is lost.
   bool time_out(int me) {
     if (kind[index(me)] != takes_until || at[index(me)] != asleep || !acquire(me, last_claim)) {
       return false;
@@ -174,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(, LeaseModel,
                                            std::array{has_it, takes_until, takes, tries},
                                            std::array{tries, takes, takes_until, tries}));
 
-// requirement: the checker finds each error
+// requirement: the checker finds each built-in error
 TEST(LeaseModelFlaws, AreFound) {
   for (flaw const each : {flaw::looks_first, flaw::counts_late, flaw::notifies_outside}) {
     EXPECT_EQ(explore(lease_model{{has_it, takes, tries, tries}, each}).wrong,

@@ -54,7 +54,8 @@ TEST_F(Lease, IsReleasedOnceByItsLastOwner) {
   EXPECT_FALSE(gate_.held());
 }
 
-// requirement: a thread that waits in `take` gets the lease before threads that call `try_take`
+// requirement: if a thread waits in `take`, it gets the lease before any thread that calls
+// `try_take`
 TEST_F(Lease, GoesToAWaitingThreadFirst) {
   std::optional<lease> mine = gate_.try_take();
   std::atomic<bool> got{false};
@@ -66,7 +67,7 @@ TEST_F(Lease, GoesToAWaitingThreadFirst) {
   EXPECT_FALSE(gate_.try_take().has_value());
   EXPECT_FALSE(got);
   mine.reset();
-  // From here until the taker has the lease, no call of `try_take` may succeed.
+  // From here on, no call of `try_take` may succeed until the thread in `take` has the lease.
   while (!got) {
     std::optional<lease> const tried = gate_.try_take();
     EXPECT_TRUE(!tried || got);
@@ -110,7 +111,7 @@ TEST_F(Lease, TokensOfThreadsAreNeverUsedAgain) {
   for (std::size_t i = 1; i < seen.size(); ++i) { EXPECT_GT(seen[i], seen[i - 1]); }
 }
 
-// stress: data that only the holder of the lease accesses needs no other synchronization
+// stress: data that is accessed only by the holder of the lease needs no other synchronization
 TEST_F(Lease, GuardsData) {
   constexpr int threads = 4;
   constexpr int rounds = 500;
@@ -182,7 +183,8 @@ TEST_F(CurrentScope, ThatCannotPushLeavesTheStackAlone) {
   EXPECT_EQ(gate_.retired(), CUDA_SUCCESS) << "a failed push must not retire the context";
 }
 
-// requirement: if other code leaves the stack in an unknown state, the context is not used again
+// requirement: if other code has changed the stack so that a scope cannot pop its context, the
+// context is not used again
 TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
   lease mine = gate_.take();
   CUcontext other = nullptr;

@@ -1,4 +1,4 @@
-// Stress tests, mainly for ThreadSanitizer: many threads use one driver.
+// Stress tests, mainly for ThreadSanitizer. In each test, many threads use one driver.
 #include "driver_test.hpp"
 
 #include <vector>
@@ -30,8 +30,8 @@ TEST_F(ConcurrencyTest, ThreadsShareAContextAndAStream) {
     }
   });
   EXPECT_OK(cu::cuStreamSynchronize(where));
-  EXPECT_EQ(*counter,
-            threads * launches);  // kernels of one stream do not overlap, so no increment is lost
+  // Kernels of one stream do not overlap, so no increment is lost.
+  EXPECT_EQ(*counter, threads * launches);
 }
 
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
@@ -64,8 +64,8 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
   });
 }
 
-// regression: cuStreamDestroy read a stream that the device thread had already destroyed, while
-// another thread created a new stream in the same memory
+// regression: cuStreamDestroy read a stream after the device thread had destroyed the stream.
+// Meanwhile another thread created a new stream in the same memory.
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   CUcontext const shared_by_all = current();
   on_threads(4, [&](int) {
@@ -80,8 +80,8 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   });
 }
 
-// regression: when one thread created a stream and another destroyed the context, the stream
-// outlived the context and wrote to memory that the context had freed
+// regression: one thread created a stream while another destroyed the context. The stream outlived
+// the context, and wrote to memory that had been freed with the context.
 TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
   for (int round = 0; round < 200; ++round) {
     CUcontext const ended = floating();
@@ -93,7 +93,7 @@ TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
       started = 1;
       CUstream made = nullptr;
       while (cu::cuStreamCreate(&made, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
-        // Fails if the context, and with it the stream, has ended meanwhile.
+        // Fails if the other thread has destroyed the context, and with it the stream.
         static_cast<void>(cu::cuStreamWriteValue32(made, word, 1, 0));
       }
       EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -106,8 +106,8 @@ TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
   }
 }
 
-// error guess: a call returns and does not crash if another thread destroys the call's handles
-// meanwhile
+// error guess: another thread destroys the handles that were passed to a call. The call must return
+// and must not crash.
 TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {
     CUstream const where = stream();

@@ -1,4 +1,4 @@
-// The stack of current contexts of each thread. Requirement: the results are those in the
+// Each thread's stack of current contexts. Requirement: all results are the same as in the
 // transcript of a GPU's driver.
 #include "driver_test.hpp"
 
@@ -36,7 +36,7 @@ TEST_F(ContextStackTest, TheSameContextMayBePushedAgain) {
 TEST_F(ContextStackTest, SetCurrentReplacesTheTopAndNullPops) {
   CUcontext const a = floating();
   CUcontext const b = floating();
-  EXPECT_OK(cu::cuCtxSetCurrent(nullptr));  // nothing to pop, so no effect
+  EXPECT_OK(cu::cuCtxSetCurrent(nullptr));  // the stack is empty, so this has no effect
   EXPECT_OK(cu::cuCtxSetCurrent(a));
   EXPECT_OK(cu::cuCtxPushCurrent(a));
   EXPECT_OK(cu::cuCtxSetCurrent(b));
@@ -52,11 +52,11 @@ TEST_F(ContextStackTest, EachThreadHasItsOwn) {
   ASSERT_OK(cu::cuCtxPushCurrent(a));
   std::thread([&] {
     EXPECT_EQ(current(), nullptr);
-    EXPECT_OK(cu::cuCtxPushCurrent(a));  // the context is also current on the other thread
+    EXPECT_OK(cu::cuCtxPushCurrent(a));  // one context can be current on two threads
     CUdeviceptr memory = 0;
     EXPECT_OK(cu::cuMemAlloc(&memory, 4));
     EXPECT_OK(cu::cuMemFree(memory));
-  }).join();  // the context is still current when the thread exits
+  }).join();  // the other thread exits while the context is current on it
   EXPECT_EQ(current(), a);
   EXPECT_OK(cu::cuCtxDestroy(a));
 }
@@ -102,7 +102,8 @@ TEST_F(ContextStackTest, InvalidContextsAreRefusedEverywhere) {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxDestroy(nullptr));
 }
 
-// error guess: a new context reuses the memory of a destroyed one. Its handle must be different.
+// error guess: a new context is in the memory of a destroyed context. The handles must still be
+// different.
 TEST_F(ContextStackTest, HandlesAreNeverReused) {
   CUcontext const first = floating();
   EXPECT_OK(cu::cuCtxDestroy(first));

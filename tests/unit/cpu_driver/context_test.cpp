@@ -1,5 +1,5 @@
-// Contexts: flags, limits, settings, and objects that end with the context. Requirement: the
-// results are those of an H200.
+// Contexts: flags, limits, settings, and objects that are destroyed with the context. Requirement:
+// the results are those that an H200 returns.
 #include "cpu_driver/module/module.hpp"
 #include "driver_test.hpp"
 
@@ -82,7 +82,8 @@ TEST_F(ContextSettingsTest, TheHeapLimitIsFixedAfterAKernelUsedMalloc) {
   int* const got = shared<int>();
   EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 16u << 20));
   EXPECT_OK(launch("use_malloc", nullptr, 1024, got));
-  // The test does not wait first: the result must not depend on whether the kernel has begun.
+  // The test does not wait for the kernel first. The result must not depend on whether the kernel
+  // has begun.
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 32u << 20));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*got, 1);
@@ -134,7 +135,7 @@ TEST_F(ContextSettingsTest, AFunctionsOwnCachePreferenceWinsInItsContextOnly) {
   EXPECT_OK(cu::cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_EQUAL));
   EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_EQUAL);
   EXPECT_OK(cu::cuKernelSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1, 0));
-  EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_L1);  // the kernel's own preference on this device
+  EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_L1);  // the kernel's preference on this device
   EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   EXPECT_EQ(preference(), CU_FUNC_CACHE_PREFER_SHARED);
   EXPECT_OK(cu::cuCtxDestroy(other));
@@ -144,7 +145,8 @@ TEST_F(ContextSettingsTest, AFunctionsOwnCachePreferenceWinsInItsContextOnly) {
 TEST_F(ContextSettingsTest, ThePrintBufferIsFixedAfterAKernelPrinted) {
   EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
   EXPECT_OK(launch("print", nullptr, 3));
-  // The test does not wait first: the result must not depend on whether the kernel has begun.
+  // The test does not wait for the kernel first. The result must not depend on whether the kernel
+  // has begun.
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20));
 }
 

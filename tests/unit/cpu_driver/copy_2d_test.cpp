@@ -1,4 +1,4 @@
-// Copies of rows whose starts are one pitch apart.
+// Two-dimensional copies: rows whose starts are `pitch` bytes apart.
 #include <array>
 #include <vector>
 
@@ -55,7 +55,7 @@ TEST_F(Copy2dTest, RowsArriveAtTheirPitchAndNothingBetweenThemIsTouched) {
   std::array<unsigned char, 30> result{};
   CUDA_MEMCPY2D const back = turned(there, result.data());
   EXPECT_OK(cu::cuMemcpy2DAsync(&back, stream()));
-  EXPECT_EQ(result, source);  // the copy is complete, because the host memory is pageable
+  EXPECT_EQ(result, source);  // complete, because the host memory is pageable
 }
 
 TEST_F(Copy2dTest, OffsetsCountInBytesAndRows) {

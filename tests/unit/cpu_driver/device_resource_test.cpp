@@ -1,5 +1,5 @@
-// Splitting and describing the multiprocessors of a device. Requirement: the results follow
-// <cuda.h>, with the numbers of an H200.
+// Splitting and describing the multiprocessors of a device. Requirement: the results are as
+// <cuda.h> documents them. The numbers are those of an H200.
 #include <array>
 
 #include "driver_test.hpp"

@@ -1,9 +1,9 @@
 #pragma once
-// Fixtures for the tests of the CPU driver. They check that each test frees everything.
+// Fixtures for the tests of the CPU driver. The fixtures check that each test frees everything.
 //
-// The functions of the built-in copy have the names of the C functions, but are in flotilla's
-// namespace. Tests must call them qualified, as cu::cuInit: <cuda.h> declares global functions of
-// the same names, and nothing defines those.
+// The functions of the CPU driver that is built into the library have the names of CUDA's C
+// functions, but are in flotilla's namespace. Tests must qualify the names, as in cu::cuInit. The
+// global functions of the same names, which <cuda.h> declares, are not defined in this program.
 
 #include <gtest/gtest.h>
 
@@ -109,7 +109,8 @@ class ContextTest : public DriverTest {
     return made;
   }
 
-  /// Returns pinned, zeroed memory for the host and the device. The context frees the memory.
+  /// Returns pinned, zeroed memory that the host and the device can use. The memory is freed with
+  /// the context.
   template <class T>
   T* shared(std::size_t count = 1) {
     void* made = nullptr;
@@ -123,7 +124,7 @@ class ContextTest : public DriverTest {
 
 inline CUdeviceptr address_of(void const* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
-/// Holds streams until the test opens the gate. No test needs to sleep.
+/// Makes streams wait until the test opens the gate. So no test has to sleep.
 class gate {
  public:
   gate() {
@@ -133,7 +134,7 @@ class gate {
   }
   ~gate() {
     open();
-    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits for streams that still read the word
+    EXPECT_OK(cu::cuMemFreeHost(word_));  // waits until no stream reads the word any more
   }
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;

@@ -25,8 +25,8 @@ TEST_F(EventTest, IsCompleteWhenItsStreamHasReachedIt) {
   EXPECT_OK(cu::cuEventQuery(made));
 }
 
-// error guess: a stream waits for the record that was the latest when the wait was enqueued, not
-// for a later one
+// error guess: an event is recorded again after a stream was told to wait for it. The stream waits
+// only for the earlier record.
 TEST_F(EventTest, AWaitIsForTheLatestRecordBeforeIt) {
   gate first;
   gate second;
@@ -40,7 +40,7 @@ TEST_F(EventTest, AWaitIsForTheLatestRecordBeforeIt) {
   EXPECT_OK(cu::cuStreamWaitEvent(waiting, made, 0));
   EXPECT_OK(cu::cuEventRecord(made, late));
   first.open();
-  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // must not wait for the later record
+  EXPECT_OK(cu::cuStreamSynchronize(waiting));  // must not wait for the second record
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuEventQuery(made));
 }
 

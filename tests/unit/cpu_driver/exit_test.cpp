@@ -1,4 +1,4 @@
-// The end of a process that uses the driver. Each case runs in a new process.
+// What happens when a process that uses the driver ends. Each case runs in a new process.
 #include "driver_test.hpp"
 
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-/// Calls the driver from a destructor that runs after the driver has ended.
+/// Calls the driver from a destructor that runs after the driver was destroyed.
 struct late_caller {
   ~late_caller() {
     CUcontext made = nullptr;
@@ -53,7 +53,8 @@ TEST_F(ExitTest, PendingWorkDoesNotDelayTheExitAndLateCallsReturn) {
   for (;;) { std::this_thread::yield(); }
 }
 
-// error guess: if the device thread ends the process, it must not wait for itself
+// error guess: the device thread itself ends the process. Then the driver must not wait for that
+// thread.
 TEST_F(ExitTest, AHostFunctionMayEndTheProcess) {
   EXPECT_EXIT(end_from_a_host_function(), ::testing::ExitedWithCode(43), "");
 }
@@ -66,15 +67,17 @@ TEST_F(ExitTest, AHostFunctionMayEndTheProcess) {
     CUcontext made = nullptr;
     bool const refused = cu::cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
                          cu::cuCtxCreate_v2(&made, 0, 0) == CUDA_ERROR_NOT_INITIALIZED;
-    std::exit(refused ? 45 : 1);  // with the parent's handlers, which must not wait for its threads
+    // `exit` runs handlers that the child has inherited. They must not wait for the parent's
+    // threads.
+    std::exit(refused ? 45 : 1);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
 }
 
-// regression: contexts made in a child of fork() had no device thread, and the child's exit waited
-// for the parent's
+// regression: a child of fork() could create contexts, but they had no device thread. At its exit,
+// the child waited for the device thread of its parent.
 TEST_F(ExitTest, AChildOfForkCannotUseAnInheritedDriver) {
   EXPECT_EXIT(fork_after_initialisation(), ::testing::ExitedWithCode(45), "");
 }

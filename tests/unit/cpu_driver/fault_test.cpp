@@ -1,5 +1,5 @@
-// Sticky faults poison the driver of the process. Requirement: the results are those of a GPU's
-// driver.
+// A sticky fault makes the driver unusable for the whole process. Requirement: the results are
+// those of a GPU's driver.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {

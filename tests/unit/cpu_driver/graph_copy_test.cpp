@@ -1,4 +1,4 @@
-// Copies and fills as nodes of graphs.
+// Graph nodes that copy and fill memory.
 #include <cstring>
 #include <vector>
 
@@ -74,8 +74,8 @@ class GraphCopyTest : public GraphTest {
   CUdeviceptr other_ = 0;
 };
 
-// requirement: copies and fills run in order, with the parameters that are set when the graph is
-// launched
+// requirement: copies and fills run in the order of the graph. They use the parameters that were
+// set last before the launch.
 TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   std::vector<unsigned> const in{1, 2, 3, 4, 5, 6, 7, 8}, other_in(words, 50);
   std::vector<unsigned> out(words), other_out(words);
@@ -103,7 +103,7 @@ TEST_F(GraphCopyTest, RunInOrderAndCanBeRewritten) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-// requirement: invalid copies and fills are refused, both when they are added and when they are
+// requirement: an invalid copy or fill is refused, both when a node is added and when a node is
 // rewritten
 TEST_F(GraphCopyTest, AreCheckedWhenTheyAreSet) {
   std::vector<unsigned> const in(words);

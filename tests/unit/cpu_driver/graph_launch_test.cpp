@@ -1,4 +1,4 @@
-// Launches of executable graphs: order, disabled nodes, and written values.
+// Launches of executable graphs: the order of the nodes, disabled nodes, and writes of values.
 #include <atomic>
 #include <thread>
 
@@ -11,7 +11,8 @@ using GraphLaunchTest = GraphTest;
 
 TEST_F(GraphLaunchTest, NodesRunInTheOrderOfTheirEdges) {
   int* const to = shared<int>();
-  // The nodes are added in reverse, so a launch in the order of addition would give a wrong result.
+  // The nodes are added in reverse order. A launch in the order of addition would give a wrong
+  // result.
   CUgraphNode const third = add("store", {}, to, 3);
   CUgraphNode const second = add("store", {}, to, 2);
   CUgraphNode const first = add("increment", {}, to);
@@ -61,7 +62,7 @@ TEST_F(GraphLaunchTest, DisabledNodesDoNothingAndKeepTheirPlace) {
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 2);
-  EXPECT_OK(rewrite(exec, second, "store", to, 5));  // a rewritten node stays disabled
+  EXPECT_OK(rewrite(exec, second, "store", to, 5));  // the rewritten node must stay disabled
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 2);
@@ -93,7 +94,7 @@ TEST_F(GraphLaunchTest, ValuesAreWrittenAfterTheKernels) {
   CUstream const where = stream();
   for (std::uint64_t i = 1; i <= 100; ++i) {
     ASSERT_OK(rewrite(exec, kernel, "store", to, static_cast<int>(i)));
-    operations[0].writeValue.value64 = i << 33;  // a value that needs more than 32 bits
+    operations[0].writeValue.value64 = i << 33;  // more than 32 bits
     auto const wanted = batch(operations);
     ASSERT_OK(cu::cuGraphExecBatchMemOpNodeSetParams(exec, write, &wanted));
     ASSERT_OK(cu::cuGraphLaunch(exec, where));
@@ -135,8 +136,7 @@ TEST_F(GraphLaunchTest, LaunchesOfOneGraphInTwoStreamsDoNotOverlap) {
   EXPECT_OK(rewrite(exec, first, "increment", to));
   EXPECT_OK(rewrite(exec, last, "increment", to));
   EXPECT_OK(cu::cuGraphLaunch(exec, two));
-  // The second launch must wait for the first, although the device thread is free for other
-  // streams.
+  // The second launch must wait for the first. Meanwhile the device thread must run other streams.
   CUstream const three = stream();
   EXPECT_OK(launch("nothing", three));
   EXPECT_OK(cu::cuStreamSynchronize(three));

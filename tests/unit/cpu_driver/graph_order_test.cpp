@@ -1,4 +1,4 @@
-// Graphs together with events, values, contexts, faults, injection and threads.
+// Graphs together with events, waits for values, contexts, faults, fault injection and threads.
 #include <thread>
 
 #include "graph_test.hpp"
@@ -13,7 +13,7 @@ TEST_F(GraphOrderTest, AWaitingNodeDelaysNeitherOtherChainsNorOtherStreams) {
   auto* const held = shared<std::uint32_t>();
   CUgraphNode const wait = add_operations({}, {wait_operation(held, 1)});
   add("store", {wait}, to, 1);
-  add("store", {}, to + 1, 2);  // a chain that does not wait
+  add("store", {}, to + 1, 2);  // this node must not wait
   CUgraphExec const exec = instantiate();
   CUstream const where = stream();
   CUstream const other = stream();
@@ -62,8 +62,8 @@ TEST_F(GraphOrderTest, NodesWaitForEventsAsTheyWereAtTheLaunch) {
   CUgraphNode const kernel = add("store", {wait}, to, 1);
   static_cast<void>(kernel);
   CUgraphExec const exec = instantiate();
-  EXPECT_OK(
-      cu::cuGraphLaunch(exec, nullptr));  // the event was never recorded, so the node does not wait
+  // The event was never recorded, so the node does not wait.
+  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 1);
   EXPECT_OK(cu::cuGraphExecEventWaitNodeSetEvent(exec, wait, awaited));
@@ -104,11 +104,11 @@ TEST_F(GraphOrderTest, KernelsOfALibraryMeanTheirFunctionInTheNamedContext) {
   CUgraphExec const exec = instantiate();
   CUstream const where = stream();
   ASSERT_OK(cu::cuCtxPopCurrent(nullptr));
-  EXPECT_OK(cu::cuGraphLaunch(exec, where));  // a launch needs no current context
+  EXPECT_OK(cu::cuGraphLaunch(exec, where));  // no context is current, and none is needed
   wanted.kern = increment;
   EXPECT_OK(cu::cuGraphExecKernelNodeSetParams_v2(exec, node, &wanted));
   EXPECT_OK(cu::cuGraphLaunch(exec, where));
-  wanted.ctx = nullptr;  // null means the current context, but none is current
+  wanted.ctx = nullptr;  // null means the current context, and there is none
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT,
                 cu::cuGraphExecKernelNodeSetParams_v2(exec, node, &wanted));
   CUcontext const other = floating();
@@ -184,8 +184,8 @@ TEST_F(GraphOrderTest, ATrapInANodePoisonsAndLaterNodesDoNotRun) {
   auto const wanted = parameters(nothing, nullptr);
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED,
                 cu::cuGraphExecKernelNodeSetParams_v2(exec, first, &wanted));
-  EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED,
-                cu::cuGraphExecDestroy(exec));  // returns the fault, but destroys the graph
+  // The call returns the fault, and nevertheless destroys the graph.
+  EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuGraphExecDestroy(exec));
   EXPECT_STATUS(CUDA_ERROR_LAUNCH_FAILED, cu::cuGraphDestroy(std::exchange(graph_, nullptr)));
   EXPECT_OK(cu::cuCtxDestroy(context_));
   EXPECT_TRUE(control().reset_fault_for_tests());
@@ -246,8 +246,8 @@ TEST_F(GraphOrderTest, HostFunctionsRunInOrder) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-/// stress: each thread has a ring of executable graphs, and rewrites them while earlier launches
-/// run
+/// stress: each thread uses two executable graphs in turn. It rewrites one of them while earlier
+/// launches are running.
 TEST_F(GraphOrderTest, ThreadsRewriteAndLaunchGraphsOfTheirOwn) {
   constexpr int threads = 3;
   constexpr int ring = 2;

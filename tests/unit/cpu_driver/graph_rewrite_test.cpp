@@ -1,5 +1,5 @@
-// Rewriting executable graphs: other kernels, grids and arguments, refused changes, and
-// cuGraphExecUpdate.
+// Rewriting the nodes of executable graphs: other kernels, grids and arguments, changes that are
+// refused, and cuGraphExecUpdate.
 #include <array>
 
 #include "graph_test.hpp"
@@ -43,7 +43,8 @@ TEST_F(GraphRewriteTest, ANodeCanBecomeAnotherKernelWithOtherArguments) {
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   std::array<int, 100> all;
   all.fill(2);
-  EXPECT_OK(rewrite(exec, node, "sum_large", all, to + 1));  // more arguments than fit into a node
+  // The arguments are too large for the memory inside the node.
+  EXPECT_OK(rewrite(exec, node, "sum_large", all, to + 1));
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   EXPECT_OK(rewrite(exec, node, "increment", to));
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
@@ -70,7 +71,8 @@ TEST_F(GraphRewriteTest, ANodeCanBecomeALargerGrid) {
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }
 
-// requirement: making a node updatable by kernels returns "not supported", and the node stays valid
+// requirement: a request to make a node device-updatable returns CUDA_ERROR_NOT_SUPPORTED, and the
+// node can still be launched
 TEST_F(GraphRewriteTest, NodesHaveNoAttributes) {
   int* const to = shared<int>();
   CUgraphNode const node = add("store", {}, to, 7);
@@ -155,14 +157,14 @@ TEST_F(GraphRewriteTest, AnUpdateFromAGraphOfTheSameShapeIsAllOrNothing) {
   EXPECT_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
                 cu::cuGraphExecUpdate_v2(exec, graph_, &result));
   EXPECT_EQ(result.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
-  CUgraphNode const second =
-      add("increment", {}, to + 1);  // unlike in `exec`, `second` does not depend on `other`
+  // In `exec`, the second node depends on the first. `second` does not depend on `other` yet.
+  CUgraphNode const second = add("increment", {}, to + 1);
   EXPECT_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
                 cu::cuGraphExecUpdate_v2(exec, graph_, &result));
   EXPECT_EQ(result.errorNode, second);
   EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
-  EXPECT_EQ(to[0], 1);  // the refused updates changed nothing
+  EXPECT_EQ(to[0], 1);  // the two refused updates have changed nothing
   EXPECT_EQ(to[1], 2);
   EXPECT_OK(cu::cuGraphAddDependencies_v2(graph_, &other, &second, nullptr, 1));
   EXPECT_OK(cu::cuGraphExecUpdate_v2(exec, graph_, &result));

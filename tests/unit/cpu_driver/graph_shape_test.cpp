@@ -1,4 +1,4 @@
-// Definitions of graphs: nodes, edges and refused changes.
+// Definitions of graphs: nodes, edges, and changes that are refused.
 #include <algorithm>
 
 #include "graph_test.hpp"
@@ -51,7 +51,7 @@ TEST_F(GraphShapeTest, NodesAndEdgesCanBeListed) {
   EXPECT_EQ(count, 2u);
   EXPECT_EQ(found[0], first);
   EXPECT_EQ(found[1], second);
-  count = 1;  // the node has two dependent nodes
+  count = 1;  // room for one result, but `first` has two dependent nodes
   EXPECT_OK(cu::cuGraphNodeGetDependentNodes_v2(first, found, nullptr, &count));
   EXPECT_EQ(count, 1u);
   EXPECT_EQ(found[0], second);
@@ -83,7 +83,7 @@ TEST_F(GraphShapeTest, EdgesAreAddedAllOrNone) {
   CUgraphNode const b = empty();
   CUgraphNode const c = empty();
   CUgraphNode const from[] = {a, b, a};
-  CUgraphNode const to[] = {b, c, b};  // the third edge equals the first
+  CUgraphNode const to[] = {b, c, b};  // the third edge is the first edge again
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
                 cu::cuGraphAddDependencies_v2(graph_, from, to, nullptr, 3));
   EXPECT_EQ(edge_count(graph_), 0u);
@@ -196,7 +196,8 @@ TEST_F(GraphShapeTest, KernelParametersCanBeReadAndSet) {
   EXPECT_OK(cu::cuGraphLaunch(after, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 6);
-  EXPECT_OK(cu::cuGraphLaunch(before, nullptr));  // has the parameters from its instantiation
+  // `before` has the parameters that the node had when `before` was instantiated.
+  EXPECT_OK(cu::cuGraphLaunch(before, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 4);
   EXPECT_OK(cu::cuGraphExecDestroy(before));
@@ -243,7 +244,7 @@ TEST_F(GraphShapeTest, FlagsOfAnExecutableGraphCanBeRead) {
   cuuint64_t flags = 0;
   EXPECT_OK(cu::cuGraphExecGetFlags(exec, &flags));
   EXPECT_EQ(flags, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
-  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));  // a graph without nodes
+  EXPECT_OK(cu::cuGraphLaunch(exec, nullptr));  // the graph has no nodes
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_OK(cu::cuGraphExecDestroy(exec));
 }

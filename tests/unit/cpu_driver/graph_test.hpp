@@ -1,6 +1,6 @@
 #pragma once
-// The fixture for tests of graphs: helpers that add nodes, and a check that no graph handle is
-// leaked.
+// The fixture for tests of graphs. It has functions that add nodes, and checks that no graph handle
+// is leaked.
 
 #include <initializer_list>
 #include <vector>

@@ -1,6 +1,6 @@
-// Green contexts: parts of a primary context, with their own multiprocessors and streams.
-// Requirement: the results follow <cuda.h>. As on an H200, 4096 blocks run on all multiprocessors
-// of the green context, and on no others.
+// Green contexts: parts of a primary context, each with its own multiprocessors and streams.
+// Requirement: the results are as <cuda.h> documents them. If a kernel has 4096 blocks, they run on
+// all multiprocessors of the green context and on no others, as on an H200.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -60,7 +60,7 @@ class GreenContextTest : public DriverTest {
     return found;
   }
 
-  /// Returns the number of blocks that ran on each multiprocessor.
+  /// Returns how many blocks ran on each multiprocessor.
   std::array<unsigned, 132> where_blocks_run(unsigned blocks, unsigned launches, CUstream in) {
     CUdeviceptr seen = 0;
     std::array<unsigned, 132> counts{};
@@ -162,7 +162,8 @@ TEST_F(GreenContextTest, SynchronisingOneDoesNotWaitForAnotherButThePrimaryWaits
   {
     gate held;
     held.hold(there);
-    EXPECT_OK(cu::cuCtxSynchronize());  // one_ is current, and the held stream belongs to two_
+    // Waits for `one_`, which is current, but not for the held stream of `two_`.
+    EXPECT_OK(cu::cuCtxSynchronize());
     EXPECT_OK(cu::cuGreenCtxRecordEvent(one_, event));
     EXPECT_OK(cu::cuEventSynchronize(event));
     EXPECT_OK(cu::cuCtxRecordEvent(primary_, event));
@@ -185,7 +186,7 @@ TEST_F(GreenContextTest, ItsNullStreamOrdersItsOwnBlockingStreamsOnly) {
   {
     gate held;
     held.hold(primarys);
-    EXPECT_OK(cu::cuStreamSynchronize(nullptr));  // the NULL stream of one_
+    EXPECT_OK(cu::cuStreamSynchronize(nullptr));  // the NULL stream of one_, which is current
     held.open();
   }
   {

@@ -1,5 +1,5 @@
-// Settings and refused calls. Requirement: the rules that docs/results/h200-conformance.txt shows
-// also hold for values that are not recorded there.
+// Settings and refused calls. docs/results/h200-conformance.txt records how an H200 answers for
+// some values. Requirement: the CPU driver follows the same rules for other values.
 #include <limits>
 
 #include "driver_test.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 class H200AnswersTest : public ContextTest {
  protected:
-  /// Requests `wish`. @return the limit after the request. If the request failed, its status
-  /// precedes the limit.
+  /// Requests the limit `wish`. @return the limit after the request, as text. If the request
+  /// failed, the text begins with the status.
   static std::string after(CUlimit which, std::size_t wish) {
     CUresult const status = cu::cuCtxSetLimit(which, wish);
     std::size_t now = 0;
@@ -27,7 +27,9 @@ class H200AnswersTest : public ContextTest {
 };
 
 TEST_F(H200AnswersTest, AStackThatRoundsToTheSameSizeStaysAsRequested) {
-  EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");  // rounds to 1024, the size before
+  // 1010 would be rounded up to 1024. That is the current size, so the limit becomes 1010
+  // unrounded.
+  EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1008), "1008");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1024");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 5001), "5008");

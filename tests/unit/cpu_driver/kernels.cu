@@ -37,7 +37,7 @@ extern "C" __global__ void take(long long nanoseconds) {
   while (flotilla_globaltimer() - start < nanoseconds) {}
 }
 
-// seen[m]: the number of blocks that ran on multiprocessor m.
+// Counts in seen[m] the blocks that ran on multiprocessor m.
 extern "C" __global__ void where_blocks_run(unsigned* seen) {
   if (threadIdx.x == 0) { atomicAdd(&seen[flotilla_multiprocessor()], 1u); }
 }

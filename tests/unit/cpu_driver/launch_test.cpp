@@ -1,4 +1,4 @@
-// Launches: refused shapes and arguments, and the values that kernels receive.
+// Launches: grids, blocks and arguments that are refused, and the values that kernels receive.
 #include "driver_test.hpp"
 
 #include <array>
@@ -98,7 +98,7 @@ TEST_F(LaunchTest, ArgumentsMayBePacked) {
   EXPECT_OK(cu::cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 12);
-  bytes = 4;  // shorter than the parameters
+  bytes = 4;  // fewer bytes than the parameters need
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
                 cu::cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
   void* both[] = {&packed.to, &packed.value};
@@ -161,7 +161,8 @@ TEST_F(LaunchTest, KernelsPrintAtPointsOfSynchronisation) {
 }
 
 TEST_F(LaunchTest, AFullPrintBufferLosesTextAndNothingElse) {
-  EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 0));  // rounded up to the minimum, 512 KiB
+  // The size is rounded up to the minimum, 512 KiB.
+  EXPECT_OK(cu::cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 0));
   testing::internal::CaptureStdout();
   constexpr int many = 100000;
   for (int i = 0; i < many; ++i) { ASSERT_OK(launch("print", nullptr, 100000)); }

@@ -1,5 +1,5 @@
-// Libraries and modules. Each context loads a copy of a library when it first needs one. A kernel
-// stands for one function in each context.
+// Libraries and modules. Each context loads its own copy of a library when the copy is first
+// needed. So a CUkernel has one CUfunction in each context.
 #include "driver_test.hpp"
 
 #include <link.h>

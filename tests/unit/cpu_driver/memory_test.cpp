@@ -203,8 +203,8 @@ TEST_F(MemoryTest, CopiesBetweenDevices) {
   int got = 0;
   EXPECT_OK(cu::cuMemcpyDtoH(&got, here, sizeof got));
   EXPECT_EQ(got, 77);
-  // A null context is allowed, because the address determines the context. Any other context must
-  // exist.
+  // A null context is allowed, because the address determines the context. If a context is passed,
+  // the context must exist.
   EXPECT_OK(cu::cuMemcpyPeer(here, nullptr, there, other, 4));
   EXPECT_OK(cu::cuCtxDestroy(other));
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuMemcpyPeer(here, context_, here, other, 4));
@@ -220,7 +220,8 @@ TEST_F(MemoryTest, FillsWithAllWidths) {
   EXPECT_EQ(words[2], 0x33333333u);
 }
 
-// regression: a copy in one context did not see a fill that was still pending in another context
+// regression: a fill was pending in one context, and a copy in another context did not see the
+// result of the fill
 TEST_F(MemoryTest, AFillIsVisibleInTheNextContext) {
   CUcontext const other = floating();
   for (int round = 1; round <= 50; ++round) {

@@ -1,5 +1,5 @@
-// Primary contexts: retain, release, flags, state, and the reuse of their handle. Requirement: the
-// results follow <cuda.h> and docs/results/h200-conformance.txt.
+// Primary contexts: retain, release, flags, state, and reuse of the handle. Requirement: the
+// results are as documented in <cuda.h> and recorded in docs/results/h200-conformance.txt.
 #include "driver_test.hpp"
 
 namespace flotilla::cpu_driver {
@@ -67,7 +67,7 @@ TEST_F(DriverTest, ACurrentHandleIsValidAgainInTheNextPrimaryContext) {
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&second, 0));
   EXPECT_EQ(first, second);
   EXPECT_OK(cu::cuMemAlloc(&memory, 4));
-  // The handle is the same, but the context is a new one.
+  // The handle is the same, but it now belongs to a new context.
   EXPECT_OK(cu::cuCtxGetId(nullptr, &next_id));
   EXPECT_NE(id, next_id);
   EXPECT_STATUS(CUDA_ERROR_INVALID_HANDLE, cu::cuEventQuery(event));

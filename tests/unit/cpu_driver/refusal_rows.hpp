@@ -1,12 +1,12 @@
 #pragma once
-// The macro for rows of the refusal tables, and short names for statuses. Only the tables include
-// this file.
+// A macro for the rows of the refusal tables, and short names for statuses. Only the files with
+// these tables include this file.
 #include <vector>
 
 #include "refusal_world.hpp"
 
-// ROW(entry, (valid arguments), status without a context, status with a destroyed context,
-//     (missing arguments), status with missing arguments)
+// ROW(entry, (valid arguments), status without a current context,
+//     status with a destroyed current context, (missing arguments), status with missing arguments)
 #define ROW(entry, well, without, destroyed, nothing, of_nothing)                                         \
   refusal {                                                                                               \
 #entry,                                                                                               \

@@ -1,6 +1,6 @@
-// Calls every entry point without a context, with a destroyed context, and with missing arguments.
-// Requirement: each call returns the expected status and leaves the driver unchanged. The tables
-// must have a row for every entry point.
+// Calls every entry point without a current context, with a destroyed current context, and with
+// missing arguments. Requirement: each call returns the expected status and leaves the driver
+// unchanged. Every entry point must have a row in one of the tables.
 #include <algorithm>
 #include <set>
 
@@ -23,7 +23,7 @@ std::vector<refusal> const& all_refusals() {
   return all;
 }
 
-/// Other tests check the entry points of graphs and captures.
+/// Entry points of graphs and captures have no row, because other tests check them.
 bool is_of_graphs(std::string_view entry) {
   return entry.find("Graph") != std::string_view::npos ||
          entry.find("Capture") != std::string_view::npos;
@@ -62,7 +62,7 @@ TEST_F(RefusalTest, WithADestroyedContextCurrent) {
     world w;
     CUcontext const doomed = floating();
     ASSERT_OK(cu::cuCtxPushCurrent(doomed));
-    // Another thread destroys the context. Destroying it on this thread would also pop it.
+    // Another thread destroys the context. If this thread destroyed it, the call would also pop it.
     std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(doomed)); }).join();
     EXPECT_STATUS(each.destroyed, each.well(w));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Arguments for the calls in the refusal tables: a context with an object of every kind, and
+// Arguments for the calls in the refusal tables: a context that has an object of every kind, and
 // variables that receive results.
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@ struct world {
   CUdevResourceDesc description = nullptr;
   CUgreenCtx green = nullptr;
 
-  // Variables for results.
+  // These variables receive results.
   alignas(4096) char page[4096] = {};
   int number = 0;
   unsigned word = 0;
@@ -69,7 +69,7 @@ struct world {
                                     nullptr, nullptr, 0));
     EXPECT_OK(cu::cuLibraryGetKernel(&kernel, library, "store"));
     EXPECT_OK(cu::cuMemAlloc(&memory, 64));
-    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // waits for value 0 end at once
+    EXPECT_OK(cu::cuMemsetD8(memory, 0, 64));  // zeros, so that a wait for the value 0 ends at once
     EXPECT_OK(cu::cuMemHostAlloc(&host, 64, 0));
     EXPECT_OK(cu::cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
     unsigned groups = 1;
@@ -80,7 +80,7 @@ struct world {
     EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   }
 
-  /// Destroys everything that a successful call has created.
+  /// Destroys everything that successful calls have created.
   ~world() {
     while (cu::cuCtxPopCurrent(nullptr) == CUDA_SUCCESS) {}
     static_cast<void>(cu::cuGreenCtxDestroy(green));
@@ -95,8 +95,8 @@ struct world {
   world& operator=(world const&) = delete;
 };
 
-/// One entry point, and its status if no context is current, if a destroyed context is current, and
-/// if arguments are missing.
+/// One entry point, and its status in three cases: no context is current, the current context was
+/// destroyed, or arguments are missing.
 struct refusal {
   std::string_view entry;
   CUresult (*well)(world&);  // a call that succeeds if a context is current

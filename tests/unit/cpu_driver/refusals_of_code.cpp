@@ -1,5 +1,6 @@
-// Loading a module needs a current context. Loaded objects are found by their handles alone. A
-// kernel of a library stands for its function in the current context.
+// The refusals of modules, libraries, functions and kernels. Loading a module needs a current
+// context. Most other calls need only the handle of the loaded object. Where a CUkernel is used
+// like a function, it means the function in the current context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

@@ -1,5 +1,5 @@
-// Entry points of devices need no context. Entry points of contexts use the current context or
-// their context argument.
+// The refusals of devices and contexts. Entry points of devices need no context. Entry points of
+// contexts use the current context or the context that is passed to them.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

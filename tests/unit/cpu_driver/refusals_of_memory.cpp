@@ -1,5 +1,5 @@
-// Allocations, and copies without a stream, need a valid current context. Freeing works without a
-// current context, but not with a destroyed one.
+// The refusals of memory. Allocations, and copies without a stream, need a valid current context.
+// Memory can be freed if no context is current, but not if the current context was destroyed.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

@@ -1,5 +1,6 @@
-// A null stream means the NULL stream of the current context. Other streams, and events, need no
-// current context.
+// The refusals of streams and events. Streams and events can be created only if a context is
+// current. A null stream means the NULL stream of the current context. Calls with another stream or
+// with an event need no current context.
 #include "refusal_rows.hpp"
 
 namespace flotilla::cpu_driver {

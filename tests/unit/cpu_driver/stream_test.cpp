@@ -1,4 +1,5 @@
-// Streams: order within a stream and between streams, values in memory, and host functions.
+// Streams: order within a stream and between streams, writes of and waits for values, and host
+// functions.
 #include "driver_test.hpp"
 
 #include <vector>
@@ -8,8 +9,8 @@ namespace {
 
 using StreamTest = ContextTest;
 
-/// The argument of `append`, a host function that adds `value` to `log`. All run on one device
-/// thread.
+/// The argument of the host function `append`, which adds `value` to `log`. All these functions run
+/// on one device thread, so `log` needs no lock.
 struct log_entry {
   std::vector<int>* log;
   int value;
@@ -64,8 +65,8 @@ TEST_F(StreamTest, TheNullStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_OK(launch("store", nullptr, &to[1], 2));
   EXPECT_OK(launch("store", after, &to[2], 3));
   EXPECT_OK(launch("nothing", apart));
-  EXPECT_OK(
-      cu::cuStreamSynchronize(apart));  // a non-blocking stream does not wait for the NULL stream
+  // A non-blocking stream does not wait for the NULL stream.
+  EXPECT_OK(cu::cuStreamSynchronize(apart));
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(nullptr));
   EXPECT_STATUS(CUDA_ERROR_NOT_READY, cu::cuStreamQuery(after));
   EXPECT_EQ(std::atomic_ref(to[1]).load(), 0);
@@ -105,7 +106,7 @@ TEST_F(StreamTest, HigherPrioritiesGoFirst) {
   CUstream const held = stream();
   CUstream const unimportant = stream(CU_STREAM_NON_BLOCKING, 0);
   CUstream const important = stream(CU_STREAM_NON_BLOCKING, -5);
-  // Both streams become ready at the same time, when a third stream reaches an event.
+  // Both streams become ready at the same time, because both wait for one event of a third stream.
   closed.hold(held);
   CUevent const go = event();
   EXPECT_OK(cu::cuEventRecord(go, held));
@@ -163,7 +164,7 @@ TEST_F(StreamTest, WritesValuesThatHostThreadsMayPollFor) {
   EXPECT_OK(cu::cuStreamWriteValue32(where, address_of(narrow), 5, 0));
   EXPECT_OK(cu::cuStreamWriteValue64(where, address_of(wide), 1ull << 40, 0));
   while (std::atomic_ref(*wide).load(std::memory_order_acquire) == 0) { std::this_thread::yield(); }
-  EXPECT_EQ(*plain, 17);  // the earlier write must be visible
+  EXPECT_EQ(*plain, 17);  // the kernel's write must be visible, because the stream ran it earlier
   EXPECT_EQ(std::atomic_ref(*narrow).load(), 5u);
   EXPECT_EQ(std::atomic_ref(*wide).load(), 1ull << 40);
 }
@@ -175,7 +176,7 @@ TEST_F(StreamTest, ComparesValuesAsRequested) {
   } const cases[] = {
       {CU_STREAM_WAIT_VALUE_EQ, 3, 4, 3},
       {CU_STREAM_WAIT_VALUE_GEQ, 3, 2, 4},
-      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // the comparison is cyclic
+      {CU_STREAM_WAIT_VALUE_GEQ, 3, 0x90000000u, 3},  // GEQ compares cyclically
       {CU_STREAM_WAIT_VALUE_AND, 6, 8, 2},
       {CU_STREAM_WAIT_VALUE_NOR, 0xfffffff0u, 0xf, 0x7},
   };
@@ -230,8 +231,8 @@ TEST_F(StreamTest, MoreOperationsThanItsQueueHoldsAreNeitherLostNorDeadlocked) {
   int* const counter = shared<int>();
   CUstream const where = stream();
   closed.hold(where);
-  constexpr int many =
-      10000;  // several times the number of pending operations at which a launch blocks
+  // Several times the number of pending operations at which a launch blocks.
+  constexpr int many = 10000;
   CUfunction const increment = function("increment");
   void* arguments[] = {const_cast<int**>(&counter)};
   for (int i = 0; i < many; ++i) {

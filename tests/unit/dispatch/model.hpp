@@ -1,7 +1,7 @@
 #pragma once
-// A small model checker. Threads take indivisible steps in any order, and the checker visits every
-// state that they can reach. Steps are sequentially consistent. This matches the handshakes, which
-// have a seq_cst operation or fence wherever their order matters.
+// A small model checker. Threads take indivisible steps in any order. The checker visits every
+// state that can be reached in this way. All steps are sequentially consistent. The code behaves
+// like this, because it has a seq_cst operation or fence wherever the order of its steps matters.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace flotilla::test {
 
-/// The result of `explore`: an error, or none, and a shortest sequence of moves to the error.
+/// The result of `explore`: an error, if one was found, and a shortest sequence of moves to this
+/// error.
 struct exploration {
-  std::string wrong;     // empty: nothing is wrong
-  std::vector<int> way;  // the moves to the error
+  std::string wrong;     // empty if there is no error
+  std::vector<int> way;  // the moves from the initial state to the error
   std::size_t states = 0;
 
   friend std::ostream& operator<<(std::ostream& out, exploration const& found) {
@@ -31,8 +32,8 @@ struct exploration {
 ///   static constexpr int moves  the number of moves: one for each thread, and one for each
 ///                               event that no thread causes, such as a timeout
 ///   bool step(int move)         makes the move, or returns false if it is impossible now
-///   std::string wrong() const   what is wrong in this state, or empty
-///   std::string stuck() const   what is wrong if no move is possible, or empty
+///   std::string wrong() const   the error in this state, or an empty string
+///   std::string stuck() const   the error if no move is possible, or an empty string
 template <class Model>
 [[nodiscard]] exploration explore(Model const& initial) {
   struct arrival {
@@ -50,7 +51,7 @@ template <class Model>
     std::reverse(found.way.begin(), found.way.end());
     return found;
   };
-  // The search is breadth first, so it finds a shortest sequence of moves.
+  // The search is breadth first, so the sequence of moves that it finds is a shortest one.
   for (std::size_t now = 0; now < states.size(); ++now) {
     Model const here = states[now]->first;
     if (std::string what = here.wrong(); !what.empty()) { return verdict(std::move(what), now); }

@@ -1,5 +1,5 @@
-// The drivers that a process finds. A process searches for a driver only once, so most tests run in
-// a child process.
+// How a process finds its drivers. A process searches only once, so most tests run in a child
+// process.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using test::HasSubstr;
 
 void use(char const* file) { setenv("FLOTILLA_LIBCUDA", file, 1); }
 
-/// CPU devices must be available with every kind of libcuda.
+/// Checks that CPU devices are available. This must be so whatever libcuda is found.
 void expect_cpu_devices() {
   ASSERT_NE(cpu_driver().api, nullptr) << cpu_driver().text;
   EXPECT_EQ(cpu_driver().api->kind, device_kind::cpu);
@@ -36,8 +36,8 @@ void expect_cpu_devices() {
   EXPECT_GE(count, 5) << "cpu_control() and cpu_driver() must be one driver";
 }
 
-// requirement: an error in the text of FLOTILLA_CPU_INJECT names the invalid rule, and no rule
-// takes effect
+// requirement: if FLOTILLA_CPU_INJECT contains an invalid rule, the error names the rule, and none
+// of the rules is applied
 TEST(Library, RefusesInvalidFaultsByName) {
   for (std::string const faults :
        {"nonsense", "fail=cuNoSuchEntry@1:CUDA_ERROR_OUT_OF_MEMORY", "fail=cuLaunchKernel",
@@ -79,7 +79,7 @@ TEST(Library, IsNamedIfItIsNoLibrary) {
   });
 }
 
-// error guess: FLOTILLA_LIBCUDA names a library that is not libcuda
+// error guess: FLOTILLA_LIBCUDA names a library that is not a libcuda
 TEST(Library, WithoutCuInitIsNoDriver) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use("libdl.so.2");
@@ -90,8 +90,8 @@ TEST(Library, WithoutCuInitIsNoDriver) {
   });
 }
 
-// requirement: flotilla recognises the toolkit's stub of libcuda, which exports every entry point
-// and always returns the same error
+// requirement: flotilla recognises the stub of libcuda that the CUDA toolkit contains. The stub
+// exports every entry point, and all of them return the same error.
 TEST(Library, OfTheToolkitIsDetectedAsAStub) {
   if (*FLOTILLA_TEST_STUB == '\0') { GTEST_SKIP() << "this toolkit has no stub of libcuda"; }
   FLOTILLA_EXPECT_IN_CHILD([] {
@@ -102,8 +102,8 @@ TEST(Library, OfTheToolkitIsDetectedAsAStub) {
   });
 }
 
-// requirement: flotilla's drop-in is not a GPU driver. CPU devices use it instead of the built-in
-// copy.
+// requirement: flotilla's drop-in (a libcuda.so.1 for CPU devices) does not count as a GPU driver.
+// CPU devices use the drop-in instead of the CPU driver that is built into the library.
 TEST(Library, OfOurDropInServesCpuDevices) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_DROPIN);
@@ -111,13 +111,14 @@ TEST(Library, OfOurDropInServesCpuDevices) {
     EXPECT_THAT(gpu_driver().text, HasSubstr("CPU driver"));
     EXPECT_THAT(cpu_driver().text, AllOf(HasSubstr("drop-in"), HasSubstr(FLOTILLA_TEST_DROPIN)));
     EXPECT_NE(&cpu_control(), &cpu_driver::control())
-        << "the drop-in must replace the built-in copy";
+        << "the drop-in must replace the built-in CPU driver";
     EXPECT_EQ(cpu_control().version, cpu_driver::flotilla_cpu_driver_control::current_version);
     expect_cpu_devices();
   });
 }
 
-// requirement: flotilla loads a GPU driver through cuGetProcAddress and reports its version
+// requirement: flotilla loads a GPU driver through cuGetProcAddress, and reports the driver's
+// version
 TEST(Library, OfGpusIsReportedWithItsVersion) {
   FLOTILLA_EXPECT_IN_CHILD([] {
     use(FLOTILLA_TEST_GUISE);

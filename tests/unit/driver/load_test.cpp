@@ -1,4 +1,5 @@
-// Loading a driver table: the table is complete, or an error names the missing entry point.
+// Loading a table of driver entries: either the table is complete, or an error names the missing
+// entry point.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ std::vector<entry> entries() {
   };
 }
 
-/// Finds all entry points except one. The returned address points to the entry's symbol name.
+/// Finds all entry points except one. The address that is returned for an entry points to the name
+/// of the entry's symbol.
 class catalogue {
  public:
   explicit catalogue(std::string missing = {}) : missing_{std::move(missing)} {}
@@ -47,7 +49,8 @@ class catalogue {
   std::map<std::string, std::string> asked_;
 };
 
-// requirement: `load` requests each entry by name and version, and by the symbol of that version
+// requirement: `load` requests each entry by its name and version, and also passes the name of the
+// symbol with this version
 TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
   catalogue all;
   table const made = load(std::ref(all), device_kind::gpu, "a test");

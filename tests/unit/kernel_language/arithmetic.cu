@@ -1,10 +1,12 @@
-// Calls intrinsics and checks their results. `failures` receives the line numbers of failed checks.
+// Calls intrinsics and checks their results. `failures` receives the line number of each failed
+// check.
 
 #define EXPECT(condition) \
   if (!(condition)) { failures[atomicAdd(count, 1)] = __LINE__; }
 
 extern "C" __global__ void check_bits(int* count, int* failures) {
-  unsigned volatile v = 0x12345678u;  // volatile: the compiler must not compute the results
+  // volatile, so that the intrinsics are not computed at compile time
+  unsigned volatile v = 0x12345678u;
   unsigned const x = v;
   EXPECT(__popc(x) == 13);
   EXPECT(__popcll(0xff00000000000001ull) == 9);

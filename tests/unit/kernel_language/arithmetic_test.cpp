@@ -1,4 +1,5 @@
-// Intrinsics: kernels check the results and report the lines of arithmetic.cu that fail.
+// Intrinsics: kernels check the results, and report the lines of arithmetic.cu whose check has
+// failed.
 #include <vector>
 
 #include "kernel_runner.hpp"

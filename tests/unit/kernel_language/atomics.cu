@@ -36,7 +36,7 @@ extern "C" __global__ void subtract(int* i, unsigned* u) {
   atomicSub(u, 1u);
 }
 
-// atomicExch must return every stored value exactly once, except the last one.
+// atomicExch must return every stored value exactly once, except the value that was stored last.
 extern "C" __global__ void exchange_all(unsigned* place, unsigned long long* sum) {
   unsigned const mine = blockIdx.x * blockDim.x + threadIdx.x + 1;
   atomicAdd(sum, static_cast<unsigned long long>(atomicExch(place, mine)));
@@ -50,8 +50,8 @@ extern "C" __global__ void multiply_by_cas(unsigned long long* product) {
   } while (seen != expected);
 }
 
-// The block that ends last adds up the results of all blocks. The fences make those results
-// visible.
+// The block that ends last adds the results of all blocks. Before that, each block makes its result
+// visible with a fence.
 extern "C" __global__ void last_block_adds(unsigned* parts, unsigned* ended, unsigned* total) {
   if (threadIdx.x != 0) { return; }
   parts[blockIdx.x] = blockIdx.x + 1;

@@ -1,4 +1,4 @@
-// Barriers, shared memory, and threads of a block that wait for other threads of the block.
+// Barriers, shared memory, and threads that wait for other threads of their block.
 #include <numeric>
 #include <vector>
 
@@ -76,7 +76,7 @@ TEST(Barrier, DeadlockedBlockEndsAsATrap) {
       << told;
   EXPECT_EQ(flag, 0);
 
-  // The fibers of the deadlocked block can be used again.
+  // After the deadlock of a block, its fibers must be usable again.
   std::vector<int> data(64);
   std::iota(data.begin(), data.end(), 0);
   ASSERT_EQ(runner.run("rotate_often", blocks_of(1, 64), data.data(), 64), grid_end::completed);

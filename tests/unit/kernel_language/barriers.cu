@@ -1,4 +1,4 @@
-// Kernels with __syncthreads and the other barriers.
+// Kernels that use __syncthreads and other barriers.
 
 extern "C" __global__ void rotate_often(int* data, int times) {
   __shared__ int shared[1024];
@@ -14,7 +14,7 @@ extern "C" __global__ void rotate_often(int* data, int times) {
   data[blockIdx.x * n + i] = shared[i];
 }
 
-// In each round one more thread exits. The other threads must still meet at the barrier.
+// In each round, one more thread exits. The barrier must then wait only for the remaining threads.
 extern "C" __global__ void leave_one_by_one(int* rounds_seen) {
   __shared__ int present;
   if (threadIdx.x == 0) { present = 0; }
@@ -55,7 +55,7 @@ extern "C" __global__ void indices_after_barrier(unsigned* out) {
 
 extern "C" __global__ void barrier_one_thread_misses(int* flag) {
   if (threadIdx.x == 0) {
-    __syncwarp();  // the other threads wait at another barrier forever
+    __syncwarp();  // never returns, because the other threads wait in __syncthreads
   } else {
     __syncthreads();
   }
@@ -74,12 +74,12 @@ extern "C" __global__ void dynamic_shared_alignment(unsigned long long* out) {
   *out = reinterpret_cast<unsigned long long>(shared) % 16;
 }
 
-// The threads wait for a lock that a thread of their own block holds. The holder must be able to
-// run.
+// Each thread waits for a lock. The holder is a thread of the same block, and must be able to run
+// meanwhile.
 extern "C" __global__ void hand_over_by_atomics(int* lock, int* data) {
   while (atomicCAS(lock, 0, 1) != 0) {}
   int const seen = *data;
-  __nanosleep(10);  // other threads try to take the lock meanwhile
+  __nanosleep(10);  // meanwhile the other threads try to take the lock
   *data = seen + 1;
   __threadfence();
   atomicExch(lock, 0);

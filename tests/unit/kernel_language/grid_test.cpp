@@ -1,4 +1,4 @@
-// Grids: every block runs exactly once, on whichever thread.
+// Grids: every block runs exactly once, on any of several threads.
 #include <thread>
 #include <vector>
 
@@ -19,7 +19,7 @@ TEST(Grid, EveryThreadOfEveryBlockRunsOnce) {
   }
 }
 
-// The grid takes long enough that the driver asks workers for help.
+// The grid takes so long that the driver asks workers for help.
 TEST(Grid, BlocksAreSharedWithWorkers) {
   kernel_runner runner;
   std::vector<unsigned> counts(400);
@@ -28,7 +28,7 @@ TEST(Grid, BlocksAreSharedWithWorkers) {
   EXPECT_EQ(counts, std::vector<unsigned>(400, 1));
 }
 
-// stress: several device threads run grids at once, and all grids need the same few workers
+// stress: several device threads run grids at the same time, and all need the same few workers
 TEST(Grid, ManyAtOnceShareTheWorkers) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

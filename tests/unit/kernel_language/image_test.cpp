@@ -1,5 +1,5 @@
-// Images: the kernels that the scan finds in a source, private copies, and data that is not an
-// image.
+// Images: the kernels that are found in a source, copies with their own variables, and data that is
+// not an image.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -104,7 +104,7 @@ TEST(Image, EachCopyHasVariablesOfItsOwn) {
     EXPECT_EQ(copies[static_cast<std::size_t>(i)]->global<int>("counter"), 8 + i);
   }
   copies.clear();
-  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // a new copy has the initial value
+  EXPECT_EQ(kernel_runner{}.global<int>("counter"), 7);  // the initial value
 }
 
 TEST(Image, ManyCopiesAreLoadedAndUnloaded) {
@@ -112,7 +112,7 @@ TEST(Image, ManyCopiesAreLoadedAndUnloaded) {
     kernel_runner first, second;
     first.global<int>("counter") = i;
     ASSERT_EQ(second.global<int>("counter"), 7);
-    std::vector<int> data(33);  // the kernel uses shared memory, which is thread-local
+    std::vector<int> data(33);  // the kernel uses shared memory, which is a thread-local variable
     ASSERT_EQ(second.run("rotate_often", blocks_of(1, 33), data.data(), 1), grid_end::completed);
   }
 }
@@ -169,8 +169,8 @@ TEST_F(NoImage, DamagedHeadersAreNeverReadPastTheEnd) {
   for (int i = 0; i < 1000; ++i) {
     std::vector<char> bytes = whole;
     for (int hits = 0; hits < 4; ++hits) { bytes[random() % 0x300] = static_cast<char>(random()); }
-    static_cast<void>(loaded_image::recognised(
-        bytes.data(), bytes.size()));  // the result does not matter: ASan checks the reads
+    // The result does not matter. AddressSanitizer checks the reads.
+    static_cast<void>(loaded_image::recognised(bytes.data(), bytes.size()));
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs kernels of this program's image on the calling thread, without the CPU driver.
+// Runs kernels of this program's image on the calling thread. Does not use the CPU driver.
 
 #include <array>
 #include <atomic>
@@ -27,7 +27,7 @@ inline shape blocks_of(std::uint32_t blocks, std::uint32_t threads) {
   return {{blocks, 1, 1}, {threads, 1, 1}};
 }
 
-/// A copy of an image. Collects the output of its kernels and counts their allocations.
+/// A copy of an image. Collects the output of the kernels and counts their allocations.
 class kernel_runner {
  public:
   explicit kernel_runner(image const& of = test_kernel_language_kernels)

@@ -1,4 +1,4 @@
-// The results of the kernels in kernels/, compared with results that the host computes.
+// The results of the kernels in the folder kernels/ must equal results that the host computes.
 #include <algorithm>
 #include <array>
 #include <chrono>

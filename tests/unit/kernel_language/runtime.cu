@@ -31,7 +31,7 @@ extern "C" __global__ void for_gpus_alone(unsigned* out) {
 /* extern "C" __global__ void in_a_comment() {} */
 // extern "C" __global__ void in_another() {}
 
-// The scan must ignore braces and quotes inside literals.
+// These literals contain braces and quotes. The search for kernels must ignore them.
 extern "C" __global__ void write_literals(char* out) {
   out[0] = '"', out[1] = '\'', out[2] = '{', out[3] = "\"}{"[1], out[4] = '\\', out[5] = "\\"[0];
   out[6] = '\x7b';

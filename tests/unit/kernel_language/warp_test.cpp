@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned threads = 64;
 
-// Checks the result of every thread for every width. `source` returns the lane whose value the
-// thread must get, according to CUDA's guide.
+// Checks the result of every thread for every width. According to CUDA's guide, each thread must
+// get the value of one lane. `source` returns this lane.
 void expect_shuffle(char const* kernel, auto distance,
                     std::function<int(int lane, int width)> source, int factor = 1) {
   kernel_runner runner;
@@ -72,7 +72,7 @@ TEST(Shuffle, MaskWithoutTheCallerEndsAsATrap) {
   int out = 0;
   testing::internal::CaptureStderr();
   EXPECT_EQ(runner.run("mask_without_caller", blocks_of(1, 32), &out), grid_end::trapped);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("mask does not name the lane"),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("does not include the calling"),
             std::string::npos);
 }
 

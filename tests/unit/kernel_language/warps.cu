@@ -1,4 +1,4 @@
-// Kernels with shuffles, votes, matches and reductions. Every thread writes its result.
+// Kernels with shuffles, votes, matches and reductions. Every thread stores its result.
 
 extern "C" __global__ void shuffle_index(int* out, int source, int width) {
   out[threadIdx.x] = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) * 10, source, width);
@@ -38,7 +38,7 @@ extern "C" __global__ void votes(unsigned* ballot, int* any, int* all, unsigned 
   all[threadIdx.x] = __all_sync(0xffffffffu, predicate);
 }
 
-// The two halves of a warp use different masks and run at different speeds.
+// The two halves of a warp use different masks and do not run at the same speed.
 extern "C" __global__ void halves_apart(int* out) {
   unsigned const lane = threadIdx.x % 32;
   int sum = static_cast<int>(lane);
@@ -52,7 +52,7 @@ extern "C" __global__ void halves_apart(int* out) {
   out[threadIdx.x] = sum;
 }
 
-// No operation waits for lanes that have exited, even if the mask contains them.
+// Some lanes have exited. No operation may wait for these lanes, even if the mask contains them.
 extern "C" __global__ void vote_of_those_left(unsigned* out) {
   if (threadIdx.x % 2 == 1) { return; }
   out[threadIdx.x] = __ballot_sync(0xffffffffu, 1);

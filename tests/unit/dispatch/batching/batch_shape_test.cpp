@@ -18,7 +18,7 @@ TEST(BatchShape, BeginsWithOne) {
   EXPECT_EQ(profile.shape().chains, 1u);
 }
 
-// requirement: short kernels form chains, and long kernels run side by side
+// requirement: short kernels run one after another in chains, and long kernels run in parallel
 TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(500).max_tasks, 64u);
   EXPECT_EQ(shape_for(500).chains, 2u);
@@ -27,17 +27,18 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_LE(shape_for(500).lanes, shape_for(5000).lanes);
   EXPECT_LT(shape_for(5000).lanes * shape_for(5000).chains, 128u);
   EXPECT_EQ(shape_for(50'000).lanes * shape_for(50'000).chains, 128u)
-      << "as many as a GPU can run at once";
+      << "the number of kernels that a GPU can run at once";
   EXPECT_EQ(shape_for(1e6F).max_tasks, 8u) << "long kernels run side by side only";
   EXPECT_EQ(shape_for(20'000).max_tasks, 8u);
   EXPECT_EQ(shape_for(1e6F).max_tasks_saturated, 16u)
-      << "on a saturated device tasks wait anyway, and one launch costs as much as ten nodes";
+      << "if the device is saturated, large batches delay no task and save launches";
   EXPECT_EQ(shape_for(20'000).max_tasks_saturated, 64u);
   EXPECT_EQ(shape_for(20'000).rows_per_completion, 2u)
-      << "larger batches must not show the end of their first tasks later";
+      << "larger batches must not delay the visible end of their first tasks";
 }
 
-// requirement: templates exist for every shape, and there are enough lanes
+// requirement: templates of every shape can be created, and every shape uses at most the existing
+// lanes
 TEST(BatchShape, IsAlwaysOneThatExists) {
   for (float length = 1; length < 1e9F; length *= 1.3F) {
     batch_shape const shape = shape_for(length);
@@ -53,8 +54,9 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
   }
 }
 
-// requirement: for kernels longer than 1.3 us, the end of the first task of a batch is seen at most
-// 60 us late. On a saturated device, the delay can also be as long as one task.
+// requirement: for kernels longer than 1.3 us, the end of a batch's first task becomes visible at
+// most 60 us late. If the device is saturated and a task takes longer than that, the delay can be
+// as long as one task.
 TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   for (float length = 1300; length < 1e7F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
@@ -68,7 +70,8 @@ TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   }
 }
 
-// requirement: a lane has room for the largest batch, and templates have enough completion nodes
+// requirement: the batches of every shape fit into a lane, and templates have enough completion
+// nodes
 TEST(BatchShape, FitsIntoALane) {
   for (float length = 1; length < 1e9F; length *= 1.1F) {
     batch_shape const shape = shape_for(length);
@@ -80,9 +83,9 @@ TEST(BatchShape, FitsIntoALane) {
   }
 }
 
-// requirement: enough short kernels are in flight for a host pause of 80 us, at 185 ns for each
-// task in the GPU's front end. These kernels fit into few templates, because creating templates
-// slows the beginning of a flood.
+// requirement: enough short kernels are in flight to keep the device busy while the host pauses for
+// 80 us. The GPU's front end needs 185 ns for each kernel. But a lane has only one batch, because
+// the templates of a second batch would delay the start of a flood.
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   for (float length = 100; length < 1800; length *= 1.1F) {
     batch_shape const shape = shape_for(length, true);
@@ -96,8 +99,8 @@ TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   }
 }
 
-// requirement: the measured length of a kernel determines its batches, whether the device updates
-// the templates or the host rewrites them
+// requirement: the shape of the batches depends on the measured length of the kernel. It also
+// depends on whether the device updates the templates or the host rewrites them.
 TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
   kernel_profile profile;
   profile.note_filled(true);
@@ -105,7 +108,7 @@ TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
   profile.note(nanoseconds{4000 + 64 * 500}, 64, 1);
   EXPECT_EQ(profile.shape().batches, 1u);
   for (int i = 0; i < 1000; ++i) { profile.note_filled(i % 20 == 0); }
-  EXPECT_EQ(profile.shape().batches, 1u) << "some rewritten batches do not change the shape";
+  EXPECT_EQ(profile.shape().batches, 1u) << "a few rewritten batches do not change the shape";
   for (int i = 0; i < 100; ++i) { profile.note_filled(false); }
   EXPECT_EQ(profile.shape().batches, 2u) << "the device no longer updates the templates";
   profile.note_filled(true);
@@ -116,14 +119,13 @@ TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
   EXPECT_GT(profile.kernel_ns(), 8000.0F);
 }
 
-/// Reports the measurement of a chain of 64 kernels of `length_ns` each, with nothing else on the
-/// device.
+/// Reports a chain of 64 kernels that took `length_ns` each, and that had the device for itself.
 void see(kernel_profile& profile, std::int64_t length_ns) {
   profile.note(nanoseconds{4000 + 64 * length_ns}, 64, 1);
 }
 
-// requirement: the first measurement is used, even of a single kernel. The launch overhead is
-// subtracted.
+// requirement: the first measurement is used at once, even if it is of a single kernel. The launch
+// overhead is subtracted.
 TEST(KernelProfile, BelievesTheFirst) {
   kernel_profile profile;
   profile.note(nanoseconds{4000 + 20'000}, 1, 1);
@@ -133,7 +135,8 @@ TEST(KernelProfile, BelievesTheFirst) {
   EXPECT_EQ(empty.shape().max_tasks, 64u);
 }
 
-// requirement: a longer time is used only after two slow batches. A shorter time is used at once.
+// requirement: a longer time is used only after a second slow batch. A shorter time is used at
+// once.
 TEST(KernelProfile, BelievesTheShorterOfTwo) {
   kernel_profile profile;
   for (int i = 0; i < 10; ++i) { see(profile, 1000); }
@@ -146,7 +149,7 @@ TEST(KernelProfile, BelievesTheShorterOfTwo) {
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 500);
 }
 
-// requirement: if chains wait for a GPU's front end, the estimate does not grow by that wait
+// requirement: the time for which chains wait for a GPU's front end is not counted as kernel time
 TEST(KernelProfile, IsNotMisledByManyChains) {
   kernel_profile profile;
   see(profile, 600);
@@ -158,8 +161,8 @@ TEST(KernelProfile, IsNotMisledByManyChains) {
   EXPECT_FLOAT_EQ(profile.kernel_ns(), 100'000) << "the front end alone cannot take so long";
 }
 
-// requirement: if the first measurement was too long, a short kernel still gets the shape for short
-// kernels
+// requirement: a short kernel gets the shape for short kernels, even if its first measurement was
+// too long
 TEST(KernelProfile, GivesUpChainsThatDoNotPay) {
   kernel_profile profile;
   profile.note(nanoseconds{4000 + 5000}, 1, 1);
@@ -174,14 +177,15 @@ TEST(KernelProfile, GivesUpChainsThatDoNotPay) {
   for (int i = 0; i < 2; ++i) { long_one.note(nanoseconds{4000 + 32 * 5500}, 32, 16); }
   EXPECT_EQ(long_one.shape().chains, 4u) << "fewer chains were not faster";
   for (int i = 0; i < 15; ++i) { long_one.note(nanoseconds{4000 + 16 * 6500}, 16, 32); }
-  EXPECT_EQ(long_one.shape().chains, 4u) << "the next trial must come later";
+  EXPECT_EQ(long_one.shape().chains, 4u) << "it is too early for the next trial";
   kernel_profile twenty;
   twenty.note(nanoseconds{4000 + 20'000}, 1, 1);
   for (int i = 0; i < 1000; ++i) { twenty.note(nanoseconds{4000 + 2 * 25'000}, 2, 128); }
   EXPECT_EQ(twenty.shape().chains, 8u);
 }
 
-// requirement: a kernel that has become long is noticed before its first long chain has ended
+// requirement: if a kernel takes much longer than it did before, this is noticed before the
+// first long batch has ended
 TEST(KernelProfile, NoticesABatchThatDoesNotEnd) {
   kernel_profile profile;
   see(profile, 600);
@@ -201,8 +205,8 @@ TEST(KernelProfile, NoticesABatchThatDoesNotEnd) {
       << "a kernel that was never measured has no expected time";
 }
 
-// requirement: a kernel is measured often at first, then rarely, and often again after its length
-// has changed
+// requirement: at first a kernel is measured often, and then rarely. After its length has changed,
+// it is measured often again.
 TEST(KernelProfile, IsMeasuredRarelyWhileNothingChanges) {
   kernel_profile profile;
   auto const batches_until_due = [&](std::uint32_t tasks) {
@@ -215,7 +219,7 @@ TEST(KernelProfile, IsMeasuredRarelyWhileNothingChanges) {
   EXPECT_EQ(batches_until_due(64), 16);
   EXPECT_TRUE(profile.count_batch(64)) << "the measurement stays due until it is made";
   see(profile, 1000);
-  EXPECT_EQ(batches_until_due(1), 256) << "a measurement slows a single task down";
+  EXPECT_EQ(batches_until_due(1), 256) << "a measurement delays a single task, so it is rare";
   see(profile, 5000);
   EXPECT_EQ(batches_until_due(1), 1);
 }

@@ -1,6 +1,7 @@
-// Device-side waits, which flotilla uses only on GPUs. In these tests, test kernels replace
-// flotilla's own kernels on CPU devices. A CPU device runs one kernel at a time, so a waiting
-// kernel occupies its device. Therefore no chain in these tests returns to an earlier device.
+// Device-side waits on CPU devices. flotilla uses device-side waits only on GPUs, so test kernels
+// replace flotilla's built-in kernels here. A CPU device runs one kernel at a time, so a waiting
+// kernel blocks its device. A chain that returned to a device that it has left could block itself.
+// Therefore these tests contain no such chain.
 
 #include <algorithm>
 #include <atomic>
@@ -42,7 +43,8 @@ class DeviceSideWaits : public guest_test {
             .cpu_builtins = stand_ins};
   }
 
-  /// A runtime that has already run kernels on both devices, so that their lengths are known.
+  /// A runtime with two devices. Both have already run kernels, so that the lengths of the kernels
+  /// are known.
   struct device_pair {
     runtime rt;
     test_program program{rt};
@@ -57,14 +59,15 @@ class DeviceSideWaits : public guest_test {
             .wait();
       }
     }
-    /// Launches a task on device 1 that waits for a task on device 0, which `head` holds.
+    /// Launches a task on device 0 that runs until `head` is released. Then launches a task on
+    /// device 1 that waits for the first task. @return the task on device 1.
     ticket launched_behind(held_word const& head) {
       std::vector<ticket> made;
       static_cast<void>(held_behind(head, made));
       return std::move(made.back());
     }
-    /// Does the same as launched_behind, but adds the waiting task to `behind`. @return the task
-    /// that `head` holds.
+    /// Launches the same two tasks as `launched_behind`, and adds the task on device 1 to `behind`.
+    /// @return the task on device 0.
     ticket held_behind(held_word const& head, std::vector<ticket>& behind) {
       ticket held = rt.submit(head.launch_of(program), {.device = device_ordinal{0}});
       EXPECT_TRUE(eventually([&] { return head.started(); }));
@@ -74,8 +77,8 @@ class DeviceSideWaits : public guest_test {
       EXPECT_TRUE(eventually([&] { return batches() > before; }));
       return held;
     }
-    /// Makes device 1 run passes while a batch waits there, as happens often on GPUs. Adds the
-    /// submitted tasks, which end later, to `made`.
+    /// Submits two tasks to device 1 while a batch waits there, so that passes over device 1 take
+    /// place during the wait. Adds the tickets of the two tasks to `made`, because they end later.
     void let_pass(std::vector<ticket>& made) {
       for (int i = 0; i < 2; ++i) {
         std::uint64_t const before = rt.counters(rt.devices()[1]).batches;
@@ -84,14 +87,14 @@ class DeviceSideWaits : public guest_test {
         EXPECT_TRUE(eventually([&] { return rt.counters(rt.devices()[1]).batches > before; }));
       }
     }
-    /// Makes one batch of device 1 wait for device 0, and releases it.
+    /// Makes one batch of device 1 wait for device 0, and then ends the wait.
     void wait_once() {
       held_word head{rt};
       ticket const made = launched_behind(head);
       head.release();
       rt.wait_idle();
     }
-    /// Returns whether all tasks are launched or have ended before the deadline.
+    /// Waits until all tasks are launched or have ended. @return false after a timeout.
     [[nodiscard]] bool launches(std::span<ticket const> tasks) const {
       dispatch::task_query const& query = inside(rt).query;
       return eventually([&] {
@@ -100,7 +103,7 @@ class DeviceSideWaits : public guest_test {
         });
       });
     }
-    /// Runs many passes over both devices, so that an error would show.
+    /// Runs `times` passes over both devices. They launch every task that may be launched.
     void pump(int times) {
       for (int i = 0; i < times; ++i) { rt.pump(); }
     }
@@ -108,8 +111,8 @@ class DeviceSideWaits : public guest_test {
       return program.step.with_shape({1}, {1})(value.data(), 3u, link);
     }
   };
-  /// Submits a chain of tasks. The first link is held on device `from` until all links are
-  /// launched. The later links run on the other device.
+  /// Submits a chain of tasks. The first task runs on device `from`, the others run on the other
+  /// device. The first task is held until all tasks are launched.
   static std::vector<ticket> chain(device_pair& pair, unsigned links, unsigned from) {
     held_word head{pair.rt};
     ticket const held =
@@ -125,13 +128,14 @@ class DeviceSideWaits : public guest_test {
     pair.rt.wait_idle();
     return made;
   }
-  /// Returns the value after all links that ran. Checks that no link ran after a failed one.
+  /// Returns the value that results from `value` if exactly the tasks without an error have run.
+  /// Checks that no task ran after a failed task.
   static std::uint32_t expected(std::uint32_t value, std::vector<ticket> const& links) {
     bool failed = false;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
       try {
         links[i].wait();
-        EXPECT_FALSE(failed) << "link " << i << " ran after one that failed";
+        EXPECT_FALSE(failed) << "task " << i << " ran after a failed task";
         value = value * 3 + i;
       } catch (error const&) { failed = true; }
     }
@@ -151,7 +155,8 @@ class DeviceSideWaits : public guest_test {
   parallelism threads_{4};
 };
 
-// requirement: if a batch can wait on the device, no stream is told to wait, and the order is kept
+// requirement: if a batch can wait on the device, no wait is enqueued into a stream. The tasks run
+// in order.
 TEST_F(DeviceSideWaits, SuccessorOfAnotherDeviceWaitsInItsBatch) {
   device_pair pair;
   testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
@@ -163,14 +168,14 @@ TEST_F(DeviceSideWaits, SuccessorOfAnotherDeviceWaitsInItsBatch) {
   EXPECT_EQ(
       pair.rt.counters(pair.rt.devices()[0]).failed + pair.rt.counters(pair.rt.devices()[1]).failed,
       0u)
-      << "a stream was told to wait, which failed";
+      << "a wait was enqueued into a stream, and failed";
 }
 
-// requirement: if the allowed number of batches wait, and they end one after another, the next task
-// is held back until one has ended. The alternative is a wait in the stream, which is slower. A
-// chain whose launches are far ahead of the devices would then always use the slower waits.
+// requirement: while the maximum number of batches waits on the device, the next task is held back
+// until one of these waits ends. Otherwise the task would wait in its stream, which is slower. A
+// chain that is launched far ahead of the devices would then use only slow waits.
 TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
-  constexpr unsigned tasks = 4;  // one can wait on the device, and three are held back
+  constexpr unsigned tasks = 4;  // the first waits on the device, the others are held back
   device_pair pair{one_wait(60s)};
   pair.wait_once();
   std::uint32_t made = pair.value[0];
@@ -185,14 +190,14 @@ TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
   pair.pump(1000);
   head.release();
   for (ticket const& each : behind) {
-    EXPECT_NO_THROW(each.wait()) << "a stream was told to wait, which failed";
+    EXPECT_NO_THROW(each.wait()) << "a wait was enqueued into a stream, and failed";
     made = made * 3 + 1;
   }
   EXPECT_EQ(pair.value[0], made);
 }
 
-// requirement: if no wait ends, a task is held back only for a short time, because its predecessor
-// can run for any time
+// requirement: if no wait ends, a task is held back only briefly. Its predecessor could run
+// arbitrarily long.
 TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   constexpr unsigned tasks = 4;
   device_pair pair{one_wait(1ms)};
@@ -211,7 +216,8 @@ TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   for (ticket const& each : behind) { each.wait(); }
 }
 
-// requirement: the order is kept if the driver refuses a graph, a launch or an update of a node
+// requirement: tasks run in order even if the driver refuses a graph, a launch or an update of a
+// node
 TEST_F(DeviceSideWaits, OrderIsKeptIfTheDriverRefuses) {
   device_pair pair;
   std::uint32_t value = pair.value[0];
@@ -226,8 +232,8 @@ TEST_F(DeviceSideWaits, OrderIsKeptIfTheDriverRefuses) {
   }
 }
 
-// requirement: the first callable of a device runs after the waiting batches have ended, because
-// user code can need the whole device
+// requirement: the first callable of a device runs only after the waiting batches of the device
+// have ended, because user code may need the whole device
 TEST_F(DeviceSideWaits, FirstCallableRunsAfterTheWaits) {
   device_pair pair;
   held_word head{pair.rt};
@@ -242,8 +248,8 @@ TEST_F(DeviceSideWaits, FirstCallableRunsAfterTheWaits) {
   EXPECT_TRUE(behind.ready());
 }
 
-// requirement: the first callable waits for at most a second, because the batches can wait for the
-// callable
+// requirement: the first callable waits at most one second for the waiting batches, because these
+// batches may depend on the callable
 TEST_F(DeviceSideWaits, FirstCallableWaitsASecondAtMost) {
   device_pair pair;
   held_word head{pair.rt};
@@ -264,13 +270,14 @@ TEST_F(DeviceSideWaits, FirstCallableWaitsASecondAtMost) {
   behind.wait();
 }
 
-// regression: after the launch of a waiting batch, the lane's empty open batch was still marked as
-// waiting. When that batch was flushed again, a second wait was counted.
+// regression: after the launch of a waiting batch, the lane's next open batch was empty but still
+// marked as waiting. When it was flushed, a second wait was counted.
 TEST_F(DeviceSideWaits, EndedWaitsAreCountedOnce) {
   device_pair pair;
   for (int round = 0; round < 20; ++round) {
     held_word head{pair.rt};
-    ticket const there = pair.launched_behind(head);  // the lane's open batch is empty again
+    // This launch leaves the lane's open batch empty.
+    ticket const there = pair.launched_behind(head);
     ticket const next =
         pair.rt.submit(pair.step(2), {.device = device_ordinal{1}, .after = {there}});
     EXPECT_TRUE(pair.launches({&next, 1}));

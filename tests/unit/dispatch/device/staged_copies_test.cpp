@@ -1,5 +1,5 @@
-// Copies between devices and pageable memory. They run piece by piece, and the lease can be
-// released between pieces.
+// Copies between devices and pageable memory. Such a copy runs piece by piece. Between two pieces,
+// the thread that drives the device may release the lease.
 
 #include "dispatch/device/staged_copies.hpp"
 
@@ -33,7 +33,7 @@ bytes pattern(std::size_t size, unsigned seed = 1) {
   return made;
 }
 
-/// One CPU device and no workers, so only this thread makes progress.
+/// A runtime with one CPU device and no workers. So only this thread makes progress.
 class StagedCopies : public guest_test {
  protected:
   static constexpr device_ordinal device{0};
@@ -52,7 +52,7 @@ class StagedCopies : public guest_test {
     rt().submit(buffer.copy_to(back)).wait();
     return back == expected;
   }
-  /// Runs a download that fails at its second piece while its first piece is in flight.
+  /// Runs a download whose second piece fails while its first piece is in flight.
   void fail_a_copy_down(test_program& program, device_buffer<std::uint8_t> const& from, bytes& to) {
     held_word held{rt()};
     ticket const holds = rt().submit(held.launch_of(program));
@@ -69,7 +69,8 @@ class StagedCopies : public guest_test {
   std::optional<runtime> rt_;
 };
 
-// requirement: copies of all sizes near the size of a piece or of the ring are correct
+// requirement: copies of about the size of one piece, or of the whole ring buffer of pieces, are
+// correct
 TEST_F(StagedCopies, CopiesEverySizeUpAndDown) {
   for (std::size_t const size :
        {std::size_t{1}, piece - 1, piece, piece + 1, ring - 1, ring, ring + 1, 3 * ring + 7}) {
@@ -80,7 +81,7 @@ TEST_F(StagedCopies, CopiesEverySizeUpAndDown) {
   }
 }
 
-// requirement: several copies in both directions can share the ring
+// requirement: several copies in both directions can share the ring buffer
 TEST_F(StagedCopies, CarriesSeveralCopiesAtOnce) {
   constexpr unsigned copies = 5;
   std::vector<bytes> up, down;
@@ -99,7 +100,7 @@ TEST_F(StagedCopies, CarriesSeveralCopiesAtOnce) {
   EXPECT_TRUE(down == up);
 }
 
-// requirement: a copy of many pieces lets other work of the device run between its pieces
+// requirement: between the pieces of a large copy, the device runs other tasks
 TEST_F(StagedCopies, LetsOthersGoFirst) {
   bytes const up = pattern(64 * piece);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};
@@ -115,7 +116,7 @@ TEST_F(StagedCopies, LetsOthersGoFirst) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: an upload read the host's memory before the upload's predecessors had ended
+// regression: an upload read the host's memory although the upload's predecessors had not ended
 TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   test_program program{rt()};
   held_word held{rt()};
@@ -133,7 +134,7 @@ TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   EXPECT_TRUE(is_there(second, pattern(1000)));
 }
 
-// requirement: if a piece is refused, only its copy fails
+// requirement: if the driver refuses one piece, only the copy that contains this piece fails
 TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
   bytes const up = pattern(6 * piece);
   bytes down(6 * piece);
@@ -149,14 +150,15 @@ TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
   testing::fail_call("cuMemcpyDtoHAsync", 2, driver_status::invalid_value);
   ticket const back = rt().submit(good.copy_to(down));
   EXPECT_THAT(thrown<driver_error>([&] { back.wait(); }), HasSubstr("cuMemcpyDtoHAsync"));
-  EXPECT_TRUE(is_there(good, up)) << "the ring still works";
+  EXPECT_TRUE(is_there(good, up)) << "later copies must work";
 }
 
-// regression: a download failed while one of its pieces was in flight. An upload then used that
-// piece, and the upload's bytes were copied to the destination of the download.
+// regression: a download failed while one of its pieces was in flight. Then an upload used the
+// memory of this piece, and the upload's bytes were copied to the destination of the download.
 TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
-  bytes const up = pattern(4 * ring);  // enough that the upload uses every piece of the ring again
+  // Large enough that the upload uses every piece of the ring buffer again.
+  bytes const up = pattern(4 * ring);
   bytes down(up.size(), 0xee);
   device_buffer<std::uint8_t> there{rt(), device, up};
   fail_a_copy_down(program, there, down);
@@ -165,7 +167,7 @@ TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: a later copy that got the slot of a failed download was mistaken for that download
+// regression: a later copy got the slot of a failed download, and was mistaken for that download
 TEST_F(StagedCopies, TakesNoCopyForAnotherThatHadItsSlot) {
   test_program program{rt()};
   bytes const large = pattern(6 * piece), small = pattern(piece, 7);
@@ -181,8 +183,8 @@ TEST_F(StagedCopies, TakesNoCopyForAnotherThatHadItsSlot) {
   EXPECT_TRUE(is_there(there, large));
 }
 
-// regression: if a context could no longer be made current, a copy with a piece in flight never
-// ended
+// regression: a copy had a piece in flight when the context could no longer be made current. This
+// copy never ended.
 TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
   for (bool const down : {false, true}) {
     bytes host = pattern(32 * piece);
@@ -200,7 +202,8 @@ TEST_F(StagedCopies, EndsWhatIsUnderWayWhereTheContextIsLost) {
   }
 }
 
-// requirement: a copy makes progress beside a flood of launches and beside other copies in its lane
+// requirement: a copy makes progress during a flood of launches, and while other copies run in its
+// lane
 TEST_F(StagedCopies, GoesOnBesideAFloodAndOtherCopies) {
   runtime_options const with_worker{.devices = "cpu:1", .workers = 1};
   runtime busy{with_worker};
@@ -235,7 +238,7 @@ TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
   testing::fail_call("cuMemHostAlloc", 1, driver_status::out_of_memory);
   EXPECT_THAT(thrown<driver_error>([&] { rt().submit(there.copy_from(up)).wait(); }),
               HasSubstr("cuMemHostAlloc"));
-  // All allocations after the first fail, so the copy has one piece.
+  // From now on, only the first allocation succeeds. So the next copy has one piece.
   for (unsigned call = 2; call <= 40; ++call) {
     testing::fail_call("cuMemHostAlloc", call, driver_status::out_of_memory);
   }
@@ -244,7 +247,7 @@ TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// error guess: the driver refuses every write of a completion number
+// error guess: the driver refuses every write of a completion number. Copies must still end.
 TEST_F(StagedCopies, GetsThroughWhereNumbersCannotBeWritten) {
   bytes const up = pattern(ring + 3);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};

@@ -1,6 +1,6 @@
-// Device-updated templates: the records for the device, and the time of their creation. A CPU
-// device cannot update templates. Instead, a driver table applies the records before each launch,
-// as the update kernel does on a GPU.
+// Device-updated templates: when they are created, and the records that describe their nodes to the
+// device. A CPU device cannot update templates. So these tests use a driver table that applies the
+// records before each launch, as the update kernel does on a GPU.
 
 #include "dispatch/graph/device_updated_pool.hpp"
 
@@ -34,7 +34,7 @@ class DeviceUpdatedPool : public template_test {
   static launch_form form(std::uint32_t kernel, std::uint32_t width = 1) {
     return {{16, width, 16 / width}, kernel, {1, 1, 1}, 0};
   }
-  /// The arguments and grids that the nodes are created with.
+  /// The argument and the grid size with which node `i` is created.
   static std::uint32_t first_amount(std::uint32_t i) { return i + 1; }
   static std::uint32_t first_grid(std::uint32_t i) { return 1 + i % 2; }
   graph_template* take(launch_form const& of, bool idle = false, bool whole = true) {
@@ -56,8 +56,8 @@ class DeviceUpdatedPool : public template_test {
                        .device_idle = idle},
                       first);
   }
-  /// Asks for a template until one is created, at most `creation_cost_rewrites` times. @return the
-  /// template, or null.
+  /// Calls `take` until it returns a template, but at most `creation_cost_rewrites` times. @return
+  /// the template, or null if no call returned one.
   graph_template* take_in_the_end(launch_form const& of, bool idle = false) {
     for (std::uint32_t batches = 0; batches < device_updated_pool::creation_cost_rewrites;
          ++batches) {
@@ -76,7 +76,8 @@ class DeviceUpdatedPool : public template_test {
     EXPECT_TRUE(reaches(number_));
     return answer;
   }
-  /// Launches the batch for which the template was created. Only launched templates are given back.
+  /// Launches the batch for which the template was created. This must be the first launch of the
+  /// template.
   void launch_first(graph_template& what) {
     std::uint32_t expected = 0;
     for (std::uint32_t i = 0; i < what.dimensions().size; ++i) {
@@ -97,8 +98,8 @@ class DeviceUpdatedPool : public template_test {
   std::uint32_t sum_ = 0;
 };
 
-// requirement: every launch runs the tasks that were put into the template, with their arguments
-// and grids. A disabled node runs nothing.
+// requirement: a launch runs exactly the tasks that were put into the template, with their
+// arguments and grids. A disabled node runs nothing.
 TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   graph_template* const made = take_in_the_end(form(0, 2));
   ASSERT_NE(made, nullptr);
@@ -119,8 +120,8 @@ TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   }
 }
 
-// requirement: the records of a launch describe every node, so state from earlier launches has no
-// effect
+// requirement: the records of each launch describe every node. So nothing that an earlier launch
+// has changed remains.
 TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   updating_device::forget = true;
   graph_template* const made = take_in_the_end(form(0, 2));
@@ -133,7 +134,7 @@ TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   }
 }
 
-// requirement: the records of a refused launch do not count as applied
+// requirement: if a launch is refused, its records do not count as applied
 TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
   graph_template* const made = take_in_the_end(form(0));
   ASSERT_NE(made, nullptr);
@@ -161,7 +162,7 @@ TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
 }
 
 // requirement: the first template is created after `creation_cost_rewrites` rewritten batches, and
-// the second one after half as many. A template is reused for its form.
+// the second template after half as many. A template is reused for batches of its launch form.
 TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites; ++batch) {
     ASSERT_EQ(take(form(0)), nullptr) << batch;
@@ -169,7 +170,8 @@ TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   graph_template* const first = take(form(0));
   ASSERT_NE(first, nullptr);
   for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites / 2; ++batch) {
-    ASSERT_EQ(take(form(0)), nullptr) << "the second template also has a cost: " << batch;
+    ASSERT_EQ(take(form(0)), nullptr)
+        << "the second template was created too early, after batch " << batch;
   }
   EXPECT_NE(take(form(0)), nullptr);
   EXPECT_EQ(take(form(1)), nullptr) << "a different kernel is a different form";
@@ -179,8 +181,8 @@ TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   EXPECT_EQ(pool_.chains(), 2u);
 }
 
-// requirement: the first launch runs the tasks with which the nodes were created, even if the
-// update is lost. Later launches can disable nodes.
+// requirement: the nodes are created with the tasks of the first launch, so this launch is correct
+// even if the update is lost. Later launches can disable nodes.
 TEST_F(DeviceUpdatedPool, HoldTheirFirstBatchFromTheBeginning) {
   updating_device::lose_first = true;
   for (std::uint32_t batch = 0; batch < 2 * device_updated_pool::creation_cost_rewrites; ++batch) {
@@ -210,8 +212,8 @@ TEST_F(DeviceUpdatedPool, AreNotUsedAgainIfTheFirstLaunchIsRefused) {
   EXPECT_NE(other, refused);
 }
 
-// requirement: the number of chains is bounded. Only an idle device destroys a template for a new
-// one.
+// requirement: the total number of chains is bounded. If the bound is reached and the device is
+// idle, a new template replaces the least recently used one.
 TEST_F(DeviceUpdatedPool, AreBounded) {
   std::vector<graph_template*> made;
   for (std::uint32_t kernel = 0; pool_.chains() < device_updated_pool::max_chains; ++kernel) {
@@ -232,8 +234,8 @@ TEST_F(DeviceUpdatedPool, AreBounded) {
   EXPECT_EQ(take(form(1, 4)), nullptr) << "the least recently used template is destroyed";
 }
 
-// requirement: if the driver refuses to create a template, the pool does not try again for that
-// form
+// requirement: if the driver refuses to create a template of a launch form, the pool does not try
+// this form again
 TEST_F(DeviceUpdatedPool, AreNotTriedAgain) {
   updating_device::refuse_attributes = 1000;
   EXPECT_EQ(take_in_the_end(form(0)), nullptr);
@@ -244,8 +246,8 @@ TEST_F(DeviceUpdatedPool, AreNotTriedAgain) {
   EXPECT_NE(take_in_the_end(form(1)), nullptr);
 }
 
-// requirement: if the driver refuses too many launches of templates of a form, the pool creates no
-// more of that form
+// requirement: if the driver refuses too many launches of templates of one form, the pool creates
+// no more templates of this form
 TEST_F(DeviceUpdatedPool, AreGivenUpIfTheyAreNotLaunched) {
   for (std::uint32_t i = 0; i < device_updated_pool::max_refusals; ++i) {
     graph_template* const made = take_in_the_end(form(0));

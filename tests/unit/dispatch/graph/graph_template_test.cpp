@@ -1,4 +1,5 @@
-// Templates on a CPU device, without a runtime: rows, and the completion nodes between rows.
+// Graph templates on a CPU device, without a runtime: rows (the nodes at one depth), and completion
+// nodes between rows.
 
 #include "dispatch/graph/template_pool.hpp"
 
@@ -16,8 +17,9 @@ namespace {
 
 enum class own { none, completion, completion_and_entry };
 
-/// Completion nodes are memory operations of the driver (`own::none`) or kernels. With
-/// `own::completion_and_entry`, templates with several chains also have an entry node.
+/// With `own::none`, completion nodes are the driver's write operations. Otherwise they are
+/// kernels. With `own::completion_and_entry`, templates with several chains also have an entry
+/// node.
 class GraphTemplate : public template_test, public ::testing::WithParamInterface<own> {
  protected:
   GraphTemplate() {
@@ -33,7 +35,8 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     pool_.destroy();
   }
 
-  /// Nodes that add to a sum, and nodes that run until `go_on` is called.
+  /// `adding` describes a node that adds to a sum. `holding` describes a node that runs until the
+  /// test calls `go_on`.
   CUDA_KERNEL_NODE_PARAMS const& adding(std::uint32_t amount) {
     amount_ = amount;
     return node(add_, add_arguments_.data());
@@ -47,7 +50,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
     return pool_.take({.shape = {size, width, run}, .completion = completion_}, adding(0),
                       lane_.counter());
   }
-  /// Takes a template whose tasks wait for another device.
+  /// Takes a template that begins with a device-side wait.
   graph_template& take_waiting(std::uint32_t size, std::uint32_t chains, std::uint32_t rows) {
     return pool_.take(
         {.shape = {size, chains, rows}, .completion = completion_, .waits_on_device = true},
@@ -74,7 +77,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
   CUDA_KERNEL_NODE_PARAMS node_{};
 };
 
-// requirement: the ends of the rows before a completion node are visible while later rows run
+// requirement: when a row before a completion node has ended, this is visible while later rows run
 TEST_P(GraphTemplate, WritesANumberAfterEveryFewRows) {
   graph_template& four_rows = take(8, 2, 2);
   ASSERT_EQ(four_rows.completions(), 2u);
@@ -102,8 +105,8 @@ TEST_P(GraphTemplate, EndsWithANumber) {
   EXPECT_EQ(sum(), 16u);
 }
 
-// requirement: every launch has its own completion numbers and its own nodes. A disabled node does
-// nothing.
+// requirement: every launch writes its own completion numbers and runs the nodes that were set for
+// it. A disabled node does nothing.
 TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   graph_template& chain = take(4, 1, 1);
   ASSERT_EQ(chain.completions(), 4u);
@@ -120,7 +123,7 @@ TEST_P(GraphTemplate, IsRewrittenForEveryLaunch) {
   EXPECT_EQ(sum(), expected);
 }
 
-// requirement: a template is reused only for its own shape
+// requirement: a template is reused only for batches of the same shape
 TEST_P(GraphTemplate, IsTakenByItsShape) {
   graph_template& first = take(8, 2, 2);
   pool_.give_back(first);
@@ -130,7 +133,7 @@ TEST_P(GraphTemplate, IsTakenByItsShape) {
   EXPECT_EQ(pool_.made(), 3u);
 }
 
-// requirement: a template can have any allowed number of chains
+// requirement: a template runs all its nodes, whatever number of chains it has
 TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
   for (std::uint32_t width = 1; width <= template_pool::max_chains; width *= 2) {
     graph_template& wide = take(16, width, 1);
@@ -144,7 +147,8 @@ TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
   }
 }
 
-// requirement: the tasks wait until the other lane has reached the number of this launch
+// requirement: the tasks wait until the other lane has reached the number that was set for this
+// launch
 TEST_P(GraphTemplate, WaitsForANumberOfAnotherLane) {
   graph_template& wide = take_waiting(4, 2, 2);
   EXPECT_TRUE(wide.waits_on_device());
@@ -155,16 +159,16 @@ TEST_P(GraphTemplate, WaitsForANumberOfAnotherLane) {
     ASSERT_EQ(wide.set_wait({page_.device_address(2), wanted, page_.stop_address()}), CUDA_SUCCESS);
     page_.raise(2, wanted - 1);
     ASSERT_EQ(wide.launch(lane_.stream(), lane_.counter(), round), CUDA_SUCCESS);
-    // The test sleeps, because nothing shows that the kernel has polled.
+    // Nothing shows whether the waiting kernel has polled, so the test sleeps.
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    ASSERT_EQ(sum(), 4 * (round - 1)) << "the tasks ran one number too early";
+    ASSERT_EQ(sum(), 4 * (round - 1)) << "the tasks ran before the number was reached";
     page_.raise(2, wanted);
     ASSERT_TRUE(reaches(round));
     ASSERT_EQ(sum(), 4 * round);
   }
 }
 
-// requirement: a template that waits is used only for batches that wait
+// requirement: a template with a device-side wait is used only for batches that wait
 TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
   graph_template& waiting = take_waiting(4, 2, 2);
   pool_.give_back(waiting);
@@ -172,13 +176,15 @@ TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
   EXPECT_EQ(&take_waiting(4, 2, 2), &waiting);
 }
 
-// requirement: if the number is never reached, the template ends when the page is stopped
+// requirement: if the number is never reached, the graph ends when the completion page is stopped
 TEST_P(GraphTemplate, EndsWhenThePageIsStopped) {
   graph_template& waiting = take_waiting(1, 1, 1);
   ASSERT_EQ(waiting.set_wait({page_.device_address(2), 1000, page_.stop_address()}), CUDA_SUCCESS);
   ASSERT_EQ(waiting.launch(lane_.stream(), lane_.counter(), 1), CUDA_SUCCESS);
   page_.stop();
-  settle();  // on a GPU the kernel also faults: Fault.FaultEndsDependentTasksOfOtherDevices
+  // On a GPU, flotilla's own kernel also traps. Fault.FaultEndsDependentTasksOfOtherDevices tests
+  // this.
+  settle();
 }
 
 INSTANTIATE_TEST_SUITE_P(Own, GraphTemplate,

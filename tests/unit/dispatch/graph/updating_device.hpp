@@ -1,6 +1,6 @@
 #pragma once
-// A driver table for CPU devices that emulates device-updated nodes: before each launch, it applies
-// the records that builtin_functions::update applies on a GPU.
+// A driver table that emulates device-updated nodes on CPU devices. Before each launch, the table
+// applies the records that the kernel builtin_functions::update applies on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 
 namespace flotilla::dispatch {
 
-/// Builds the table on top of the CPU driver's table. The state is static, so only one table can
-/// exist at a time.
+/// Makes a copy of the CPU driver's table and replaces some entries. The state is static, so only
+/// one such table can exist at a time.
 struct updating_device {
   struct graph_facts {
     std::array<std::byte*, 1> records{};
@@ -40,9 +40,9 @@ struct updating_device {
   static inline std::map<CUgraphExec, CUgraph> execs;
   static inline std::byte* last_records = nullptr;  // the records that were applied last
   static inline int attributes_asked = 0;
-  static inline int refuse_attributes = 0;  // the number of calls to refuse
+  static inline int refuse_attributes = 0;  // number of requests to refuse
   static inline int refuse_launches = 0;
-  static inline bool forget = false;  // changes all grids and enables all nodes before each launch
+  static inline bool forget = false;      // before each launch, changes every node
   static inline bool lose_first = false;  // ignores the records of a graph's first launch
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after,
@@ -69,7 +69,7 @@ struct updating_device {
     for (auto& [graph, facts] : graphs) {
       if (facts.nodes.contains(node)) { facts.updatable.insert(node); }
     }
-    // Like the driver, the table returns its result in the argument.
+    // Like the driver, this function returns its result in the argument.
     const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
         reinterpret_cast<CUgraphDeviceNode>(node);
     return CUDA_SUCCESS;

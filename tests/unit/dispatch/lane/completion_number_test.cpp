@@ -1,4 +1,4 @@
-// Completion numbers have 64 bits, so nothing special happens when they exceed 32 bits.
+// Completion numbers have 64 bits. So nothing special must happen when a number exceeds 32 bits.
 
 #include <flotilla/flotilla.hpp>
 

@@ -1,4 +1,4 @@
-// The assignment of tasks to lanes.
+// The rules that assign tasks to lanes.
 
 #include "dispatch/lane/lane_layout.hpp"
 
@@ -7,7 +7,8 @@
 namespace flotilla::dispatch {
 namespace {
 
-// requirement: every lane has exactly one use
+// requirement: every lane is used either for uploads, or for downloads, or for launches or
+// callables of one priority level
 TEST(LaneLayout, GivesEveryLaneOneUse) {
   for (unsigned lane = 0; lane < lane_layout::all_lanes; ++lane) {
     unsigned uses = lane == lane_layout::upload_lane || lane == lane_layout::download_lane ? 1 : 0;
@@ -29,7 +30,8 @@ TEST(LaneLayout, GivesEveryLaneOneUse) {
   }
 }
 
-// requirement: a priority level is the negated CUDA priority, clamped to the allowed range
+// requirement: the priority level is the CUDA priority with the opposite sign, clamped to the
+// allowed range
 TEST(LaneLayout, LevelsAreNegatedPriorities) {
   EXPECT_EQ(level_of_priority(0), 0);
   EXPECT_EQ(level_of_priority(3), 0);

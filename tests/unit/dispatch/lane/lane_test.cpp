@@ -1,4 +1,4 @@
-// Lanes and their completion numbers on a CPU device, without a runtime.
+// Lanes and their completion numbers on a CPU device. The tests use no runtime.
 
 #include "dispatch/lane/lane.hpp"
 
@@ -12,13 +12,14 @@ namespace {
 
 class Lane : public lane_test {
  protected:
-  /// Begins and commits a batch of `count` tasks at the addresses from `first` on.
+  /// Begins and commits a batch of `count` tasks with consecutive slot addresses, beginning with
+  /// `first`.
   CUresult give(slot_address first, std::uint32_t count) {
     lane::batch& begun = lane_.begin();
     for (std::uint32_t i = 0; i < count; ++i) { begun.tasks[begun.count++] = first + i; }
     return lane_.commit_with_write();
   }
-  /// Waits until the oldest batch is done and returns it.
+  /// Waits until the oldest batch is done. @return this batch.
   lane::batch* wait_for_one() {
     lane::batch* done = nullptr;
     EXPECT_TRUE(test::eventually([&] { return (done = lane_.done()) != nullptr; }));
@@ -26,11 +27,11 @@ class Lane : public lane_test {
   }
 };
 
-// requirement: batches that were begun together are committed or cancelled together
+// requirement: `commit` and `cancel` apply to all batches that have been begun
 TEST_F(Lane, HasSeveralNumbersForWhatWritesSeveral) {
   std::uint64_t const first = lane_.begin().number;
   EXPECT_EQ(lane_.begin().number, first + 1);
-  EXPECT_EQ(lane_.done(), nullptr) << "nothing was put into the stream";
+  EXPECT_EQ(lane_.done(), nullptr) << "the stream has no work yet";
   lane_.cancel();
   EXPECT_EQ(lane_.in_flight(), 0u);
   EXPECT_EQ(lane_.begin().number, first);
@@ -75,7 +76,7 @@ TEST_F(Lane, KnowsTheNumberOfABatchFromItsBeginning) {
   ASSERT_EQ(lane_.commit_with_write(), CUDA_SUCCESS);
 }
 
-// requirement: a cancelled batch leaves no gap in the numbers
+// requirement: the number of a cancelled batch is given to the next batch
 TEST_F(Lane, TakesABatchBack) {
   ASSERT_EQ(give(1, 1), CUDA_SUCCESS);
   EXPECT_EQ(lane_.begin().number, 2u);
@@ -97,7 +98,7 @@ TEST_F(Lane, BoundsTheBatchesInFlight) {
   for (; lane_.has_room(); ++given) { ASSERT_EQ(give(0, 1), CUDA_SUCCESS); }
   EXPECT_GE(given, 2u);
   EXPECT_LE(given, 1024u);
-  // No batch is lost when the ring wraps around.
+  // No batch may be lost when the lane's ring buffer wraps around.
   for (std::size_t round = 0; round < 3 * given; ++round) {
     lane::batch const* const done = wait_for_one();
     ASSERT_NE(done, nullptr);
@@ -109,7 +110,7 @@ TEST_F(Lane, BoundsTheBatchesInFlight) {
   }
 }
 
-// requirement: if the device cannot write a number, the lane queries the stream instead
+// requirement: if the device cannot write a completion number, the lane queries the stream instead
 TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
   testing::fail_call("cuStreamWriteValue64", 2, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_SUCCESS);
@@ -124,7 +125,7 @@ TEST_F(Lane, AsksTheStreamWhereTheNumberCannotBeWritten) {
   EXPECT_EQ(page_.number(1), 3u);
 }
 
-// requirement: a lane works even if the device can never write a number
+// requirement: a lane works even if the device can never write a completion number
 TEST_F(Lane, NeedsNoWritesAtAll) {
   for (slot_address i = 1; i <= 4; ++i) {
     testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
@@ -139,7 +140,8 @@ TEST_F(Lane, NeedsNoWritesAtAll) {
   }
 }
 
-// requirement: waiting threads can also query a lane, and a number never decreases
+// requirement: threads that do not hold the lease can also query a lane. A completion number never
+// decreases.
 TEST_F(Lane, IsQueriedByAnyThread) {
   testing::fail_call("cuStreamWriteValue64", 1, driver_status::not_supported);
   EXPECT_EQ(give(1, 1), CUDA_ERROR_NOT_SUPPORTED);
@@ -151,7 +153,8 @@ TEST_F(Lane, IsQueriedByAnyThread) {
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: numbers can be read after the lane was destroyed and the page was unregistered
+// requirement: completion numbers can still be read after the lane was destroyed and the completion
+// page was unregistered
 TEST_F(Lane, LeavesItsNumbersInThePage) {
   ASSERT_EQ(give(0, 1), CUDA_SUCCESS);
   wait_for_one();
@@ -160,7 +163,8 @@ TEST_F(Lane, LeavesItsNumbersInThePage) {
   EXPECT_EQ(page_.number(1), 1u);
 }
 
-// requirement: events are reused, and creating an event leaves the context stack unchanged
+// requirement: the pool reuses events. When it creates an event, it leaves the context stack
+// unchanged.
 TEST_F(Lane, TakesEventsFromAPool) {
   event_pool events{context_, CU_EVENT_DISABLE_TIMING};
   std::vector<CUevent> used;

@@ -1,5 +1,6 @@
 #pragma once
-// Fixtures: a lane of a CPU device without a runtime, with the context current, and test kernels.
+// Fixtures without a runtime. They contain a lane of a CPU device, whose context is current, and
+// test kernels.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ class lane_test : public context::context_test {
     lane_.destroy();
     page_.unregister();
   }
-  /// Waits until the device no longer writes to the page.
+  /// Waits until the device has finished all writes to the page.
   static void settle() { EXPECT_EQ(api()->ctx_synchronize(), CUDA_SUCCESS); }
   [[nodiscard]] bool reaches(std::uint64_t number) {
     return test::eventually([&] { return page_.number(1) >= number; });
@@ -52,7 +53,7 @@ class template_test : public lane_test {
     EXPECT_EQ(api()->module_get_function(&found, module_, name), CUDA_SUCCESS) << name;
     return found;
   }
-  /// Returns parameters for one block of one thread.
+  /// Returns node parameters for one block of one thread.
   static CUDA_KERNEL_NODE_PARAMS node_of(CUfunction what, void** arguments) {
     CUDA_KERNEL_NODE_PARAMS made{};
     made.func = what;

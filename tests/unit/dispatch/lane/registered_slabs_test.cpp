@@ -1,4 +1,4 @@
-// Registered memory that is handed to users in pieces.
+// Registered memory: pieces that are cut from slabs.
 
 #include "dispatch/lane/registered_slabs.hpp"
 
@@ -48,7 +48,8 @@ TEST_F(RegisteredSlabs, GiveEveryoneHisOwn) {
   }
 }
 
-// requirement: a piece that was given back is reused for the same size, and is zeroed again
+// requirement: after a piece was given back, a request of the same size gets this piece, which is
+// zeroed again
 TEST_F(RegisteredSlabs, UsePiecesAgain) {
   registered_slabs::piece const first = slabs_.take(1000);
   std::memset(first.host, 1, first.bytes);
@@ -58,12 +59,12 @@ TEST_F(RegisteredSlabs, UsePiecesAgain) {
   EXPECT_EQ(again.host, first.host);
   EXPECT_TRUE(is_zero(again));
   slabs_.give_back({});
-  // A request of nearly the same size also reuses the piece.
+  // A request of nearly the same size gets the same piece.
   slabs_.give_back(again);
   EXPECT_EQ(slabs_.take(900).host, first.host);
 }
 
-// requirement: a piece that is larger than a slab gets its own slab
+// requirement: a piece that is larger than a slab gets a slab of its own
 TEST_F(RegisteredSlabs, GiveLargeOnes) {
   registered_slabs::piece const large = slabs_.take(3 * registered_slabs::slab_bytes);
   EXPECT_TRUE(is_zero(large));

@@ -1,16 +1,17 @@
-// Checks every interleaving of parking on a task with the batching, launch and end of that task and
-// with the reuse of its slot. Each dependent task must continue, and must use the state of its
-// predecessor, not of the slot's next task. The model follows the steps of dependencies::look,
-// park, take_successors, resume_batched and mark_launched, task_end::end and open_slot.
+// Two tasks park on a predecessor. Meanwhile it is batched, launched and ended, and its slot is
+// used for another task. Checks every interleaving. Each dependent task must continue, and must use
+// the state of its predecessor, not of the other task. The model follows the steps of look, park,
+// take_successors, resume_batched and mark_launched in `dependencies`, and of task_end::end and
+// open_slot.
 //
 // States of the predecessor, and the functions that change them (thread 0 drives its device):
 //
 //   open --resume_batched--> batched --mark_launched--> launched --end--> ended --open_slot--> next
 //     `-------------------------------- it fails: end ---------------------^
 //
-// The list of tasks that are parked on it, slot::successors:
+// States of slot::successors, the list of the tasks that are parked on the predecessor:
 //
-//          --park------------->         --mark_launched, end, or a park that sees progress-->
+//          --park------------->         --mark_launched, end, or take_list of a dependent--->
 //    empty                       tasks                                                       closed
 //      ^   <--resume_batched---                                                                |
 //      `----------------------------- open_slot, for the next generation ----------------------'
@@ -18,8 +19,8 @@
 // The steps of a dependent task (threads 1 and 2):
 //
 //   look --open--> read_list --> link --> exchange --> confirm --still open--> parked
-//     |                           |          |            `--moved on--> take_list --> parked
-//     |                           |          `--changed--> link
+//     |                           |          |            `--launched or ended--> take_list, parked
+//     |                           |          `--list has changed--> link
 //     |                           `--closed, or of another generation--> look
 //     `--end mark set, or generation changed--> finished                parked --requeued--> look
 
@@ -33,29 +34,29 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  no_generation,   // park does not compare the generation of the list
-  no_confirm,      // park does not check the predecessor again after its push
-  fails_late,      // the generation changes before the failure is in the table
-  looks_once,      // look does not check the generation again after it has read the end mark
-  keeps_batched,   // resume_batched releases the parked tasks but leaves them in the list
+  no_generation,   // park does not check that the list belongs to the predecessor
+  no_confirm,      // park does not check the predecessor again after it has added the task
+  fails_late,      // end changes the generation before it puts the failure into the table
+  looks_once,      // look reads the end mark, and does not check the generation again
+  keeps_batched,   // resume_batched requeues the parked tasks but leaves them in the list
   forgets_others,  // resume_batched does not put tasks of other devices back into the list
 };
 
 enum class story : signed char { ends_well, runs_long, fails_unlaunched };
 
-/// Thread 0 holds the lease of the predecessor's device. The thread batches, launches and ends the
-/// predecessor, or fails it. Then it submits and launches the next task in the same slot. Threads 1
+/// Thread 0 holds the lease of the predecessor's device. Thread 0 batches, launches and ends the
+/// predecessor, or fails it. Then it submits and launches another task in the same slot. Threads 1
 /// and 2 have one dependent task each. The task of thread 1 is on the predecessor's device, so it
-/// can join the batch. The task of thread 2 is on another device.
+/// can join the predecessor's batch. The task of thread 2 is on another device.
 struct park_model {
   static constexpr int threads = 3;
   static constexpr int moves = threads;
   static constexpr int none = -1, closed = -2;
   static constexpr int same_device = 1, other_device = 2;
-  // Values of generations and end marks: for the predecessor, after its end, for the next task.
+  // The generation of the predecessor, after its end, and of the other task. Also the end marks.
   static constexpr int ahead = 1, gone = 2, next_task = 3;
   enum places : signed char {
     // steps of thread 0: resume_batched, mark_launched, task_end::end, open_slot
@@ -101,7 +102,7 @@ struct park_model {
     list seen{};
     int next = none;
     int mark = 0;
-    int found = 0;  // 0: nothing; `ahead`, `next_task`: an end mark; `gone`: an end; -1: a failure
+    int found = 0;  // 0: nothing; `ahead`, `next_task`: an end mark; `gone`: the end; -1: a failure
     bool requeued = false;
     auto operator<=>(dependent const&) const = default;
   };
@@ -109,12 +110,12 @@ struct park_model {
   story what;
   flaw with;
   std::array<places, threads> at{find_follower, look, look};
-  std::array<dependent, threads> tasks{};  // thread 0 uses only `seen`
+  std::array<dependent, threads> tasks{};  // thread 0 uses only the member `seen`
   int generation = ahead;
   int end = 0;
   list successors{};
   bool failure_known = false;
-  std::array<int, threads> walk{none, none, none};  // the task that each thread releases next
+  std::array<int, threads> walk{none, none, none};  // the task that each thread requeues next
   bool wrong_list = false, twice = false;
 
   park_model(story which, flaw broken) : what{which}, with{broken} {
@@ -137,7 +138,7 @@ struct park_model {
     switch (pc) {
       case find_follower: pc = has_follower() ? take_batched : set_mark; return true;
       case take_batched:
-        // The launch releases tasks that are parked from now on.
+        // Tasks that are parked after this step are requeued when the batch is launched.
         walk[0] = successors.head;
         if (with != flaw::keeps_batched) { successors.head = none; }
         pc = release_batched;
@@ -150,7 +151,7 @@ struct park_model {
           pc = released(0) ? set_mark : pc;
         }
         return true;
-      // No confirmation is needed: only thread 0 can launch or end the task.
+      // No check as in `park` is needed: only this thread can launch or end the predecessor.
       case read_to_put_back: tasks[0].seen = successors, pc = put_back; return true;
       case put_back:
         if (successors == tasks[0].seen) {
@@ -189,13 +190,13 @@ struct park_model {
     while (next > 0 && next != same_device) { next = tasks[static_cast<std::size_t>(next)].next; }
     return next == same_device;
   }
-  /// Takes the list and closes it, if it is open and belongs to `of_generation`.
+  /// Takes the list and closes it, if it is open and belongs to the generation `of_generation`.
   void close(std::size_t me, int of_generation) {
     if (successors.generation != of_generation || successors.head == closed) { return; }
     walk[me] = successors.head;
     successors.head = closed;
   }
-  /// Requeues the next task of the list that was taken. @return whether none was left.
+  /// Requeues the next task of the list that this thread has taken. @return whether none was left.
   bool released(std::size_t me) {
     if (walk[me] < 0) { return true; }
     dependent& task = tasks[static_cast<std::size_t>(walk[me])];
@@ -256,12 +257,12 @@ struct park_model {
   }
 
   [[nodiscard]] std::string wrong() const {
-    if (wrong_list) { return "parked on another task"; }
+    if (wrong_list) { return "a task was parked on another task of the slot"; }
     if (twice) { return "requeued twice"; }
     for (dependent const& task : tasks) {
-      if (task.found == next_task) { return "used another task's end mark"; }
+      if (task.found == next_task) { return "a task used the end mark of another task"; }
       if (task.found == gone && what == story::fails_unlaunched) {
-        return "treated a failed task as successful";
+        return "a task treated its failed predecessor as successful";
       }
     }
     return "";
@@ -280,19 +281,19 @@ TEST(ParkModel, DependentsGoOnByTheirPredecessor) {
   }
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(ParkModel, FlawsAreFound) {
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::no_generation}).wrong,
-            "parked on another task");
+            "a task was parked on another task of the slot");
   EXPECT_EQ(explore(park_model{story::runs_long, flaw::no_confirm}).wrong,
             "a task is parked forever");
   EXPECT_EQ(explore(park_model{story::fails_unlaunched, flaw::fails_late}).wrong,
-            "treated a failed task as successful");
+            "a task treated its failed predecessor as successful");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::keeps_batched}).wrong, "requeued twice");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::forgets_others}).wrong,
             "a task is parked forever");
   EXPECT_EQ(explore(park_model{story::ends_well, flaw::looks_once}).wrong,
-            "used another task's end mark");
+            "a task used the end mark of another task");
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
-// Checks every interleaving of submitting with draining, releasing the lease, and workers that end:
-// for each task there must always be a thread that will take it.
+// Threads submit tasks, drain a device, release its lease, and end as workers. Checks every
+// interleaving: for each task there must always be a thread that will take it.
 //
-// In each of the two handshakes, a side writes its own state and then reads the other side's:
+// There are two handshakes. In each, a thread first changes its own state, and then reads the state
+// that the other thread changes:
 //
 //   a thread submits:  push, `pending` := true --> lease held? --no--> wake
 //   a holder drains:   `pending` := false, take, release --> `pending` or `backlog`? --yes--> wake
 //
-//   a thread wakes:    work is announced --> `active` < max? --yes--> one more worker
+//   `wake` is called:  work is announced --> `active` < max? --yes--> post a worker
 //   a worker ends:     `active` -= 1 --> work announced? --yes--> `active` += 1, stay
 //
 // The model follows the steps of device_inbound::announce, ring and begin_pass, of
@@ -24,21 +25,21 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  announces_first,         // the announcement precedes the push
+  announces_first,         // a thread announces its task before it pushes the task
   clears_late,             // a pass clears `pending` only after it has taken tasks
   no_check_after_release,  // lease_guard does not check for work after the release of the lease
-  no_check_after_leaving,  // a worker that ends does not check for work
-  checks_before_leaving    // a worker checks while `active` still counts it
+  no_check_after_leaving,  // a worker does not check for work after it has decremented `active`
+  checks_before_leaving    // a worker checks only before it decrements `active`
 };
 
-/// Threads 0 and 1 submit one task each. Threads 2 and 3 are jobs that oneTBB can run after they
-/// were posted. Thread 4 helps: like `pump`, it drains once if the lease is free.
+/// Threads 0 and 1 submit one task each. Threads 2 and 3 are jobs, which oneTBB can run as soon as
+/// they are posted. Thread 4 helps: like `pump`, it drains once if the lease is free.
 ///
-/// A drain is one pass. With several passes, only the time between `clear` and `release` would be
-/// longer.
+/// In the model, a drain is one pass. More passes would only lengthen the time between `clear` and
+/// `release`.
 struct handshake_model {
   static constexpr int threads = 5;
   static constexpr int moves = threads;
@@ -50,7 +51,7 @@ struct handshake_model {
     announce,
     exchange,
     ring_if_free,
-    // step of worker_pool::wake, on any thread
+    // step of worker_pool::wake, which any thread can call
     wake,
     // steps of worker::run and stay_after_all
     absent,
@@ -74,11 +75,11 @@ struct handshake_model {
     ended,
   };
 
-  int max;  // workers
+  int max;  // the maximum number of workers
   flaw with;
   std::array<places, threads> at{push, push, absent, absent, try_lease};
   // Each submitter has an inbox. `take` refreshes the consumer's view of the inboxes. `set_backlog`
-  // uses that view, so it misses inboxes that were opened later.
+  // uses this view, so it misses inboxes that were opened after `take`.
   std::array<int, 2> box{};
   std::array<bool, 2> opened{};
   std::array<bool, 2> view{};
@@ -95,7 +96,7 @@ struct handshake_model {
   auto operator<=>(handshake_model const&) const = default;
 
   static bool is_worker(int thread) { return thread == 2 || thread == 3; }
-  /// The thread's next step after a drain.
+  /// The thread's first step after a drain.
   static places home(int thread) { return is_worker(thread) ? look_pending : ended; }
 
   bool step(int me) {
@@ -152,7 +153,7 @@ struct handshake_model {
       case drain_pending: pc = pending ? first_of_pass() : drain_backlog; return true;
       case drain_backlog: pc = backlog ? first_of_pass() : release; return true;
       case clear: pending = false, pc = late ? set_backlog : take; return true;
-      case take:  // takes at most one task, so that a backlog can remain
+      case take:  // takes at most one task, so that the other can remain as a backlog
         view = opened;
         if (int* const full = std::find(box.begin(), box.end(), 1); full != box.end()) {
           *full = 0, ++done;
@@ -178,8 +179,9 @@ struct handshake_model {
   }
   [[nodiscard]] std::string stuck() const {
     if (box[0] + box[1] != 0) { return "a task is left, and no thread will take it"; }
-    return done == 2 && holder == nobody && active == 0 ? ""
-                                                        : "the lease or a count is not as before";
+    return done == 2 && holder == nobody && active == 0
+               ? ""
+               : "the lease or a count is not in its initial state";
   }
 };
 
@@ -192,7 +194,7 @@ TEST(HandshakeModel, NoTaskIsStranded) {
   }
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(HandshakeModel, FlawsAreFound) {
   for (flaw const each : {flaw::announces_first, flaw::clears_late, flaw::no_check_after_release,
                           flaw::no_check_after_leaving, flaw::checks_before_leaving}) {

@@ -1,4 +1,4 @@
-// Inboxes, and the registry through which consumers find them.
+// Inboxes, and the registry in which consumers find them.
 
 #include "dispatch/queue/inbox_registry.hpp"
 
@@ -29,7 +29,7 @@ TEST(Inbox, GivesInTheOrderOfPushing) {
   EXPECT_TRUE(box.empty());
 }
 
-// requirement: an inbox has room for as many slots as the window
+// requirement: an inbox has room for all slots of the window
 TEST(Inbox, HoldsAWholeWindow) {
   constexpr std::size_t window = 64;
   inbox box{window};
@@ -38,7 +38,7 @@ TEST(Inbox, HoldsAWholeWindow) {
     for (slot_address i = 0; i < window; ++i) { box.push(i); }
     ASSERT_EQ(box.pop(got.data(), got.size()), window);
     for (slot_address i = 0; i < window; ++i) { EXPECT_EQ(got[i], i); }
-    box.push(1);  // the next round begins at another place in the ring
+    box.push(1);  // so that the next round begins at another index
     ASSERT_EQ(box.pop(got.data(), 1), 1u);
   }
 }
@@ -52,8 +52,8 @@ TEST(Inbox, IsClaimedByOneConsumer) {
   EXPECT_TRUE(box.try_claim());
 }
 
-// stress: several consumers take each slot exactly once, because only one consumer at a time has
-// the claim
+// stress: several consumers take each slot exactly once. For this, a consumer must first claim the
+// inbox, and only one consumer at a time can do so.
 TEST(Inbox, DeliversEachSlotOnceToWhoeverHasTheClaim) {
   constexpr slot_address slots = 20000;
   inbox box{slots};
@@ -125,7 +125,7 @@ TEST(InboxRegistry, ShowsTheMostUrgentFirst) {
   EXPECT_TRUE(seen.above(5).empty());
 }
 
-// requirement: an inbox is removed only after its thread has ended and the inbox is empty
+// requirement: an inbox is removed only if its thread has ended and the inbox is empty
 TEST(InboxRegistry, SweepsEmptyOrphansOnly) {
   slot_pool pool{0, 64};
   inbox_registry registry;

@@ -1,8 +1,8 @@
-// Checks every interleaving of submitting shared tasks with two devices that take from the same
-// inbox: each task must be taken once, and for each task there must be a thread that will take it.
-// The model follows the steps of shared_queue::announce, begin_pull and set_pending,
-// inbox::try_claim and unclaim, intake::pull_shared, device_driver::drain, lease_guard,
-// worker::run, drain_devices and stay_after_all.
+// A thread submits shared tasks, and two devices take them from the thread's inbox. Checks every
+// interleaving: each task must be taken exactly once, and for each task there must be a thread that
+// will take it. The model follows the steps of shared_queue::announce, begin_pull and set_pending,
+// of inbox::try_claim and unclaim, of intake::pull_shared, device_driver::drain and lease_guard,
+// and of worker::run, drain_devices and stay_after_all.
 
 #include <gtest/gtest.h>
 
@@ -15,21 +15,21 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  no_claim,         // two devices can pop from one inbox at once
-  forgets_claimed,  // pull_shared does not set `left` if another device has the claim
+  no_claim,         // two devices can pop from the inbox at the same time
+  forgets_claimed,  // pull_shared does not set `left` if the other device has claimed the inbox
   clears_late,      // pull_shared calls begin_pull only after it has taken tasks
 };
 
-/// Thread 0 submits. Threads 1 and 2 are workers. A device has room for one task, so a pull takes
-/// at most one.
+/// Thread 0 submits. Threads 1 and 2 are workers. A device has room for one task, so it takes at
+/// most one task in a pull.
 struct shared_queue_model {
   static constexpr int tasks = 3;
   static constexpr int threads = 3;
   static constexpr int moves = threads;
-  static constexpr int max = 2;  // workers
+  static constexpr int max = 2;  // the maximum number of workers
   static constexpr int devices = 2;
 
   enum places : signed char {
@@ -37,7 +37,7 @@ struct shared_queue_model {
     push,
     announce,
     exchange,
-    // step of worker_pool::wake, on any thread
+    // step of worker_pool::wake, which any thread can call
     wake,
     // steps of worker::run and drain_devices
     absent,
@@ -63,9 +63,9 @@ struct shared_queue_model {
     ended,
   };
   struct body {
-    int device = 0;         // the device that the worker visits
-    bool saw_work = false;  // at a device that was visited in this round
-    int head = 0;           // the head that `read` saw
+    int device = 0;         // the device that the worker tries to drain
+    bool saw_work = false;  // in this round, a visited device had work
+    int head = 0;           // the head that the step `read` has read
     bool left = false;
     auto operator<=>(body const&) const = default;
   };
@@ -75,7 +75,7 @@ struct shared_queue_model {
   std::array<body, threads> of{};
   int pushed = 0;
   int head = 0;
-  int delivered = 0;  // counts every delivery of a task
+  int delivered = 0;  // counts a task twice if it was taken twice
   bool twice = false;
   bool claimed = false;
   bool pending = false;
@@ -133,7 +133,8 @@ struct shared_queue_model {
         return true;
       case read: mine.head = head, pc = head < pushed ? pop : see_left; return true;
       case pop:
-        // Takes the task that `read` saw, even if another consumer has moved the head since then.
+        // Takes the task at the head that the step `read` has read, even if another consumer has
+        // moved the head since then.
         twice = twice || mine.head < head;
         head = mine.head + 1, ++delivered, pc = see_left;
         return true;
@@ -158,8 +159,9 @@ struct shared_queue_model {
   [[nodiscard]] std::string wrong() const { return twice ? "a task was taken twice" : ""; }
   [[nodiscard]] std::string stuck() const {
     if (head < pushed) { return "a task is left, and no thread will take it"; }
-    return delivered == tasks && active == 0 && !claimed ? ""
-                                                         : "a count or the claim is not as before";
+    return delivered == tasks && active == 0 && !claimed
+               ? ""
+               : "the claim or a count is not in its initial state";
   }
 };
 
@@ -170,7 +172,7 @@ TEST(SharedQueueModel, EachTaskIsTakenOnceAndNoneIsStranded) {
   EXPECT_GT(found.states, 1000u);
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(SharedQueueModel, FlawsAreFound) {
   EXPECT_EQ(explore(shared_queue_model{flaw::no_claim}).wrong, "a task was taken twice");
   EXPECT_EQ(explore(shared_queue_model{flaw::forgets_claimed}).wrong,

@@ -1,4 +1,4 @@
-// The inboxes of each thread: lookup, and cleanup at the end of the thread.
+// The inboxes of a thread: how they are found, and how they are removed after the thread has ended.
 
 #include "dispatch/queue/thread_inboxes.hpp"
 
@@ -14,7 +14,7 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// Returns the number of a runtime that no other test uses.
+/// Returns a runtime number that no other test uses.
 std::uint64_t new_runtime() {
   static std::atomic<std::uint64_t> last{1'000'000};
   return ++last;
@@ -34,12 +34,12 @@ TEST(ThreadInboxes, AreOnePerThreadAndPlace) {
   EXPECT_EQ(seen.boxes.size(), 3u);
 }
 
-// requirement: a thread has one inbox for each priority level that it uses
+// requirement: for each priority level that it uses, a thread has one inbox
 TEST(ThreadInboxes, AreOnePerLevel) {
   inbox_registry here;
   std::uint64_t const runtime = new_runtime();
-  inbox& urgent = thread_inboxes::get(runtime, 1, 2, here, 8,
-                                      2);  // the more urgent inbox is opened first
+  // The inbox of the higher priority level is opened first.
+  inbox& urgent = thread_inboxes::get(runtime, 1, 2, here, 8, 2);
   inbox& mine = thread_inboxes::get(runtime, 1, 2, here, 8);
   EXPECT_EQ(urgent.level(), 2);
   EXPECT_EQ(mine.level(), 0);
@@ -51,8 +51,9 @@ TEST(ThreadInboxes, AreOnePerLevel) {
   EXPECT_EQ(seen.boxes.size(), 3u);
 }
 
-// requirement: the cache of the inboxes that were used last never returns an inbox of another
-// place, level or runtime
+// requirement: `get` looks first in a cache of the inboxes that were used last. But it never
+// returns an inbox of another place (device or shared queue), priority level or runtime than
+// requested.
 TEST(ThreadInboxes, AreFoundInTurns) {
   constexpr unsigned places = 3, runtimes = 3;
   std::vector<inbox_registry> registries(places * runtimes);
@@ -81,8 +82,8 @@ TEST(ThreadInboxes, AreFoundInTurns) {
   each([&](inbox* box, priority_level) { EXPECT_EQ(box, first[i++]); });
 }
 
-// regression: if the creation of an inbox failed, the thread kept a dangling pointer to its other
-// inboxes
+// regression: after the creation of an inbox had failed, the thread had a dangling pointer to its
+// other inboxes
 TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
   inbox_registry here;
   std::uint64_t const runtime = new_runtime();
@@ -93,8 +94,8 @@ TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
   EXPECT_EQ(thread_inboxes::get(runtime, 0, 1, here, 8, 5).level(), 5);
 }
 
-// requirement: tasks that a thread pushed before its end are delivered, and then its inbox is
-// removed
+// requirement: tasks that a thread has pushed before its end can still be taken. Then its inbox is
+// removed.
 TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   slot_pool pool{0, 64};
   inbox_registry registry;
@@ -112,7 +113,8 @@ TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   EXPECT_TRUE(seen.boxes.empty());
 }
 
-// requirement: a thread frees the inboxes of a runtime that has ended, even if the thread continues
+// requirement: after a runtime has ended, a thread that continues to run frees its inboxes of this
+// runtime
 TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
   std::thread{[] {
     std::weak_ptr<inbox> last;
@@ -128,7 +130,7 @@ TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
   }}.join();
 }
 
-// stress: no task is lost if threads begin and end while another thread consumes
+// stress: threads begin and end while another thread takes their tasks. No task may be lost.
 TEST(ThreadInboxes, LoseNothingWhileThreadsComeAndGo) {
   constexpr int threads = 60;
   constexpr slot_address each_pushes = 50;
@@ -142,7 +144,7 @@ TEST(ThreadInboxes, LoseNothingWhileThreadsComeAndGo) {
     inbox_registry::view seen;
     slot_address got[16];
     for (bool last = false; !last;) {
-      last = ended == threads;  // if true, this round finds the remaining tasks
+      last = ended == threads;  // if true, all tasks were pushed before this round
       registry.refresh(seen);
       for (auto const& box : seen.boxes) {
         while (std::size_t const popped = box->pop(got, std::size(got))) {

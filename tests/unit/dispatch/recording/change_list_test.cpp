@@ -26,13 +26,15 @@ std::vector<std::uint32_t> arguments_of(change_list const& from, std::size_t i) 
   return made;
 }
 
-// requirement: a list holds only the latest change of each node, whatever the change's size
+// requirement: a list holds only the latest change of each node, even if the changes have different
+// sizes
 TEST(ChangeList, HoldsTheLatestOfEachNode) {
   change_list list{3};
   list.put(2, launch_with(7, {1, 2}));
   list.put(0, launch_with(8, {3}));
-  list.put(2, launch_with(9, {4}));           // fits into the place of the node's first change
-  list.put(0, launch_with(8, {5, 6, 7, 8}));  // does not fit there
+  // The arguments fit into the memory of the node's first change.
+  list.put(2, launch_with(9, {4}));
+  list.put(0, launch_with(8, {5, 6, 7, 8}));  // too large for the memory of the first change
   ASSERT_EQ(list.changes().size(), 2u);
   EXPECT_EQ(list.changes()[0].node, 2u);
   EXPECT_EQ(list.changes()[0].kernel, 9u);
@@ -41,7 +43,7 @@ TEST(ChangeList, HoldsTheLatestOfEachNode) {
   EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
 }
 
-// requirement: copies and fills can also be changed
+// requirement: changes of copies and fills can also be put into a list
 TEST(ChangeList, HoldsCopiesAndFills) {
   change_list list{1};
   list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 5, .bytes = 40});
@@ -55,7 +57,8 @@ TEST(ChangeList, HoldsCopiesAndFills) {
   EXPECT_EQ(held.bytes, 80u);
 }
 
-// requirement: `put_all` replaces changes of the same nodes and keeps the others
+// requirement: if both lists change a node, `put_all` keeps only the later change. It keeps the
+// changes of all other nodes.
 TEST(ChangeList, TakesOverALaterOne) {
   change_list owed{3}, later{3};
   owed.put(0, launch_with(1, {1}));
@@ -81,7 +84,7 @@ TEST(ChangeList, IsEmptyOnceCleared) {
   EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{5}));
 }
 
-// requirement: a list that was given back is reused and empty
+// requirement: a list that was given back is empty when it is reused
 TEST(ChangeLists, AreUsedAgain) {
   change_lists lists{1};
   std::uint32_t const first = lists.take();

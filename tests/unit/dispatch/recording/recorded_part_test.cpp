@@ -1,4 +1,4 @@
-// Recorded tasks that the device updates between two replays.
+// Recorded tasks: between two replays, the device updates the nodes.
 
 #include "dispatch/recording/recorded_part.hpp"
 
@@ -27,7 +27,8 @@ class RecordedPart : public template_test {
     own_ = {.completion = function("write_number"),
             .entry = function("nothing"),
             .update = updating_device::updater};
-    // The launches contain kernel indices of a runtime. This table has kernels at the same indices.
+    // The launches contain kernel indices of the runtime `rt_`. This table must have the same
+    // kernels at these indices.
     for (std::uint32_t i = 0; i <= std::max(detail::access::kernel_index(adding(0, 0)),
                                             detail::access::kernel_index(nothing()));
          ++i) {
@@ -47,7 +48,7 @@ class RecordedPart : public template_test {
       if (i >= tasks - 4) { plan_.leaves.push_back(i); }
       actions.emplace_back(adding(i, 1));
     }
-    // The last task is a fill. Only the driver can rewrite fills.
+    // The last task is a fill, which only the driver can rewrite.
     plan_.tasks.push_back(tasks);
     plan_.after.emplace_back();
     plan_.leaves.push_back(tasks);
@@ -70,7 +71,8 @@ class RecordedPart : public template_test {
     return detail::access::command(filled_.fill(value));
   }
   launch nothing() { return program_.nothing.with_shape({1}, {1})(); }
-  /// Adds a change for the next replay. @return the list of changes.
+  /// Puts a change of `task` into the list `in`, or into a new list. @return the list, which can be
+  /// passed to `replay`.
   template <class Action>
   std::uint32_t change(std::uint32_t task, Action const& what,
                        std::uint32_t in = change_lists::none) {
@@ -78,7 +80,7 @@ class RecordedPart : public template_test {
     part_->lists.at(in).put(task, what);
     return in;
   }
-  /// Replays the part as replayer::start does.
+  /// Replays the part in the same steps as replayer::start.
   CUresult replay(std::uint32_t changes = change_lists::none) {
     CUresult const answer = enqueue(changes);
     EXPECT_TRUE(reaches(number_));
@@ -112,7 +114,7 @@ class RecordedPart : public template_test {
   std::uint64_t number_ = 0;
 };
 
-// requirement: each node runs with the arguments and the grid that were set last
+// requirement: each node runs with the arguments and the grid that were set last for it
 TEST_F(RecordedPart, HoldsWhatWasSet) {
   EXPECT_EQ(updating_device::attributes_asked, static_cast<int>(tasks));
   std::array<std::uint32_t, tasks> each{};
@@ -143,8 +145,8 @@ TEST_F(RecordedPart, ChangesFillsAsWell) {
   }
 }
 
-// requirement: after a replay that was not launched, the next replay first makes the earlier
-// changes and then its own
+// requirement: if a replay could not be launched, the next replay makes the changes of that replay
+// and then its own changes
 TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   updating_device::refuse_launches = 1;
   std::uint32_t changes = change(0, adding(0, 5));
@@ -157,8 +159,8 @@ TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   EXPECT_EQ(take(0), 5u);
 }
 
-// requirement: records are not overwritten while a replay that reads them is in flight. Afterwards
-// they are reused.
+// requirement: while a replay that reads records is in flight, these records are not overwritten.
+// Afterwards their memory is reused.
 TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   std::array<std::uint32_t, 2> words{};
   std::uint32_t* address = words.data();
@@ -178,7 +180,8 @@ TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
 }
 
-// requirement: an invalid grid fails its replay and every later replay until the grid is set again
+// requirement: if an invalid grid is set, this replay and all later ones fail until a valid grid is
+// set
 TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(replay(change(4, adding(4, 9))), CUDA_ERROR_INVALID_VALUE);
@@ -188,8 +191,8 @@ TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(take(4), 9u);
 }
 
-// requirement: a node can change to a kernel or a block size that the device cannot set. The other
-// nodes keep their settings.
+// requirement: a node's kernel and block size can be changed, although the device cannot make such
+// changes. The other nodes keep their settings.
 TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   ASSERT_EQ(replay(change(5, adding(5, 50, 2))), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
@@ -202,8 +205,8 @@ TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   EXPECT_EQ(take(7), 8u) << "two replays added 1 each, then two threads added 3 each";
 }
 
-// requirement: an invalid block size fails its replay and every later replay until it is set again.
-// No replay runs with the old block size instead.
+// requirement: if an invalid block size is set, this replay and all later ones fail until a valid
+// size is set. No replay runs with the old block size instead.
 TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   ASSERT_EQ(replay(change(2, adding(2, 5))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 5u);

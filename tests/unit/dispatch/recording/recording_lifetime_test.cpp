@@ -1,4 +1,4 @@
-// The graphs of a recording are freed after its last replay has ended.
+// The graphs of a recording are freed only after the recording's last replay has ended.
 
 #include <flotilla/flotilla.hpp>
 

@@ -10,8 +10,8 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// The order in which a plan runs its tasks. Every edge leads to a smaller number, so there is no
-/// cycle.
+/// The order in which a plan runs its tasks. The constructor checks that parts and nodes wait only
+/// for those with a smaller index. So there is no cycle.
 class order {
  public:
   explicit order(recording_plan const& plan) : plan_(plan) {
@@ -51,7 +51,8 @@ class order {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> nodes_;
 };
 
-/// Checks the guarantees that every plan gives.
+/// Checks the plan's guarantees: the order of the tasks, one last part, and bounded numbers of
+/// roots and successors.
 void check(std::vector<task_to_plan> const& tasks, recording_plan const& plan) {
   ASSERT_EQ(plan.places.size(), tasks.size());
   order all{plan};
@@ -91,7 +92,8 @@ TEST(RecordingPlan, OneDeviceIsOneGraph) {
   EXPECT_EQ(plan.parts[0].leaves, (std::vector<std::uint32_t>{3}));
 }
 
-// requirement: if the tasks move from one device to another only once, each device has one part
+// requirement: if tasks of one device only precede tasks of another device, each device has one
+// part
 TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   std::vector<task_to_plan> const tasks{{0, {}}, {0, {}}, {1, {0}}, {1, {1, 2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -100,8 +102,8 @@ TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   EXPECT_EQ(plan.parts[1].parts_ahead, (std::vector<std::uint32_t>{0}));
 }
 
-// requirement: if tasks return to an earlier device, each change of device begins a new part.
-// Otherwise a part would have to wait for a part that is launched later.
+// requirement: if a chain returns to an earlier device, each change of device begins a new part.
+// With one part for each device, two parts would wait for each other.
 TEST(RecordingPlan, WorkThatComesBackIsAGraphMore) {
   std::vector<task_to_plan> const tasks{{0, {}}, {1, {0}}, {0, {1}}, {1, {2}}};
   recording_plan const plan = plan_recording(tasks);
@@ -109,7 +111,8 @@ TEST(RecordingPlan, WorkThatComesBackIsAGraphMore) {
   EXPECT_EQ(plan.parts.size(), 4u);
 }
 
-// requirement: several last parts are followed by an empty part, so that a replay has one ticket
+// requirement: if a recording has several last parts, an empty part is added after them. So one
+// ticket shows the end of a replay.
 TEST(RecordingPlan, SeveralEndsAreJoined) {
   std::vector<task_to_plan> const tasks{{2, {}}, {0, {}}, {1, {}}};
   recording_plan const plan = plan_recording(tasks);
@@ -120,7 +123,7 @@ TEST(RecordingPlan, SeveralEndsAreJoined) {
   EXPECT_EQ(plan.parts.back().parts_ahead.size(), 3u);
 }
 
-// requirement: independent tasks form 64 chains
+// requirement: any number of independent tasks forms 64 chains
 TEST(RecordingPlan, ManyRootsAreChains) {
   std::vector<task_to_plan> const tasks(1000);
   recording_plan const plan = plan_recording(tasks);
@@ -131,13 +134,12 @@ TEST(RecordingPlan, ManyRootsAreChains) {
   EXPECT_EQ(plan.parts[0].leaves.size(), 64u);
 }
 
-// requirement: tasks with the same predecessors also form chains
+// requirement: any number of tasks with the same predecessors forms chains
 TEST(RecordingPlan, ManySuccessorsAreChains) {
   std::vector<task_to_plan> tasks(1);
   for (int i = 0; i < 500; ++i) { tasks.push_back({0, {0}}); }
-  for (int i = 0; i < 300; ++i) {
-    tasks.push_back({0, {0, 1}});
-  }  // task 1 already has the maximum number of successors
+  for (int i = 0; i < 300; ++i) { tasks.push_back({0, {0, 1}}); }
+  // Now tasks 0 and 1 have the maximum number of successors.
   for (int i = 0; i < 300; ++i) { tasks.push_back({0, {1, 2, 65, 66}}); }
   check(tasks, plan_recording(tasks));
 }
@@ -145,19 +147,19 @@ TEST(RecordingPlan, ManySuccessorsAreChains) {
 // requirement: a recording without tasks has no parts
 TEST(RecordingPlan, OfNoTasksIsEmpty) { EXPECT_TRUE(plan_recording({}).parts.empty()); }
 
-// error guess: the guarantees hold for random dependencies
+// error guess: the plan's guarantees also hold for random dependencies
 TEST(RecordingPlan, KeepsItsPromisesForAnyTasks) {
   std::mt19937 random{7};
   auto const below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   for (int round = 0; round < 60; ++round) {
     std::uint32_t const devices = 1 + below(4);
     std::uint32_t const most_ahead = below(4);
-    std::uint32_t const reach = 1 + below(200);  // a short reach makes long chains
+    std::uint32_t const reach = 1 + below(200);  // a small value makes long chains
     std::vector<task_to_plan> tasks;
     for (std::uint32_t i = 0; i < 150; ++i) {
       task_to_plan made{.device = below(devices)};
       for (std::uint32_t k = 0; i != 0 && k < most_ahead; ++k) {
-        made.after.push_back(i - 1 - below(std::min(i, reach)));  // can name a task twice
+        made.after.push_back(i - 1 - below(std::min(i, reach)));  // may name the same task twice
       }
       tasks.push_back(std::move(made));
     }

@@ -1,5 +1,5 @@
-// Checks every interleaving of the failed end of a task with the drop of its ticket: exactly one of
-// the two must retire the failure. The model follows the steps of task_end::end, ticket_count::drop
+// A task fails while its ticket is dropped. Checks every interleaving: exactly one of the two
+// threads must retire the failure. The model follows the steps of task_end::end, ticket_count::drop
 // and drop_counted.
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  two_words,  // `detached` and the generation change in separate steps
-  puts_late,  // the generation changes before the failure is in the table
+  two_words,  // the generation and `detached` change in separate steps
+  puts_late,  // end changes the generation before it puts the failure into the table
 };
 
-/// Thread 0 ends the task, thread 1 drops the ticket.
+/// Thread 0 ends the task. Thread 1 drops the ticket.
 struct detach_model {
   static constexpr int threads = 2;
   static constexpr int moves = threads;
@@ -44,8 +44,8 @@ struct detach_model {
   flaw with;
   std::array<places, threads> at;
   word generation{};
-  word before{};  // the result of the exchange in task_end::end
-  word seen{};    // the expected value of the compare-exchange in `drop`
+  word before{};  // the word that the exchange in task_end::end has returned
+  word seen{};    // the word that the compare-exchange in `drop` expects
   bool in_table = false;
   int retired = 0;
 
@@ -90,8 +90,12 @@ struct detach_model {
     }
     return false;
   }
-  [[nodiscard]] std::string wrong() const { return retired > 1 ? "retired twice" : ""; }
-  [[nodiscard]] std::string stuck() const { return retired == 1 ? "" : "kept forever"; }
+  [[nodiscard]] std::string wrong() const {
+    return retired > 1 ? "the failure was retired twice" : "";
+  }
+  [[nodiscard]] std::string stuck() const {
+    return retired == 1 ? "" : "the failure is never retired";
+  }
 };
 
 // requirement
@@ -100,10 +104,10 @@ TEST(DetachModel, FailureIsRetiredOnce) {
   EXPECT_EQ(found.wrong, "") << found;
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(DetachModel, FlawsAreFound) {
-  EXPECT_EQ(explore(detach_model{flaw::two_words}).wrong, "retired twice");
-  EXPECT_EQ(explore(detach_model{flaw::puts_late}).wrong, "kept forever");
+  EXPECT_EQ(explore(detach_model{flaw::two_words}).wrong, "the failure was retired twice");
+  EXPECT_EQ(explore(detach_model{flaw::puts_late}).wrong, "the failure is never retired");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A load that fails at any driver call leaves nothing in the tables.
+// If any driver call of a load fails, the load leaves nothing in the runtime's tables.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -12,8 +12,8 @@ namespace {
 
 class LoadingMidway : public guest_test {};
 
-// regression: parameters that a failed load had read stayed in the table, and the next kernel got
-// them
+// regression: a load failed after it had read the parameters of a kernel. The parameters stayed in
+// the table, and the next kernel got them.
 TEST_F(LoadingMidway, LeavesNothingBehind) {
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   for (char const* const call :
@@ -30,8 +30,8 @@ TEST_F(LoadingMidway, LeavesNothingBehind) {
       }
       testing::clear_faults();
     }
-    // test_program looks up kernels by their parameter types and throws if an offset or size is
-    // wrong.
+    // The constructor of test_program compares the parameters of each kernel. It throws if an
+    // offset or a size is wrong.
     test_program const good{rt};
     EXPECT_EQ(good.loaded.kernel_names().size(), rt.load(test_image()).kernel_names().size());
   }

@@ -1,5 +1,5 @@
-// The registry of runtimes: unique numbers, reused entries, and lookups while runtimes begin and
-// end.
+// The registry of runtimes: unique numbers, reused entries, and lookups while other threads create
+// and destroy runtimes.
 
 #include "dispatch/runtime/runtime_registry.hpp"
 
@@ -38,8 +38,8 @@ TEST_F(RuntimeRegistry, NumbersAreUnique) {
   }
 }
 
-// requirement: `find` returns a runtime until the runtime has ended, and null for numbers that no
-// runtime has. The number 0 is in ids that name no task.
+// requirement: `find` returns a runtime until the runtime has ended. For the number of no runtime
+// it returns null. One such number is 0, which is in task ids that name no task.
 TEST_F(RuntimeRegistry, RuntimeIsFoundUntilItHasEnded) {
   EXPECT_EQ(registry::find(0), nullptr);
   EXPECT_EQ(registry::find(~std::uint64_t{0} >> 1), nullptr);
@@ -58,7 +58,7 @@ TEST_F(RuntimeRegistry, RuntimeIsFoundUntilItHasEnded) {
   EXPECT_EQ(registry::find(inside(later).number), &inside(later));
 }
 
-// requirement: while a ticket exists, the number of its runtime stays registered
+// requirement: a runtime's number stays registered while a ticket of the runtime exists
 TEST_F(RuntimeRegistry, TicketsKeepTheEntry) {
   ticket outlives;
   {
@@ -71,9 +71,10 @@ TEST_F(RuntimeRegistry, TicketsKeepTheEntry) {
   EXPECT_EQ(registry::find(number), nullptr);
 }
 
-// requirement: a process that creates and destroys many runtimes does not use more and more memory
+// requirement: if a process creates and destroys many runtimes one after another, its memory use
+// does not grow
 TEST_F(RuntimeRegistry, EntriesAreUsedAgain) {
-  if (sanitized) { GTEST_SKIP() << "a sanitizer's heap has no statistics"; }
+  if (sanitized) { GTEST_SKIP() << "with a sanitizer, mallinfo2 reports nothing"; }
   runtime const rt{options()};
   dispatch::runtime_state& state = inside(rt);
   std::size_t const before = mallinfo2().uordblks;
@@ -86,7 +87,7 @@ TEST_F(RuntimeRegistry, EntriesAreUsedAgain) {
   EXPECT_LT(mallinfo2().uordblks, before + 10000);
 }
 
-// stress: each thread finds its own runtime while other threads create and destroy runtimes
+// stress: each thread finds its own runtime while other threads create and destroy theirs
 TEST_F(RuntimeRegistry, RuntimesComeAndGoOnManyThreads) {
   std::vector<std::jthread> team;
   for (int t = 0; t < 4; ++t) {

@@ -1,5 +1,5 @@
-// No thread waits for these tasks, so workers must find every one. Workers end as soon as they have
-// no work, and other threads take and release leases without draining.
+// In these tests no thread waits for the tasks, so workers must find each task. Workers end as soon
+// as they find no work. Other threads also take and release leases, and do not drain.
 
 #include <flotilla/flotilla.hpp>
 
@@ -24,8 +24,8 @@ class Stranding : public guest_test {
   }
 };
 
-// regression: a thread that held a lease for another purpose released it and did not check for work
-// that was announced meanwhile
+// regression: a thread held a lease for a control operation while a task was announced. It released
+// the lease and did not check for work.
 TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   std::atomic<int> ran{0};
   std::atomic<bool> over{false};
@@ -68,14 +68,15 @@ TEST_F(Stranding, NoTaskIsLeftByAWorkerThatEnds) {
         static_cast<void>(rt.submit([&](task_context&) { ++ran; }, where));
         if (!eventually([&] { return ran == i; })) { ++stranded; }
       }
-      rt.wait_idle();  // the callables use `ran`
+      rt.wait_idle();  // the callables use `ran`, which is destroyed next
     });
   }
   for (std::thread& each : all) { each.join(); }
   EXPECT_EQ(stranded, 0);
 }
 
-// stress: a task that is parked on a task of another device is requeued and found
+// stress: a task that is parked on a task of another device must be requeued, and a worker must
+// then find it
 TEST_F(Stranding, NoTaskIsLeftParked) {
   std::atomic<int> ran{0};
   runtime rt{options()};
@@ -93,14 +94,15 @@ TEST_F(Stranding, NoTaskIsLeftParked) {
   rt.wait_idle();
 }
 
-// regression: parked tasks took up the room of a device for shared tasks, so the device never
-// pulled their predecessor
+// regression: a device pulls only a limited number of shared tasks, and parked tasks counted too.
+// So the device never pulled the predecessor of the parked tasks.
 TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
   constexpr int more_than_room = 1500;
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   std::atomic<int> ran{0};
   auto const count = [&](task_context&) { ++ran; };
-  static_cast<void>(rt.submit(count));  // opens this thread's inbox first
+  // This call opens the inbox of this thread before that of the other thread.
+  static_cast<void>(rt.submit(count));
   rt.wait_idle();
   ticket last;
   std::thread{[&] {
@@ -111,7 +113,8 @@ TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
     static_cast<void>(rt.submit(count, {.after = {last}}));
   }
   EXPECT_TRUE(pumping(rt, [&] { return ran == 3 * more_than_room + 2; })) << ran << " ran";
-  if (HasFailure()) { std::_Exit(1); }  // the destructor of the runtime would wait forever
+  // Otherwise the destructor of the runtime would wait forever.
+  if (HasFailure()) { std::_Exit(1); }
 }
 
 }  // namespace

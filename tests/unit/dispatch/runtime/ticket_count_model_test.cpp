@@ -1,6 +1,6 @@
-// Checks every interleaving of ends of tasks, drops of tickets and the end of the runtime: exactly
-// one thread must delete the runtime's state, and no thread may access the state afterwards. The
-// model follows the steps of task_end::end_batch, ticket_count::drop, drop_counted, count_open and
+// Tasks end, tickets are dropped, and the runtime ends. Checks every interleaving: exactly one
+// thread must delete the runtime's state, and no thread may access the state afterwards. The model
+// follows the steps of task_end::end_batch, of ticket_count::drop, drop_counted, count_open and
 // close, and of runtime_state::shut_down and end.
 
 #include <gtest/gtest.h>
@@ -14,18 +14,19 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  counts_late,             // end_batch counts the tickets only after the release of the lease
+  counts_late,             // end_batch counts the tickets only after it has released the lease
   omits_open,              // shut_down does not call count_open
   counts_without_lease,    // shut_down calls count_open while another thread can end tasks
-  ignores_counted_tickets  // drop does not check whether count_open has counted its ticket
+  ignores_counted_tickets  // drop does not check whether count_open has counted the ticket
 };
 
-/// Two tasks with a ticket each. Thread 0 ends the first task, or both. Threads 1 and 2 drop one
-/// ticket each. Thread 3 ends the runtime. On a poisoned runtime, thread 0 ends only the first
-/// task. Thread 2 waits for the second task and can end it by draining the device (move 4).
+/// There are two tasks with one ticket each. Thread 0 ends both tasks, or only the first task if
+/// the runtime is poisoned. Threads 1 and 2 drop one ticket each. Thread 3 ends the runtime. On a
+/// poisoned runtime, thread 2 waits for the second task and can end it by draining the device (move
+/// 4).
 struct ticket_count_model {
   static constexpr int threads = 4;
   static constexpr int moves = threads + 1;
@@ -63,8 +64,8 @@ struct ticket_count_model {
   bool poisoned;
   std::array<places, threads> at{try_lease, look, look, wait_for_ends};
   std::array<task, 2> tasks{};
-  std::array<task, 2> seen{};       // the state that each `drop` has read
-  std::array<int, threads> left{};  // tickets that each thread still has to count
+  std::array<task, 2> seen{};       // the state that thread 1 or 2 has read in `drop`
+  std::array<int, threads> left{};  // tickets that each thread has yet to add to `counted`
   int counted = 0;
   int holder = nobody;
   bool closed = false;
@@ -149,8 +150,8 @@ struct ticket_count_model {
     bool const counts = poisoned && with != flaw::omits_open;
     switch (pc) {
       case wait_for_ends:
-        // A poisoned runtime waits for its workers, such as thread 0. Any other runtime waits for
-        // its tasks.
+        // If the runtime is poisoned, thread 3 waits for the workers, which means for thread 0.
+        // Otherwise it waits for all tasks.
         if (poisoned ? at[0] != finished : !(tasks[0].ended && tasks[1].ended)) { return false; }
         pc = take_lease;
         return true;
@@ -172,10 +173,12 @@ struct ticket_count_model {
     }
   }
   [[nodiscard]] std::string wrong() const {
-    if (deletes > 1) { return "deleted twice"; }
-    return touched_late ? "touched after it was deleted" : "";
+    if (deletes > 1) { return "the state was deleted twice"; }
+    return touched_late ? "the state was accessed after its deletion" : "";
   }
-  [[nodiscard]] std::string stuck() const { return deletes == 1 ? "" : "kept forever"; }
+  [[nodiscard]] std::string stuck() const {
+    return deletes == 1 ? "" : "the state is never deleted";
+  }
 };
 
 // requirement
@@ -187,12 +190,13 @@ TEST(TicketCountModel, LastOwnerDeletesTheInside) {
   }
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(TicketCountModel, FlawsAreFound) {
   EXPECT_NE(explore(ticket_count_model{flaw::counts_late, false}).wrong, "");
   EXPECT_NE(explore(ticket_count_model{flaw::omits_open, true}).wrong, "");
   EXPECT_NE(explore(ticket_count_model{flaw::counts_without_lease, true}).wrong, "");
-  EXPECT_EQ(explore(ticket_count_model{flaw::ignores_counted_tickets, true}).wrong, "kept forever");
+  EXPECT_EQ(explore(ticket_count_model{flaw::ignores_counted_tickets, true}).wrong,
+            "the state is never deleted");
 }
 
 }  // namespace

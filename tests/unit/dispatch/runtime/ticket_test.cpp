@@ -1,4 +1,5 @@
-// Tickets that several threads use at once, and tickets that are dropped while their runtime ends.
+// Tickets: one ticket used by several threads at the same time, and tickets that are dropped while
+// their runtime ends.
 
 #include <flotilla/flotilla.hpp>
 
@@ -21,15 +22,14 @@ class Tickets : public guest_test {
   static runtime_options options() { return {.devices = "cpu:2", .workers = 0}; }
 };
 
-// regression: concurrent const calls on one ticket were not safe
+// regression: several threads could not safely call const functions of one ticket at the same time
 TEST_F(Tickets, AreAskedByManyThreadsAtOnce) {
   runtime rt{options()};
   for (int round = 0; round < 20; ++round) {
     std::atomic<unsigned> ran_on{99};
+    // This is a shared task, so its device is not known yet.
     ticket const shared =
-        rt.submit([&](task_context& where) {  // for any device, so the device is not known yet
-          ran_on = where.device().ordinal.value;
-        });
+        rt.submit([&](task_context& where) { ran_on = where.device().ordinal.value; });
     std::barrier together{3};
     std::array<std::optional<device_ordinal>, 3> seen;
     std::vector<std::thread> asking;
@@ -50,7 +50,7 @@ TEST_F(Tickets, AreAskedByManyThreadsAtOnce) {
   }
 }
 
-// requirement: a ticket of a shared task returns the task's device, even after the task has ended
+// requirement: the ticket of a shared task still returns the task's device after the task has ended
 TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   runtime rt{options()};
   std::optional<device_ordinal> ran;
@@ -60,32 +60,33 @@ TEST_F(Tickets, SayWhereAnEndedTaskRan) {
   EXPECT_EQ(done.device()->value, ran->value);
 }
 
-/// An error whose token shows whether a copy of the error still exists.
+/// An error with a token. The token's use count shows whether a copy of the error still exists.
 struct kept_error : std::runtime_error {
   explicit kept_error(std::shared_ptr<int> alive)
       : std::runtime_error{"kept for the ticket"}, token{std::move(alive)} {}
   std::shared_ptr<int> token;
 };
 
-// regression: the state that a runtime shares with its tickets was not freed exactly once
+// regression: a runtime and its tickets share a state. Sometimes the state was never freed, or was
+// freed twice.
 TEST_F(Tickets, GoWhileTheirRuntimeEnds) {
   constexpr int threads = 3;
   constexpr int each_has = 4;
   for (int round = 0; round < 30; ++round) {
-    auto const token = std::make_shared<int>();  // copied into callables and their errors
+    auto const token = std::make_shared<int>();  // copied into callables and errors
     std::atomic<int> ran{0};
     std::optional<runtime> rt{options()};
     std::vector<std::vector<ticket>> tickets(threads);
     for (std::vector<ticket>& some : tickets) {
-      std::thread{[&] {  // this thread's inbox is drained when the runtime ends
+      // There are no workers, so the destructor of the runtime drains this thread's inbox.
+      std::thread{[&] {
         for (int i = 0; i < each_has; ++i) {
           some.push_back(rt->submit([i, token, &ran](task_context&) {
             ++ran;
             if (i % 2 == 0) { throw kept_error{token}; }
           }));
         }
-      }}
-          .join();
+      }}.join();
     }
     std::barrier together{threads + 1};
     std::vector<std::thread> dropping;

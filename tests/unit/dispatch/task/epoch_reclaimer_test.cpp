@@ -15,8 +15,8 @@ epoch_reclaimer::item memory(std::uint64_t address, unsigned device = 0) {
   return {.kind = kinds::device_memory, .device = device, .address = address};
 }
 
-// requirement: an item can be taken only after all tasks that were submitted before its retirement
-// have ended
+// requirement: an item can be taken as soon as all tasks have ended that were submitted before the
+// item was retired, and not earlier
 TEST(EpochReclaimer, KeepsWhatAnOpenTaskMayUse) {
   epoch_reclaimer reclaimer;
   EXPECT_TRUE(reclaimer.empty());
@@ -43,7 +43,8 @@ TEST(EpochReclaimer, GivesEverythingOfClosedEpochs) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
-// requirement: `take` returns only items that the predicate accepts. The other items stay in order.
+// requirement: `take` returns only items that the predicate accepts, and keeps the order of the
+// others
 TEST(EpochReclaimer, GivesOnlyWhatIsAcceptable) {
   epoch_reclaimer reclaimer;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -69,7 +70,7 @@ TEST(EpochReclaimer, ClosesEpochsInOrder) {
   EXPECT_TRUE(reclaimer.empty());
 }
 
-// requirement: an item for a failure contains the slot and the generation
+// requirement: an item of the kind `failure` keeps the slot address and the generation
 TEST(EpochReclaimer, KeepsWhatAnItemSays) {
   epoch_reclaimer reclaimer;
   reclaimer.retire({.kind = kinds::failure, .address = 0x10007, .generation = 99});

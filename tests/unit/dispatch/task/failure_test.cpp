@@ -35,7 +35,8 @@ TEST(FailureTable, KeepsFailuresByTask) {
   EXPECT_EQ(table.get(1, 3)->text, "a") << "a lookup must not remove the failure";
 }
 
-// requirement: dependent tasks can look up a failure by the lower 32 bits of the generation
+// requirement: dependent tasks know only the lower 32 bits of a generation, and can look up a
+// failure with them
 TEST(FailureTable, FindsByTheLowerHalfOfAGeneration) {
   failure_table table;
   table.put(1, (std::uint64_t{1} << 32) + 3, words("a"));
@@ -55,7 +56,8 @@ TEST(FailureTable, ForgetsWhatIsErased) {
   EXPECT_EQ(kept->text, "a") << "a failure must live as long as a reference to it";
 }
 
-// error guess: the destructor of an exception is user code and calls the table again
+// error guess: the destructor of an exception is user code, and calls the table that is destroying
+// the exception
 TEST(FailureTable, DestroysExceptionsOutsideItsLock) {
   struct asks_again : std::exception {
     explicit asks_again(failure_table& of) : table{&of} {}

@@ -1,7 +1,7 @@
-// Checks every interleaving of taking slots from a block, releasing the block and giving slots
-// back: a free slot must always be in a block that a thread holds or that is offered. The model
-// follows the steps of slot_pool::take, take_from, take_from_another, pick, release, give_back and
-// offer.
+// Threads take slots from a block, release the block, and give slots back. Checks every
+// interleaving: each free slot must be in a block that a thread holds or that is offered (see
+// slot_pool). The model follows the steps of slot_pool::take, take_from, take_from_another, pick,
+// release, give_back and offer.
 
 #include <gtest/gtest.h>
 
@@ -13,18 +13,19 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
   releases_blindly,  // take_from_another checks that the block is full and clears `held` in
                      // two steps
-  never_offers,      // give_back does not check `held`
-  ends_silently,     // release does not offer a block that has free slots
+  never_offers,      // give_back never offers a block
+  ends_silently,     // release never offers a block, even if it has free slots
 };
 
-/// One block of two slots. Threads 0 and 1 take two slots each. Thread 2 gives the slots back one
-/// by one. A thread gives up if no block is offered. After thread 0 has its slots, it holds the
-/// block until the block is full. Thread 1 ends instead, and releases its cursor.
+/// There is one block of two slots. Threads 0 and 1 take two slots each, and thread 2 gives all
+/// slots back one by one. If no block is offered, a thread gives up. When thread 0 has its two
+/// slots, it holds the block until the block is full. When thread 1 has its two slots, it ends and
+/// releases the block.
 struct block_model {
   static constexpr int moves = 3;
   enum places : signed char {
@@ -55,8 +56,8 @@ struct block_model {
   flaw with;
   std::array<places, 3> at{pick, pick, give};
   std::array<taker, 2> takers{};
-  int taken = 0;    // slots of the block that are taken
-  int to_give = 0;  // slots that thread 2 still has to give back
+  int taken = 0;    // number of slots that are taken
+  int to_give = 0;  // number of slots that thread 2 has yet to give back
   bool held = false;
   bool offered = true;
   bool saw_held = false;
@@ -71,7 +72,7 @@ struct block_model {
 
   bool work(int me, places& pc, taker& mine) {
     switch (pc) {
-      case pick:  // one step: a fetch_or
+      case pick:  // one step, because the code does this with one fetch_or
         pc = offered ? hold : ended;
         offered = false;
         return true;
@@ -87,9 +88,10 @@ struct block_model {
         if (with == flaw::releases_blindly) {
           mine.saw_full = taken == 2, pc = release_seen;
         } else if (taken == 2) {
-          held = false, pc = mine.wants == 0 ? ended : pick;  // one step: a compare_exchange
+          // One step, because the code does this with one compare_exchange.
+          held = false, pc = mine.wants == 0 ? ended : pick;
         } else if (mine.wants == 0) {
-          return false;  // the thread holds the block and takes no slot now
+          return false;  // the thread has its slots, and keeps the block
         } else {
           pc = take;
         }
@@ -98,7 +100,7 @@ struct block_model {
         if (mine.saw_full) { held = false; }
         pc = mine.saw_full && mine.wants != 0 ? pick : ended;
         return true;
-      case release:  // one step: a fetch_and
+      case release:  // one step, because the code does this with one fetch_and
         held = false, mine.saw_full = taken == 2;
         pc = mine.saw_full || with == flaw::ends_silently ? ended : look_released;
         return true;
@@ -110,7 +112,7 @@ struct block_model {
 
   bool give_back(places& pc) {
     switch (pc) {
-      case give:  // one step: a fetch_and, which also reads `held`
+      case give:  // one fetch_and, which also reads `held`
         if (to_give == 0) { return false; }
         --to_give, --taken;
         saw_held = held, pc = look_held;
@@ -139,7 +141,7 @@ TEST(SlotPoolModel, AFreeSlotIsHeldOrOffered) {
   EXPECT_GT(found.states, 50u);
 }
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(SlotPoolModel, FlawsAreFound) {
   for (flaw const each : {flaw::releases_blindly, flaw::never_offers, flaw::ends_silently}) {
     EXPECT_EQ(explore(block_model{each}).wrong, "a free slot is neither held nor offered")

@@ -43,7 +43,7 @@ TEST(SlotPool, HasAsManySlotsAsAnAddressCanName) {
   EXPECT_EQ(pool.take(mine), no_slot);
 }
 
-// requirement: few tasks use few pages of memory
+// requirement: if few tasks are open at a time, few pages of memory are used
 TEST(SlotPool, TouchesLowSlotsFirst) {
   slot_pool pool{0, 1000};
   cursor mine;
@@ -59,7 +59,7 @@ TEST(SlotPool, TouchesLowSlotsFirst) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: the window can be any number, not only a multiple of the block size
+// requirement: the window can be any number, even if it is not a multiple of the block size
 TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   slot_pool pool{0, 70};
   cursor mine;
@@ -75,7 +75,8 @@ TEST(SlotPool, CountsOnlySlotsThatThereAre) {
   EXPECT_FALSE(pool.any_used());
 }
 
-// requirement: other threads can take the free slots of a block that a thread holds
+// requirement: if no block is offered, a thread can take free slots of blocks that other threads
+// hold
 TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
   slot_pool pool{0, 96};
   cursor idle[3], busy;
@@ -84,7 +85,7 @@ TEST(SlotPool, IsFullOnlyWhenEverySlotIsTaken) {
   for (slot_address got = pool.take(busy); got != no_slot; got = pool.take(busy)) {
     EXPECT_TRUE(taken.insert(got).second);
   }
-  EXPECT_LT(taken.size(), 96u) << "other threads hold the three blocks";
+  EXPECT_LT(taken.size(), 96u) << "the other cursors hold the three blocks";
   for (slot_address got = pool.take_any(); got != no_slot; got = pool.take_any()) {
     EXPECT_TRUE(taken.insert(got).second);
   }
@@ -101,7 +102,7 @@ TEST(SlotPool, GivesEachThreadABlockOfItsOwn) {
   EXPECT_EQ(pool.take(a) / slot_pool::block_slots, block_of_a);
 }
 
-// requirement: a block is offered again after its release
+// requirement: after a thread has released a block, other threads can take the block's free slots
 TEST(SlotPool, OffersWhatWasLetGo) {
   slot_pool pool{0, 64};
   cursor gone, stays;
@@ -114,7 +115,8 @@ TEST(SlotPool, OffersWhatWasLetGo) {
   EXPECT_EQ(stays.block, block);
 }
 
-// requirement: a thread that waits for a slot needs to poll only one word
+// requirement: a thread that waits for a slot can find out from one word whether slots were given
+// back
 TEST(SlotPool, SaysThatSlotsCameBack) {
   slot_pool pool{0, 64};
   cursor mine;
@@ -157,8 +159,7 @@ TEST(SlotSide, KeepsAsMuchOfALabelAsFits) {
   EXPECT_STREQ(side.label.data(), "");
 }
 
-// requirement: a second pool on the same memory has the state of the first pool and does not change
-// that state
+// requirement: a second pool on the same memory shares the state of the first pool
 TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   constexpr std::size_t window = 70;
   struct alignas(base::cache_line) line {
@@ -182,7 +183,7 @@ TEST(SlotPool, IsSharedByAllWhoHaveItsMemory) {
   EXPECT_EQ(first.take_any(), *taken.begin());
 }
 
-// stress: no two threads have the same slot at once
+// stress: no slot is given to two threads at the same time
 TEST(SlotPool, NeverGivesASlotToTwo) {
   constexpr std::size_t window = 64;
   constexpr int threads = 4;

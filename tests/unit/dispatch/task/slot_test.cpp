@@ -1,4 +1,4 @@
-// The words of a slot: every field can be read back as it was written.
+// The packed words of a slot: every field has the value that was written into it.
 
 #include "dispatch/task/slot.hpp"
 
@@ -26,8 +26,8 @@ TEST(EndMark, HoldsDeviceLaneAndNumber) {
   EXPECT_FALSE(end_mark{}.valid());
 }
 
-// requirement: a generation is odd while its task is open. The other bits of the word do not change
-// it.
+// requirement: a generation is odd while its task is open. The flag in the same word does not
+// change the generation.
 TEST(GenerationWord, SaysWhetherTheTaskIsOpenAndItsTicketGone) {
   for (std::uint64_t const generation :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 40}) {
@@ -52,13 +52,14 @@ TEST(SuccessorWord, HoldsGenerationAndHead) {
   }
 }
 
-// requirement: only the lower 32 bits of the generation are stored and compared
+// requirement: the word contains only the lower 32 bits of the generation, and only these bits are
+// compared
 TEST(SuccessorWord, CutsTheGeneration) {
   std::uint64_t const word = successor_word::of((std::uint64_t{5} << 32) + 9, successor_word::none);
   EXPECT_EQ(successor_word::generation(word), 9u);
 }
 
-// requirement: zeroed memory holds valid slots, so processes can share them
+// requirement: a slot of zeros is valid, so a slot needs no constructor in shared memory
 TEST(Slot, IsValidAsZeros) {
   static_assert(sizeof(slot) == 256 && alignof(slot) == base::cache_line);
   static_assert(std::is_trivially_destructible_v<slot>);

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that a submitting process and a draining process share. Each process maps it at a
-// different address.
+// Memory that a submitting process and a draining process share. The two processes map the memory
+// at different addresses.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,28 +17,28 @@
 
 namespace flotilla::dispatch::two_processes {
 
-inline constexpr std::size_t window = 256;  // slots. Each is used thousands of times.
+inline constexpr std::size_t window = 256;  // number of slots; each is used thousands of times
 inline constexpr unsigned producers = 2;
 inline constexpr unsigned lanes = 4;
 inline constexpr unsigned pool_number = 3;
 
-/// The number that a lane has reached, as in a completion page.
+/// The completion number of one lane, as in a completion page.
 struct alignas(base::cache_line) counter {
   std::atomic<std::uint64_t> number;
 };
 
-/// The beginning of the memory. The pool follows, then a result for each task. All bytes are 0 at
-/// first.
+/// The beginning of the memory. The slot pool follows, and then one result for each task. At first,
+/// all bytes are 0.
 struct shared_head {
   std::array<counter, lanes> done;
   alignas(inbox) std::byte boxes[producers][sizeof(inbox)];
   slot_address rings[producers][inbox::ring_words(window)];
   std::atomic<std::uint32_t> unordered;  // tasks that ran before a predecessor
-  std::atomic<std::uint32_t> reused;     // slots that were not open, or that were given back twice
-  std::atomic<std::uint32_t> detached;   // tasks that ended after the drop of their ticket
+  std::atomic<std::uint32_t> reused;     // slots that were not open, or were given back twice
+  std::atomic<std::uint32_t> detached;   // tasks that ended after their ticket was dropped
 };
 
-/// The memory as mapped by one process.
+/// The memory as one process has mapped it.
 class view {
  public:
   view(int file, std::size_t tasks)
@@ -52,7 +52,7 @@ class view {
   [[nodiscard]] static std::size_t bytes(std::size_t tasks) {
     return pool_at() + slot_pool::bytes(window) + tasks * sizeof(std::uint64_t);
   }
-  /// Constructs the inboxes. Only one process calls it, once.
+  /// Constructs the inboxes. Must be called once, in one of the processes.
   void make_inboxes() {
     for (unsigned i = 0; i < producers; ++i) {
       ::new (head().boxes[i]) inbox{window, head().rings[i]};
@@ -66,7 +66,8 @@ class view {
     return *std::launder(reinterpret_cast<inbox*>(head().boxes[i]));
   }
   [[nodiscard]] slot& at(slot_address of) { return pool[of & 0xffff]; }
-  /// Results are not atomic, like the memory of kernels. The completion numbers order the accesses.
+  /// The results are not atomic, just as the memory that kernels write is not. The completion
+  /// numbers order the accesses.
   [[nodiscard]] std::uint64_t* results() {
     return reinterpret_cast<std::uint64_t*>(memory_ + pool_at() + slot_pool::bytes(window));
   }
@@ -87,7 +88,7 @@ class view {
   slot_pool pool;
 };
 
-/// A file in memory with `bytes` zero bytes.
+/// A file that exists only in memory. At first, it has `bytes` zero bytes.
 class memory_file {
  public:
   explicit memory_file(std::size_t bytes) : file_(::memfd_create("flotilla_test", MFD_CLOEXEC)) {
@@ -104,7 +105,7 @@ class memory_file {
   int file_;
 };
 
-/// Writes task `id` into the slot, except the predecessors, as a submitter does.
+/// Writes task `id` into the slot as a submitter does, but without predecessors.
 inline void fill(slot& made, std::uint64_t id) {
   made.kind = task_kind::launch;
   made.kernel = static_cast<std::uint32_t>(id % 7);
@@ -115,7 +116,7 @@ inline void fill(slot& made, std::uint64_t id) {
   made.argument_bytes = static_cast<std::uint16_t>(8 * (1 + id % (slot::inline_bytes / 8)));
   std::uint64_t word = id;
   for (std::size_t at = 0; at < made.argument_bytes; at += sizeof word) {
-    std::memcpy(made.bytes + at, &word, sizeof word);  // the first word is the id
+    std::memcpy(made.bytes + at, &word, sizeof word);  // so the first word is the id
     word = word * 6364136223846793005 + 1442695040888963407;
   }
 }
@@ -126,7 +127,7 @@ inline void fill(slot& made, std::uint64_t id) {
   return id;
 }
 
-/// The result of the task. It depends on everything that `fill` wrote.
+/// The result of the task. It depends on every value that `fill` has written.
 [[nodiscard]] inline std::uint64_t result_of(slot const& of) {
   std::uint64_t sum =
       of.kernel + 3u * of.grid[0] + 5u * of.block[0] + static_cast<unsigned>(of.kind);
@@ -135,7 +136,7 @@ inline void fill(slot& made, std::uint64_t id) {
     std::memcpy(&word, of.bytes + at, sizeof word);
     sum = (sum ^ word) * 1099511628211;
   }
-  return sum | 1;  // not 0, which means that the task did not run
+  return sum | 1;  // never 0, because 0 means that the task did not run
 }
 
 }  // namespace flotilla::dispatch::two_processes

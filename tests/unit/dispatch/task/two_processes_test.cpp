@@ -1,6 +1,7 @@
-// The draining thread can be in another process, because slots, slot pools, inboxes and completion
-// numbers contain no addresses. Neither process has a runtime or a driver. The test uses the
-// structures directly, as `submit`, a pass and a ticket do.
+// Tasks are submitted in one process and drained in another. This is possible because slots, slot
+// pools, inboxes and completion numbers contain no addresses. Neither process has a runtime or a
+// driver. The test uses these structures directly, in the same way as `submit`, a pass and a ticket
+// do.
 
 #include "two_processes.hpp"
 
@@ -23,12 +24,12 @@ namespace {
 using namespace two_processes;
 using test::eventually;
 
-/// The draining process. Takes tasks from inboxes, computes their results in batches, and ends them
-/// later.
+/// The draining process: it takes tasks from inboxes, computes their results in batches, and ends
+/// them later.
 class drainer {
  public:
   explicit drainer(view& of) : of_(of) {}
-  /// Returns after `tasks` tasks have ended.
+  /// Returns when `tasks` tasks have ended.
   void drain(std::size_t tasks) {
     while (ended_ < tasks) {
       bool moved = false;
@@ -38,8 +39,8 @@ class drainer {
         if (count != 0) { launch({got.data(), count}); }
         moved = moved || count != 0;
       }
-      // Ends batches late, so that tickets see the number before the generation. If no more tasks
-      // arrive, ends all batches.
+      // Ends the tasks of a batch late, so that waiting threads first see the completion number,
+      // and the new generation only later. If no tasks arrive, ends all batches.
       while (!batches_.empty() && (!moved || batches_.size() > 4)) { collect(); }
       if (!moved) { std::this_thread::yield(); }
     }
@@ -59,7 +60,7 @@ class drainer {
       }
       task.end.store(end.word, std::memory_order_release);  // pairs with the acquire in has_ended
     }
-    for (slot_address const each : tasks) {  // in place of the device
+    for (slot_address const each : tasks) {  // computes the results in place of a device
       slot const& task = of_.at(each);
       of_.results()[id_of(task)] += result_of(task);
     }
@@ -98,7 +99,7 @@ class drainer {
   std::size_t ended_ = 0;
 };
 
-/// A submitting thread with its latest tickets.
+/// A thread that submits tasks and keeps the latest tickets.
 class producer {
  public:
   producer(view& of, unsigned number) : of_(of), inbox_(of.box(number)) {}
@@ -129,8 +130,9 @@ class producer {
     slot_address const address = take_slot();
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
-    // acquire: another thread of this process may have used the slot before. The accesses are
-    // ordered through the other process, but a race detector in this process sees only this word.
+    // acquire: another thread of this process may have used the slot before. The draining process
+    // has ordered the accesses of the two threads. But ThreadSanitizer sees only this process, and
+    // so only this word.
     std::uint64_t const generation =
         generation_word{made.generation.load(std::memory_order_acquire)}.generation() + 1;
     fill(made, id);
@@ -159,8 +161,8 @@ class producer {
     return got;
   }
 
-  /// Waits for three tickets of four and checks the results. Drops every fourth ticket without
-  /// waiting.
+  /// Drops the ticket of every fourth task without waiting. Waits for each other task, and checks
+  /// its result.
   bool let_go(held& ticket) {
     if (ticket.slot == no_slot) { return true; }
     slot& of = of_.at(ticket.slot);
@@ -179,7 +181,8 @@ class producer {
     return true;
   }
 
-  /// Checks generation, number and generation, as task_query::has_ended does.
+  /// Checks the generation, then the completion number, and then the generation again, as
+  /// task_query::has_ended does.
   bool has_ended(held const& ticket) {
     slot& of = of_.at(ticket.slot);
     auto const gone = [&] {
@@ -204,7 +207,8 @@ class producer {
 TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   std::size_t const tasks = test::scaled(1'500'000, 10'000);
   memory_file const memory{view::bytes(tasks)};
-  // The memory is mapped twice before the fork, so that the processes use different addresses.
+  // The memory is mapped twice before the fork. Each process keeps one mapping, so the addresses
+  // differ.
   std::optional<view> here{std::in_place, memory.file(), tasks};
   std::optional<view> there{std::in_place, memory.file(), tasks};
   ASSERT_NE(here->address(), there->address());
@@ -246,8 +250,7 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
     fill(scratch, id);
     if (here->results()[id] != result_of(scratch)) { ++lost_or_twice; }
   }
-  EXPECT_EQ(lost_or_twice, 0u) << "results that are missing or were added twice, of " << tasks
-                               << " tasks";
+  EXPECT_EQ(lost_or_twice, 0u) << "missing or doubled results of " << tasks << " tasks";
   EXPECT_EQ(here->head().unordered, 0u);
   EXPECT_EQ(here->head().reused, 0u);
   EXPECT_EQ(here->head().detached, dropped_open)

@@ -1,4 +1,4 @@
-// Decisions that depend on how long a thread has waited. The tests pass their own times.
+// Decisions that depend on how long a thread has waited. The tests pass all times as arguments.
 
 #include "dispatch/waiting/backoff.hpp"
 
@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 
 constexpr backoff::clock::time_point start{std::chrono::hours{1}};
 
-// regression: a thread that waited for the end of a long chain propagated its demand through the
-// whole chain in every round. This wrote to cache lines of the threads that launched the chain.
-// Each task took 20 us instead of 3 us.
+// regression: a thread that waited for the last task of a long chain marked every task of the chain
+// as demanded, and repeated this in every round. It wrote to cache lines that other threads needed
+// to launch the chain. Therefore each task took 20 us instead of 3 us.
 TEST(Backoff, PropagatesDemandAtOnceAndThenRarely) {
   backoff waited{true, start};
   EXPECT_TRUE(waited.should_propagate(start));
@@ -24,16 +24,16 @@ TEST(Backoff, PropagatesDemandAtOnceAndThenRarely) {
   for (microseconds passed{0}; passed < milliseconds{5}; passed += microseconds{1}) {
     again += waited.should_propagate(start + passed) ? 1 : 0;
   }
-  // The interval doubles up to a millisecond, which takes ten calls. Then there is one call per
-  // millisecond.
+  // At first, the interval between two calls that return true doubles. After ten calls it is 1 ms
+  // and stays the same.
   EXPECT_GE(again, 10);
   EXPECT_LE(again, 15);
   EXPECT_TRUE(waited.should_propagate(start + milliseconds{10}))
       << "after a long pause, the thread propagates at once";
 }
 
-// requirement: a helper runs only callables of its own thread. After a time without progress, it
-// runs the callables of all threads.
+// requirement: at first, a helper runs only callables that its own thread has submitted. After a
+// time without progress, it runs the callables of all threads.
 TEST(Backoff, EndsTheRestraintOfHelpers) {
   EXPECT_EQ(backoff{true}.filter().helper, 0u)
       << "without other threads, the helper must run all callables";

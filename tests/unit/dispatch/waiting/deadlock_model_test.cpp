@@ -1,8 +1,8 @@
-// Checks every interleaving of threads that each hold one device and wait inside a callable for
-// another device. In a ring of waits, at least one wait must be refused, so that no thread waits
-// forever. Without a ring, no wait may be refused. The model follows the steps of
-// deadlock_detector::check_wait_for_task, publish, refuse_ring and clear. check_wait_for_lease does
-// the same for a device.
+// Three threads hold one device each, and each waits inside a callable for another device. Checks
+// every interleaving. If the waits form a cycle, at least one wait must be refused, so that no
+// thread waits forever. Otherwise no wait may be refused. The model follows the steps of
+// deadlock_detector::check_wait_for_task, publish, refuse_ring and clear. check_wait_for_lease has
+// the same steps for a lease.
 
 #include <gtest/gtest.h>
 
@@ -15,15 +15,15 @@
 namespace flotilla::test {
 namespace {
 
-/// A difference between the model and the code. The checker must find each flaw.
+/// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  looks_first,    // a thread checks for a ring before it publishes its target
-  follows_rings,  // the check assumes that some device can always take a task for any device
+  looks_first,    // a thread checks for a cycle before it publishes its target
+  follows_rings,  // the check assumes that some device can always take a shared task
 };
 
-/// In the code, a waiting thread repeats the check while it helps. The model checks once: a later
-/// check can only see more published targets.
+/// In the code, a waiting thread repeats the check while it helps. One check is enough in the
+/// model, because a later check can only see more published targets.
 struct deadlock_model {
   static constexpr int threads = 3;  // thread i holds the lease of device i
   static constexpr int moves = threads;
@@ -37,8 +37,8 @@ struct deadlock_model {
   std::array<places, threads> at{};
   std::array<signed char, threads> published{nothing, nothing, nothing};
   std::array<bool, threads> held{true, true, true};
-  // State of a thread's check: the devices that can continue, the device to check next, and whether
-  // the present round has added a device.
+  // The state of a thread's check: which devices are known to become free, which device is checked
+  // next, and whether a device was added in this round.
   std::array<std::array<bool, threads>, threads> can_go_on{};
   std::array<signed char, threads> next{};
   std::array<bool, threads> added{};
@@ -56,7 +56,8 @@ struct deadlock_model {
     if (what != any) { return devices[static_cast<std::size_t>(what)]; }
     return with == flaw::follows_rings || devices[0] || devices[1] || devices[2];
   }
-  /// Goes to the next device. After the last device, starts another round or decides.
+  /// Goes to the next device. After the last device, begins another round or decides whether to
+  /// refuse the wait.
   [[nodiscard]] places next_look(std::size_t me) {
     next[me] = static_cast<signed char>((next[me] + 1) % threads);
     if (next[me] != 0 || std::exchange(added[me], false)) { return look_held; }
@@ -92,7 +93,7 @@ struct deadlock_model {
         return true;
       }
       case clear: published[me] = nothing, pc = refused; return true;
-      case waiting: {  // waits until the target device is free (`any`: until one is free)
+      case waiting: {  // waits until the target device (`any`: some device) is free
         std::array<bool, threads> const free{!held[0], !held[1], !held[2]};
         bool const brought = target[me] == nothing ||
                              (target[me] == any ? free[0] || free[1] || free[2]
@@ -103,13 +104,13 @@ struct deadlock_model {
       }
       case refused:
         if (!held[me]) { return false; }
-        held[me] = false;  // the callable ends
+        held[me] = false;  // the callable has ended
         return true;
       case finished: return false;
     }
     return false;
   }
-  /// Returns whether the targets contain a ring. Does not use the states of the threads.
+  /// Returns whether the targets contain a cycle. Does not use the states of the threads.
   [[nodiscard]] bool is_ring() const {
     std::array<bool, threads> goes{};
     for (int rounds = 0; rounds < threads; ++rounds) {
@@ -123,10 +124,10 @@ struct deadlock_model {
   }
   [[nodiscard]] std::string wrong() const {
     bool const any_refused = std::count(at.begin(), at.end(), refused) != 0;
-    return any_refused && !is_ring() ? "refused without need" : "";
+    return any_refused && !is_ring() ? "a wait was refused without a cycle" : "";
   }
   [[nodiscard]] std::string stuck() const {
-    return std::count(at.begin(), at.end(), waiting) != 0 ? "waits forever" : "";
+    return std::count(at.begin(), at.end(), waiting) != 0 ? "a thread waits forever" : "";
   }
 };
 
@@ -148,11 +149,12 @@ INSTANTIATE_TEST_SUITE_P(, DeadlockModel,
                                            targets{any, 0, nothing}, targets{0, any, nothing},
                                            targets{1, any, 1}, targets{any, any, nothing}));
 
-// requirement: the checker finds each flaw
+// requirement: the checker finds each built-in error
 TEST(DeadlockModelFlaws, AreFound) {
-  EXPECT_EQ(explore(deadlock_model{{1, 2, 0}, flaw::looks_first}).wrong, "waits forever");
-  // regression: callables on all devices waited for tasks for any device, and no wait was refused
-  EXPECT_EQ(explore(deadlock_model{{any, any, any}, flaw::follows_rings}).wrong, "waits forever");
+  EXPECT_EQ(explore(deadlock_model{{1, 2, 0}, flaw::looks_first}).wrong, "a thread waits forever");
+  // regression: on every device, a callable waited for a shared task. No wait was refused.
+  EXPECT_EQ(explore(deadlock_model{{any, any, any}, flaw::follows_rings}).wrong,
+            "a thread waits forever");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A waiting thread can do all the work of a worker, so its wait ends even without workers.
+// A waiting thread can do all the work of a worker. So its wait ends even if there are no workers.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
@@ -14,7 +14,7 @@
 namespace flotilla::test {
 namespace {
 
-/// A fixture without workers. Each test creates its own runtime.
+/// A fixture for runtimes without workers. Each test creates its own runtime.
 class Helping : public guest_test {
  protected:
   static runtime_options options(int devices, std::size_t window = 16384) {
@@ -31,7 +31,8 @@ class Helping : public guest_test {
   }
 };
 
-// regression: `submit` never returned if callables of an ended thread filled the window
+// regression: a thread had filled the window with callables and ended. Then `submit` on another
+// thread never returned.
 TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   runtime rt{options(1, 64)};
   std::atomic<int> ran{0};
@@ -41,7 +42,8 @@ TEST_F(Helping, OfASubmitEmptiesAWindowThatOthersFilled) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression: a wait for a shared task never ended if callables of an ended thread were ahead of it
+// regression: a thread had submitted callables and ended. Then a wait for a later shared task never
+// ended.
 TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   runtime rt{options(2)};
   std::atomic<int> ran{0};
@@ -51,7 +53,8 @@ TEST_F(Helping, OfAWaitMakesRoomForTasksOfAnyDevice) {
   EXPECT_EQ(ran, 65);
 }
 
-// regression: wait_idle and the destructor did not run the callables of ended threads
+// regression: wait_idle and the runtime's destructor did not run callables of threads that had
+// ended
 TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
   std::atomic<int> ran{0};
   {
@@ -64,7 +67,7 @@ TEST_F(Helping, OfWaitIdleAndOfTheDestructorRunsEverybodysCallables) {
   EXPECT_EQ(ran, 20);
 }
 
-// requirement: try_submit does not run callables of other threads
+// requirement: try_submit runs no callables of other threads
 TEST_F(Helping, OfATrySubmitRunsNoCallables) {
   runtime rt{options(1, 64)};
   std::atomic<int> ran{0};
@@ -77,7 +80,7 @@ TEST_F(Helping, OfATrySubmitRunsNoCallables) {
   rt.wait_idle();
 }
 
-// regression: callables on all devices waited for tasks for any device, and no wait was refused
+// regression: on every device, a callable waited for a shared task. No wait was refused.
 TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
   runtime rt{options(2)};
   int refused = 0;
@@ -99,8 +102,8 @@ TEST_F(Helping, RefusesWaitsThatNoDeviceIsLeftFor) {
   }
 }
 
-// regression: two threads ran callables that waited for each other's device, and no wait was
-// refused
+// regression: each of two callables waited for a task on the other callable's device. No wait was
+// refused.
 TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   runtime rt{options(2)};
   std::atomic<int> inside{0}, refused{0};
@@ -121,7 +124,8 @@ TEST_F(Helping, RefusesOneOfTwoCallablesThatWaitForEachOther) {
   rt.wait_idle();
 }
 
-// regression: if a device's context could no longer be made current, the device's tasks never ended
+// regression: if the context of a device could no longer be made current, the tasks of the device
+// never ended
 TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
   std::vector<ticket> tickets;
   CUcontext left = nullptr;
@@ -133,18 +137,19 @@ TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
     for (int i = 0; i < 3; ++i) {
       tickets.push_back(rt.submit([](task_context&) {}));
     }
-    // This operation runs no callable, so the failing pop is the pop of the operation's own scope.
+    // A control operation runs no callable. So the pop that fails below is the pop of the
+    // operation's own scope.
     dispatch::runtime_state& state = inside(rt);
     state.operations.run(
         0, [&](dispatch::device_driver& device) { left = device.context().handle(); });
-    std::thread{[&] {  // the failing pop leaves the context on this thread's stack
+    // Because the pop fails, the context stays on this thread's stack.
+    std::thread{[&] {
       ::testing::internal::CaptureStderr();
       testing::fail_call("cuCtxPopCurrent", 1, driver_status::invalid_context);
       state.operations.run(0, [](dispatch::device_driver&) {});
       EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("retired"));
       testing::clear_faults();
-    }}
-        .join();
+    }}.join();
     EXPECT_EQ(state.devices[0].gate().retired(), CUDA_ERROR_INVALID_CONTEXT);
     tickets.push_back(rt.submit([](task_context&) {}));
     for (ticket const& each : tickets) { EXPECT_THROW(each.wait(), driver_error); }
@@ -155,8 +160,8 @@ TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
   }
 }
 
-// regression: the context stack was not restored after the destructor of a callable had popped the
-// context
+// regression: the destructor of a callable popped the context, and flotilla did not restore the
+// context stack
 TEST_F(Helping, RestoresTheStackAfterADestructor) {
   struct pops_at_the_end {
     driver::table const* api;

@@ -1,4 +1,4 @@
-// The rules that choose how threads wait. No thread waits in these tests.
+// The rules by which a thread's wait policy is chosen. No thread waits in these tests.
 #include "dispatch/waiting/wait_policy.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ wait_policy together(std::initializer_list<wait_policy> of,
   return made.together(automatic);
 }
 
-// requirement: a policy that is not `automatic` is used as it is
+// requirement: if the policy is not `automatic`, it is used unchanged
 TEST(WaitPolicy, ThatIsNotAutomaticIsItself) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     for (device_kind const kind : {device_kind::gpu, device_kind::cpu}) {
@@ -32,21 +32,22 @@ TEST(WaitPolicy, ThatIsNotAutomaticIsItself) {
   }
 }
 
-// requirement: as in the CUDA driver, `automatic` yields if there are more contexts than
-// processors, and spins otherwise
+// requirement: `automatic` means yield if there are more contexts than processors, and spin
+// otherwise. This is the rule of the CUDA driver.
 TEST(WaitPolicy, AutomaticYieldsWithMoreContextsThanProcessors) {
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 0, 8), wait_policy::spin);
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 8, 8), wait_policy::spin);
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::gpu, 9, 8), wait_policy::yield);
 }
 
-// requirement: threads that wait for a CPU device yield, because the device computes on the same
-// processors
+// requirement: `automatic` means yield for a CPU device, because the device computes on the
+// processors of the waiting threads
 TEST(WaitPolicy, AutomaticYieldsForCpuDevices) {
   EXPECT_EQ(resolve(wait_policy::automatic, device_kind::cpu, 1, 64), wait_policy::yield);
 }
 
-// requirement: for several devices, the most eager policy is used
+// requirement: if several devices have different policies, spin is preferred to yield, and yield to
+// blocking
 TEST(WaitPolicy, OfSeveralDevicesIsTheMostEager) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(together({how}), how);
@@ -58,7 +59,8 @@ TEST(WaitPolicy, OfSeveralDevicesIsTheMostEager) {
             wait_policy::yield);
 }
 
-// requirement: in a set of policies, `automatic` counts as the policy to which it resolves
+// requirement: if several devices have different policies, `automatic` counts as the policy to
+// which it was resolved
 TEST(WaitPolicy, OfSeveralDevicesResolvesAutomatic) {
   for (wait_policy const resolved : {wait_policy::spin, wait_policy::yield}) {
     EXPECT_EQ(together({wait_policy::automatic}, resolved), resolved);
@@ -70,7 +72,8 @@ TEST(WaitPolicy, OfSeveralDevicesResolvesAutomatic) {
             wait_policy::spin);
 }
 
-// requirement: the policy of two united sets is the policy of all their devices
+// requirement: if one set of policies is added to another, the result is the policy for the devices
+// of both sets
 TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
   wait_policies one, other;
   EXPECT_TRUE(one.empty());
@@ -81,8 +84,8 @@ TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
   EXPECT_EQ(one.together(wait_policy::spin), wait_policy::yield);
 }
 
-// requirement: an idle worker polls as waiting threads do, with two exceptions. It does not spin
-// for CPU devices, and it ends if all devices block.
+// requirement: an idle worker polls like a waiting thread, with two exceptions. It yields instead
+// of spinning for CPU devices. If the policy of all devices is `blocking`, it ends.
 TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(worker_policy(how, device_kind::gpu), how);
@@ -95,7 +98,8 @@ TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
   EXPECT_FALSE(polls_when_idle(wait_policy::blocking));
 }
 
-// requirement: sleep times start at 20 us, at most double in each round, and never exceed 500 us
+// requirement: the sleep times start at 20 us, never decrease, at most double from one round to the
+// next, and never exceed 500 us
 TEST(WaitPolicy, SleepsGrowToHalfAMillisecond) {
   EXPECT_EQ(sleep_time(1), 20us);
   for (unsigned round = 1; round < 100; ++round) {

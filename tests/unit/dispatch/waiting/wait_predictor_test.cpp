@@ -1,5 +1,5 @@
-// After a thread has submitted a single task and waited for it several times, the thread launches
-// such tasks itself.
+// If a thread repeatedly submits one task and then waits for it, a wait is predicted. Then this
+// thread launches the task, and not a worker.
 
 #include "dispatch/waiting/wait_predictor.hpp"
 
@@ -17,7 +17,8 @@ namespace {
 
 using dispatch::wait_predictor;
 
-/// Submits a task and waits for it, `times` times. @return whether the last wait was predicted.
+/// Records `times` times that a task is submitted and then waited for. @return whether the last
+/// wait was predicted.
 bool submit_and_wait(wait_predictor& predictor, int times) {
   bool expected = false;
   for (int i = 0; i < times; ++i) {
@@ -27,15 +28,16 @@ bool submit_and_wait(wait_predictor& predictor, int times) {
   return expected;
 }
 
-// requirement: a wait is predicted only after several submits in a row that were followed by a wait
+// requirement: a wait is predicted only after several submits in a row, each followed by a wait for
+// the task
 TEST(WaitPredictor, ExpectsAWaitAfterSomeInARow) {
   wait_predictor predictor;
   EXPECT_FALSE(submit_and_wait(predictor, 3));
   EXPECT_TRUE(submit_and_wait(predictor, 20));
 }
 
-// requirement: the count starts again after two submits without a wait, a wait for another task, or
-// the use of another runtime
+// requirement: the count starts again after two submits without a wait between them, after a wait
+// for another task, and after the use of another runtime
 TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
   auto const formed = [] {
     wait_predictor predictor;
@@ -56,16 +58,16 @@ TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
 }
 
 class LoneTasks : public guest_test {
-  parallelism threads_{2};  // with fewer oneTBB threads there may be no worker
+  parallelism threads_{2};  // oneTBB with fewer threads may provide no worker
 };
 
-// requirement: the waiting thread launches the tasks, not the worker that polls for work
+// requirement: the waiting thread launches its tasks, although a worker is polling for work
 TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};
   constexpr int times = 400;
-  // The test repeats, because this thread can lose its processor at any time, and then the worker
-  // helps.
+  // This thread can lose its processor at any time. Then the worker launches tasks, so the test may
+  // need several attempts.
   EXPECT_TRUE(eventually([&] {
     auto const drains = [&] {
       std::uint64_t all = 0;
@@ -78,8 +80,8 @@ TEST_F(LoneTasks, AreLaunchedByWhoWaits) {
   }));
 }
 
-// requirement: a task is launched even if the prediction was wrong and the submitting thread does
-// not wait
+// requirement: if the prediction was wrong and the submitting thread does not wait, the task is
+// launched nevertheless
 TEST_F(LoneTasks, ThatNobodyWaitsForAreLaunchedAllTheSame) {
   runtime rt{{.devices = "cpu:1", .workers = 1}};
   test_program const of{rt};

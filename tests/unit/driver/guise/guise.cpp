@@ -1,6 +1,6 @@
-// A libcuda.so.1 that poses as a GPU driver: it forwards every call to flotilla's drop-in, but does
-// not export the symbol that identifies the drop-in. Tests without a GPU use it as a good or a bad
-// GPU driver.
+// A libcuda.so.1 that poses as a GPU driver. It forwards every call to flotilla's drop-in, which is
+// a libcuda.so.1 for CPU devices. But it does not export the symbol by which flotilla recognises
+// the drop-in. Tests use it on machines without a GPU, as a driver that works or has a defect:
 //
 //   FLOTILLA_TEST_GUISE_INIT=status   cuInit returns this status
 //   FLOTILLA_TEST_GUISE_HIDE=name     this entry point is missing
