@@ -125,7 +125,6 @@ std::optional<context_ref> context_driver::current() const {
 }
 
 void context_driver::push(context_ref const& context) const {
-  context::open_account();
   context::enter(*api_, context.handle());
   context::bare_push();
 }
@@ -141,7 +140,7 @@ std::optional<context_ref> context_driver::pop() const {
   if (answer == CUDA_ERROR_INVALID_CONTEXT) { return std::nullopt; }
   check(answer, "cuCtxPopCurrent", api_->origin);
   static_cast<void>(context::bare_pop());
-  context::registry::leave(popped);
+  context::note_popped(popped);
   return detail::access::make(api_, popped);
 }
 
@@ -151,7 +150,6 @@ void context_driver::set_current(std::optional<context_ref> const& context) cons
         "set_current: the context on top of this thread's stack belongs to an open context_scope "
         "and cannot be replaced; use push instead");
   }
-  context::open_account();
   // `enter` checks that this thread may use the context, and throws before the old top is popped.
   if (context) { context::enter(*api_, context->handle()); }
   CUcontext popped = nullptr;
@@ -162,7 +160,7 @@ void context_driver::set_current(std::optional<context_ref> const& context) cons
   if (!context) { return; }
   CUresult const answer = api_->ctx_push_current(context->handle());
   if (answer != CUDA_SUCCESS) {
-    context::registry::leave(context->handle());
+    context::note_popped(context->handle());
     if (replaced) { push(*replaced); }
     check(answer, "cuCtxPushCurrent", context::in_words(context->handle()));
   }

@@ -1,6 +1,9 @@
 #include "context/stack_account.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <vector>
 
 #include <flotilla/context/context_ref.hpp>
@@ -19,9 +22,28 @@ namespace {
 /// scope.
 struct thread_account {
   std::vector<unsigned> pushes{0};
+
+  /// A context that this thread has entered and not left. The serial number distinguishes contexts
+  /// that have the same handle one after the other.
+  struct entered_context {
+    CUcontext handle;
+    std::uint64_t serial;
+  };
+  std::vector<entered_context> entered;
+
+  thread_account() = default;
+  thread_account(thread_account&&) = delete;
+  /// The thread ends, and the driver discards the thread's stack of contexts.
+  ~thread_account() {
+    for (entered_context const& each : entered) {
+      if (registry::serial(each.handle) == each.serial) { registry::leave(each.handle); }
+    }
+  }
 };
 
 using accounts = base::per_thread<thread_account>;
+
+std::vector<unsigned>& pushes_of_this_thread() noexcept { return accounts::find()->pushes; }
 
 }  // namespace
 
@@ -33,6 +55,8 @@ std::string in_words(CUcontext handle) {
 }
 
 void enter(driver::table const& api, CUcontext handle) {
+  auto& entered = accounts::get().entered;
+  entered.reserve(entered.size() + 1);  // may throw, so before the push
   if (!registry::enter(handle, this_thread_token())) {
     throw context_in_use(in_words(handle) +
                          " is a green context that is current on another thread; a green context "
@@ -42,16 +66,31 @@ void enter(driver::table const& api, CUcontext handle) {
     registry::leave(handle);
     driver::check(answer, "cuCtxPushCurrent", in_words(handle));
   }
+  entered.push_back({handle, registry::serial(handle)});
+}
+
+void note_popped(CUcontext handle) noexcept {
+  thread_account* const mine = accounts::find();
+  if (mine == nullptr) { return; }
+  auto const found = std::find_if(mine->entered.rbegin(), mine->entered.rend(),
+                                  [handle](auto const& each) { return each.handle == handle; });
+  // The application may have pushed the context by a direct call of the driver.
+  if (found == mine->entered.rend()) { return; }
+  if (registry::serial(handle) == found->serial) { registry::leave(handle); }
+  mine->entered.erase(std::next(found).base());
 }
 
 int leave(driver::table const& api, CUcontext handle) noexcept {
-  registry::leave(handle);
+  note_popped(handle);
   CUcontext popped = nullptr;
   if (api.ctx_pop_current(&popped) != CUDA_SUCCESS) { return -1; }
   if (popped == handle) [[likely]] { return 0; }
   std::vector<CUcontext> above{popped};
   while (api.ctx_pop_current(&popped) == CUDA_SUCCESS) {
-    if (popped == handle) { return static_cast<int>(above.size()); }
+    if (popped == handle) {
+      for (CUcontext const each : above) { note_popped(each); }
+      return static_cast<int>(above.size());
+    }
     above.push_back(popped);
   }
   // Other code has popped `handle`. Pushes the other contexts back, because only the code that
@@ -71,11 +110,9 @@ void enter_scope(driver::table const& api, CUcontext handle) {
   }
 }
 
-void close_scope() noexcept { accounts::find()->pushes.pop_back(); }
+void close_scope() noexcept { pushes_of_this_thread().pop_back(); }
 
-void open_account() { static_cast<void>(accounts::get()); }
-
-void bare_push() noexcept { ++accounts::find()->pushes.back(); }
+void bare_push() noexcept { ++pushes_of_this_thread().back(); }
 
 bool top_belongs_to_scope() noexcept {
   thread_account const* const mine = accounts::find();

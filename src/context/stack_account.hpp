@@ -10,8 +10,9 @@
 
 namespace flotilla::context {
 
-/// Pushes the context and records the push.
-/// @throws driver_error, context_in_use  The context was not pushed.
+/// Pushes the context and records the push. If the thread ends without a matching pop, the record
+/// ends with the thread.
+/// @throws driver_error, context_in_use, std::bad_alloc  The context was not pushed.
 void enter(driver::table const& api, CUcontext handle);
 /// Pops the context that `enter` pushed, and all contexts above it.
 /// @return  the number of contexts that were above the context. If the context was no longer on the
@@ -23,10 +24,10 @@ int leave(driver::table const& api, CUcontext handle) noexcept;
 /// @throws driver_error, context_in_use, std::bad_alloc  Nothing was pushed.
 void enter_scope(driver::table const& api, CUcontext handle);
 void close_scope() noexcept;
-/// Allocates the calling thread's account. Must be called before bare_push().
-/// @throws std::bad_alloc
-void open_account();
-/// bare_push() and bare_pop() record a push and a pop that do not belong to a scope.
+/// Records that the context was popped from the calling thread's stack. `leave` does this itself.
+void note_popped(CUcontext handle) noexcept;
+/// bare_push() and bare_pop() record a push and a pop that do not belong to a scope. Call
+/// bare_push() after `enter`.
 void bare_push() noexcept;
 [[nodiscard]] bool bare_pop() noexcept;  // returns false if the top belongs to a scope
 /// Whether the top of the calling thread's stack belongs to an open scope.

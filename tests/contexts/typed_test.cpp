@@ -51,6 +51,22 @@ TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
+// C1.14: a context that is on the stack of a thread that ends can be used and destroyed by others
+TEST_F(TypedContexts, AThreadThatEndsGivesItsContextsBack) {
+  floating_context own = make();
+  elsewhere([&] {
+    contexts().push(own.ref());
+    contexts().push(own.ref());
+  });
+  { context_scope const here{own}; }
+  EXPECT_NO_THROW(own.close());
+  // A green context can be current on only one thread.
+  floating_context green = make({.context = context_source::green(16)});
+  elsewhere([&] { contexts().push(green.ref()); });
+  elsewhere([&] { context_scope const there{green}; });
+  EXPECT_NO_THROW(green.close());
+}
+
 // C2.59 C2.60 C2.61 C2.62 C2.46: `push`, `pop` and `set_current` change the stack like the driver's
 // functions
 TEST_F(TypedContexts, TheStackCanBeHandledByHand) {

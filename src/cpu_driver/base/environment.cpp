@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
-#include <thread>
 #include <utility>
+
+#include "base/processors.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -19,7 +20,7 @@ std::string_view value_of(char const* name) noexcept {
 }
 
 int default_devices() noexcept {
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
+  return std::clamp(static_cast<int>(base::usable_processors()), 1, 4);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "base/processors.hpp"
 #include "base/tbb_bridge.hpp"
 #include "cpu_driver/kernel/block.hpp"
 
@@ -94,7 +94,7 @@ cpu::index3 block_index_of(std::uint64_t number, cpu::index3 grid_size) {
 }
 
 int max_helpers_on_machine() {
-  static int const count = std::max(static_cast<int>(std::thread::hardware_concurrency()) - 1, 0);
+  static int const count = std::max(static_cast<int>(base::usable_processors()) - 1, 0);
   return count;
 }
 

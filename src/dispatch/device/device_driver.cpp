@@ -44,6 +44,7 @@ device_driver::device_driver(parts const& with)
       frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
   try {
     frees_.create();
+    staged_.create();
     builtin_functions functions;
     launcher_.create(frees_.memory_stream(), replacements(with.shared, context(), functions));
   } catch (...) {

@@ -136,6 +136,16 @@ bool staged_copies::issue_piece(stop_predicate const& stop) {
   return true;
 }
 
+void staged_copies::create() {
+  void* memory = nullptr;
+  driver::check(parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE),
+                "cuMemHostAlloc", [&] {
+                  return std::to_string(piece_bytes) + " bytes of pinned host memory for copies, " +
+                         parts_.context.subject();
+                });
+  ring_.front().memory = static_cast<std::byte*>(memory);
+}
+
 staged_copies::piece* staged_copies::free_piece() {
   for (piece& one : ring_) {
     if (one.busy) { continue; }
@@ -143,14 +153,8 @@ staged_copies::piece* staged_copies::free_piece() {
       void* memory = nullptr;
       CUresult const answer =
           parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
-      if (answer != CUDA_SUCCESS) {
-        // If some pieces are already allocated, the copies can continue with those pieces. If not,
-        // a copy fails.
-        bool const has_none = std::none_of(ring_.begin(), ring_.end(),
-                                           [](auto const& each) { return each.memory != nullptr; });
-        if (has_none) { fail(copies_.front(), {answer, "cuMemHostAlloc"}); }
-        return nullptr;
-      }
+      // `create` has allocated the first piece, so the copies can continue without this one.
+      if (answer != CUDA_SUCCESS) { return nullptr; }
       one.memory = static_cast<std::byte*>(memory);
     }
     return &one;

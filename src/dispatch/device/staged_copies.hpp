@@ -52,6 +52,11 @@ class staged_copies {
   };
   explicit staged_copies(parts const& with) : parts_(with) {}
 
+  /// Allocates the pinned memory of the first piece. With this piece alone, copies are slower, but
+  /// they cannot fail because pinned memory has run out.
+  /// @throws driver_error
+  void create();
+
   /// Adds a copy. The lane of the copy must already wait for the predecessors of the task.
   /// @param waits  The end marks of the predecessors. For an upload, the host waits for these marks
   /// too, because the host reads the source.

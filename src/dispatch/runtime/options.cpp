@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
+
+#include "base/processors.hpp"
 
 namespace flotilla::dispatch {
 
@@ -30,7 +31,7 @@ runtime_options checked_options(runtime_options options) {
 
 int worker_count(int wanted, std::size_t devices) {
   if (wanted != runtime_options::automatic) { return wanted; }
-  int const cores = static_cast<int>(std::thread::hardware_concurrency());
+  int const cores = static_cast<int>(base::usable_processors());
   return std::clamp(static_cast<int>(devices), 1, std::max(1, cores - 1));
 }
 

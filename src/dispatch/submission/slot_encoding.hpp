@@ -1,6 +1,6 @@
 #pragma once
 // Writes a task into its slot, which no other thread uses at that time. The functions are inline
-// because they take half the time of `submit`.
+// because `submit` spends half of its time in them.
 
 #include <cstring>
 #include <memory>

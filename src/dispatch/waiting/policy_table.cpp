@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/pause.hpp"
+#include "base/processors.hpp"
 
 namespace flotilla::dispatch {
 
@@ -15,9 +16,7 @@ constexpr std::chrono::microseconds sleep_after_yields{50};
 
 wait_policy policy_table::resolved(wait_policy policy) const noexcept {
   if (policy != wait_policy::automatic) { return policy; }
-  // Cached, because hardware_concurrency makes a system call.
-  static unsigned const processors = std::thread::hardware_concurrency();
-  return resolve(policy, kind_, context::live_contexts(), processors);
+  return resolve(policy, kind_, context::live_contexts(), base::usable_processors());
 }
 
 wait_policy policy_table::of_task(std::uint32_t device) const noexcept {

@@ -231,20 +231,27 @@ TEST_F(StagedCopies, GoesOnBesideAFloodAndOtherCopies) {
   flood.join();
 }
 
-// requirement: one piece of pinned memory is enough for copies. Without pinned memory, copies fail.
-TEST_F(StagedCopies, NeedsOnePieceOfPinnedMemory) {
+// requirement: copies work even if no pinned memory can be allocated after the runtime has started
+TEST_F(StagedCopies, NeedOnlyThePinnedMemoryThatTheRuntimeAllocatesAtItsStart) {
   bytes const up = pattern(3 * piece + 5);
   device_buffer<std::uint8_t> there{rt(), device, up.size()};
-  testing::fail_call("cuMemHostAlloc", 1, driver_status::out_of_memory);
-  EXPECT_THAT(thrown<driver_error>([&] { rt().submit(there.copy_from(up)).wait(); }),
-              HasSubstr("cuMemHostAlloc"));
-  // From now on, only the first allocation succeeds. So the next copy has one piece.
-  for (unsigned call = 2; call <= 40; ++call) {
+  for (unsigned call = 1; call <= 40; ++call) {
     testing::fail_call("cuMemHostAlloc", call, driver_status::out_of_memory);
   }
   rt().submit(there.copy_from(up)).wait();
   testing::clear_faults();
   EXPECT_TRUE(is_there(there, up));
+}
+
+// requirement: a runtime that cannot allocate the pinned memory for copies is not created
+TEST_F(StagedCopies, NoRuntimeStartsWithoutItsPinnedMemory) {
+  for (unsigned call = 1; call <= 40; ++call) {
+    testing::fail_call("cuMemHostAlloc", call, driver_status::out_of_memory);
+  }
+  EXPECT_THAT(
+      thrown<driver_error>([&] { runtime const other{{.devices = "cpu:1", .workers = 0}}; }),
+      HasSubstr("cuMemHostAlloc"));
+  testing::clear_faults();
 }
 
 // error guess: the driver refuses every write of a completion number. Copies must still end.

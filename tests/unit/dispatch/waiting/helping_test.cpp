@@ -147,7 +147,7 @@ TEST_F(Helping, EndsTheTasksOfARetiredDevice) {
       ::testing::internal::CaptureStderr();
       testing::fail_call("cuCtxPopCurrent", 1, driver_status::invalid_context);
       state.operations.run(0, [](dispatch::device_driver&) {});
-      EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("retired"));
+      EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("no longer be used"));
       testing::clear_faults();
     }}.join();
     EXPECT_EQ(state.devices[0].gate().retired(), CUDA_ERROR_INVALID_CONTEXT);

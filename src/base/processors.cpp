@@ -1,0 +1,24 @@
+#include "base/processors.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace flotilla::base {
+
+unsigned usable_processors() noexcept {
+  static unsigned const found = [] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    // The mask of the main thread: a worker that asks first may have been pinned.
+    if (::sched_getaffinity(::getpid(), sizeof mask, &mask) == 0) {
+      return std::max(1u, static_cast<unsigned>(CPU_COUNT(&mask)));
+    }
+    return std::max(1u, std::thread::hardware_concurrency());  // more processors than the mask has
+  }();
+  return found;
+}
+
+}  // namespace flotilla::base
