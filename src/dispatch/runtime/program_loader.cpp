@@ -232,8 +232,9 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
     };
     check(found, "cuLibraryGetGlobal", subject);
     if (bytes.size() > size) {
-      throw invalid_argument(subject() + " has " + std::to_string(size) +
-                             " bytes, but the copy has " + std::to_string(bytes.size()) + " bytes");
+      throw invalid_argument("variable '" + variable + "' of " + entry.name + " has " +
+                             std::to_string(size) + " bytes on " + driver.context().subject() +
+                             ", but the copy has " + std::to_string(bytes.size()) + " bytes");
     }
     CUresult const answer = write ? api.memcpy_htod(address, bytes.data(), bytes.size())
                                   : api.memcpy_dtoh(bytes.data(), address, bytes.size());
