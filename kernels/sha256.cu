@@ -51,7 +51,7 @@ __device__ __forceinline__ void round(unsigned a, unsigned b, unsigned c, unsign
   h += (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + ((a & b) | (c & (a | b)));
 }
 
-/// Computes the word for round i + 16 and stores it over the word of round i. `w` is a ring buffer.
+/// `w` is a ring buffer. The word for round i + 16 replaces the word for round i.
 __device__ __forceinline__ unsigned next_word(unsigned (&w)[16], int i) {
   unsigned const early = w[(i + 1) & 15], late = w[(i + 14) & 15];
   w[i] += (rotate_right(early, 7) ^ rotate_right(early, 18) ^ early >> 3) + w[(i + 9) & 15] +

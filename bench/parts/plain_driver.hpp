@@ -1,7 +1,7 @@
 #pragma once
-// A control: calls the driver without flotilla, through the function table that flotilla uses. A
-// producer is a thread that launches. It pushes the context of a device and launches the empty
-// kernel into a stream that only this producer uses.
+// A control (something that flotilla is compared with). It calls the driver directly, through the
+// function table that flotilla also uses. A producer is a thread that launches. It pushes the
+// context of a device and launches the empty kernel into a stream that only this producer uses.
 
 #include <cuda.h>
 

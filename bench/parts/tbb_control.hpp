@@ -1,5 +1,6 @@
 #pragma once
-// A control: oneTBB without flotilla. In the benchmarks, only tbb_control.cpp calls oneTBB.
+// A control (something that flotilla is compared with): oneTBB without flotilla. In the benchmarks,
+// only tbb_control.cpp calls oneTBB.
 
 #include <cstdint>
 #include <memory>
@@ -27,8 +28,8 @@ class tbb_control final : public cached_fixture {
 
   /// Enqueues `tasks` bodies into the arena. Each body only increments a counter. Thread-safe.
   void enqueue(std::int64_t tasks);
-  /// Waits for all enqueued bodies. The calling thread cannot help to run them, because all slots
-  /// of the arena are for workers.
+  /// Waits for all enqueued bodies. The calling thread cannot help to run them, because only
+  /// oneTBB's workers can enter the arena.
   void wait_for_enqueued() const;
 
   options const created_with;

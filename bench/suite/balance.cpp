@@ -38,8 +38,8 @@ struct slow_device {
   slow_device& operator=(slow_device const&) = delete;
 };
 
-/// Returns one time per device, sorted: from the first submit until the end of the device's last
-/// task, in ns.
+/// Returns one time per device, in ns. Each time begins with the first submit and ends when the
+/// last task of the device ends. The times are sorted.
 std::array<double, devices> end_times(std::int64_t tasks) {
   slow_device const slow;
   auto& fixture = get_fixture<runtime_fixture>({.devices = devices,

@@ -1,11 +1,12 @@
 #pragma once
 // The benchmark suite. It consists of figures and rows: Google Benchmark measures the figures, and
-// each row compares figures. Most other source files in this folder answer one question each. They
-// add figures and rows to the suite.
+// each row compares figures. Most other source files in this folder add figures and rows to the
+// suite. Each of these files answers one question.
 //
-// Terms: a figure is one measured cost. A pass is one measurement of a figure. A control is the
-// figure that a row compares with. A flood is many tasks that are submitted without waiting. A lone
-// task is one that is submitted and waited for while no other task is open.
+// Terms: a figure is one measured cost. A pass is one measurement of a figure. A row compares one
+// figure with the control, which is another figure or a fixed value. A flood is many tasks that are
+// submitted without waiting. A lone task is one that is submitted and waited for while no other
+// task is open.
 
 #include <chrono>
 #include <cstdint>

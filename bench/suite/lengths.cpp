@@ -1,5 +1,5 @@
-// Question: what does a task cost in a flood of one-block kernels that take 1 to 100 us? And in a
-//           flood of kernels that fill the device for 1 ms?
+// Question: what does a task cost in a flood of one-block kernels that take 1 to 100 us? And what
+//           does it cost in a flood of kernels that fill the device for 1 ms?
 // Controls: for the short kernels, graphs of 32 nodes without flotilla. Each graph is rewritten
 //           before each launch. Several graph shapes are measured, because no shape is the best for
 //           all running times. For the kernels of 1 ms, launches into one stream.

@@ -1,7 +1,7 @@
 // Question: how long does a lone task take, from submit until the submitting thread sees its end?
 //           Also measured for eight tasks at once, and while a large copy to pageable memory runs.
-// Controls: the same number of launches and one cuStreamSynchronize, in a context that spins. The
-//           control for the task during the copy is the lone task without the copy.
+// Controls: the same number of launches and one cuStreamSynchronize, which spins. The control for
+//           the task during the copy is the lone task without the copy.
 
 #include <array>
 #include <optional>

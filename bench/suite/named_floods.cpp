@@ -2,8 +2,8 @@
 //           the devices in turn.
 // Control:  the same flood with tasks that any device may take.
 //
-// In other rows, the flood for any device is compared with launches by the same number of threads
-// and, on one device, with empty bodies through oneTBB.
+// Other rows compare the flood for any device with launches by the same number of threads. On one
+// device, there are also rows that compare this flood with empty bodies through oneTBB.
 
 #include <algorithm>
 

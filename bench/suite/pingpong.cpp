@@ -22,8 +22,8 @@ double hop_raw(std::int64_t hops) {
     plain_driver::launch_target const& there = targets[static_cast<std::size_t>((i + 1) % 2)];
     plain.push(here);
     plain.launch(here);
-    // One event per device is enough, because a wait refers to the latest record at the time of the
-    // call that waits.
+    // One event per device is enough, because a wait refers to the last record before the call of
+    // cuStreamWaitEvent.
     plain.record(here);
     driver::check(plain.api().stream_wait_event(there.stream, here.event, 0), "cuStreamWaitEvent",
                   "a control of the benchmark");

@@ -1,7 +1,7 @@
 #pragma once
-// A control: CUDA graphs without flotilla. Each graph has parallel chains of kernel nodes. Each
-// stream has several graphs. The graphs are relaunched unchanged or are rewritten before each
-// launch.
+// A control (something that flotilla is compared with): CUDA graphs without flotilla. Each graph
+// has parallel chains of kernel nodes. Each stream has several graphs. The graphs are relaunched
+// unchanged or are rewritten before each launch.
 
 #include <cuda.h>
 

@@ -1,4 +1,5 @@
-/// The ordinal of the device. Every context has its own copy of this variable. The host sets it.
+/// The ordinal of the device, which the host writes. Every context has its own copy of this
+/// variable.
 __device__ unsigned here = 0;
 
 /// Keeps one thread busy for `nanoseconds`, then writes the current time and the ordinal of the

@@ -1,9 +1,9 @@
 // Question: how long does a lone task take, from submit until the submitting thread sees its end?
 //           Measured for each wait policy, with one worker and without workers.
 // Controls: a launch and cuStreamSynchronize, in a context with the same policy. For the policy
-//           `spin`, there are two more controls, with one empty body through oneTBB. With
-//           task_group, the calling thread can run the body itself. With task_arena::enqueue,
-//           another thread runs the body.
+//           `spin`, two more controls run one empty body through oneTBB. With task_group, the
+//           calling thread can run the body itself. With task_arena::enqueue, another thread
+//           runs it.
 
 #include <flotilla/settings/settings.hpp>
 

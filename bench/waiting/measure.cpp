@@ -56,14 +56,14 @@ unsigned long long activity_of_others() {
   return all;
 }
 
-/// Waits until, for the time `settling`, no other thread of the process has run or was ready to
-/// run. Waits at most for `max_settling`.
+/// Returns when all other threads of the process have been idle for the time `settling`: none of
+/// them ran or was ready to run. Returns after `max_settling` even if they are not idle.
 ///
-/// A fixed waiting time would not be enough. oneTBB's threads make a fixed number of attempts to
-/// find work before they sleep, and the attempts take longer on a busy machine. Attempts after a
-/// fixed waiting time would be measured as the cost of an idle process. If a thread wakes up
-/// periodically, the function returns after `max_settling`. The measurement then includes the
-/// periodic work.
+/// A fixed waiting time would not be enough: oneTBB's threads make a fixed number of attempts to
+/// find work before they sleep, and these attempts take longer on a busy machine. Attempts that
+/// come after a fixed waiting time would be measured as the cost of an idle process. If a thread
+/// wakes up periodically, the function returns after `max_settling`. The measurement then includes
+/// the periodic work.
 void settle(durations const& durations) {
   auto const begin = clock::now();
   for (unsigned long long before = activity_of_others();;) {
@@ -95,9 +95,9 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   result.p99_us = samples_us[samples_us.size() * 99 / 100];
   result.share_50us = share_while(durations.waiting, [&] { spin(50'000); });
   result.share_5ms = share_while(durations.waiting, [&] { spin(5'000'000); });
-  // Take the minimum of several intervals. On a busy machine, a thread may still finish earlier
-  // work after settle(), which affects only some intervals. A thread that wakes up periodically
-  // affects every interval.
+  // Take the minimum of several intervals. A thread that finishes earlier work after settle(), as
+  // may happen on a busy machine, affects only some intervals. A thread that wakes up periodically
+  // affects every interval, so the minimum includes its work.
   result.share_idle = 1;
   for (int i = 0; i < idle_intervals; ++i) {
     settle(durations);

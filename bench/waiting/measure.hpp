@@ -14,8 +14,8 @@ struct durations {
   int lone = 2000;  // maximum number of lone tasks: each is submitted while no other task is open
   std::chrono::milliseconds max_lone{1000};  // time limit for all lone tasks
   std::chrono::milliseconds waiting{1000};   // duration of each measurement of a waiting thread
-  /// The process counts as idle if no other thread has run for this time. By then, workers have
-  /// usually ended, and oneTBB's threads usually sleep.
+  /// The process counts as idle if only the measuring thread has run during this time. By then,
+  /// workers have usually ended, and oneTBB's threads usually sleep.
   std::chrono::milliseconds settling{200};
   std::chrono::milliseconds max_settling{5'000};  // maximum time to wait until the process is idle
   std::chrono::milliseconds idle{1000};           // duration of the measurement of an idle process

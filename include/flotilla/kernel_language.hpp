@@ -2,8 +2,8 @@
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
 /// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
-/// have to include it. nvcc gets only three helpers from this header, because a host compiler does
-/// not accept the CUDA code that they replace:
+/// have to include it. For nvcc, this header defines only three helpers, which replace CUDA code
+/// that a host compiler does not accept:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
 ///   flotilla_globaltimer()                 // nanoseconds of a clock that all blocks share

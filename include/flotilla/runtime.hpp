@@ -110,9 +110,9 @@ struct runtime_options {
 ///           and then returns in the child, the child ends with a message and SIGABRT.
 /// exit      Any thread may call std::exit, even inside a callable or continuation. If std::exit is
 ///           called inside a callable or continuation of a runtime and destroys this runtime, the
-///           destructor abandons the open tasks and prints a message. While one thread ends the
-///           process, another thread that waits for a task sleeps for 2 s. After that, its wait
-///           throws `poisoned`.
+///           destructor abandons the open tasks and prints a message. If a thread waits for a task
+///           while another thread ends the process, the waiting thread sleeps for 2 s. Then its
+///           wait throws `poisoned`.
 class FLOTILLA_EXPORT runtime {
  public:
   /// @throws no_device, unknown_device, unknown_setting, invalid_argument
@@ -198,10 +198,11 @@ class FLOTILLA_EXPORT runtime {
   /// Waits until all tasks that were submitted before this call have ended, and helps to run them.
   /// Then runs the continuations that are ready to run. The call throws no errors of tasks: the
   /// tickets report them. While there is nothing to do, the wait policies of the devices with open
-  /// tasks determine how the caller waits (see wait_policy). The call does not wait for tasks that
-  /// continuations submit meanwhile, nor for continuations of these tasks. If all these policies are `blocking`,
-  /// no task is left to launch, and no continuation is open, the caller sleeps until the driver
-  /// reports the end of a task. The destructor waits in the same way.
+  /// tasks determine how the caller waits (see wait_policy). If all of these policies are
+  /// `blocking`, no task is left to launch, and no continuation is open, the caller sleeps until
+  /// the driver reports the end of a task. The call does not wait for tasks that continuations
+  /// submit during the call, nor for continuations of those tasks. The destructor waits in the same
+  /// way.
   /// @throws would_deadlock  The caller is inside a callable.
   void wait_idle();
 

@@ -7,8 +7,8 @@ namespace block_digest {
 
 namespace {
 
-// The size of a batch, unless one block is larger. The size is large enough that the cost of a copy
-// call does not matter, and small enough that a slow device does not get much work at once.
+// The size of a batch, unless a single block is larger. Large enough to make the cost of a copy
+// call negligible, and small enough to give a slow device only little work at once.
 constexpr std::size_t default_bytes = std::size_t{1} << 18;
 // The minimum and the maximum of batch_capacity::blocks. A batch of small files reaches its maximum
 // number of blocks before its maximum number of bytes.

@@ -150,11 +150,12 @@ void context_driver::set_current(std::optional<context_ref> const& context) cons
         "set_current: the context on top of this thread's stack belongs to an open context_scope "
         "and cannot be replaced; use push instead");
   }
-  // `enter` checks that this thread may use the context, and throws before the old top is popped.
+  // `enter` checks whether this thread may use the context. If not, it throws while the old top is
+  // still on the stack.
   if (context) { context::enter(*api_, context->handle()); }
   CUcontext popped = nullptr;
-  // `enter` has pushed the context above the old top. Pop the context, so that `pop` below removes
-  // the old top.
+  // `enter` has pushed the new context above the old top. Pop the new context here, so that `pop`
+  // below removes the old top.
   if (context) { api_->ctx_pop_current(&popped); }
   std::optional<context_ref> const replaced = pop();
   if (!context) { return; }

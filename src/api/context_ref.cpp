@@ -121,8 +121,8 @@ std::optional<std::size_t> context_ref::limit(context_limit which) const {
   scoped_current const now{*api_, handle_};
   std::size_t value = 0;
   CUresult const answer = api_->ctx_get_limit(&value, asked);
-  // If a driver does not support a limit, an old driver returns CUDA_ERROR_INVALID_VALUE and a new
-  // driver returns CUDA_ERROR_UNSUPPORTED_LIMIT.
+  // Both statuses mean that the driver does not support the limit. Old drivers return
+  // CUDA_ERROR_INVALID_VALUE.
   if (answer == CUDA_ERROR_UNSUPPORTED_LIMIT || answer == CUDA_ERROR_INVALID_VALUE) {
     return std::nullopt;
   }

@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-/// Returns the length of the shortest prefix of `value` whose repetition is the whole `value`.
+/// Returns the length of the shortest pattern that, repeated, makes up `value`.
 std::size_t period_of(std::byte const* value, std::size_t size) noexcept {
   for (std::size_t period = 1; period < size; ++period) {
     if (size % period == 0 && std::equal(value + period, value + size, value)) { return period; }

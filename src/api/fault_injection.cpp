@@ -53,8 +53,8 @@ void check_status(char const* function, driver_status status) {
   }
 }
 
-/// @param suspect  Names the argument that only the CPU driver can check, such as "device 5". If
-///                 the CPU driver refuses the fault, the error message names this argument.
+/// @param suspect  The argument that only the CPU driver can check, in words, such as "device 5".
+///                 The error message names it if the CPU driver refuses the fault.
 void inject(char const* function, std::string const& suspect, std::string const& fault) {
   try {
     driver::inject(fault);

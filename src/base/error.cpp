@@ -6,8 +6,8 @@ namespace flotilla {
 inline namespace v0_1 {
 
 // The destructors are defined here, so that only this library contains the vtables and the type
-// information of the exceptions. Otherwise another shared object might have its own type
-// information and not catch the exceptions.
+// information of the exceptions. Otherwise another shared object might have its own copy of the
+// type information, and could then not catch the exceptions.
 error::~error() = default;
 driver_error::~driver_error() = default;
 no_device::~no_device() = default;

@@ -12,9 +12,10 @@ extern std::atomic<std::uint32_t> forks;
 [[noreturn]] void end_child(char const* what) noexcept;
 }  // namespace detail
 
-/// Returns how often fork() was called between the process that loaded flotilla and this process.
-/// An object stores this number when it is made. If the number is different later, this process is
-/// a child of the process that made the object. Cost: one load. Threads: any.
+/// Returns the number of generations between the process that loaded flotilla and this process: 0
+/// in the former, 1 in its children made by fork(), and so on. An object stores this number when it
+/// is made. If the number is different later, this process is a child of the process that made the
+/// object. Cost: one load. Threads: any.
 [[nodiscard]] inline std::uint32_t fork_generation() noexcept {
   // Relaxed, because only fork() changes the number, and the new child has only one thread.
   return detail::forks.load(std::memory_order_relaxed);

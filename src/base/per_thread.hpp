@@ -13,9 +13,9 @@ namespace flotilla::base {
 /// One `T` for each thread, constructed at its first use and destroyed when the thread ends.
 ///
 /// The destructors of thread-local objects run in the reverse order of construction, so a
-/// destructor of the application can run after those of the library and then call the library. A
-/// `thread_local` object of the library would already be destroyed. With this class, such a call
-/// constructs another `T`, which is destroyed after that destructor.
+/// destructor of the application can run after the destructors of the library, and can then call
+/// the library. A `thread_local` object of the library would already be destroyed. With this class,
+/// such a call constructs another `T`, which is destroyed after the application's destructor.
 template <class T>
 class per_thread {
  public:

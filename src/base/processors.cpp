@@ -12,7 +12,7 @@ unsigned usable_processors() noexcept {
   static unsigned const found = [] {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    // The mask of the main thread: a worker that asks first may have been pinned.
+    // The mask of the main thread, because the calling thread may be a worker that is pinned.
     if (::sched_getaffinity(::getpid(), sizeof mask, &mask) == 0) {
       return std::max(1u, static_cast<unsigned>(CPU_COUNT(&mask)));
     }

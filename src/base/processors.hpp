@@ -3,9 +3,9 @@
 
 namespace flotilla::base {
 
-/// Returns the number of processors in the affinity mask of the process, at least 1. Launchers of HPC
-/// jobs and `taskset` set this mask; std::thread::hardware_concurrency ignores it. The number is
-/// determined once, because that takes a system call.
+/// Returns the number of processors in the affinity mask of the process, at least 1. Launchers of
+/// HPC jobs and `taskset` set this mask; std::thread::hardware_concurrency ignores it. Only the
+/// first call determines the number, because that takes a system call.
 [[nodiscard]] unsigned usable_processors() noexcept;
 
 }  // namespace flotilla::base

@@ -81,8 +81,8 @@ parts take_parts(std::string_view& part, std::string_view whole) {
   return {static_cast<unsigned>(*each), *times};
 }
 
-/// Adds a device, or parts of a device. The numbers of the new parts continue after the device's
-/// earlier parts.
+/// Adds a device, or parts of a device. The numbering of the parts continues after the parts of
+/// this device that were added before.
 void add_to(choice& chosen, device const& one, parts const& of, std::string_view part,
             std::string_view whole) {
   int next = 0;

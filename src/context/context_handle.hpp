@@ -1,6 +1,5 @@
 #pragma once
-// A context that is current on a thread only while the holder of the context's lease makes it
-// current.
+// A context that only the holder of its lease makes current.
 
 #include <cuda.h>
 

@@ -30,8 +30,8 @@ std::string uuid_text(CUuuid const& uuid, device_kind kind) {
   return text;
 }
 
-/// Reads the NUMA node of a GPU from sysfs. The driver's attribute for the node is newer than the
-/// oldest driver that flotilla supports. Returns -1 if the node is unknown.
+/// Reads the NUMA node of a GPU from sysfs, because the oldest supported drivers do not have an
+/// attribute for the node. Returns -1 if the node is unknown.
 int numa_node_of(std::string pci_id) {
   for (char& each : pci_id) {
     each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));

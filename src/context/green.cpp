@@ -37,8 +37,8 @@ std::vector<CUdevResource> split_multiprocessors(driver::table const& api, CUdev
   CUdevResource all{};
   check(api.device_get_dev_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM),
         "cuDeviceGetDevResource", [&] { return subject + " (query of the multiprocessors)"; });
-  // Each split makes all slices of one size. The largest size comes first, because the remainder of
-  // a split consists of smaller groups.
+  // Each split makes all slices of one size. The largest slices are made first, because the
+  // remainder of a split may consist of groups that are too small for a larger slice.
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

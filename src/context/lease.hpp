@@ -51,7 +51,7 @@ class lease_gate {
 
   /// Takes the lease if it is free and no thread waits in `take`. Never blocks.
   [[nodiscard]] std::optional<lease> try_take() noexcept;
-  /// Takes the lease, and waits while another thread holds the lease. Every holder must check
+  /// Waits until no other thread holds the lease, and takes the lease. Every holder must check
   /// `wanted` after each batch, and give the lease back if `wanted` is true. The calling thread
   /// must not hold another lease: two threads that wait for each other's lease deadlock.
   [[nodiscard]] lease take();

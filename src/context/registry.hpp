@@ -29,7 +29,7 @@ void remove(CUcontext handle) noexcept;
 [[nodiscard]] bool enter(CUcontext handle, std::uint64_t thread) noexcept;
 void leave(CUcontext handle) noexcept;
 /// Returns the number of calls of `enter` for this context without a matching call of `leave`. This
-/// is the number of times that the context is on any thread's stack.
+/// is how often the context is on the stacks of all threads together.
 [[nodiscard]] unsigned times_entered(CUcontext handle) noexcept;
 
 }  // namespace flotilla::context::registry

@@ -135,8 +135,8 @@ class primary_source final : public source {
     if (answer != CUDA_SUCCESS) { flags_.put_back(); }
     check(answer, "cuDevicePrimaryCtxRetain",
           [&] { return with_compute_mode(api, device, subject); });
-    // The settings are restored at the end only if other code had activated the context before.
-    // Code that retains the context later gets the settings of flotilla.
+    // If the context was already active, other code uses it, so its settings are restored at the
+    // end. Otherwise they are not: code that retains the context later gets flotilla's settings.
     shared_ = flags_.was_active();
   }
 

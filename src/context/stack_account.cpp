@@ -17,9 +17,8 @@ namespace flotilla::context {
 
 namespace {
 
-/// Counts the pushes that no scope made. The first counter is for pushes outside all scopes. Then
-/// one counter for each open scope follows, outermost scope first, for the pushes inside that
-/// scope.
+/// Counts the pushes that no scope made. The first counter is for pushes outside all scopes. The
+/// others are for pushes inside the open scopes, one counter for each scope, outermost first.
 struct thread_account {
   std::vector<unsigned> pushes{0};
 

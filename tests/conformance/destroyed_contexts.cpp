@@ -8,8 +8,8 @@
 namespace transcript {
 namespace {
 
-/// Returns a destroyed context that is current on this thread. Another thread destroys the context.
-/// If this thread did so, the driver would pop the context.
+/// Returns a destroyed context that is current on this thread. Another thread destroys the context,
+/// because the driver would pop the context if this thread destroyed it.
 CUcontext destroyed_current() {
   CUcontext const doomed = floating();
   push(doomed);

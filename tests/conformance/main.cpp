@@ -2,8 +2,7 @@
 //
 // IMAGE contains the kernels of kernels.cu: conformance_kernels.so for the CPU driver,
 // conformance_kernels.fatbin for a GPU's driver. Each section runs in its own process, forked
-// before the first driver call. A fault in a section poisons only its process, and a crash loses
-// only the rest of its section.
+// before the first driver call. A fault or crash in one section does not affect the other sections.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -19,7 +19,7 @@ void note(std::string const& what, std::string const& result);
 [[nodiscard]] std::string text(long long value);
 [[nodiscard]] std::string yes(bool value);
 
-/// Names that the transcript contains instead of the addresses of contexts.
+/// Names of contexts. The transcript shows these names instead of the contexts' addresses.
 using named = std::initializer_list<std::pair<char const*, CUcontext>>;
 [[nodiscard]] std::string name_of(CUcontext which, named known);
 

@@ -109,7 +109,7 @@ TEST_F(DeviceCodeLimits, DeepRecursionNeedsALargeStack) {
   destroy(made);
 }
 
-// C2.66: recursion that needs more stack than the limit causes a fault
+// C2.66: a kernel faults if its recursion needs more stack than the limit allows
 TEST_F(DeviceCodeLimits, RecursionBeyondTheStackFaults) {
   if (!on_gpus()) { GTEST_SKIP() << "needs a GPU: the stacks of a CPU device have another size"; }
   FLOTILLA_EXPECT_IN_CHILD([] {

@@ -29,7 +29,7 @@ TEST_F(ContextFlags, AreReadBackAsGiven) {
   }
 }
 
-// C2.4: the driver refuses to create a context with several flags that select how threads wait
+// C2.4: the driver refuses to create a context with the flags of more than one wait policy
 TEST_F(ContextFlags, MoreThanOneWayToWaitIsRefused) {
   CUdevice device{};
   ASSERT_OK(cu().device_get(&device, 0));
@@ -79,8 +79,9 @@ TEST_F(ContextFlags, PinnedMemoryIsMappedWithAndWithoutTheFlag) {
   }
 }
 
-// C2.15: in a context with CU_CTX_LMEM_RESIZE_TO_MAX, the driver keeps local memory that a kernel
-// needed. Alternating launches with little and with much local memory give correct results
+// C2.15: in a context with CU_CTX_LMEM_RESIZE_TO_MAX, the driver does not free the local memory of
+// a kernel that has ended. If kernels with little and with much local memory take turns, the
+// results are correct
 TEST_F(ContextFlags, LocalMemoryCanBeKept) {
   create(CU_CTX_LMEM_RESIZE_TO_MAX);
   CUmodule const module = load();

@@ -89,7 +89,7 @@ TEST_F(GreenContexts, TheRestServesAnotherDeviceMeanwhile) {
   program const loaded = rt.load(test_contexts_kernels);
   test_program const held_program{rt};
   constexpr device_ordinal first{0}, second{1};
-  (void)used_by(rt, loaded, first);  // the driver allocates memory before a kernel is held
+  (void)used_by(rt, loaded, first);  // so that the driver allocates memory before a kernel is held
   held_word word{rt};
   ticket const held = rt.submit(word.launch_of(held_program), {.device = second});
   EXPECT_TRUE(eventually([&] { return word.started(); }));

@@ -1,5 +1,4 @@
-// What happens to the resources of a context, to threads and to other contexts when the context is
-// destroyed.
+// What happens when a context is destroyed: to its resources, to threads and to other contexts.
 #include "contexts_test.hpp"
 
 #include <atomic>

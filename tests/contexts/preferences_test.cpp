@@ -58,7 +58,8 @@ TEST_F(ContextPreferences, AKernelGetsTheSharedMemoryItNeedsWhateverIsPreferred)
   for (CUfunc_cache const each : {CU_FUNC_CACHE_PREFER_L1, CU_FUNC_CACHE_PREFER_EQUAL,
                                   CU_FUNC_CACHE_PREFER_SHARED, CU_FUNC_CACHE_PREFER_NONE}) {
     EXPECT_OK(cu().ctx_set_cache_config(each));
-    // 12'000 words are 48'000 bytes. A preference for L1 leaves less shared memory on every GPU.
+    // 12'000 words are 48'000 bytes. If a GPU followed the preference for L1, it would have less
+    // shared memory than this.
     expect_sums(sum_shared, 12'000);
     expect_sums(sum_shared, 10);
   }

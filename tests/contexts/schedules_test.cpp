@@ -124,7 +124,7 @@ TEST_F(RuntimeSchedules, ATimedWaitOfABlockingDeviceEndsInTime) {
 }
 
 // requirement: a thread that waits for several devices ignores the policies of devices without
-// work. It spins if a device with work has the policy `spin`
+// work. The thread spins if a device with work has the policy `spin`
 TEST_F(RuntimeSchedules, OfDevicesWithWorkTheMostWakefulDecides) {
   FLOTILLA_NEED_DEVICES(2);
   runtime_options options = set_to(wait_policy::blocking, 2);

@@ -127,7 +127,7 @@ TEST_F(ContextStack, WithoutAContextDevicesAndContextsCanBeHandled) {
   EXPECT_OK(cu().ctx_set_current(nullptr));
 }
 
-// C2.31 C2.32: `cuCtxGetCurrent` returns the current context, or null and success if there is none
+// C2.31 C2.32: `cuCtxGetCurrent` succeeds and returns the current context, or null if there is none
 TEST_F(ContextStack, AsksForTheCurrentContextAndSaysThereIsNone) {
   CUcontext found = reinterpret_cast<CUcontext>(1);
   EXPECT_OK(cu().ctx_get_current(&found));

@@ -81,7 +81,7 @@ TEST_F(TwoDevices, HavePrintBuffersOfTheirOwn) {
     int const file = mkstemp(path);
     ASSERT_GE(file, 0);
     std::fflush(stdout);
-    // The standard output stays redirected, because this child process prints nothing else.
+    // The standard output need not be restored, because this child process prints nothing else.
     ASSERT_GE(dup2(file, STDOUT_FILENO), 0);
     {
       runtime rt{{.devices = device_spec(2), .workers = 2}};

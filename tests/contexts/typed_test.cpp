@@ -51,7 +51,8 @@ TEST_F(TypedContexts, ScopesRestoreWhatWasCurrent) {
   EXPECT_EQ(pop(), mine);
 }
 
-// C1.14: a context that is on the stack of a thread that ends can be used and destroyed by others
+// C1.14: if a thread ends while a context is on its stack, other threads can still use and destroy
+// the context
 TEST_F(TypedContexts, AThreadThatEndsGivesItsContextsBack) {
   floating_context own = make();
   elsewhere([&] {

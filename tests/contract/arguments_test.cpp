@@ -111,7 +111,7 @@ TEST_P(Arguments, BuffersOfTwoDevicesAreRefused) {
               HasSubstr("device"));
 }
 
-// error guess: submit refuses a launch if the options name another device than the buffer's device
+// error guess: submit refuses a launch if the options name a device that does not own the buffer
 TEST_P(Arguments, BufferOfAnotherDeviceThanTheNamedOneIsRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
   device_word here{rt(), first(), 8};
@@ -160,7 +160,8 @@ TEST_P(Arguments, SizesThatNoDeviceAllowsAreRefusedByName) {
   rt().submit(program().nothing.with_shape({3, 65535}, {1})()).wait();
 }
 
-// requirement: if the driver refuses a launch, the error states grid, block and dynamic shared memory
+// requirement: if the driver refuses a launch, the error states the grid, the block and the dynamic
+// shared memory
 TEST_P(Arguments, ARefusedLaunchStatesItsShape) {
   ticket const refused =
       rt().submit(program().nothing.with_shape({3}, {32, 2}, std::uint32_t{1} << 30)());

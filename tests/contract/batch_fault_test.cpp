@@ -16,7 +16,7 @@ namespace {
 class BatchFaults : public batch_test {};
 
 // requirement: if the driver refuses to rewrite a template's node for a task, only the ticket of
-// this task has the error. The previous task of the node does not run again
+// this task has the error. The task that used the node before does not run again
 TEST_F(BatchFaults, FailedRewriteFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -57,8 +57,8 @@ TEST_F(BatchFaults, FailedGraphLaunchLosesAndRepeatsNothing) {
   }
 }
 
-// requirement: if the launch of a batch's graph fails and the separate launch of one of its tasks
-// fails too, the ticket of this task has the error
+// requirement: the launch of a batch's graph fails, so the tasks of the batch are launched one by
+// one. If one of these launches fails too, the ticket of its task has the error
 TEST_F(BatchFaults, LaunchThatFailsTwiceFailsOneTask) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{options()};
@@ -172,8 +172,8 @@ TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
       for (int k = 0; k < 10; ++k) { static_cast<void>(rt.submit(nothing)); }
       rt.wait_idle();
     }
-    // One pass takes all of the following tasks. `first` and `second` are each launched alone on a
-    // lane. `after_first` and `after_second` each open a batch on one of these lanes. `faulty`
+    // One pass takes all of the following tasks. It launches `first` and `second` alone, on two
+    // lanes. `after_first` and `after_second` each open a batch on one of these two lanes. `faulty`
     // faults, and `last` is a successor of the tasks in both batches.
     testing::fail_call("cuGraphLaunch", 3, driver_status::illegal_address);
     launch const hold = program.hold.with_shape({1}, {1})(words.data());

@@ -42,8 +42,8 @@ TEST_F(Batches, ParkedChainsAreBatched) {
   }
   rt.submit(value.fill(1)).wait();
   std::uint64_t const before = rt.counters(device_ordinal{0}).batches;
-  // A pass runs callables after launches, so each link of the chain is parked until the previous
-  // link is launched.
+  // The chain begins with a callable. A pass runs callables after launches, so each link of the
+  // chain is parked until the previous link is launched.
   ticket previous = rt.submit([](task_context&) {}, {.device = device_ordinal{0}});
   std::uint32_t expected = 1;
   for (std::uint32_t i = 0; i < links; ++i) {

@@ -77,7 +77,8 @@ TEST_P(Buffer, MemoryFreedWhileATaskUsesItStaysValid) {
       program().copy.with_shape({1}, {1})(result.data(), doomed->buffer()), {.after = {held}});
   doomed.reset();
   EXPECT_FALSE(used.ready());
-  // The new buffer must not get the memory of the destroyed buffer, which `used` will read later.
+  // The new buffer must not get the memory of the destroyed buffer, because `used` will still read
+  // that memory.
   device_buffer<std::uint32_t> fresh{rt(), last(), 1};
   ticket const written = rt().submit(fresh.fill(999u));
   EXPECT_NE(fresh.address(), 0u);

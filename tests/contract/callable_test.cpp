@@ -186,8 +186,8 @@ TEST_P(Callable, CallableMayPumpQueryAndTestTickets) {
 }
 
 // error guess: a callable that allocates and frees memory leaks nothing, neither on its own device
-// nor on another device. A GPU driver may keep the freed memory of one round in a pool. So at most
-// this memory may be in use after each round.
+// nor on another device. A GPU driver may keep the memory that was freed in a round, so this amount
+// may still be in use after each round.
 TEST_P(Callable, CallableMayAllocateAndFree) {
   constexpr std::size_t words = 16u << 20;
   constexpr std::size_t round_bytes = words * sizeof(std::uint32_t);

@@ -89,8 +89,8 @@ TEST_P(Completion, UnobservedErrorIsPrinted) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("dropped on the floor"));
 }
 
-// requirement: a continuation runs even if the task's ticket and the completion that `then`
-// returned have been destroyed
+// requirement: a continuation runs even after the destruction of the task's ticket and of the
+// completion that `then` returned
 TEST_P(Completion, DroppedHandlesDropNoContinuation) {
   held_word word{rt()};
   std::atomic<int> ran{0};

@@ -15,7 +15,8 @@ using values = std::vector<std::uint32_t>;
 
 class CopyPart : public contract_test {
  protected:
-  // The buffer needs more than one staging block, but is small enough to compare every object.
+  // The buffer needs more than one staging block, but is so small that the test can compare every
+  // object.
   static constexpr std::size_t whole = sanitized ? 300'000 : 900'007;
   struct part {
     std::size_t offset, count;

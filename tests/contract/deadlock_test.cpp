@@ -198,8 +198,8 @@ TEST_P(Deadlock, CallablesThatAllocateOnEachOthersDeviceEnd) {
   EXPECT_TRUE(pumping(rt(), [&] { return answers == 2; }));
 }
 
-// error guess: in a callable, a wait for a task of another device is refused if that task depends
-// on an unlaunched task of the callable's own device
+// error guess: a callable waits for a task of another device. The wait is refused if that task
+// depends on an unlaunched task of the callable's own device
 TEST_P(Deadlock, WaitForASuccessorOfAnUnlaunchedTaskThrows) {
   ticket inner, behind;
   rt().submit(

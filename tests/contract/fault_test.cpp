@@ -54,8 +54,8 @@ void fault_with_open_tasks(int devices, int workers) {
     device_buffer<std::uint32_t> memory{rt, device_ordinal{0}, 1000};
     ticket const before = rt.submit(nothing);
     before.wait();
-    // If there are two devices, the second one runs a held kernel, whose task is open when the
-    // fault happens.
+    // If there are two devices, a kernel still runs on the second one when the fault happens. So
+    // the kernel's task is still open.
     held_word word{rt};
     device_ordinal const last{static_cast<unsigned>(devices - 1)};
     std::vector<ticket> open;

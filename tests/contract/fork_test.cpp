@@ -54,7 +54,7 @@ int first_not_refused(std::array<std::function<void()>, count> const& calls) {
   return 0;
 }
 
-/// Makes every call that a runtime must refuse in a child. @return the result of
+/// Runs in a child. Makes every call that a runtime must refuse there. @return the result of
 /// `first_not_refused`.
 int first_call_not_refused(runtime_objects& mine) {
   runtime& rt = mine.rt;
@@ -122,7 +122,8 @@ TEST_F(Fork, ChildOfABusyRuntimeDoesNotWaitForItsTasks) {
               int const code = first_call_not_refused(*mine);
               held = {};
               successor = {};
-              mine.reset();  // not `word`, whose destructor would write to the parent's memory
+              // Keep `word`: its destructor would write to the parent's memory.
+              mine.reset();
               return code;
             }),
             0);
@@ -149,8 +150,8 @@ TEST_F(Fork, ChildCannotMakeARuntimeIfItsParentHadOne) {
             0);
 }
 
-// regression: after a callable had returned in the child, the child continued as a worker without
-// devices and hung
+// regression: a callable called fork(). When the callable returned in the child, the child
+// continued as a worker without devices, and hung
 TEST_F(Fork, ACallableThatReturnsInAChildEndsTheChild) {
   FLOTILLA_NEED_DEVICES(1);
   for (int const workers : {0, 1}) {

@@ -60,7 +60,7 @@ class PriorityOrder : public guest_test {
 };
 
 // requirement: an urgent launch overtakes launches that have not started on the device, even if a
-// flood of less urgent launches has filled all lanes of their priority
+// flood of less urgent launches has filled all lanes of the flood's priority
 TEST_F(PriorityOrder, UrgentLaunchesOvertakeAFlood) {
   FLOTILLA_NEED_CPU_DRIVER();
   constexpr unsigned flood = 9000;  // more launches than a device can have in flight
@@ -177,8 +177,8 @@ TEST_F(PriorityOrder, SharedFloodLeavesRoomForOtherLevels) {
   rt.wait_idle();
 }
 
-// regression: an urgent callable that was submitted while another callable ran could run last. This
-// happened if the submitting thread had never submitted a task of that priority before
+// regression: if an urgent callable was submitted during another callable, the urgent one could run
+// last. This happened if the submitting thread had never submitted a task of that priority before
 TEST_F(PriorityOrder, UrgentCallableSubmittedMeanwhileRunsNext) {
   std::vector<int> ran;
   runtime rt{options()};

@@ -1,4 +1,4 @@
-// Recordings that are refused, and replays that are refused, wait for free slots or fail.
+// Recordings that are refused. Replays that are refused, that wait for free slots, or that fail.
 
 #include <atomic>
 #include <stdexcept>
@@ -131,7 +131,8 @@ TEST_P(RecordingErrors, ReplayInsideACallableWithTooFewSlotsIsRefused) {
   steps.replay().wait();
 }
 
-// requirement: a replay takes one slot for each of its graphs, or no slot at all
+// requirement: a replay needs one slot for each of its graphs. It takes all these slots together,
+// or none
 TEST_P(RecordingErrors, ReplayWaitsWhileAWindowIsFull) {
   auto changed = options();
   changed.window = 64;

@@ -185,8 +185,8 @@ TEST_F(RecordingFaults, RefusedCopyFailsOneReplay) {
   }
 }
 
-// requirement: if the first of two graphs has been created and the driver refuses to create the
-// second, the first graph is destroyed
+// requirement: if the driver refuses to create the second of two graphs, the first graph, which
+// already exists, is destroyed
 TEST_F(RecordingFaults, FailedGraphCreationLeavesNoOtherGraph) {
   FLOTILLA_NEED_CPU_DRIVER();
   runtime rt{{.devices = "cpu:2", .workers = 0}};

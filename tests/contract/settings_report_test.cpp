@@ -117,8 +117,8 @@ TEST_F(SettingsReport, LanesAndWindowAreApplied) {
   }
 }
 
-// requirement: `runtime_options::window` sets the window of every device, except where the settings
-// in code name a window for a device
+// requirement: `runtime_options::window` sets the window of every device, except of devices whose
+// window is set by the settings in code
 TEST_F(SettingsReport, WindowOptionAppliesIfSettingsHaveNone) {
   runtime_options options = asking("schedule=spin");
   options.window = 256;

@@ -83,7 +83,8 @@ TEST_P(Wait, WaitEndsUnderEveryPolicy) {
   }
 }
 
-// requirement: whatever the wait policy, a wait ends when the task ends during the wait
+// requirement: with every wait policy, a thread that waits for an open task returns when the task
+// ends
 TEST_P(Wait, WaitForAHeldTaskEndsUnderEveryPolicy) {
   for (wait_policy const how :
        {wait_policy::automatic, wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {

@@ -1,6 +1,7 @@
 // Bursts of launches that often change their form: the kernel, the block or the shared memory. On
 // GPUs, flotilla creates a device-updated template for one form, and destroys the template when
-// other forms need its place. Applications rarely cause this. These tests cause it all the time.
+// other forms need its place. Few applications make flotilla destroy templates often. These tests
+// do so all the time.
 
 #include <algorithm>
 #include <random>

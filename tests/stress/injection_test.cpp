@@ -230,8 +230,8 @@ TEST_F(Injection, FailedPushLosesNoTask) {
   }
 }
 
-// error guess: if a push or pop fails around a callable, the device may become unusable, but every
-// ticket ends and the runtime's destructor returns
+// error guess: if a call to push, pop or query the current context fails, the device may become
+// unusable, but every ticket ends and the runtime's destructor returns
 TEST_F(Injection, FailedPushOrPopLeavesNoTicketOpen) {
   for (char const* const entry : {"cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxGetCurrent"}) {
     for (unsigned n = 1; n <= 12; ++n) {

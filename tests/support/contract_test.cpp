@@ -28,8 +28,8 @@ contract_test::~contract_test() = default;
 void contract_test::SetUp() {
   FLOTILLA_NEED_DEVICES(device_count());
   guest_test::SetUp();
-  // The hog blocks three oneTBB threads. One of them runs the hog's loop. The other two could run
-  // the workers that a runtime has by default on a machine of three cores.
+  // The hog blocks three oneTBB threads. One of them is the thread that runs the hog's loop. The
+  // other two are as many as the default workers of a runtime on a machine of three cores.
   constexpr int hogged_threads = 3;
   switch (GetParam().threads) {
     case tbb_threads::all: parallelism_ = std::make_unique<parallelism>(max_tbb_threads); break;

@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the contract tests. Each test checks the same promises for several numbers of
-// devices and workers, while all, one or none of oneTBB's threads are free.
+// The fixture of the contract tests. Each test runs once for each arrangement: a number of devices,
+// a number of workers, and how many of oneTBB's threads are free (all, one or none).
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Direct calls of the driver of the devices under test. With these calls, a test acts like an
-// application that uses both flotilla and the driver.
+// Direct calls of the driver that serves the devices under test. With these calls, a test acts like
+// an application that uses both flotilla and the driver.
 
 #include <cstddef>
 

@@ -17,8 +17,8 @@ void parallel_for(int count, plain_body body, void* context);
 void parallel_for_in_arena(int threads, int count, plain_body body, void* context);
 void task_group(int count, plain_body body, void* context);
 
-/// Each seq_cst increment synchronises with the next increment. The variable is global. If it were
-/// local, TSan would report a race between its creation and its use on a oneTBB thread.
+/// Each seq_cst increment synchronises with the next increment. The variable is global, because for
+/// a local variable TSan would report a race between its creation and its use on a oneTBB thread.
 inline std::atomic<unsigned> steps{0};
 
 /// Wraps a loop body so that TSan sees this order: first the caller's code before the loop, then

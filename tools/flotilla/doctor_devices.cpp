@@ -40,8 +40,8 @@ void examine_mode(findings& into, flotilla::context_driver const& driver,
   }
 }
 
-/// Creates two contexts. The time of the first context includes the start of the driver. The time
-/// of the second context is the cost of each further context.
+/// Creates two contexts. The time of the first creation includes the start of the driver. The time
+/// of the second creation is the cost of each further context.
 void examine_context(findings& into, flotilla::context_driver const& driver,
                      flotilla::device const& one, std::string const& about) {
   try {

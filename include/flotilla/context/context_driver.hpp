@@ -60,7 +60,7 @@ class FLOTILLA_EXPORT context_driver {
 
   /// Returns the context on top of the stack, or empty if the stack is empty.
   [[nodiscard]] std::optional<context_ref> current() const;
-  /// @throws context_in_use  `context` is a green context and current on another thread.
+  /// @throws context_in_use  `context` is a green context that is current on another thread.
   void push(context_ref const& context) const;
   /// Pops and returns the context on top of the stack, or returns empty if the stack is empty.
   /// @throws context_in_use  The context on top belongs to an open context_scope.

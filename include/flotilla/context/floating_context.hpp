@@ -41,8 +41,8 @@ class FLOTILLA_EXPORT floating_context {
   ///                           that it made.
   /// @throws invalid_argument  The context cannot be adopted, or the device has too few
   ///                           multiprocessors.
-  /// Cost  about 0.1 s and 0.5 GiB on a GPU. The green contexts of a GPU have this cost only once,
-  ///       because all of them use the GPU's primary context.
+  /// Cost  about 0.1 s and 0.5 GiB on a GPU. All green contexts of a GPU together have this cost
+  ///       once, because they share the GPU's primary context.
   floating_context(context_driver const& driver, flotilla::device const& device,
                    device_settings const& settings = {}, bool best_effort = false);
   /// Divides a device into green contexts. Each element of `multiprocessors` is the number of

@@ -39,7 +39,7 @@ class FLOTILLA_EXPORT device_range {
   /// @throws wrong_runtime  `to` belongs to another runtime.
   [[nodiscard]] memory_op copy_to(device_range const& to) const;
   /// @param value  Points to `size` bytes. The size of the range must be a multiple of `size`.
-  /// @throws invalid_argument  The shortest pattern whose repetition is `value` has more than
+  /// @throws invalid_argument  The shortest pattern that, repeated, makes up `value` has more than
   ///                           `memory_command::max_pattern_bytes` bytes.
   [[nodiscard]] memory_op fill(void const* value, std::size_t size) const;
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Counters of a runtime. They never decrease. After `wait_idle` they are exact, as long as no
 /// thread submits. At other times, a ticket can be ready before its task is counted, because the
-/// runtime counts an ended task when it retires the task. Reading the counters also retires ended
-/// tasks, so repeated reads eventually count every task.
+/// runtime counts tasks only when it retires them. Reading the counters also retires ended tasks,
+/// so repeated reads eventually count every task.
 
 #include <cstdint>
 

@@ -25,8 +25,8 @@ struct device {
   std::string uuid;        ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", or "CPU-…"
   std::string pci_id;      ///< "domain:bus:device.function"
   int numa_node = -1;      ///< the NUMA node nearest to the device; -1 if unknown
-  /// The number of multiprocessors that the device may use. A CPU device has 132, as an H200 does,
-  /// or the number of its green context.
+  /// The number of multiprocessors that the device may use. A CPU device has as many as an H200,
+  /// which is 132, unless the device is a green context.
   int multiprocessors = 0;
   int part = -1;                 ///< for a green context: its index among the parts; otherwise -1
   std::size_t memory_bytes = 0;  ///< total device memory

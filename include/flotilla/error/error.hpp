@@ -110,7 +110,7 @@ class FLOTILLA_EXPORT would_deadlock : public error {
 };
 
 /// A task did not run because one of its predecessors failed. `what()` ends with the error of the
-/// task whose failure caused all other failures.
+/// task that failed first.
 class FLOTILLA_EXPORT dependency_failed : public error {
  public:
   /// @param cause  The error of the predecessor.

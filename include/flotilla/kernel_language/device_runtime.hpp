@@ -57,7 +57,7 @@ inline long long clock64() {
 inline void __nanosleep(unsigned nanoseconds) {
   auto* s = flotilla::cpu::language::services();
   s->yield(s);
-  // For a shorter time, nanosleep can take more than twice as long as requested.
+  // Below this limit, nanosleep could sleep for more than twice the requested time.
   constexpr unsigned worth_sleeping = 100'000;
   if (nanoseconds >= worth_sleeping) {
     timespec const time{0, static_cast<long>(nanoseconds < 1'000'000 ? nanoseconds : 1'000'000)};

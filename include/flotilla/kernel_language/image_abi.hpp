@@ -63,7 +63,7 @@ struct block_services {
   /// arrived and `complete` has computed the results.
   void (*warp_step)(block_services*, std::uint32_t mask, void* lane, warp_completion complete);
   /// Lets other threads of the block run. The kernel language calls this function in operations
-  /// with which a kernel may wait for another thread, such as a failed atomicCAS.
+  /// that a kernel may use to wait for another thread, such as a failed atomicCAS.
   void (*yield)(block_services*);
   // The next two functions end the grid and do not return.
   void (*trap)(block_services*);

@@ -50,9 +50,10 @@ constexpr unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-/// Byte i of the result is one of the eight bytes of `high:low`. The low three bits of hexadecimal
-/// digit i of `selector` are the index of that byte. If the top bit of the digit is set, all eight
-/// bits of the result byte are copies of the sign bit of that byte.
+/// Hexadecimal digit i of `selector` determines byte i of the result: the low three bits of the
+/// digit select one of the eight bytes of `high:low`. If the top bit of the digit is clear, byte i
+/// is the selected byte. Otherwise all eight bits of byte i are copies of the sign bit of the
+/// selected byte.
 constexpr unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   // The most frequent selector.
   if (__builtin_constant_p(selector) && selector == 0x0123) { return __builtin_bswap32(low); }

@@ -20,8 +20,8 @@ inline namespace v0_1 {
 ///
 /// A `device_buffer const` gives no write access to its memory.
 ///
-/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message and
-/// frees nothing. Threads: same rules as for a std::vector.
+/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message
+/// and frees nothing. Threads: same rules as for a std::vector.
 template <class T>
 class device_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable objects");

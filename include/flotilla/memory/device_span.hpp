@@ -107,8 +107,9 @@ class device_span {
   }
 
   /// Describes a fill that sets every object to `value`. The result can be submitted as a task.
-  /// @throws invalid_argument  The shortest pattern whose repetition is `value` has more than 64
-  ///                           bytes. A value whose bytes are all zero is always accepted.
+  /// The pattern of the fill is the shortest sequence of bytes that, repeated, makes up `value`.
+  /// @throws invalid_argument  The pattern has more than 64 bytes. A value whose bytes are all zero
+  ///                           is always accepted.
   /// Cost  one device operation if the pattern has 1, 2 or 4 bytes. Otherwise one device operation
   ///       for each 4 bytes of the pattern, and log2(size()) copies.
   [[nodiscard]] memory_op fill(value_type const& value) const requires(!std::is_const_v<T>) {

@@ -16,8 +16,8 @@ inline namespace v0_1 {
 /// destructor never waits. The runtime frees the memory after the end of all tasks that were
 /// submitted before the destructor call.
 ///
-/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message and
-/// frees nothing. Threads: same rules as for a std::vector.
+/// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message
+/// and frees nothing. Threads: same rules as for a std::vector.
 template <class T>
 class host_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "a host_buffer holds trivially copyable objects");

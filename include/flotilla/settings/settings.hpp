@@ -30,10 +30,10 @@ inline namespace v0_1 {
 /// * `spin` polls continuously. It has the lowest latency and occupies one processor.
 /// * `yield` calls sched_yield between polls. After 2000 polls without progress it also sleeps 50
 ///   us between polls.
-/// * `blocking` sleeps until the driver reports the end of the work in a stream. Some waits cannot
-///   sleep in this way: waits with a time limit, for a completion, for the first of several tasks,
-///   for a callable, and for a task that is not launched yet. These waits sleep and poll in turn:
-///   they poll 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
+/// * `blocking` sleeps until the driver reports the end of the work in a stream. This is impossible
+///   for a wait that has a time limit, or that is for a completion, for the first of several tasks,
+///   for a callable, or for a task that is not launched yet. Such a wait sleeps and polls in turn:
+///   it polls 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
 /// * `automatic` follows the rule of CU_CTX_SCHED_AUTO: yield if there are more active contexts
 ///   than processors, else spin. It counts the contexts of the runtimes and `floating_context`s in
 ///   this process, and the processors that this process may use. For CPU devices, `automatic` means
@@ -46,13 +46,13 @@ inline namespace v0_1 {
 /// tasks.
 ///
 /// Workers never spin for CPU devices. If all devices have the policy blocking, an idle worker ends
-/// at once. A worker that waits for busy devices treats `automatic` as yield, because no thread
-/// waits for that worker. Two waits do not depend on the policy: `submit` sleeps between polls
-/// while it waits for room in a large window, and a control operation sleeps until it has the
-/// lease.
+/// at once. A worker that waits for busy devices treats `automatic` as yield: no thread waits for
+/// the worker, so it does not have to spin. Two waits do not depend on the policy: `submit` sleeps
+/// between polls while it waits for room in a large window, and a control operation sleeps until it
+/// has the lease.
 ///
-/// The runtime reads the granted policy back from the flags of the context. These flags have one
-/// bit for each policy except `automatic`, which means that no bit is set.
+/// The runtime reads the granted policy back from the flags of the context. Each policy has its own
+/// bit in these flags, except `automatic`: it applies if none of the bits is set.
 enum class wait_policy { automatic, spin, yield, blocking };
 
 /// Whether kernels prefer shared memory or L1 cache. Both are parts of the same on-chip memory. The

@@ -44,9 +44,9 @@ class task_context {
 /// Owns a callable of type `void(task_context&)`. Movable. A callable of up to 64 bytes whose move
 /// constructor cannot throw is stored inline. For any other callable, memory is allocated.
 ///
-/// The callable may throw, but its destructor must not: that ends the process. The callable must
-/// return or throw. `pthread_exit` inside a callable ends the process, and `pthread_cancel` is
-/// unsupported for any thread that is inside a function of flotilla.
+/// The callable may throw, but an exception that leaves its destructor ends the process. The
+/// callable must return or throw. `pthread_exit` inside a callable ends the process, and
+/// `pthread_cancel` is unsupported for any thread that is inside a function of flotilla.
 class callable {
  public:
   static constexpr std::size_t inline_bytes = 64;

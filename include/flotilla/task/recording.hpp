@@ -54,10 +54,10 @@ struct replay_options {
 /// Threads   Any thread may call `replay` at any time, even inside a callable. After `finish`, the
 ///           same is true for `set`. The rules for the other functions are the same as for a
 ///           std::vector.
-/// Lifetime  A recording must end before its runtime does. If it ends later, the destructor prints a
-///           message and does nothing else. The memory that arguments name must
-///           exist while replays use it. The destructor never waits. The runtime frees the graphs
-///           after the last replay has ended.
+/// Lifetime  A recording must end before its runtime does. If it ends later, the destructor prints
+///           a message and does nothing else. The memory that arguments name must exist while
+///           replays use it. The destructor never waits. The runtime frees the graphs after the
+///           last replay has ended.
 /// fork      In a child of fork() every function throws used_after_fork, and the destructor does
 ///           nothing.
 class FLOTILLA_EXPORT recording {

@@ -50,8 +50,8 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// runs callables that it submitted itself, and callables on which the task depends.
   /// @param how  The wait policy of this thread. The default is the policy of the task's device.
   ///             The parameter does not affect workers. With `blocking`, the thread sleeps until
-  ///             all work that is in the task's stream at this time has completed. If the stream
-  ///             has other work after the task, the thread wakes later than the task ends.
+  ///             all work that is in the task's stream at this time has completed. So work that
+  ///             follows the task in the stream delays the wake-up.
   /// @throws driver_error, dependency_failed, poisoned, or the exception of the callable
   /// @throws would_deadlock  The caller is inside a callable, and the task cannot continue before
   ///                         this callable returns. The task is unaffected and will still run.
@@ -74,9 +74,9 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// The argument is null, or the exception that `wait` would throw. The continuation runs on a
   /// worker, or inside `pump`, `wait_idle` or the wait for a completion. In single-threaded mode it
   /// can run inside every pump and wait. The continuation does not run inside `then`, with one
-  /// exception: if the ticket has outlived its runtime, `then` runs the continuation at once, on the
-  /// calling thread. A continuation that attaches itself again to such a ticket recurses without
-  /// end.
+  /// exception: if the ticket has outlived its runtime, `then` runs the continuation at once, on
+  /// the calling thread. A continuation that attaches itself again to such a ticket recurses
+  /// without end.
   ///
   /// No device context is current in a continuation. A continuation may submit, wait for tickets,
   /// and call `then`. It must leave the thread's context stack unchanged, and it must not destroy
@@ -96,8 +96,8 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   &, std::exception_ptr > completion then(F&& callable) const;
 
   /// Returns the device that runs or ran the task, or empty if no device has taken the task yet.
-  /// The result can also be empty for a task that has ended, if the task named no device and this
-  /// function was not called before. The reason is that the runtime keeps no record of ended tasks.
+  /// The runtime keeps no record of ended tasks. So the result can also be empty for an ended task
+  /// that named no device, unless an earlier call on this ticket returned the device.
   [[nodiscard]] std::optional<device_ordinal> device() const;
 
  private:

@@ -76,8 +76,8 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.kind() == context_kind::primary) {
-      // cuCtxDetach can end only uses that cuCtxAttach began. The use that cuDevicePrimaryCtxRetain
-      // began is ended by cuDevicePrimaryCtxRelease.
+      // cuCtxDetach undoes only cuCtxAttach. cuDevicePrimaryCtxRelease undoes
+      // cuDevicePrimaryCtxRetain.
       return current.detach_but_last() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     }
     if (current.detach()) {

@@ -34,8 +34,8 @@ FLOTILLA_CPU_API CUresult cuCtxGetLimit(size_t* value, CUlimit which) {
 FLOTILLA_CPU_API CUresult cuCtxSetLimit(CUlimit which, size_t value) {
   return with_context(__func__, [&](context& current) {
     if (limits::settled_by_kernels(raw_enum(which))) {
-      // The limit becomes final when a kernel first uses malloc or printf. Any launched kernel may
-      // still do so. Therefore wait for all of them.
+      // A kernel's first malloc or printf makes the limit final. Therefore wait for all launched
+      // kernels before the limit is changed.
       current.synchronize();
       if (CUresult const status = fault::status()) { return status; }
     }

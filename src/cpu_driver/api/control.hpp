@@ -7,8 +7,9 @@
 
 namespace flotilla::cpu_driver {
 
-/// The numbers of open handles and of allocations. Modules that libraries load into contexts are
-/// included. NULL streams and the variables of modules are not included.
+/// The numbers of open handles and of allocations. `modules` includes the modules that libraries
+/// have loaded into contexts. `streams` does not include NULL streams, and `allocations` does not
+/// include the variables of modules.
 struct live_counts {
   std::size_t contexts;
   std::size_t streams;

@@ -90,7 +90,7 @@ FLOTILLA_CPU_API CUresult cuEventQuery(CUevent handle) {
   return with_event(__func__, handle, [](event& found) {
     auto const latest = found.latest();
     bool const passed = !latest || latest->completed();
-    // A fault completes even event records that no stream has reached. Therefore check for a fault
+    // A fault also completes event records that no stream has reached. Therefore check for a fault
     // after reading the state of the record.
     if (CUresult const status = fault::status()) { return status; }
     return passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;

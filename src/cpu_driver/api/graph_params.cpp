@@ -28,8 +28,8 @@ CUresult set_event(char const* entry, CUgraphNode handle, CUevent event_handle) 
 
 FLOTILLA_CPU_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID,
                                                         CUkernelNodeAttrValue const* value) {
-  // CPU devices support no attributes of kernel nodes. They do not need device-updatable nodes,
-  // because the host rewrites nodes quickly enough.
+  // CPU devices support no attributes of kernel nodes. The attribute for device-updatable nodes is
+  // not needed, because the host rewrites nodes quickly enough.
   return with_work<kernel_work>(__func__, handle, [&](graph_node&, kernel_work&) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
   });

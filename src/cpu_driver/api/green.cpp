@@ -57,7 +57,7 @@ FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc d
       return CUDA_ERROR_INVALID_VALUE;
     }
     multiprocessor_set allowed =
-        all_multiprocessors();  // the default without a description, as on an H200
+        all_multiprocessors();  // used if `description` is null, as on an H200
     if (int device = -1; description != nullptr &&
                          (!read_description(description, device, allowed) || device != ordinal)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -107,8 +107,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
     // Null means that another thread is destroying the green context.
     if (*made == nullptr) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }
-    // The call fails and leaves an invalid handle in the caller's variable, as the driver of an
-    // H200 does.
+    // If the flags are invalid, the driver of an H200 also leaves an invalid handle in the caller's
+    // variable.
     static_cast<void>(found.streams().destroy(*made));
     return CUDA_ERROR_INVALID_VALUE;
   });

@@ -14,7 +14,8 @@ namespace {
 CUresult allocate_host(context& current, void** made, std::size_t bytes, unsigned flags) {
   if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
   if (bytes == 0) {
-    // The driver of an H200 also returns CUDA_SUCCESS here. Returning null is our choice.
+    // For zero bytes, the driver of an H200 also returns CUDA_SUCCESS. The null pointer is our
+    // choice.
     *made = nullptr;
     return CUDA_SUCCESS;
   }

@@ -116,7 +116,7 @@ FLOTILLA_CPU_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* byt
 FLOTILLA_CPU_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return with_driver(__func__, [&] {
     if (mode == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    // A library's module is loaded when a context first needs this module.
+    // Lazy, because a library's module is loaded only when a context first needs the module.
     *mode = CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
   });

@@ -92,8 +92,8 @@ FLOTILLA_CPU_API CUresult cuStreamQuery(CUstream handle) {
 FLOTILLA_CPU_API CUresult cuStreamSynchronize(CUstream handle) {
   return with_stream(__func__, handle, [](stream& found) {
     if (found.kind() == stream_kind::legacy && !found.group().legacy_idle()) {
-      // The NULL stream may be empty while blocking streams have work. Therefore enqueue an
-      // operation in the NULL stream, which runs after the work of the blocking streams.
+      // The NULL stream may be empty while blocking streams have work. Therefore wait for a new
+      // operation of the NULL stream, which runs only after the blocking streams' work.
       latch reached(1);
       found.enqueue(reach_latch{&reached});
       reached.wait(found.resources().flags.spin());

@@ -4,9 +4,8 @@
 // reading freed memory. Finding an object costs one atomic read-modify-write. An object stays alive
 // until the last `ref` to it is destroyed, even if another thread closes the handle earlier.
 //
-// A standing handle has generation 0 and names at most one object at a time. After the handle of
-// this object was closed, the same standing handle may name a new object. Primary contexts have
-// standing handles.
+// A standing handle has generation 0 and names at most one object at a time. After a standing
+// handle was closed, it may name a new object. Primary contexts have standing handles.
 
 #include <array>
 #include <atomic>
@@ -201,9 +200,8 @@ class handle_table {
     return ref(this, &place, index);
   }
 
-  /// For a standing handle, returns the ordinary handle of the object that the standing handle last
-  /// named, or null if the standing handle has never named an object. Returns any other handle
-  /// unchanged.
+  /// Converts a standing handle to the ordinary handle of the newest object with this standing
+  /// handle, or to null if there was no such object yet. Returns any other handle unchanged.
   Handle resolve(Handle handle) const noexcept {
     std::uint64_t index = 0;
     std::uint64_t generation = 0;

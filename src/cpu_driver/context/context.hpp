@@ -75,10 +75,11 @@ class context {
   /// Waits for all operations submitted so far to the streams of this context and of its green
   /// contexts.
   void synchronize();
-  /// Returns a record that completes when all operations submitted so far to these streams have
-  /// ended.
+  /// Returns a record that completes when all operations submitted so far to the streams of this
+  /// context and of its green contexts have ended.
   [[nodiscard]] std::shared_ptr<event_record> record(bool timed);
-  /// Makes all operations that are submitted later to these streams wait for `record`.
+  /// Makes all operations that are submitted later to the streams of this context and of its green
+  /// contexts wait for `record`.
   void wait_for(std::shared_ptr<event_record> const& record);
 
  private:

@@ -41,7 +41,7 @@ void add(CUcontext handle, facts its_facts) noexcept {
       all.by_age.pop_front();
     }
   } catch (std::bad_alloc const&) {
-    // find() then returns nothing for this context.
+    // The host is out of memory. find() will return nothing for this context.
   }
 }
 

@@ -23,8 +23,8 @@ driver_state& driver_state::get() noexcept {
 }
 
 CUresult driver_state::initialise() {
-  // Check before locking: another thread of the parent process may have held the mutex during the
-  // fork.
+  // Check before locking: if another thread of the parent process held the mutex during the fork,
+  // the mutex stays locked forever in the child.
   if (is_inherited_) { return CUDA_ERROR_NOT_INITIALIZED; }
   std::lock_guard const lock(mutex_);
   CUresult const now = ready();

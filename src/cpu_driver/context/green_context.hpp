@@ -31,8 +31,8 @@ class green_context {
   /// context. Afterwards left_in_a_destroyed() is true for streams that were still open. Returns
   /// false if the handle names no green context.
   static bool destroy(CUgreenCtx handle);
-  /// Does the same as destroy(), but does not release the primary context. The primary context
-  /// calls this function when the primary context itself ends.
+  /// Does the same as destroy(), but does not release the primary context. Called for each green
+  /// context of a primary context that ends.
   static bool end(CUcontext converted);
   /// Whether the stream was still open when its green context ended.
   [[nodiscard]] static bool left_in_a_destroyed(CUstream which);

@@ -37,8 +37,8 @@ CUresult primary::set_flags(unsigned flags) {
 
 CUresult primary::reset() {
   std::lock_guard const lock(mutex_);
-  // destroy() does not reset the application's part of `retained_`. The application must still call
-  // release() once for each earlier retain().
+  // The application must still call release() once for each earlier retain(): destroy() subtracts
+  // only the green contexts from `retained_`.
   destroy();
   return CUDA_SUCCESS;
 }

@@ -116,8 +116,8 @@ CUresult graph::add_edges(std::span<CUgraphNode const> from, std::span<CUgraphNo
     }
   }
   if (good) { return CUDA_SUCCESS; }
-  // Removes the added edges in reverse order. Each edge is then the last element of its `after`
-  // list.
+  // Removes the added edges, newest first. So each edge is the last element of its list when
+  // pop_back() removes it.
   while (added-- > 0) { ends[added]->after.pop_back(); }
   return CUDA_ERROR_INVALID_VALUE;
 }

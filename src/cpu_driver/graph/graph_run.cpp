@@ -82,8 +82,8 @@ bool graph_run::needs_polling() const noexcept {
 
 CUresult graph_run::run_steps(launch_site const& site) noexcept {
   for (; next_ < steps_.size(); ++next_) {
-    // If the launching thread has just copied a step, the step is in the cache of another core.
-    // Therefore prefetch the next step while this step runs.
+    // The launching thread may just have copied the next step. The step is then in the cache of
+    // another core. Therefore prefetch the next step while this step runs.
     if (next_ + 1 < steps_.size() && kinds_[next_ + 1] == step_kind::kernel) {
       auto const* const line = reinterpret_cast<char const*>(&steps_[next_ + 1]);
       __builtin_prefetch(line);
@@ -154,8 +154,8 @@ CUresult graph_run::run_kernel(kernel_work& kernel, launch_site const& site) noe
 }
 
 void graph_run::end() noexcept {
-  // After a fault, the remaining steps do not run. Abandons the event records of these steps, so
-  // that threads no longer wait for them. After the wait, those threads check for a fault.
+  // After a fault, some steps have not run. Abandons the event records of these steps, so that no
+  // thread waits for them forever. A thread that has waited for a record then checks for a fault.
   for (; next_ < steps_.size(); ++next_) {
     node_work& work = steps_[next_].work;
     if (auto* const record = std::get_if<record_work>(&work); record != nullptr && record->made) {

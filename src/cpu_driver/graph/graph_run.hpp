@@ -35,9 +35,10 @@ class graph_run final : public stream_task {
 
   // The launching thread calls the following functions before the run is in a stream.
 
-  /// Copies the steps whose version differs from the version of this run's copy. Whenever the
-  /// caller changes an element of `versions`, it must also change `version`. If copy() throws
-  /// std::bad_alloc, a later call copies the remaining steps.
+  /// Copies the steps whose element of `versions` has changed since this run copied them. Copies
+  /// nothing if `version` has not changed. So the caller must change `version` whenever it changes
+  /// an element of `versions`. If copy() throws std::bad_alloc, a later call copies the remaining
+  /// steps.
   void copy(std::span<graph_step const> steps, std::span<std::uint64_t const> versions,
             std::uint64_t version);
   /// Takes a reference to each of `contexts` except the stream's context, and creates an event
@@ -46,9 +47,9 @@ class graph_run final : public stream_task {
                                  context_resources const& stream_context);
   /// Releases the references that prepare() took.
   void discard() noexcept { others_.clear(); }
-  /// Prepares the record steps and wait steps, in order. A record step makes its record the latest
-  /// record of its event. A wait step takes the latest record of its event, which may come from an
-  /// earlier step. The run owns `owner` until end().
+  /// Prepares the record steps and wait steps, in order. A record step publishes its record as the
+  /// latest one of the event. A wait step takes the latest record of the event, which an earlier
+  /// step may have published. Keeps `owner` alive until end().
   void begin(std::uint64_t number, std::shared_ptr<void const> owner) noexcept;
 
   // After begin(), the device thread calls the following functions.

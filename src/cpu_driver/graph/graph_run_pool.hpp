@@ -25,8 +25,8 @@ class graph_run_pool {
 
   // Device threads call the following functions.
 
-  /// Whether all launches before launch `number` have ended. If is_next() returns false, all
-  /// devices are woken when a launch ends.
+  /// Whether all launches before launch `number` have ended. If the result is false, the next call
+  /// of finish() wakes all devices.
   [[nodiscard]] bool is_next(std::uint64_t number) noexcept;
   /// Puts a run back into the pool after its launch has ended.
   void finish(graph_run& run) noexcept;

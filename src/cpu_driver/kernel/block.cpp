@@ -15,8 +15,8 @@ constexpr std::size_t least_stack_bytes = 256 * 1024;
 #else
 constexpr std::size_t least_stack_bytes = 64 * 1024;
 #endif
-// Added to the stack size that the application has set. Applications choose that size for GPU code,
-// but host code has larger frames.
+// Added to the stack size that the application has set, because the application chooses the size
+// for GPU code, and host code has larger frames.
 constexpr std::size_t stack_margin_bytes = 32 * 1024;
 constexpr std::size_t shared_alignment = 128;
 
@@ -144,9 +144,9 @@ block_fiber* block_runner::next_fiber() {
   return nullptr;
 }
 
-// An exited thread counts as arrived at every barrier and warp operation. A thread that exits does
-// not check whether a barrier or warp operation is now complete. Instead, next_fiber() calls this
-// function when no thread can run.
+// Completes the barrier and the warp operations for which only exited threads are missing. A thread
+// that exits does not check for this. Instead, next_fiber() calls this function when no thread can
+// run.
 void block_runner::wake_after_exits() {
   if (at_barrier_.first != nullptr &&
       barrier_arrived_ + services_.exited_count == services_.thread_count) {
@@ -161,8 +161,8 @@ void block_runner::wake_after_exits() {
   }
 }
 
-// Switches from the running fiber to `next`. A null `next` means the end of the block and switches
-// to the OS thread. If the running fiber must continue later, the caller must first put it into a
+// Switches from the running fiber to `next`. If `next` is null, switches to the OS thread, which
+// ends the block. If the running fiber must continue later, the caller must first put it into a
 // queue.
 [[gnu::always_inline]] inline void block_runner::go_to(block_fiber* next) {
   block_fiber& self = *running_;
@@ -178,7 +178,7 @@ void block_runner::wake_after_exits() {
 void block_runner::abandon(grid_end how) {
   end_ = how;
   go_to(nullptr);
-  __builtin_unreachable();  // never resumed: drop_parked_fibers() restarts the fiber
+  __builtin_unreachable();  // not reached: drop_parked_fibers() discards the fiber's stack
 }
 
 void block_runner::drop_parked_fibers() {

@@ -15,7 +15,8 @@
 
 namespace flotilla::cpu_driver {
 
-/// A target of a switch (fiber_switch.hpp): a fiber, or the OS thread on which fibers run.
+/// Something that a switch (fiber_switch.hpp) can leave or enter: a fiber, or the OS thread on
+/// which fibers run.
 struct execution {
   void* context = nullptr;     // the saved context; valid while this execution does not run
   void* fake_stack = nullptr;  // for ASan

@@ -13,8 +13,8 @@ std::size_t page_bytes() noexcept {
 
 // Returns the distance from a new stack's top to the end of its mapping. The distance differs from
 // stack to stack. Otherwise the frames of all fibers would have the same addresses modulo the page
-// size, and would use the same few cache sets. With 256 threads at a barrier, this makes a switch
-// several times as fast.
+// size, and would use the same few cache sets. With 256 threads at a barrier, the different
+// distances make a switch several times as fast.
 std::size_t next_offset() noexcept {
   constexpr std::size_t
       step = 5 * 64,

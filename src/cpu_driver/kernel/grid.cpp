@@ -14,8 +14,8 @@ using clock = std::chrono::steady_clock;
 // If the remaining blocks need less time than this on one thread, the grid ends sooner without
 // helpers. Waking a worker costs several microseconds, both on the waking thread and on the worker.
 constexpr std::chrono::nanoseconds worth_helping{20'000};
-// A thread takes several blocks at a time, whose total run time is about this long. Taking blocks
-// from the shared counter costs two cache misses, which hardly matter in comparison.
+// A thread takes several blocks at once: as many as it can run in about this time. Taking them from
+// the shared counter costs two cache misses, which is little in comparison.
 constexpr std::chrono::nanoseconds work_at_a_time{10'000};
 
 }  // namespace

@@ -86,8 +86,8 @@ std::size_t cpu_image_bytes(void const* code, std::size_t available) noexcept {
   constexpr std::uint64_t largest = std::uint64_t{1} << 40;
   if (header->e_phoff > largest || header->e_shoff > largest) { return 0; }
 
-  // The length of the file is the largest end of all headers and segments. Most linkers put the
-  // section headers last, but not all.
+  // The file ends where the last header or segment ends. Most linkers, but not all, put the section
+  // headers last.
   std::uint64_t end = header->e_shoff + std::uint64_t{header->e_shnum} * header->e_shentsize;
   end = std::max(end, header->e_phoff + std::uint64_t{header->e_phnum} * sizeof(Elf64_Phdr));
   if (!file.holds(0, end)) { return 0; }

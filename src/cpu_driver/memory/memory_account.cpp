@@ -43,7 +43,7 @@ void memory_account::expect(std::size_t bytes) noexcept {
 void memory_account::expect_no_more(std::size_t bytes) noexcept {
   std::lock_guard const lock(mutex_);
   expected_ -= granules(bytes);
-  freed_.notify_all();  // reserve() must fail if this was the last expected free
+  freed_.notify_all();  // a waiting reserve() must fail if no free is expected any more
 }
 
 void memory_account::give_back_expected(std::size_t bytes) noexcept {

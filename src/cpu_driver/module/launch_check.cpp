@@ -9,10 +9,9 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-// Each thread has a cache of the functions of recently launched kernels. With the cache, a launch
-// of a kernel searches one handle table. Without the cache, the launch would search several.
-// Function handles are never reused, so a cached handle is either correct or no longer in the
-// table.
+// Each thread has a cache of the functions of recently launched kernels. With the cache, the launch
+// of a kernel searches one handle table instead of several. Function handles are never reused, so a
+// cached handle is correct as long as it is in the handle table.
 struct remembered {
   CUkernel kernel;
   CUcontext owner;

@@ -28,8 +28,8 @@ struct inside {
 constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // "flotilla" in ASCII: made by this driver
 static_assert(sizeof(inside) <= sizeof(CUdevResource::_internal_padding));
 
-// On a device of compute capability 9.0, the size of a group is a multiple of `granule`. If the
-// application ignores co-scheduling, the size is a multiple of `fine_granule`.
+// On a device of compute capability 9.0, the size of a group is a multiple of `granule`, or of
+// `fine_granule` if the application ignores co-scheduling.
 constexpr unsigned granule = 8;
 constexpr unsigned fine_granule = 2;
 
@@ -121,8 +121,8 @@ CUresult split(split_request const& wanted) noexcept {
 
   bool const fine = flags == CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
   unsigned const unit = fine ? fine_granule : granule;
-  // Round up to a multiple of `unit`, but not above the number of multiprocessors in the input. 132
-  // is not a multiple of 8, but a group of all 132 multiprocessors is allowed.
+  // Round up to a multiple of `unit`, but not above the number of multiprocessors in the input. For
+  // example, a group of all 132 multiprocessors is allowed, although 132 is not a multiple of 8.
   unsigned const size = std::min((std::max(wanted.min_size, 1u) + unit - 1) / unit * unit, there);
   unsigned const possible = fine ? there / size : std::min(there / size, clusters_of(input.which));
   if (possible == 0) { return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION; }

@@ -17,7 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Number of operations between two polls of the values in memory that streams wait for.
+// While streams wait for values in memory, the device thread polls the values once per this number
+// of operations.
 constexpr int operations_per_poll = 64;
 // The device thread spins this long before it sleeps. Waking a sleeping device thread costs the
 // submitting thread 1 to 2 us.

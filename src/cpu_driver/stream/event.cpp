@@ -5,8 +5,8 @@
 namespace flotilla::cpu_driver {
 
 void event_record::complete() noexcept {
-  // acq_rel: the thread that counts the last stream sees the writes of all other streams. The
-  // release below publishes these writes.
+  // acq_rel: the thread that completes the record sees the writes of all streams that have reached
+  // it. The release below publishes these writes.
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   if (timed_) { time_ = clock::now(); }
   // release: pairs with the acquires in completed() and watch()

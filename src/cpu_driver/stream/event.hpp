@@ -1,6 +1,7 @@
 #pragma once
 // Events. Each call that records an event creates a separate event_record. A call that waits for an
-// event waits for the latest record at the time of the call. Later records do not change this.
+// event waits for the record that is the latest during the call, even if the event is recorded
+// again later.
 
 #include <cuda.h>
 

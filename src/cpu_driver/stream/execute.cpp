@@ -21,7 +21,7 @@ void fill_with(fill_memory const& fill) noexcept {
 /// The store is atomic, because host threads and other devices may read the word concurrently.
 template <class Word>
 void store_value(write_value const& write) noexcept {
-  // release: pairs with the acquire of the reader, which is a host thread or compare()
+  // release: pairs with the acquire in compare() or in a host thread that reads the word
   std::atomic_ref<Word>(*static_cast<Word*>(write.address))
       .store(static_cast<Word>(write.value), std::memory_order_release);
 }
@@ -29,7 +29,7 @@ void store_value(write_value const& write) noexcept {
 template <class Word, class Signed>
 bool compare(wait_value const& wait) noexcept {
   auto* const address = const_cast<Word*>(static_cast<Word const*>(wait.address));
-  // acquire: pairs with the release of the writer, which is a host thread or store_value()
+  // acquire: pairs with the release in store_value() or in a host thread that writes the word
   Word const seen = std::atomic_ref<Word>(*address).load(std::memory_order_acquire);
   auto const value = static_cast<Word>(wait.value);
   switch (wait.comparison) {
@@ -70,8 +70,8 @@ struct operation_executor {
     return CUDA_SUCCESS;
   }
   CUresult operator()(run_task& run) const noexcept { return run.task->run_steps(site); }
-  // Nothing is left to do for the following operations. A wait is executed only after its condition
-  // holds. The device thread handles reach_latch and close_stream.
+  // The following operations need no work here: a wait is executed only after its condition holds,
+  // and the device thread handles reach_latch and close_stream.
   CUresult operator()(wait_event&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(wait_value&) const noexcept { return CUDA_SUCCESS; }
   CUresult operator()(reach_latch&) const noexcept { return CUDA_SUCCESS; }

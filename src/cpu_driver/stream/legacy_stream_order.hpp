@@ -16,8 +16,8 @@ class legacy_stream_order {
   /// stream and the blocking streams.
   void arrive(stream& target, operation& added) noexcept;
   [[nodiscard]] bool may_start(stream const& candidate, operation const& head) noexcept;
-  /// Must be called after the first operation of `completed` was removed. Returns true if a stream
-  /// that waited for this order may be able to start.
+  /// Must be called after the first operation of `completed` was removed. Returns true if
+  /// may_start() may now return true for a stream for which it returned false before.
   [[nodiscard]] bool complete(stream const& completed) noexcept;
   /// Removes a stream that ends. Also counts the stream's close_stream operation as completed.
   void leave(stream& closed) noexcept;

@@ -89,7 +89,7 @@ struct reach_latch {
 struct close_stream {};
 
 /// With this layout, a launch with few arguments uses only two cache lines. The device thread's
-/// core fetches these lines from the submitting core. The transfer is most of the cost of an empty
+/// core must fetch these lines from the submitting core, which is most of the cost of an empty
 /// launch.
 struct alignas(64) operation {
   operation* next = nullptr;

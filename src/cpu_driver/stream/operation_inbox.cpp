@@ -10,9 +10,9 @@ void operation_inbox::push(operation* added) noexcept {
   } while (!newest_.compare_exchange_weak(head, added, std::memory_order_release,
                                           std::memory_order_relaxed));
   if (head == asleep()) {
-    // Locking the mutex waits until the device thread is inside wait() or has seen the new
-    // `newest_`. Otherwise the device thread could miss a notification that comes after its check
-    // of `newest_` and before its wait.
+    // The device thread checks `newest_` and starts to wait while it holds the mutex. A
+    // notification between the check and the wait would be lost. Locking the mutex here prevents
+    // this.
     { std::lock_guard const lock(mutex_); }
     wake_.notify_one();
   }
@@ -45,7 +45,7 @@ bool operation_inbox::take_wake() noexcept {
 
 void operation_inbox::sleep(std::optional<std::chrono::microseconds> at_most) noexcept {
   operation* empty = nullptr;
-  // The value asleep() tells push() that this thread sleeps or is about to sleep.
+  // If `newest_` is asleep(), push() knows that this thread sleeps or is about to sleep.
   if (!newest_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
     return;

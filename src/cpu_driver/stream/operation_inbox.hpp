@@ -34,8 +34,8 @@ class operation_inbox {
     return newest_.load(std::memory_order_relaxed) != nullptr ||
            woken_.load(std::memory_order_relaxed);
   }
-  /// Sleeps until called() is true, or until the time `at_most` is over. An empty `at_most` means
-  /// no time limit.
+  /// Sleeps until called() is true, but at most for the time `at_most`. An empty `at_most` means no
+  /// time limit.
   void sleep(std::optional<std::chrono::microseconds> at_most) noexcept;
 
  private:

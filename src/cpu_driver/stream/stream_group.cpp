@@ -40,8 +40,8 @@ CUstream stream_group::create(stream_kind kind, int priority) {
     }
     for (auto& each : awaited) { made->enqueue(wait_event{std::move(each)}); }
   } catch (...) {
-    // The caller gets no handle, so destroy the stream here. Otherwise, if the stream is not in
-    // `streams_`, tear_down() would wait for the stream forever.
+    // The caller gets no handle, so destroy the stream here. tear_down() destroys only streams in
+    // `streams_`, and would wait forever for a stream that is not there.
     if (made) { static_cast<void>(destroy(made->self())); }
     throw;
   }

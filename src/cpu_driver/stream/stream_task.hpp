@@ -12,9 +12,9 @@ struct launch_site;
 /// After the task was enqueued in a stream, only the device thread may use the task until end().
 class stream_task {
  public:
-  /// Whether the task can start, or can continue after a wait. If the result is false, the end of
-  /// the wait usually wakes the device thread. Exception: if needs_polling() is true, nothing wakes
-  /// the device thread, which must then call this function repeatedly.
+  /// Whether the task can start, or can continue after a wait. If the result is false, the device
+  /// thread must call this function again: repeatedly if needs_polling() is true, otherwise when
+  /// the device thread is woken.
   [[nodiscard]] virtual bool may_continue() noexcept = 0;
   /// Whether the task waits for a value in memory. Nothing wakes the device thread when the value
   /// changes.

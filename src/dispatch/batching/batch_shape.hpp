@@ -10,8 +10,8 @@ namespace flotilla::dispatch {
 
 struct batch_shape {
   std::uint32_t max_tasks = 1;  // maximum number of tasks in a batch; a power of two
-  // Replaces `max_tasks` while the device is saturated. A device is saturated if at least lanes x
-  // chains tasks are in flight on it or wait to be launched.
+  // Replaces `max_tasks` while the device is saturated. A device is saturated if it has at least
+  // lanes x chains tasks that are in flight or wait to be launched.
   std::uint32_t max_tasks_saturated = 1;
   std::uint32_t chains = 1;     // number of parallel chains in a batch
   std::uint32_t max_chain = 1;  // maximum length of a chain
@@ -26,8 +26,8 @@ struct batch_shape {
   /// @param at_hand  The load: the number of tasks that are in flight on the device or wait to be
   /// launched.
   [[nodiscard]] constexpr std::uint32_t max_batch(std::size_t at_hand) const noexcept {
-    // A saturated device cannot run all tasks in parallel. Some must wait anyway, so the batch may
-    // be larger.
+    // A saturated device cannot run all tasks in parallel. Some tasks must wait even in small
+    // batches, so the batch may be larger.
     return at_hand < std::size_t{lanes} * chains ? max_tasks : max_tasks_saturated;
   }
   /// Returns the maximum size of a batch whose tasks run one after another, at the current load.
@@ -41,7 +41,8 @@ struct batch_shape {
 
 // Boundaries between short, medium and long kernels, measured on an H200 (docs/performance.md).
 inline constexpr float short_kernel_ns = 3000;  // with shorter kernels, 16 chains keep a GPU busy
-// The first measurement of a kernel is wrong by at most this much.
+// The minimum time of a long kernel. The first measurement of any kernel is wrong by at most this
+// much.
 inline constexpr float long_running_kernel_ns = 8000;
 inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 
@@ -56,10 +57,10 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 /// limit is 128 chains, because a GPU runs at most 128 kernels at once. With more chains, a batch's
 /// completion kernel would have to wait for a place on the GPU.
 ///
-/// Completion nodes inside a batch are at most about 60 us apart, but at least two kernels apart.
-/// So the end of a task becomes visible at most 60 us late. Exception: if a kernel takes more than
-/// 60 us, the delay can be as long as one kernel. Kernels of 8 us and more run one after another in
-/// a batch only if the device is saturated.
+/// Completion nodes inside a batch are at most about 60 us apart, or two kernels apart if two
+/// kernels take longer. So the end of a task becomes visible at most 60 us late, or one kernel late
+/// if a kernel takes more than 60 us. Kernels of 8 us and more run one after another in a batch
+/// only if the device is saturated.
 ///
 /// If the device itself updates the templates of short kernels, a lane has one batch in flight
 /// instead of two. The eight batches, one on each lane, are 100 us of work in total, which keeps
@@ -70,7 +71,7 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 [[nodiscard]] constexpr batch_shape shape_for(float kernel_ns,
                                               bool device_updated = false) noexcept {
   constexpr float completion_interval_ns = 60'000;
-  constexpr float max_batch_ns = 200'000;  // a new task may have to wait for a whole batch
+  constexpr float max_batch_ns = 200'000;  // limited, as a new task may wait for a whole batch
   auto const rows = [kernel_ns](float time_ns) {
     return std::bit_floor(static_cast<std::uint32_t>(std::clamp(time_ns / kernel_ns, 2.0F, 64.0F)));
   };

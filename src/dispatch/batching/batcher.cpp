@@ -40,7 +40,7 @@ void batcher::sample_kernel_time() {
   if (auto const sample = timer_.result(parts_.page)) {
     auto const took = sample->took - sample->entry -
                       (sample->completions - 1) * kernel_profile::completion_node_cost;
-    // A CPU device runs one kernel at a time, so divide the time by the number of chains.
+    // A CPU device runs the chains one after another, so divide the time by the number of chains.
     profile_of(sample->kernel)
         .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
               runs_in_turn_ ? 1 : sample->chains);
@@ -153,7 +153,8 @@ void batcher::flush(unsigned lane_number, flush_outcome& outcome) {
   while (!left.empty()) {
     bool refused = false;
     left = left.subspan(launch_first(lane, left, traits, outcome, refused));
-    // The other graphs of this flush follow in the same stream, so they need no wait.
+    // The other graphs of this flush run after the first graph in the same stream, so only the
+    // first graph needs the wait.
     traits.device_wait = {};
     if (outcome.lost) { return; }
     if (!refused || (!traits.ordered && lane.has_room(max_batches_of_flush))) { continue; }
@@ -189,7 +190,7 @@ std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> task
     for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
   } else {
     refused = true;
-    if (prepared_.intact) {  // otherwise the driver was not asked to launch
+    if (prepared_.intact) {  // if it is not intact, the launcher did not call the driver
       note_error(answer);
       outcome.errors.push_back(answer);
     }
@@ -198,8 +199,8 @@ std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> task
     }
   }
   for (prepared_batch::refusal const& each : prepared_.refused) {
-    // Name the driver call that the user expects. The call that was really made depends on how the
-    // batch was filled.
+    // Name cuLaunchKernel, the driver call that the user expects. Which call was really made
+    // depends on how the batch was filled.
     outcome.refused.push_back(
         {each.task, {each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)"}});
     note_error(each.status);

@@ -23,8 +23,9 @@ struct flush_outcome {
     slot_address task;
     driver::call_outcome why;
   };
-  std::vector<refusal> refused;     // launches that the driver refused
-  std::vector<slot_address> alone;  // to launch one by one, so that each gets its own status
+  std::vector<refusal> refused;  // launches that the driver refused
+  // Tasks to launch one by one, so that each task gets its own status.
+  std::vector<slot_address> alone;
   // Tasks to start again: a predecessor may have been refused, or the lane had no room.
   std::vector<slot_address> again;
   std::vector<CUresult> errors;  // driver errors that belong to no single task

@@ -29,8 +29,8 @@ class kernel_profile {
                          static_cast<float>(std::max(depth, 1u));
     bool const known = kernel_ns_ != 0;
     // If the chains had to wait for the GPU's front end, the sample includes this wait, and the
-    // kernel may be much shorter. Such a sample is *vague*: it counts only if it is below the
-    // estimate.
+    // kernel may take much less time than the sample. Such a sample is *vague*: it counts only if
+    // it is below the estimate.
     float const front_end_ns =
         static_cast<float>(chains) * (shape_.chains <= 2 ? node_cost_ns : node_cost_of_many_ns);
     bool const is_vague = front_end_ns > 0.8F * sample;
@@ -101,8 +101,8 @@ class kernel_profile {
   static constexpr float min_expected_ns = 1300;
   static constexpr float empty_kernel_ns = 1000;  // shorter kernels get the same batch shape
   static constexpr std::uint32_t max_vague_samples = 1 << 20;
-  // Measured on an H200. The first value is the fixed overhead of a batch. The others are the time
-  // that the GPU's front end takes for a node.
+  // Measured on an H200. The first value is the fixed overhead of a batch. The other two are the
+  // time that the GPU's front end needs for one node.
   static constexpr float batch_overhead_ns = 4000;
   static constexpr float node_cost_ns = 200;
   static constexpr float node_cost_of_many_ns = 380;  // in batches of more than two chains

@@ -9,8 +9,8 @@
 
 namespace flotilla::dispatch {
 
-/// The next batch of one lane. It is empty between two passes. Threads: only the holder of the
-/// device's lease.
+/// The next batch of one lane. At the end of each pass the open batch is empty. Threads: only the
+/// holder of the device's lease.
 struct open_batch {
   std::array<slot_address, lane::max_tasks> tasks;
   std::uint32_t count = 0;

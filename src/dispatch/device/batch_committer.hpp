@@ -24,7 +24,7 @@ class batch_committer {
     batch.tasks[batch.count++] = task;
     end_mark const end = end_mark::of(lanes_.device(), lane.index(), batch.number);
     // As soon as the task is marked as launched, a thread that drives another device may make a
-    // stream wait for the completion number. So enqueue the completion write first.
+    // stream wait for the task's completion number. So enqueue the completion write first.
     finish(lane);
     shared_.order.mark_launched({&task, 1}, end);
   }

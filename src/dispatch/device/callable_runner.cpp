@@ -71,8 +71,8 @@ bool callable_runner::run_one(slot_address task) {
     parts_.reporter.refuse(task, answer);
     return true;
   }
-  // Begin the batch before the callable runs, and commit it afterwards. No other batch begins in
-  // this lane meanwhile: the callable can drain other devices, but not this one.
+  // Begin the batch before the callable runs, and commit the batch afterwards. Meanwhile no other
+  // batch begins in this lane, because the callable can drain other devices only.
   lane::batch& batch = lane->begin();
   std::string violation;
   std::exception_ptr thrown = call(task, *lane, violation);

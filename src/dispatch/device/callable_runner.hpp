@@ -58,8 +58,8 @@ class callable_runner {
   bool run_one(slot_address task);
   [[nodiscard]] lane* find_lane(priority_level level);
   /// Calls and destroys the callable. @return the exception that the callable threw, or null.
-  /// @param violation  Receives an error text if the callable left the context stack changed or its
-  /// stream in capture mode.
+  /// @param violation  Receives an error text if the callable returned with a changed context
+  /// stack, or with its stream in capture mode.
   std::exception_ptr call(slot_address task, lane const& lane, std::string& violation);
 
   parts const parts_;

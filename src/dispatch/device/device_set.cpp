@@ -9,8 +9,9 @@ namespace flotilla::dispatch {
 
 device_set::lease_guard::~lease_guard() {
   lease_.reset();
-  // Pairs with the fence in device_inbound::ring. If another thread announces work meanwhile,
-  // either this thread sees the announcement, or the other thread sees that the lease is free.
+  // Pairs with the fence in device_inbound::ring. If another thread announces work at the same
+  // time, either this thread sees the announcement, or the other thread sees that the lease is
+  // free.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (device_.inbound().needs_drain() || devices_.shared_.shared.is_pending()) {
     devices_.shared_.bell.ring();

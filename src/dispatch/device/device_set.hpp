@@ -22,7 +22,7 @@ class device_set {
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(devices_.size()); }
 
   /// Releases the lease at the end of the block. Then asks for a worker if work is pending, because
-  /// a thread that announces work while the lease is held does not ask for one. While the runtime
+  /// a thread that announces work while the lease is held asks for no worker. While the runtime
   /// runs, use a guard for every lease.
   class lease_guard {
    public:
@@ -65,7 +65,7 @@ class device_set {
   [[nodiscard]] bool work_pending() const noexcept;
   /// Returns whether any device had batches in flight after its last pass.
   [[nodiscard]] bool any_batches() const noexcept;
-  /// Returns whether no device's context can be made current any more.
+  /// Returns whether none of the contexts can be made current any more.
   [[nodiscard]] bool all_retired() const noexcept;
 
  private:

@@ -10,9 +10,9 @@ namespace flotilla::dispatch {
 namespace {
 
 constexpr std::uint32_t max_device_waits = 8;
-// If the number to wait for is more than this many batches ahead of the last completed batch in its
-// lane, the wait may be long. In that case the stream waits instead of a spin kernel, because a
-// waiting stream occupies no multiprocessor.
+// A wait may be long if its completion number is more than this many batches ahead of the last
+// completed batch of that lane. Such a wait is done by the stream and not by a spin kernel, because
+// a waiting stream occupies no multiprocessor.
 constexpr std::uint64_t max_batches_ahead = 2;
 constexpr std::chrono::seconds max_callable_delay{1};
 // If this many tasks already wait for room, no further task is held back. A chain has only one
@@ -26,7 +26,8 @@ bool device_side_waits::supported_by_device() const {
   device_settings const& settings = parts_.context.asked();
   if (parts_.devices < 2 || parts_.functions.spin == nullptr) { return false; }
   // No device-side waits in a context that flotilla does not own, because other code may launch any
-  // kernel in it. No device-side waits on a part of a GPU, because it has room for only few blocks.
+  // kernel in it. No device-side waits on a part of a GPU, because the part has room for only few
+  // blocks.
   context_source const source = settings.context.value_or(context_source::owned());
   if (source.kind != context_source::kinds::owned || settings.exec_affinity) { return false; }
   CUdevice device = 0;

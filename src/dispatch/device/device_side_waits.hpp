@@ -1,6 +1,6 @@
 #pragma once
-// Decides for which batches a spin kernel waits for another device. For the other batches, the
-// stream waits.
+// Decides which batches wait for another device in a spin kernel. Before all other batches, the
+// stream itself waits.
 
 #include <chrono>
 #include <cstdint>

@@ -17,7 +17,8 @@ void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
   std::string subject = describe(task);
   slot const& one = shared_.tasks.at(task);
   if (one.kind == task_kind::launch) {
-    // The driver refuses a launch if its kernel cannot run with these numbers on the device.
+    // The driver refuses a launch if the device cannot run the kernel with this grid, block or
+    // shared memory.
     auto const product = [](auto const& sizes) {
       return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
              std::to_string(sizes[2]);

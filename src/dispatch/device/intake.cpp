@@ -72,7 +72,8 @@ bool intake::take_inboxes(priority_level level) {
   bool has_orphans = false;
   for (std::size_t i = 0; i < boxes.size() && has_room(level); ++i) {
     // Stop if a more urgent task has arrived, so that the urgent task waits for at most one inbox.
-    // But first start at least one task of level 0, because the urgent task may find no room.
+    // But first start at least one task: an urgent task that finds no room stays in its inbox, and
+    // must not stop level 0 meanwhile.
     if (level == 0 && moved && i != 0 && inboxes_have_above(0)) { break; }
     inbox& box = *boxes[(own_.next + i) % boxes.size()];
     popped_.resize(quantum);

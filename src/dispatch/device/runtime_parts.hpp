@@ -23,10 +23,10 @@ namespace flotilla::dispatch {
 
 /// Constants that tests may change. Users get the defaults.
 struct tuning {
-  // The number of multiprocessors that a device must have for each device-side wait that runs on it
-  // at the same time.
+  // A device runs at most one device-side wait at a time for each group of this many
+  // multiprocessors.
   unsigned multiprocessors_per_device_wait = 16;
-  // No task is held back if no device-side wait has ended within this time.
+  // A task is held back only if a device-side wait has ended at most this long ago.
   std::chrono::microseconds device_wait_turnover{100};
   // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;

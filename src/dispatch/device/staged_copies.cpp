@@ -18,10 +18,10 @@ void staged_copies::add(slot_address task, detail::memory_command const& what,
 bool staged_copies::progress(stop_predicate const& stop) {
   if (copies_.empty()) { return false; }
   yielded_ = !yielded_ && unnumbered_ == nullptr && is_device_wanted();
-  // If the copies yield, either the next pass takes the new work, or the thread that wants the
-  // lease gets the lease.
+  // Another thread that wants the lease gets the lease now. If no thread wants the lease, the next
+  // pass takes the new work.
   if (yielded_) { return !parts_.gate.wanted(); }
-  // Empty the completed pieces first, so that a piece is free for the next part of a copy.
+  // First empty the completed pieces, so that a piece is free for the next part of a copy.
   return write_number() || empty_pieces(stop) || end_failed() || issue_piece(stop);
 }
 

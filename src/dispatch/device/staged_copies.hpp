@@ -52,14 +52,14 @@ class staged_copies {
   };
   explicit staged_copies(parts const& with) : parts_(with) {}
 
-  /// Allocates the pinned memory of the first piece. With this piece alone, copies are slower, but
-  /// they cannot fail because pinned memory has run out.
+  /// Allocates the pinned memory of the first piece. One piece is enough for every copy, so no copy
+  /// fails for lack of pinned memory. With more pieces, copies are faster.
   /// @throws driver_error
   void create();
 
   /// Adds a copy. The lane of the copy must already wait for the predecessors of the task.
   /// @param waits  The end marks of the predecessors. For an upload, the host waits for these marks
-  /// too, because the host reads the source.
+  /// too, because the host reads the source, which the predecessors may write.
   void add(slot_address task, detail::memory_command const& what,
            std::span<end_mark const> waits = {});
   /// Makes progress with one copy. Stops early if another thread needs the device or `stop` returns

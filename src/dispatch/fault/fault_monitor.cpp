@@ -12,7 +12,8 @@ namespace flotilla::dispatch {
 
 namespace {
 
-constexpr std::size_t max_suspects = 8;  // maximum number that the error text names per device
+// The maximum number of suspects that the error text names per device.
+constexpr std::size_t max_suspects = 8;
 
 /// The suspects on one device, which are the tasks that may have faulted.
 struct suspect_list {
@@ -89,7 +90,7 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
   };
   // Returns the device and the lane of a mark as one number.
   auto const lane_of = [](end_mark end) { return end.word >> 48; };
-  // By device and lane: the lowest completion number that is not reached.
+  // For each device and lane: the lowest completion number that the lane has not reached.
   std::map<std::uint64_t, std::uint64_t> first;
   for_each_running([&](slot_address, end_mark end) {
     auto const [entry, is_new] = first.try_emplace(lane_of(end), end.number());

@@ -19,8 +19,8 @@ class usage_guard {
     closed_.store(true, std::memory_order_release);  // pairs with the acquire in check_usable
   }
 
-  /// Returns whether this process was forked after the runtime was created. Such a process may use
-  /// nothing of the runtime.
+  /// Returns whether this process was forked after the runtime was created. Such a process must not
+  /// use the runtime.
   [[nodiscard]] bool is_forked() const noexcept {
     return fork_generation_ != base::fork_generation();
   }
@@ -37,8 +37,8 @@ class usage_guard {
   }
 
  private:
-  // Throws the matching error. It is defined out of line, so that the inlined hot path of `submit`
-  // needs fewer registers.
+  // Throws used_after_fork, poisoned or runtime_closed. This function is defined out of line, so
+  // that the inlined hot path of `submit` needs fewer registers.
   [[noreturn]] void refuse() const;
 
   fault_monitor const& faults_;

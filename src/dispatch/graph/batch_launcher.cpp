@@ -144,8 +144,8 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
           traits.device_wait.valid()};
       batch.carrier = &templates_.take(wanted, node_of(tasks[0]), lane.counter());
     } catch (driver_error const& why) {
-      // The driver may have refused the launch of the first task, or may have no memory for a
-      // template.
+      // Two causes are likely: the launch of the first task is invalid, or the driver has no memory
+      // for a template.
       batch.status = static_cast<CUresult>(why.status());
       return;
     }
@@ -192,8 +192,8 @@ CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared
   batch.all().back()->carrier = &carrier;
   for (lane::batch* const part : batch.all()) {
     part->long_running = traits.long_running;
-    // Only the first batch counts as waiting, because the wait is over when its completion node has
-    // run.
+    // Only the first of these batches counts as waiting: when it has ended, the graph's wait is
+    // over.
     part->waits_on_device = carrier.waits_on_device() && part == batch.all().front();
   }
   return answer;

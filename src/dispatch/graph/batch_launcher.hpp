@@ -28,9 +28,9 @@ struct batch_traits {
   std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
   std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
   end_mark device_wait{};  // what the spin kernel waits for; not valid if there is no spin kernel
-  bool ordered = false;    // some tasks run after other tasks of the batch
-  bool long_running = false;  // a kernel of the batch is long or was never measured
-  // no batch on the device is long-running or waits for another device
+  bool ordered = false;    // whether some tasks of the batch run after others
+  bool long_running = false;  // whether a kernel of the batch is long or was never measured
+  // whether no batch on the device is long-running or waits for another device
   bool prompt = false;
 };
 

@@ -91,7 +91,7 @@ graph_template* device_updated_pool::take(request const& wanted,
 graph_template* device_updated_pool::create(family& form, std::uint32_t number,
                                             request const& wanted,
                                             graph_template::launches const& first) {
-  form.refused = true;  // stays true if the creation fails
+  form.refused = true;  // reset below if the creation succeeds
   if (!is_updatable(context_, first(0).func)) { return nullptr; }
   graph_template::update const update{update_, wanted.argument_bytes, wanted.stream, memory_,
                                       number};

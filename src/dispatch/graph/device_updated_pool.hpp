@@ -44,7 +44,7 @@ class device_updated_pool {
   // The maximum number of chains in all device-updated templates: half of the reserved memory. The
   // other half is for templates that the host rewrites.
   static constexpr std::uint32_t max_chains = reserved_chains / 2;
-  // For batches of further forms, the host rewrites templates.
+  // The maximum number of forms. For batches of any further form, the host rewrites templates.
   static constexpr std::size_t max_forms = 1024;
   static constexpr std::uint32_t max_refusals = 8;  // refused launches of one form (note_refusal)
   // The minimum sizes of device-updated templates, for short and for long-running kernels. Smaller
@@ -99,13 +99,13 @@ class device_updated_pool {
     // The value of takes_ when a template of this form was last requested.
     std::uint64_t last_taken = 0;
     std::uint32_t refusals = 0;  // refused launches
-    bool refused = false;        // give out no more templates of this form
+    bool refused = false;        // whether `take` returns null for this form from now on
   };
   [[nodiscard]] family* family_of(launch_form const& form, std::uint32_t& number);
   [[nodiscard]] graph_template* create(family& form, std::uint32_t number, request const& wanted,
                                        graph_template::launches const& first);
   /// Destroys a template that was never launched. If there is none, destroys a free template of the
-  /// form that was unused for the longest time. Returns whether a template was destroyed.
+  /// form whose last request is oldest. Returns whether a template was destroyed.
   bool give_up_one() noexcept;
 
   context::context_handle const& context_;

@@ -72,8 +72,8 @@ void graph_template::build(launches const& first, CUdeviceptr counter, CUfunctio
   std::string const& subject = context_.subject();
   std::uint32_t const chains = shape_.chains;
   std::uint32_t const rows = shape_.size / chains;
-  // The predecessor of each node in the next row. Null: the predecessor is the previous node of the
-  // same chain.
+  // The common predecessor of all nodes in the next row. Null: the predecessor of each node is the
+  // previous node of its chain.
   CUgraphNode ahead = entry_;
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t i = row * chains; i < (row + 1) * chains; ++i) {

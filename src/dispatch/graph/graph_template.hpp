@@ -44,7 +44,7 @@ class graph_template {
   struct functions {
     CUfunction completion = nullptr;  // null: a memory operation of the driver
     CUfunction entry = nullptr;
-    CUfunction spin = nullptr;  // not null: the template waits for another device
+    CUfunction spin = nullptr;  // null: the template waits for no other device
   };
   /// The parameters of builtin_functions::spin.
   struct device_wait {
@@ -70,8 +70,8 @@ class graph_template {
   graph_template(context::context_handle const& context, shape const& wanted,
                  CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter, functions const& kernels);
   /// Makes a template that the device updates. Its entry node is the updating kernel. Each node is
-  /// created with its task of the first batch, so the first launch does not depend on changes by
-  /// the device. Such changes were once suspected to get lost in a first launch
+  /// created with its task of the first batch, so the first launch needs no changes by the device.
+  /// There was once a suspicion that such changes get lost in a first launch
   /// (docs/results/h200x4-first-launch.txt).
   graph_template(context::context_handle const& context, shape const& wanted, launches const& first,
                  CUdeviceptr counter, CUfunction completion, update const& source);

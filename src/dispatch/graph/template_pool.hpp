@@ -34,7 +34,8 @@ class template_pool {
 
   struct request {
     graph_template::shape shape;  // rows_per_completion may exceed the number of rows
-    // If not null, the same kernel in all requests.
+    // Either null or the completion kernel. All requests that are not null must have the same
+    // kernel.
     CUfunction completion = nullptr;
     bool waits_on_device = false;  // requires that `use` has set a spin kernel
   };

@@ -33,8 +33,8 @@ class completion_page {
     // acquire: pairs with the device's write, and with the release in raise
     return std::atomic_ref<std::uint64_t>{numbers_[lane * stride]}.load(std::memory_order_acquire);
   }
-  /// Raises a counter to `number`. Call it after the work has ended, if the driver refused to write
-  /// the number. Threads: any.
+  /// Raises a counter to `number`. If the driver refused to write the number, call this function
+  /// after the work has ended. Threads: any.
   void raise(unsigned lane, std::uint64_t number) noexcept;
   [[nodiscard]] CUdeviceptr device_address(unsigned lane) const noexcept {
     return memory_.device() + lane * stride * sizeof(std::uint64_t);
@@ -43,7 +43,8 @@ class completion_page {
   /// Stops the spin kernels on this device (see builtin_functions::spin). The kernels then trap,
   /// which is a fault. So call it only if the runtime is poisoned. Threads: any.
   void stop() noexcept {
-    // No acquire pairs with this release: a spin kernel that reads the flag only traps.
+    // No acquire pairs with this release. None is needed, because a spin kernel that sees the flag
+    // traps and reads nothing else.
     std::atomic_ref<std::uint64_t>{numbers_[lanes_ * stride]}.store(1, std::memory_order_release);
   }
   /// The address of the word that `stop` sets. The word is 0 until `stop` is called.

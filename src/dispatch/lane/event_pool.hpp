@@ -12,7 +12,7 @@
 namespace flotilla::dispatch {
 
 /// Threads: any. An event may be recorded again as soon as all waits for its previous record are
-/// enqueued. A wait is for the record that was the latest when the wait was enqueued.
+/// enqueued. A wait refers to the latest record at the time when the wait was enqueued.
 class event_pool {
  public:
   event_pool(context::context_handle const& context, unsigned flags) noexcept

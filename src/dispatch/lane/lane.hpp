@@ -36,8 +36,8 @@ class lane {
     // several batches, the pointer is null in all of them except the last.
     graph_template* carrier = nullptr;
     std::uint32_t count = 0;       // number of tasks
-    bool waits_on_device = false;  // the batch begins with a spin kernel
-    bool long_running = false;     // a kernel of the batch is long or was never measured
+    bool waits_on_device = false;  // whether the batch begins with a spin kernel
+    bool long_running = false;     // whether a kernel of the batch is long or was never measured
     std::array<slot_address, max_tasks> tasks;
   };
 
@@ -96,7 +96,7 @@ class lane {
   std::size_t begun_ = 0;    // number of begun batches that are not committed yet
   std::size_t first_ = 0;    // index of the oldest batch in ring_
   std::size_t open_ = 0;     // number of batches in ring_, including uncommitted ones
-  std::vector<batch> ring_;  // allocated by `open`, because most urgent lanes are never used
+  std::vector<batch> ring_;  // allocated by `open`, because many lanes are never opened
   std::chrono::steady_clock::time_point last_end_{};
 };
 

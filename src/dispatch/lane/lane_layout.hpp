@@ -24,7 +24,7 @@ namespace lane_layout {
 
 inline constexpr unsigned launch_lanes = 32;
 inline constexpr unsigned callable_lanes = 4;
-// For copies to the device, and for fills.
+// copies to the device, and fills
 inline constexpr unsigned upload_lane = launch_lanes + callable_lanes;
 inline constexpr unsigned download_lane = upload_lane + 1;  // copies to the host
 inline constexpr unsigned first_urgent = download_lane + 1;

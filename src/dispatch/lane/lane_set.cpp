@@ -58,15 +58,15 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
 unsigned lane_set::find_lane(choice const& wanted) const noexcept {
   lane_range const range = lane_layout::launch_lanes_of(wanted.level);
   unsigned const lanes = std::min({range.count, wanted.lanes, launch_lanes_});
-  // If there are fewer lanes than wanted, allow at least two batches per lane. One batch per lane
-  // would not keep the device busy until the next pass.
+  // If the device has fewer lanes than the caller wants, allow at least two batches per lane. With
+  // one batch per lane, so few lanes would not keep the device busy until the next pass.
   unsigned const enough = lanes < wanted.lanes ? std::max(2u, wanted.batches) : wanted.batches;
   // All streams of a process share eight hardware connections. A stream that waits blocks the other
   // streams on its connection, whatever their priorities. So once a GPU has had an urgent launch,
   // each lane of level 0 has at most one batch in flight.
   std::size_t const max = wanted.level == 0 && has_urgent_launches_ ? 1 : enough;
-  // Among equally busy lanes, level 0 takes the lanes in turn. An urgent level takes the lane that
-  // was chosen last, because the other lanes may have no stream yet.
+  // Among equally busy lanes, level 0 takes the lanes in turn. A higher level takes the lane that
+  // it chose last, because its other lanes may have no stream yet.
   unsigned const first = wanted.after - range.first + (wanted.level == 0 ? 1 : 0);
   unsigned best = lane_layout::no_lane;
   for (unsigned i = 0; i < lanes; ++i) {

@@ -23,8 +23,8 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease, except for the section "any thread".
 class alignas(base::cache_line) lane_set {
  public:
-  // The maximum number of launches of level 0 in flight. Urgent launches need no such limit,
-  // because they have only few lanes.
+  // The maximum number of launches of level 0 in flight. Launches of higher levels need no such
+  // limit, because their few lanes already limit them.
   static constexpr std::size_t max_launches_in_flight = 4096;
 
   /// Opens the lanes of level 0. Call it with the context current.
@@ -42,7 +42,7 @@ class alignas(base::cache_line) lane_set {
   // ---- before a launch ----
 
   /// Opens the lane if it is closed. Then makes its stream wait for every mark that is not reached
-  /// yet, apart from `except` and marks of this lane.
+  /// yet. Skips `except` and marks of this lane.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, std::span<end_mark const> marks,
                                                    end_mark except = {});
   /// Returns whether another launch of this level may begin.

@@ -47,7 +47,7 @@ class registered_slabs {
   std::vector<std::unique_ptr<registered_memory>> slabs_;
   registered_memory* current_ = nullptr;  // the slab from which new pieces are cut
   std::size_t used_ = 0;                  // number of bytes that are already cut from `current_`
-  std::vector<piece> free_;               // its capacity suffices for all pieces ever cut
+  std::vector<piece> free_;               // has reserved room for all pieces ever cut
   std::size_t cut_ = 0;
 };
 

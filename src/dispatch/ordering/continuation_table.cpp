@@ -116,7 +116,7 @@ bool continuation_table::run_due() {
   if (!any_due() || inside()) { return false; }
   bool ran = false;
   for (int i = 0; i < max_runs; ++i) {
-    // Create `here` before the state is taken. Otherwise `end` could run after the state is taken,
+    // Create `here` before the state is taken. Otherwise `end` could run between these two steps,
     // and see neither a due state nor a user.
     use const here{*this};
     state_ptr next;

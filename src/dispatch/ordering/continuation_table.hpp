@@ -22,8 +22,8 @@ namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
 
-/// The state to which a `completion` refers. It waits until `left` tasks or states have ended. Then
-/// its callable is due to run. If the state has no callable, the state is done then.
+/// The state to which a `completion` refers. The state waits until `left` tasks or other states
+/// have ended. Then the state's callable is due to run, or the state is done if it has no callable.
 struct completion_state {
   /// @param in  The table of the runtime. Null: the state waits for nothing.
   explicit completion_state(std::shared_ptr<dispatch::continuation_table> in) noexcept
@@ -43,7 +43,7 @@ struct completion_state {
   std::shared_ptr<completion_state> next_due;
   bool threw = false;  // whether the callable has thrown `error`
   std::atomic<bool> done{false};
-  std::atomic<bool> asked{false};  // a thread has read the error, or will read it
+  std::atomic<bool> asked{false};  // whether a thread has read the error or will read it
 };
 
 }  // namespace detail

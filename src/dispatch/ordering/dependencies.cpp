@@ -62,9 +62,9 @@ bool dependencies::park(slot_address task, task_key ahead) {
     // release: pairs with the acquire in take_successors, which reads next_parked
     if (predecessor.successors.compare_exchange_weak(
             word, successor_word::of(ahead.generation, task), std::memory_order_acq_rel)) {
-      // A launch leaves an empty list open, so this thread must check the mark after the push. If
-      // the predecessor is launched or has ended, this thread takes the list and requeues every
-      // task in it, including `task`.
+      // A launch does not close an empty list. So the predecessor may be launched already, and this
+      // thread must check the predecessor's mark after the push. If the predecessor is launched or
+      // has ended, this thread takes the list and requeues every task in it, including `task`.
       std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in mark_launched
       if (look(ahead).state != task_state::states::open) {
         release_successors(ahead.slot, ahead.generation);
@@ -84,7 +84,7 @@ void dependencies::take_successors(slot_address task, std::uint64_t generation, 
   auto const lower_half = static_cast<std::uint32_t>(generation);
   std::uint64_t word = successors.load(std::memory_order_acquire);
   do {
-    // If the slot was reused, the list belongs to another generation.
+    // In a reused slot the list belongs to another generation: leave it alone.
     if (successor_word::generation(word) != lower_half ||
         successor_word::head(word) == successor_word::closed) {
       return;

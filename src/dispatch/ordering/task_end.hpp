@@ -49,7 +49,7 @@ class task_end {
   /// @return how many of the tasks came from the shared queue.
   std::uint32_t end_batch(unsigned device, priority_level level,
                           std::span<slot_address const> tasks, slot_returns& returns);
-  /// Notifies the continuations that watch `task` when the task ends.
+  /// Tells the continuations that watch `task` that the task has ended.
   void notify_watchers(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
 
   [[nodiscard]] std::uint64_t ended(unsigned device) const noexcept {

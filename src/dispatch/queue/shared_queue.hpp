@@ -14,8 +14,8 @@
 namespace flotilla::dispatch {
 
 /// Counts, for each priority level, the shared tasks that one device holds, and limits their
-/// number. The limit balances devices of different speed: it doubles after a batch with shared
-/// tasks that took less than 200 us, and halves after such a batch that took more than 2 ms.
+/// number. The limit balances devices of different speed. After each batch with shared tasks, the
+/// limit doubles if the batch took less than 200 us, and halves if the batch took more than 2 ms.
 class alignas(base::cache_line) device_share {
  public:
   /// Returns how many more tasks of this level the device may take.
@@ -43,7 +43,7 @@ class alignas(base::cache_line) device_share {
   std::atomic<std::uint32_t> limit_{4};  // written by the holder of the lease
 };
 
-/// The inboxes for tasks without a device, and the share of each device. `announce` and
+/// The inboxes for tasks without a device, and the device_share of each device. `announce` and
 /// `begin_pull` use the handshake that device_inbound describes
 /// (tests/unit/dispatch/queue/shared_queue_model_test.cpp).
 class shared_queue {

@@ -10,8 +10,8 @@
 namespace flotilla::dispatch {
 
 /// The inboxes of the calling thread, one for each runtime, place and priority level. A place is
-/// one device, or all devices together. An inbox is created when the thread first submits to the
-/// place with that level, and orphaned when the thread ends.
+/// one device, or all devices together. An inbox is created when the thread first submits a task of
+/// that level to the place, and is orphaned when the thread ends.
 class thread_inboxes {
  public:
   thread_inboxes() = default;  // called by base::per_thread

@@ -38,7 +38,8 @@ class recorded_graph {
     planned_part const& plan;
     change_list const& contents;  // one action for each node, in the order of the nodes
     kernel_table const& kernels;
-    // The counter of any lane of the device. Each launch sets the counter of its lane.
+    // The counter of any lane of the device. Each launch replaces it with the counter of the lane
+    // that it uses.
     CUdeviceptr counter;
     builtin_functions builtins;
     registered_slabs* records;  // null: the driver rewrites the graph

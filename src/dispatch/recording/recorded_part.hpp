@@ -90,7 +90,8 @@ class recorded_part {
   // The wanted contents of all nodes. Empty if the driver rewrites the graph.
   change_list current_;
   std::unique_ptr<recorded_graph> graph_;
-  std::unique_ptr<recorded_graph> retired_graph_;  // its replays may still be in flight
+  // The replaced graph, whose replays may still be in flight.
+  std::unique_ptr<recorded_graph> retired_graph_;
   change_list deferred_;
 };
 

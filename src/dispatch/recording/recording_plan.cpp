@@ -16,9 +16,9 @@ class edges {
   void add_root(std::uint32_t node) { add(static_cast<std::uint32_t>(after_.size()), node); }
 
   /// Makes `node` run after `ahead`. `node` must be the greatest node so far. If `ahead` already
-  /// has `max_side_by_side` successors, `node` instead runs after one of them: the successor that
-  /// was added `max_side_by_side` successors earlier. So `node` still runs after `ahead`, but not
-  /// directly.
+  /// has `max_side_by_side` successors, `node` runs after one of these successors instead: the one
+  /// that was added `max_side_by_side` successors earlier. So `node` still runs after `ahead`, but
+  /// not directly.
   void add(std::uint32_t ahead, std::uint32_t node) {
     while (true) {
       std::vector<std::uint32_t>& asked = behind_[ahead];

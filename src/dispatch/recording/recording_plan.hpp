@@ -8,9 +8,9 @@
 
 namespace flotilla::dispatch {
 
-/// The maximum number of successors of a node, and of roots of a graph. Each further parallel chain
-/// would cost 128 KiB of device memory. Each further root would cost the launching thread 750 ns if
-/// the graph has no entry node.
+/// The maximum number of successors of one node, and the maximum number of roots of one graph. Each
+/// further parallel chain would cost 128 KiB of device memory. Each further root would cost the
+/// launching thread 750 ns if the graph has no entry node.
 inline constexpr std::size_t max_side_by_side = 64;
 
 struct task_to_plan {
@@ -37,13 +37,14 @@ struct recording_plan {
   std::vector<place> places;        // by task
 };
 
-/// Makes the plan. A task belongs to the part of its device and its *phase*. The phase is the
-/// maximum number of device changes on any path of dependencies that ends at the task.
+/// Makes the plan. A task belongs to the part of its device and its *phase*. To find the phase,
+/// follow every path of dependencies that ends at the task, and count how often the path goes from
+/// one device to another. The highest count is the phase.
 ///
-/// If more than max_side_by_side (64) nodes could run in parallel, the plan adds dependencies: the
-/// 65th node runs after the first, the 66th after the second, and so on. If several parts have no
-/// successor, the plan adds an empty part on the first task's device. This part runs after all
-/// others.
+/// If a node has more than max_side_by_side (64) direct successors, or a graph has more roots, the
+/// plan adds dependencies among them: the 65th runs after the first, the 66th after the second, and
+/// so on. If several parts have no successor, the plan adds an empty part on the first task's
+/// device. This part runs after all others.
 [[nodiscard]] recording_plan plan_recording(std::span<task_to_plan const> tasks);
 
 }  // namespace flotilla::dispatch

@@ -51,8 +51,8 @@ class program_loader {
   /// @param write  True: copies to the variable. False: copies from the variable.
   void copy_global(std::uint32_t program, unsigned device, std::string_view name,
                    std::span<std::byte> bytes, bool write) const;
-  /// Unloads all programs. Call this after the destruction of all graphs with kernels of these
-  /// programs. Needs no context.
+  /// Unloads all programs. Call this after all graphs that use kernels of these programs were
+  /// destroyed. Needs no context.
   void unload_all() const noexcept;
 
  private:

@@ -21,9 +21,9 @@ void remove(runtime_state& runtime) noexcept;
 /// caller must ensure that the runtime is not deleted while the result is in use.
 [[nodiscard]] runtime_state* find(std::uint64_t number) noexcept;
 
-/// Returns the runtime with this number, for the destructor of an object that must end before the
-/// runtime does. If the runtime has ended, prints a message about the object and returns null.
-/// @param object  "a device_buffer", for the message.
+/// Returns the runtime with this number, for the destructor of an object that must not outlive the
+/// runtime. If the runtime has ended, prints a message about the object and returns null.
+/// @param object  The kind of the object for the message, for example "a device_buffer".
 [[nodiscard]] runtime_state* find_for_destructor(std::uint64_t number, char const* object) noexcept;
 
 }  // namespace runtime_registry

@@ -166,7 +166,7 @@ void runtime_state::shut_down() noexcept {
       if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
     }
     // Count while this thread holds the lease. Otherwise another thread might have ended a task
-    // without having counted the ticket yet.
+    // without having counted the task's ticket yet.
     if (is_poisoned) { ticket_count_.count_open(i); }
   }
   if (is_poisoned) { ticket_count_.count_open(std::nullopt); }

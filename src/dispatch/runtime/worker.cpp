@@ -165,8 +165,8 @@ bool worker::poll_idle() {
 }
 
 bool worker::stay_after_all() {
-  // A thread that announced work before this decrement counted this worker as active. So it may
-  // have asked for no other worker. Therefore check for work after the decrement.
+  // A thread that announced work before this decrement counted this worker as active. So that
+  // thread may have asked for no other worker. Therefore check for work after the decrement.
   state_.active.fetch_sub(1, std::memory_order_seq_cst);
   // Pairs with the fence in device_inbound::ring.
   std::atomic_thread_fence(std::memory_order_seq_cst);

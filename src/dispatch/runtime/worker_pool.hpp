@@ -13,10 +13,10 @@
 namespace flotilla::dispatch {
 
 /// A worker is a job in a oneTBB arena. It drains every device that has work and a free lease. If
-/// there is no work, the worker polls for a while and then ends. It does not sleep, because a
-/// sleeping worker would occupy one of the cores - 1 threads that all arenas of a process share.
-/// `wake` asks for another worker if fewer than `max` are active. It does not matter whether or
-/// when oneTBB runs this worker, because waiting threads drain devices too.
+/// there is no work, the worker polls for a while and then ends. It does not sleep: all arenas of a
+/// process share one thread less than there are cores, and a sleeping worker would occupy one of
+/// these threads. `wake` asks for another worker if fewer than `max` are active. It does not matter
+/// whether or when oneTBB runs this worker, because waiting threads drain devices too.
 ///
 /// `wake` and a worker that ends use this handshake: `wake` is called after work was announced, and
 /// reads `active`. The worker decrements `active` and then looks for announced work. All four steps

@@ -226,8 +226,8 @@ ticket recorder::replay(replay_options const& options) {
   std::pmr::vector<slot_address> slots(parts_.size(), no_slot, &memory);
   std::pmr::vector<ticket> tickets(parts_.size(), &memory);
   std::pmr::vector<task_id> ids(parts_.size(), &memory);
-  // Take the slots before locking the mutex, because this may take long, and because it may run
-  // callables that replay this recording.
+  // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that
+  // replay this recording.
   with_.slots.take_all(devices_, level_of_priority(options.priority), slots);
   std::lock_guard const lock{replaying_};
   try {

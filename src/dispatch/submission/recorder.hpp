@@ -84,7 +84,7 @@ class recorder {
   std::uint64_t const number_;   // unique in this process
   std::vector<task_to_plan> tasks_;
   // The actions, indexed by task. After `finish`, `set` compares only their kinds, because a node
-  // cannot change its kind.
+  // of a graph cannot change its kind.
   std::vector<recorded_action> actions_;
   std::vector<recording_plan::place> places_;
   std::mutex building_;  // held by `finish`, even while it waits for leases

@@ -48,7 +48,7 @@ class slot_taker::window_wait {
     bool const moved = taker_.waiter_.with().devices.help(state.filter(), first_device_,
                                                           [this] { return has_returns(); });
     // Poll only the counter that changes when slots come back. Polling the words of the blocks
-    // would slow down the threads that give slots back, because they write these words.
+    // would slow down the threads that give slots back, because those threads write these words.
     for (int i = 0; i < 8 && policy_ != wait_policy::blocking && !has_returns(); ++i) {
       for (int k = 0; k < 16; ++k) { base::pause(); }
     }

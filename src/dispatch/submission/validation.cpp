@@ -14,7 +14,7 @@ std::string text_of(extent const& size) {
   return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
-/// Whether the extents are within the limits that all CUDA devices share.
+/// Whether the extents are within the limits, which are the same for all CUDA devices.
 bool is_possible(extent const& grid, extent const& block) noexcept {
   // Subtracting 1 from an extent of 0 gives the greatest number. So one comparison finds zeros as
   // well as extents that are too large.

@@ -14,8 +14,8 @@ namespace flotilla::dispatch {
 /// Holds retired items until they can be freed. The epoch is a counter that increases with every
 /// retired item. A task stores the epoch in which it was submitted. An item stores the epoch that
 /// its retirement ends. The item can be freed when no open task belongs to that epoch or an earlier
-/// one. Tasks that are submitted later cannot use the item, because the application had given it up
-/// before. So a task needs only one load to protect all buffers, failures and recorded graphs.
+/// one. Tasks that are submitted later cannot use the item, because the application gave up the
+/// item before. So a task needs only one load to protect all buffers, failures and recorded graphs.
 class epoch_reclaimer {
  public:
   enum class kinds : std::uint8_t { device_memory, host_memory, failure, recorded };

@@ -62,10 +62,10 @@ struct generation_word {
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
 };
 
-/// The list of the tasks that are parked on a task: the index of its first task, and the generation
-/// to which the list belongs. `next_parked` of each task in the list refers to the next. A list is
-/// closed when the task that it belongs to ends, or when a thread finds this task launched. No task
-/// parks on a closed list.
+/// The list of the tasks that are parked on one task, their predecessor. The word holds the index
+/// of the first parked task, and the predecessor's generation. `next_parked` of each parked task
+/// refers to the next. The list is closed when the predecessor ends, or when a thread finds the
+/// predecessor launched. No task parks on a closed list.
 struct successor_word {
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint32_t closed = 0xffff'fffe;
@@ -117,8 +117,8 @@ struct alignas(base::cache_line) slot {
   std::uint16_t argument_bytes;
   std::uint16_t dependencies;  // number of predecessors; slot_side holds all after the fourth
   std::array<std::uint32_t, inline_dependencies> after_slot;
-  // The lower halves of generations. They suffice, because no task waits while another slot goes
-  // through 2^32 generations.
+  // The lower halves of generations. They suffice, because no task waits so long that another slot
+  // goes through 2^32 generations.
   std::array<std::uint32_t, inline_dependencies> after_generation;
 
   // The arguments of a launch, or a memory_command, callable or replayed_part.

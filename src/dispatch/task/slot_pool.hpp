@@ -19,12 +19,13 @@ namespace flotilla::dispatch {
 ///
 /// A block's word has a bit for each taken slot, and the bit `held` while a thread takes slots from
 /// the block. A block that is not held and has a free slot is *offered*: its bit in `not_offered_`
-/// is clear. There are two rules. A thread that returns slots to a block that is not held offers
-/// the block. A thread that releases a block either finds the block full in the same atomic step,
-/// or offers the block. So every free slot is in a held block or an offered block. If no block is
-/// offered, `take_any` takes slots from held blocks, so the window is full only if every slot is
-/// taken (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two threads get the same block,
-/// the bit `held` may be cleared too early. This causes only one superfluous offer.
+/// is clear. There are two rules. First: a thread that returns slots to a block also offers the
+/// block, unless the block is held. Second: a thread that releases a block either finds the block
+/// full in the same atomic step, or offers the block. So every free slot is in a held block or an
+/// offered block. If no block is offered, `take_any` takes slots from held blocks, so the window is
+/// full only if every slot is taken (tests/unit/dispatch/task/slot_pool_model_test.cpp). If two
+/// threads get the same block, the bit `held` may be cleared too early. This causes only one
+/// superfluous offer.
 ///
 /// The slots can be in memory that several processes share. That memory is one range without
 /// addresses; all zeros mean that no slot is taken. Each process has its own slot_side objects.

@@ -22,8 +22,8 @@ backoff::backoff(bool single_threaded, clock::time_point now) noexcept
 
 helper_filter backoff::filter(clock::time_point now) const noexcept {
   // A helper leaves callables to workers and to the threads that submitted them. There are two
-  // exceptions. In single-threaded mode there are no workers. And after 1 ms without progress, this
-  // thread may depend on callables of other threads: for example, such callables may fill the
+  // exceptions. In single-threaded mode there are no workers. After 1 ms without progress, the
+  // helper may depend on callables of other threads, for example if these callables fill the
   // window.
   if (single_threaded_ || now - last_move_ > max_restraint) { return {}; }
   return {static_cast<std::uint32_t>(context::this_thread_token())};

@@ -18,9 +18,9 @@ class backoff {
   [[nodiscard]] helper_filter filter(clock::time_point now = clock::now()) const noexcept;
   /// Returns whether to ask the streams for errors now. True after 2 ms, then every 5 ms.
   [[nodiscard]] bool should_poll_health(clock::time_point now = clock::now()) noexcept;
-  /// Returns whether to mark the task as demanded now. The first call returns true. Later calls
-  /// return true at intervals that double up to 1 ms, because marking writes to every task of a
-  /// chain, and other threads use those cache lines.
+  /// Returns whether to mark the task as demanded now: as a task for which a thread waits. The
+  /// first call returns true. Later calls return true at intervals that double up to 1 ms, because
+  /// marking writes to every task of a chain, and other threads use those cache lines.
   [[nodiscard]] bool should_propagate(clock::time_point now = clock::now()) noexcept;
   /// Records progress.
   void reset(clock::time_point now = clock::now()) noexcept;

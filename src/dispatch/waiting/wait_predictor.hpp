@@ -7,8 +7,8 @@
 
 namespace flotilla::dispatch {
 
-/// Predicts that a thread will wait for its task if the thread has done so eight times in a row:
-/// each time it submitted one task and then waited for that task.
+/// Predicts whether a thread will wait for its next task. The prediction is positive if the thread
+/// has eight times in a row submitted one task and then waited for that task.
 ///
 /// Such a thread should launch the task itself, because a worker is slower. A worker needs one or
 /// two microseconds to fetch the cache lines of the task, and then this thread needs the same time

@@ -7,8 +7,8 @@ namespace {
 
 __device__ int volatile all_are_launched;
 
-/// The first child kernel. All child kernels are launched in one stream, so the others stay pending
-/// while the first one runs. It runs until the parent has launched all children, but at most 2 s.
+/// The first child kernel. It runs until the parent has launched all children, but at most 2 s. All
+/// children are launched in one stream, so the others stay pending meanwhile.
 __global__ void hold_the_stream() {
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));

@@ -11,8 +11,8 @@ class NestedLaunches : public runtime_test {
     cudaError_t first;
     std::size_t granted;
   };
-  /// Creates a context whose limit of pending launches is `pending`. Runs a kernel in this context
-  /// that launches `children` kernels.
+  /// Creates a context, sets its limit of pending launches to `pending`, and runs a kernel that
+  /// launches `children` kernels.
   outcome start(std::size_t pending, int children) {
     CUcontext const made = create();
     EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, pending));
@@ -36,7 +36,7 @@ TEST_F(NestedLaunches, WithinTheLimitSucceed) { EXPECT_EQ(start(8192, 4000).fail
 TEST_F(NestedLaunches, BeyondTheLimitFail) {
   outcome const seen = start(32, 20'000);
   EXPECT_GT(seen.failed, 0) << "limit: " << seen.granted;
-  // The two versions of the device runtime return different errors.
+  // The error depends on the version of the device runtime.
   EXPECT_TRUE(seen.first == cudaErrorLaunchPendingCountExceeded ||
               seen.first == cudaErrorLaunchOutOfResources)
       << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;

@@ -171,7 +171,7 @@ TEST_F(RuntimeApi, SynchronizesTheCurrentContext) {
   CUcontext const idle = floating(), busy = create();
   std::uint32_t* const words = pinned(2);
   CUstream const lane = stream();
-  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module while no kernel is held
+  EXPECT_CUDART_OK(launch_put_state(7, lane));  // loads the module before a kernel is held
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
   EXPECT_CUDART_OK(launch_hold(words, lane));
   pop();

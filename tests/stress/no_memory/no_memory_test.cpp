@@ -1,8 +1,8 @@
-// Host memory runs out: one allocation fails, or all allocations fail from one point on. Whatever
-// the runtime is doing then, no call may hang or end the process.
+// Host memory runs out: one allocation fails, or every allocation from some point on fails. No call
+// may then hang or end the process, whatever the runtime is doing.
 //
 // This is a program of its own, because it replaces the global operator new. Each case runs in a
-// child process, and this process never uses flotilla itself.
+// child process. The parent process never uses flotilla.
 
 #include <gtest/gtest.h>
 
@@ -173,7 +173,7 @@ int make_runtime(int workers, long n, failing kind) {
   return !good ? wrong_error : allocations.reached ? survived : not_reached;
 }
 
-/// Calls `child` in a child process for n = 1, 2, … until fewer than n allocations happen.
+/// Calls `child` in a child process for n = 1, 2, …, until n exceeds the number of allocations.
 void for_each_allocation(std::function<int(long n)> const& child) {
   constexpr int enough = 3;  // workers allocate too, so the number of allocations varies
   int beyond = 0;

@@ -92,7 +92,8 @@ TEST_F(ContextRef, HasCacheBanksAndPriorities) {
   EXPECT_FALSE(driver_.can_limit_execution(where_));
 }
 
-// requirement: `synchronize` takes the context's handle, so it makes no context current
+// requirement: `synchronize` passes the context's handle to the driver, so it makes no context
+// current
 TEST_F(ContextRef, IsSynchronisedByHandle) {
   foreign_contexts const theirs{1};
   testing::fail_call("cuCtxPushCurrent", 1, driver_status::unknown);
@@ -141,8 +142,8 @@ TEST_F(ContextRef, CountsAttachments) {
   EXPECT_EQ(ref_.driver_ordinal(), 0) << "the owner's count remains";
 }
 
-// error guess: the owner destroys the context before a library detaches from the context. Then the
-// library must not detach from a new context that has the same handle.
+// error guess: the owner destroys a context before a library detaches from it. If a new context
+// then has the same handle, the library must not detach from the new context.
 TEST_F(ContextRef, ThatWasDestroyedIsNotDetached) {
   auto attached = std::make_unique<context_attachment>(ref_);
   kept_.close();

@@ -109,7 +109,7 @@ TEST_F(KeptContext, KeepsItsPlaceOnTheStack) {
   EXPECT_EQ(depth(), 0u);
 }
 
-// requirement: at its end, a scope also pops the contexts that were left above its own context
+// requirement: when a scope ends, it also pops the contexts above its own context
 TEST_F(KeptContext, PopsContextsLeftAboveIt) {
   foreign_contexts const theirs{1};
   flotilla::floating_context const mine = make();

@@ -44,8 +44,8 @@ struct late_user {
   }
 };
 
-// requirement: the destructor of a thread-local object of the application may call `get`, even if
-// the object that `get` returned earlier was already destroyed
+// requirement: the destructor of another thread-local object may call `get`, even if the thread's
+// own object was already destroyed
 TEST(PerThread, LateDestructorsGetANewObject) {
   int const before = alive;
   int seen = 0;

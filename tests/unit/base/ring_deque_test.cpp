@@ -25,7 +25,7 @@ TEST(RingDeque, KeepsItsOrder) {
   EXPECT_TRUE(queue.empty());
 }
 
-// error guess: the first element is pushed to the front, and a push to the front needs more
+// error guess: a push to the front of an empty queue, and a push to the front that needs more
 // capacity
 TEST(RingDeque, GrowsInFrontAsWell) {
   ring_deque<int> queue;

@@ -21,14 +21,14 @@ struct sharded_count_model {
   static constexpr int shards = 2;
   static constexpr int folded = -1000;
 
-  // The initial value of `rest`, which `close` subtracts at its end. The broken model uses 1.
+  // The initial value of `rest`. At its end, `close` subtracts this value. The broken model uses 1.
   int own = 0;
   int rest = 0;
   std::array<int, shards> count{2, 1};
   std::array<signed char, threads> at{};  // each thread's next step
   int counted = 0;                        // the count that the closing thread has just read
   int lasts = 0;                          // threads that were told: no reference is left
-  bool freed_early = false;               // a thread was told so before all others were done
+  bool freed_early = false;               // a thread made a step after another was told so
 
   explicit sharded_count_model(int closing) : own{closing}, rest{closing} {}
   auto operator<=>(sharded_count_model const&) const = default;

@@ -34,7 +34,7 @@ TEST(ShardedCount, TheLastDropAfterCloseReturnsTrue) {
   EXPECT_TRUE(count.drop(1));
 }
 
-// requirement: a thread can drop a reference before another thread takes it, and on another shard
+// requirement: a reference can be dropped before it is taken, and on another shard
 TEST(ShardedCount, MayBeDroppedElsewhereAndBeforeItIsTaken) {
   sharded_count count;
   EXPECT_FALSE(count.drop(3));
@@ -44,8 +44,8 @@ TEST(ShardedCount, MayBeDroppedElsewhereAndBeforeItIsTaken) {
   EXPECT_TRUE(count.drop(6));
 }
 
-// stress: the thread that drops the last reference deletes the count. If two threads deleted it, or
-// one too early, a sanitizer would report a use after free.
+// stress: the thread that drops the last reference deletes the count. If two threads deleted the
+// count, or a thread deleted it too early, a sanitizer would report a use after free.
 TEST(ShardedCount, OfManyThreadsExactlyOneIsTheLast) {
   constexpr std::uint32_t droppers = 3;
   for (int round = 0; round < 300; ++round) {

@@ -63,8 +63,8 @@ TEST_F(TbbBridge, PostsFromManyThreads) {
   EXPECT_EQ(job.runs, threads * posts);
 }
 
-// requirement: an arena for one worker runs jobs on one thread at a time. In this arena, oneTBB
-// reserves no slot for the thread that posts.
+// requirement: an arena for one worker runs one job at a time. In this arena, oneTBB reserves no
+// place for the thread that posts.
 TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   struct overlap {
     std::atomic<int> inside{0}, most{0}, done{0};

@@ -23,8 +23,8 @@ using test::thrown;
 
 class context_test : public ::testing::Test {
  protected:
-  // The checks are not in SetUp and TearDown. Derived fixtures have contexts as members, which
-  // exist before SetUp and still exist after TearDown.
+  // The checks are not in SetUp and TearDown, because derived fixtures have contexts as members.
+  // These contexts are created before SetUp and destroyed after TearDown.
   context_test() {
     driver::cpu_control().ensure_devices(2);
     EXPECT_EQ(depth(), 0u) << "an earlier test left a context on this thread";

@@ -101,7 +101,7 @@ struct lease_model {
         return true;
       case count_late: ++takers, pc = sleep; return true;
       case sleep:
-        // One step: a condition variable unlocks the mutex and begins to wait atomically.
+        // One step, because a condition variable atomically unlocks the mutex and begins to wait.
         mutex = nobody, ++sleepers, pc = asleep;
         return true;
       case asleep:

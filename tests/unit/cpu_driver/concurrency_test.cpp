@@ -65,7 +65,7 @@ TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyEverything) {
 }
 
 // regression: cuStreamDestroy read a stream after the device thread had destroyed the stream.
-// Meanwhile another thread created a new stream in the same memory.
+// Another thread had meanwhile created a new stream in the same memory.
 TEST_F(ConcurrencyTest, ThreadsMakeAndDestroyStreamsOfOneContext) {
   CUcontext const shared_by_all = current();
   on_threads(4, [&](int) {
@@ -106,8 +106,8 @@ TEST_F(ConcurrencyTest, NoStreamOutlivesAContextThatAnotherThreadDestroys) {
   }
 }
 
-// error guess: another thread destroys the handles that were passed to a call. The call must return
-// and must not crash.
+// error guess: another thread destroys objects while a call uses their handles. The call must
+// return and must not crash.
 TEST_F(ConcurrencyTest, CallsWithDestroyedHandlesReturnOnAllThreads) {
   for (int round = 0; round < 20; ++round) {
     CUstream const where = stream();

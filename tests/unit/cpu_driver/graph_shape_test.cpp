@@ -196,7 +196,7 @@ TEST_F(GraphShapeTest, KernelParametersCanBeReadAndSet) {
   EXPECT_OK(cu::cuGraphLaunch(after, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 6);
-  // `before` has the parameters that the node had when `before` was instantiated.
+  // `before` still has the parameters that the node had at the instantiation.
   EXPECT_OK(cu::cuGraphLaunch(before, nullptr));
   EXPECT_OK(cu::cuCtxSynchronize());
   EXPECT_EQ(*to, 4);

@@ -27,8 +27,8 @@ class H200AnswersTest : public ContextTest {
 };
 
 TEST_F(H200AnswersTest, AStackThatRoundsToTheSameSizeStaysAsRequested) {
-  // 1010 would be rounded up to 1024. That is the current size, so the limit becomes 1010
-  // unrounded.
+  // A request is usually rounded up. If the rounded value is the current size, here 1024, the limit
+  // becomes the requested value.
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1010");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1008), "1008");
   EXPECT_EQ(after(CU_LIMIT_STACK_SIZE, 1010), "1024");

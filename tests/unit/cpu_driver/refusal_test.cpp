@@ -62,7 +62,7 @@ TEST_F(RefusalTest, WithADestroyedContextCurrent) {
     world w;
     CUcontext const doomed = floating();
     ASSERT_OK(cu::cuCtxPushCurrent(doomed));
-    // Another thread destroys the context. If this thread destroyed it, the call would also pop it.
+    // Another thread destroys the context, because cuCtxDestroy on this thread would also pop it.
     std::thread([&] { EXPECT_OK(cu::cuCtxDestroy(doomed)); }).join();
     EXPECT_STATUS(each.destroyed, each.well(w));
   }

@@ -164,7 +164,7 @@ TEST_F(StreamTest, WritesValuesThatHostThreadsMayPollFor) {
   EXPECT_OK(cu::cuStreamWriteValue32(where, address_of(narrow), 5, 0));
   EXPECT_OK(cu::cuStreamWriteValue64(where, address_of(wide), 1ull << 40, 0));
   while (std::atomic_ref(*wide).load(std::memory_order_acquire) == 0) { std::this_thread::yield(); }
-  EXPECT_EQ(*plain, 17);  // the kernel's write must be visible, because the stream ran it earlier
+  EXPECT_EQ(*plain, 17);  // visible, because the kernel ran earlier in this stream
   EXPECT_EQ(std::atomic_ref(*narrow).load(), 5u);
   EXPECT_EQ(std::atomic_ref(*wide).load(), 1ull << 40);
 }
@@ -231,7 +231,7 @@ TEST_F(StreamTest, MoreOperationsThanItsQueueHoldsAreNeitherLostNorDeadlocked) {
   int* const counter = shared<int>();
   CUstream const where = stream();
   closed.hold(where);
-  // Several times the number of pending operations at which a launch blocks.
+  // A launch blocks if too many operations are pending. This is several times that limit.
   constexpr int many = 10000;
   CUfunction const increment = function("increment");
   void* arguments[] = {const_cast<int**>(&counter)};

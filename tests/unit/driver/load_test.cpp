@@ -33,8 +33,8 @@ std::vector<entry> entries() {
   };
 }
 
-/// Finds all entry points except one. The address that is returned for an entry points to the name
-/// of the entry's symbol.
+/// Finds all entry points except `missing`. The address that it returns for an entry is the address
+/// of the symbol's name.
 class catalogue {
  public:
   explicit catalogue(std::string missing = {}) : missing_{std::move(missing)} {}
@@ -49,8 +49,7 @@ class catalogue {
   std::map<std::string, std::string> asked_;
 };
 
-// requirement: `load` requests each entry by its name and version, and also passes the name of the
-// symbol with this version
+// requirement: `load` requests each entry by its name, its version and the name of its symbol
 TEST(Load, AsksForEveryEntryByNameVersionAndSymbol) {
   catalogue all;
   table const made = load(std::ref(all), device_kind::gpu, "a test");

@@ -55,7 +55,7 @@ TEST(BatchShape, IsAlwaysOneThatExists) {
 }
 
 // requirement: for kernels longer than 1.3 us, the end of a batch's first task becomes visible at
-// most 60 us late. If the device is saturated and a task takes longer than that, the delay can be
+// most 60 us late. If the device is saturated and a task takes longer than 60 us, the delay can be
 // as long as one task.
 TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
   for (float length = 1300; length < 1e7F; length *= 1.1F) {
@@ -84,8 +84,8 @@ TEST(BatchShape, FitsIntoALane) {
 }
 
 // requirement: enough short kernels are in flight to keep the device busy while the host pauses for
-// 80 us. The GPU's front end needs 185 ns for each kernel. But a lane has only one batch, because
-// the templates of a second batch would delay the start of a flood.
+// 80 us. The GPU's front end needs 185 ns for each kernel. If the device updates the templates, a
+// lane has only one batch: the templates of a second batch would delay the start of a flood.
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   for (float length = 100; length < 1800; length *= 1.1F) {
     batch_shape const shape = shape_for(length, true);
@@ -119,13 +119,13 @@ TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
   EXPECT_GT(profile.kernel_ns(), 8000.0F);
 }
 
-/// Reports a chain of 64 kernels that took `length_ns` each, and that had the device for itself.
+/// Reports a chain of 64 kernels that took `length_ns` each. No other chain ran meanwhile.
 void see(kernel_profile& profile, std::int64_t length_ns) {
   profile.note(nanoseconds{4000 + 64 * length_ns}, 64, 1);
 }
 
-// requirement: the first measurement is used at once, even if it is of a single kernel. The launch
-// overhead is subtracted.
+// requirement: the first measurement is used at once, even if only one kernel was measured. The
+// launch overhead is subtracted.
 TEST(KernelProfile, BelievesTheFirst) {
   kernel_profile profile;
   profile.note(nanoseconds{4000 + 20'000}, 1, 1);
@@ -135,8 +135,8 @@ TEST(KernelProfile, BelievesTheFirst) {
   EXPECT_EQ(empty.shape().max_tasks, 64u);
 }
 
-// requirement: a longer time is used only after a second slow batch. A shorter time is used at
-// once.
+// requirement: if a kernel now takes longer, the new time is used only after a second slow batch. A
+// shorter time is used at once.
 TEST(KernelProfile, BelievesTheShorterOfTwo) {
   kernel_profile profile;
   for (int i = 0; i < 10; ++i) { see(profile, 1000); }

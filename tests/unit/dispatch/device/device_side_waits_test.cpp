@@ -1,7 +1,7 @@
 // Device-side waits on CPU devices. flotilla uses device-side waits only on GPUs, so test kernels
 // replace flotilla's built-in kernels here. A CPU device runs one kernel at a time, so a waiting
-// kernel blocks its device. A chain that returned to a device that it has left could block itself.
-// Therefore these tests contain no such chain.
+// kernel blocks its device. So a chain that leaves a device and later returns to it could block
+// itself. These tests contain no such chain.
 
 #include <algorithm>
 #include <atomic>
@@ -128,8 +128,8 @@ class DeviceSideWaits : public guest_test {
     pair.rt.wait_idle();
     return made;
   }
-  /// Returns the value that results from `value` if exactly the tasks without an error have run.
-  /// Checks that no task ran after a failed task.
+  /// Computes from `value` the result of those tasks that ended without an error. Checks that no
+  /// task ran after a failed task.
   static std::uint32_t expected(std::uint32_t value, std::vector<ticket> const& links) {
     bool failed = false;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
@@ -196,8 +196,8 @@ TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
   EXPECT_EQ(pair.value[0], made);
 }
 
-// requirement: if no wait ends, a task is held back only briefly. Its predecessor could run
-// arbitrarily long.
+// requirement: even if no wait ends, a task is held back only briefly, because the predecessors may
+// run for a long time.
 TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   constexpr unsigned tasks = 4;
   device_pair pair{one_wait(1ms)};

@@ -116,7 +116,7 @@ TEST_F(StagedCopies, LetsOthersGoFirst) {
   EXPECT_TRUE(is_there(there, up));
 }
 
-// regression: an upload read the host's memory although the upload's predecessors had not ended
+// regression: an upload read the host's memory before the upload's predecessors had ended
 TEST_F(StagedCopies, ReadsHostMemoryWhenPredecessorsAreDone) {
   test_program program{rt()};
   held_word held{rt()};
@@ -157,7 +157,7 @@ TEST_F(StagedCopies, FailsTheCopyWhosePieceIsRefused) {
 // memory of this piece, and the upload's bytes were copied to the destination of the download.
 TEST_F(StagedCopies, WritesNothingForACopyThatHasFailed) {
   test_program program{rt()};
-  // Large enough that the upload uses every piece of the ring buffer again.
+  // The upload is so large that it reuses every piece of the ring buffer.
   bytes const up = pattern(4 * ring);
   bytes down(up.size(), 0xee);
   device_buffer<std::uint8_t> there{rt(), device, up};

@@ -120,8 +120,8 @@ TEST_F(DeviceUpdatedPool, RunWhatWasPut) {
   }
 }
 
-// requirement: the records of each launch describe every node. So nothing that an earlier launch
-// has changed remains.
+// requirement: the records of each launch describe every node. So no change of an earlier launch
+// remains.
 TEST_F(DeviceUpdatedPool, DescribeEveryNodeInEveryLaunch) {
   updating_device::forget = true;
   graph_template* const made = take_in_the_end(form(0, 2));
@@ -161,8 +161,9 @@ TEST_F(DeviceUpdatedPool, ForgetWhatARefusedLaunchHad) {
   EXPECT_EQ(take_sum(), 8u * 3);
 }
 
-// requirement: the first template is created after `creation_cost_rewrites` rewritten batches, and
-// the second template after half as many. A template is reused for batches of its launch form.
+// requirement: the pool creates the first template after `creation_cost_rewrites` rewritten
+// batches, and the second after half as many more. A template is reused for batches of its launch
+// form.
 TEST_F(DeviceUpdatedPool, AreCreatedForTheirCost) {
   for (std::uint32_t batch = 1; batch < device_updated_pool::creation_cost_rewrites; ++batch) {
     ASSERT_EQ(take(form(0)), nullptr) << batch;

@@ -77,7 +77,7 @@ class GraphTemplate : public template_test, public ::testing::WithParamInterface
   CUDA_KERNEL_NODE_PARAMS node_{};
 };
 
-// requirement: when a row before a completion node has ended, this is visible while later rows run
+// requirement: the end of the rows before a completion node is visible while later rows still run
 TEST_P(GraphTemplate, WritesANumberAfterEveryFewRows) {
   graph_template& four_rows = take(8, 2, 2);
   ASSERT_EQ(four_rows.completions(), 2u);
@@ -133,7 +133,7 @@ TEST_P(GraphTemplate, IsTakenByItsShape) {
   EXPECT_EQ(pool_.made(), 3u);
 }
 
-// requirement: a template runs all its nodes, whatever number of chains it has
+// requirement: a template runs all its nodes, however many chains it has
 TEST_P(GraphTemplate, HasAsManyChainsAsItsShape) {
   for (std::uint32_t width = 1; width <= template_pool::max_chains; width *= 2) {
     graph_template& wide = take(16, width, 1);
@@ -176,7 +176,8 @@ TEST_P(GraphTemplate, IsTakenByWhetherItWaits) {
   EXPECT_EQ(&take_waiting(4, 2, 2), &waiting);
 }
 
-// requirement: if the number is never reached, the graph ends when the completion page is stopped
+// requirement: if the other lane never reaches the number, stopping the completion page ends the
+// graph
 TEST_P(GraphTemplate, EndsWhenThePageIsStopped) {
   graph_template& waiting = take_waiting(1, 1, 1);
   ASSERT_EQ(waiting.set_wait({page_.device_address(2), 1000, page_.stop_address()}), CUDA_SUCCESS);

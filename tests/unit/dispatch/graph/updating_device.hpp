@@ -42,7 +42,7 @@ struct updating_device {
   static inline int attributes_asked = 0;
   static inline int refuse_attributes = 0;  // number of requests to refuse
   static inline int refuse_launches = 0;
-  static inline bool forget = false;      // before each launch, changes every node
+  static inline bool forget = false;      // changes all nodes before each launch
   static inline bool lose_first = false;  // ignores the records of a graph's first launch
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after,

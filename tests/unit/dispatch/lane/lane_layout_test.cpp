@@ -7,8 +7,8 @@
 namespace flotilla::dispatch {
 namespace {
 
-// requirement: every lane is used either for uploads, or for downloads, or for launches or
-// callables of one priority level
+// requirement: every lane has exactly one use: uploads, downloads, launches or callables. Each lane
+// for launches or callables belongs to one priority level.
 TEST(LaneLayout, GivesEveryLaneOneUse) {
   for (unsigned lane = 0; lane < lane_layout::all_lanes; ++lane) {
     unsigned uses = lane == lane_layout::upload_lane || lane == lane_layout::download_lane ? 1 : 0;

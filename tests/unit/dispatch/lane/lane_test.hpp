@@ -1,6 +1,6 @@
 #pragma once
-// Fixtures without a runtime. They contain a lane of a CPU device, whose context is current, and
-// test kernels.
+// Fixtures without a runtime: a lane of a CPU device, and test kernels. The device's context is
+// current.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-// Two tasks park on a predecessor. Meanwhile it is batched, launched and ended, and its slot is
-// used for another task. Checks every interleaving. Each dependent task must continue, and must use
-// the state of its predecessor, not of the other task. The model follows the steps of look, park,
-// take_successors, resume_batched and mark_launched in `dependencies`, and of task_end::end and
-// open_slot.
+// Two tasks park on a predecessor. Meanwhile another thread batches, launches and ends the
+// predecessor, and uses its slot for another task. Checks every interleaving. Each dependent task
+// must continue, and must use the state of its predecessor, not of the other task. The model
+// follows the steps of look, park, take_successors, resume_batched and mark_launched in
+// `dependencies`, and of task_end::end and open_slot.
 //
 // States of the predecessor, and the functions that change them (thread 0 drives its device):
 //
@@ -56,7 +56,7 @@ struct park_model {
   static constexpr int moves = threads;
   static constexpr int none = -1, closed = -2;
   static constexpr int same_device = 1, other_device = 2;
-  // The generation of the predecessor, after its end, and of the other task. Also the end marks.
+  // Generations: of the open predecessor, after its end, of the other task. Also the end marks.
   static constexpr int ahead = 1, gone = 2, next_task = 3;
   enum places : signed char {
     // steps of thread 0: resume_batched, mark_launched, task_end::end, open_slot
@@ -151,7 +151,7 @@ struct park_model {
           pc = released(0) ? set_mark : pc;
         }
         return true;
-      // No check as in `park` is needed: only this thread can launch or end the predecessor.
+      // Unlike in `park`, no check is needed: only this thread can launch or end the predecessor.
       case read_to_put_back: tasks[0].seen = successors, pc = put_back; return true;
       case put_back:
         if (successors == tasks[0].seen) {
@@ -196,7 +196,7 @@ struct park_model {
     walk[me] = successors.head;
     successors.head = closed;
   }
-  /// Requeues the next task of the list that this thread has taken. @return whether none was left.
+  /// Requeues the next task of the list that this thread took. @return true if there was none.
   bool released(std::size_t me) {
     if (walk[me] < 0) { return true; }
     dependent& task = tasks[static_cast<std::size_t>(walk[me])];

@@ -52,8 +52,8 @@ TEST(Inbox, IsClaimedByOneConsumer) {
   EXPECT_TRUE(box.try_claim());
 }
 
-// stress: several consumers take each slot exactly once. For this, a consumer must first claim the
-// inbox, and only one consumer at a time can do so.
+// stress: several consumers together take each slot exactly once, because only one consumer at a
+// time can claim the inbox
 TEST(Inbox, DeliversEachSlotOnceToWhoeverHasTheClaim) {
   constexpr slot_address slots = 20000;
   inbox box{slots};

@@ -51,9 +51,8 @@ TEST(ThreadInboxes, AreOnePerLevel) {
   EXPECT_EQ(seen.boxes.size(), 3u);
 }
 
-// requirement: `get` looks first in a cache of the inboxes that were used last. But it never
-// returns an inbox of another place (device or shared queue), priority level or runtime than
-// requested.
+// requirement: `get` looks first in a cache of the inboxes that were used last. The inbox that it
+// returns always has the requested place (device or shared queue), priority level and runtime.
 TEST(ThreadInboxes, AreFoundInTurns) {
   constexpr unsigned places = 3, runtimes = 3;
   std::vector<inbox_registry> registries(places * runtimes);
@@ -94,8 +93,8 @@ TEST(ThreadInboxes, AreFoundAfterOneCouldNotBeMade) {
   EXPECT_EQ(thread_inboxes::get(runtime, 0, 1, here, 8, 5).level(), 5);
 }
 
-// requirement: tasks that a thread has pushed before its end can still be taken. Then its inbox is
-// removed.
+// requirement: after a thread has ended, the tasks that it pushed can still be taken. Then its
+// inbox is removed.
 TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   slot_pool pool{0, 64};
   inbox_registry registry;
@@ -113,8 +112,7 @@ TEST(ThreadInboxes, AreOrphanedWhenTheirThreadEnds) {
   EXPECT_TRUE(seen.boxes.empty());
 }
 
-// requirement: after a runtime has ended, a thread that continues to run frees its inboxes of this
-// runtime
+// requirement: a thread that outlives a runtime frees its inboxes of this runtime
 TEST(ThreadInboxes, ForgetRuntimesThatHaveEnded) {
   std::thread{[] {
     std::weak_ptr<inbox> last;

@@ -145,8 +145,8 @@ TEST_F(RecordedPart, ChangesFillsAsWell) {
   }
 }
 
-// requirement: if a replay could not be launched, the next replay makes the changes of that replay
-// and then its own changes
+// requirement: the changes of a replay that could not be launched are not lost. The next replay
+// makes them before its own changes
 TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   updating_device::refuse_launches = 1;
   std::uint32_t changes = change(0, adding(0, 5));
@@ -159,7 +159,7 @@ TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
   EXPECT_EQ(take(0), 5u);
 }
 
-// requirement: while a replay that reads records is in flight, these records are not overwritten.
+// requirement: while a replay is in flight, the records that it reads are not overwritten.
 // Afterwards their memory is reused.
 TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   std::array<std::uint32_t, 2> words{};
@@ -180,8 +180,7 @@ TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
   EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
 }
 
-// requirement: if an invalid grid is set, this replay and all later ones fail until a valid grid is
-// set
+// requirement: after an invalid grid is set, every replay fails until a valid grid is set
 TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(replay(change(3, adding(3, 9, 0))), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(replay(change(4, adding(4, 9))), CUDA_ERROR_INVALID_VALUE);
@@ -205,8 +204,8 @@ TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   EXPECT_EQ(take(7), 8u) << "two replays added 1 each, then two threads added 3 each";
 }
 
-// requirement: if an invalid block size is set, this replay and all later ones fail until a valid
-// size is set. No replay runs with the old block size instead.
+// requirement: after an invalid block size is set, every replay fails until a valid size is set. No
+// replay runs with the old block size instead.
 TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   ASSERT_EQ(replay(change(2, adding(2, 5))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 5u);

@@ -10,8 +10,9 @@
 namespace flotilla::dispatch {
 namespace {
 
-/// The order in which a plan runs its tasks. The constructor checks that parts and nodes wait only
-/// for those with a smaller index. So there is no cycle.
+/// The order in which a plan runs its tasks. The constructor checks that a part waits only for
+/// parts with a smaller index, and a node only for nodes with a smaller index. So there is no
+/// cycle.
 class order {
  public:
   explicit order(recording_plan const& plan) : plan_(plan) {
@@ -92,7 +93,7 @@ TEST(RecordingPlan, OneDeviceIsOneGraph) {
   EXPECT_EQ(plan.parts[0].leaves, (std::vector<std::uint32_t>{3}));
 }
 
-// requirement: if tasks of one device only precede tasks of another device, each device has one
+// requirement: if all dependencies between two devices have the same direction, each device has one
 // part
 TEST(RecordingPlan, OneDirectionIsAGraphADevice) {
   std::vector<task_to_plan> const tasks{{0, {}}, {0, {}}, {1, {0}}, {1, {1, 2}}};
@@ -123,7 +124,7 @@ TEST(RecordingPlan, SeveralEndsAreJoined) {
   EXPECT_EQ(plan.parts.back().parts_ahead.size(), 3u);
 }
 
-// requirement: any number of independent tasks forms 64 chains
+// requirement: many independent tasks form 64 chains
 TEST(RecordingPlan, ManyRootsAreChains) {
   std::vector<task_to_plan> const tasks(1000);
   recording_plan const plan = plan_recording(tasks);
@@ -134,7 +135,7 @@ TEST(RecordingPlan, ManyRootsAreChains) {
   EXPECT_EQ(plan.parts[0].leaves.size(), 64u);
 }
 
-// requirement: any number of tasks with the same predecessors forms chains
+// requirement: many tasks with the same predecessors form chains
 TEST(RecordingPlan, ManySuccessorsAreChains) {
   std::vector<task_to_plan> tasks(1);
   for (int i = 0; i < 500; ++i) { tasks.push_back({0, {0}}); }

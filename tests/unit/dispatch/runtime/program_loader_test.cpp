@@ -1,4 +1,5 @@
-// If any driver call of a load fails, the load leaves nothing in the runtime's tables.
+// If any driver call fails while a program is loaded, nothing of the program remains in the
+// runtime's tables.
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>

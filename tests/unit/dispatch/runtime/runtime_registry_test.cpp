@@ -38,8 +38,8 @@ TEST_F(RuntimeRegistry, NumbersAreUnique) {
   }
 }
 
-// requirement: `find` returns a runtime until the runtime has ended. For the number of no runtime
-// it returns null. One such number is 0, which is in task ids that name no task.
+// requirement: `find` returns a runtime until the runtime has ended. For all other numbers it
+// returns null. One of them is 0, which is in task ids that name no task.
 TEST_F(RuntimeRegistry, RuntimeIsFoundUntilItHasEnded) {
   EXPECT_EQ(registry::find(0), nullptr);
   EXPECT_EQ(registry::find(~std::uint64_t{0} >> 1), nullptr);

@@ -1,5 +1,5 @@
-// In these tests no thread waits for the tasks, so workers must find each task. Workers end as soon
-// as they find no work. Other threads also take and release leases, and do not drain.
+// In these tests no thread waits for the tasks, so workers must find each task. A worker ends as
+// soon as it finds no work. Other threads take and release leases without draining the devices.
 
 #include <flotilla/flotilla.hpp>
 
@@ -24,8 +24,8 @@ class Stranding : public guest_test {
   }
 };
 
-// regression: a thread held a lease for a control operation while a task was announced. It released
-// the lease and did not check for work.
+// regression: a thread held a lease for a control operation while a task was announced. The thread
+// then released the lease without checking for work.
 TEST_F(Stranding, NoTaskIsLeftBehindALeaseThatWasTakenForSomethingElse) {
   std::atomic<int> ran{0};
   std::atomic<bool> over{false};
@@ -94,14 +94,14 @@ TEST_F(Stranding, NoTaskIsLeftParked) {
   rt.wait_idle();
 }
 
-// regression: a device pulls only a limited number of shared tasks, and parked tasks counted too.
-// So the device never pulled the predecessor of the parked tasks.
+// regression: a device pulls only a limited number of shared tasks, and parked tasks were wrongly
+// included in this number. So the device never pulled the predecessor of the parked tasks.
 TEST_F(Stranding, NoTaskIsLeftBehindOneThatIsStillToBePulled) {
   constexpr int more_than_room = 1500;
   runtime rt{{.devices = "cpu:2", .workers = 0}};
   std::atomic<int> ran{0};
   auto const count = [&](task_context&) { ++ran; };
-  // This call opens the inbox of this thread before that of the other thread.
+  // The inbox of this thread must be opened before the inbox of the other thread.
   static_cast<void>(rt.submit(count));
   rt.wait_idle();
   ticket last;

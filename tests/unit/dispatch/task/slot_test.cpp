@@ -59,7 +59,8 @@ TEST(SuccessorWord, CutsTheGeneration) {
   EXPECT_EQ(successor_word::generation(word), 9u);
 }
 
-// requirement: a slot of zeros is valid, so a slot needs no constructor in shared memory
+// requirement: a slot is valid if all its bytes are 0, so a slot in shared memory needs no
+// constructor
 TEST(Slot, IsValidAsZeros) {
   static_assert(sizeof(slot) == 256 && alignof(slot) == base::cache_line);
   static_assert(std::is_trivially_destructible_v<slot>);

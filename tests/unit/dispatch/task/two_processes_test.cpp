@@ -131,8 +131,8 @@ class producer {
     if (address == no_slot) { return false; }
     slot& made = of_.at(address);
     // acquire: another thread of this process may have used the slot before. The draining process
-    // has ordered the accesses of the two threads. But ThreadSanitizer sees only this process, and
-    // so only this word.
+    // has already ordered the accesses of the two threads. ThreadSanitizer cannot see that process,
+    // so it needs this acquire.
     std::uint64_t const generation =
         generation_word{made.generation.load(std::memory_order_acquire)}.generation() + 1;
     fill(made, id);

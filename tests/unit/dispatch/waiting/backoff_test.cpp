@@ -24,8 +24,8 @@ TEST(Backoff, PropagatesDemandAtOnceAndThenRarely) {
   for (microseconds passed{0}; passed < milliseconds{5}; passed += microseconds{1}) {
     again += waited.should_propagate(start + passed) ? 1 : 0;
   }
-  // At first, the interval between two calls that return true doubles. After ten calls it is 1 ms
-  // and stays the same.
+  // At first, the time from one propagation to the next doubles. After ten propagations it stays at
+  // 1 ms.
   EXPECT_GE(again, 10);
   EXPECT_LE(again, 15);
   EXPECT_TRUE(waited.should_propagate(start + milliseconds{10}))

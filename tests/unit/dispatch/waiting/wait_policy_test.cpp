@@ -84,8 +84,8 @@ TEST(WaitPolicy, OfTwoSetsIsThatOfAllTheirDevices) {
   EXPECT_EQ(one.together(wait_policy::spin), wait_policy::yield);
 }
 
-// requirement: an idle worker polls like a waiting thread, with two exceptions. It yields instead
-// of spinning for CPU devices. If the policy of all devices is `blocking`, it ends.
+// requirement: an idle worker polls like a waiting thread, with two exceptions. For CPU devices, it
+// yields instead of spinning. It ends if the policy of all devices is `blocking`.
 TEST(WaitPolicy, OfAWorkerIsThatOfTheDevicesExceptSpinning) {
   for (wait_policy const how : {wait_policy::spin, wait_policy::yield, wait_policy::blocking}) {
     EXPECT_EQ(worker_policy(how, device_kind::gpu), how);

@@ -1,5 +1,5 @@
-// If a thread repeatedly submits one task and then waits for it, a wait is predicted. Then this
-// thread launches the task, and not a worker.
+// If a thread repeatedly submits one task and then waits for it, flotilla predicts the next wait.
+// Then this thread launches the task instead of a worker.
 
 #include "dispatch/waiting/wait_predictor.hpp"
 
@@ -36,8 +36,8 @@ TEST(WaitPredictor, ExpectsAWaitAfterSomeInARow) {
   EXPECT_TRUE(submit_and_wait(predictor, 20));
 }
 
-// requirement: the count starts again after two submits without a wait between them, after a wait
-// for another task, and after the use of another runtime
+// requirement: the predictor starts again from zero after two submits without a wait between them,
+// after a wait for another task, and after the use of another runtime
 TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
   auto const formed = [] {
     wait_predictor predictor;
@@ -58,7 +58,7 @@ TEST(WaitPredictor, ExpectsNoneAfterAnythingElse) {
 }
 
 class LoneTasks : public guest_test {
-  parallelism threads_{2};  // oneTBB with fewer threads may provide no worker
+  parallelism threads_{2};  // with fewer threads, oneTBB may provide no worker
 };
 
 // requirement: the waiting thread launches its tasks, although a worker is polling for work
