@@ -1,7 +1,8 @@
 #include "cpu_driver/stream/operation_pool.hpp"
 
 #include <atomic>
-#include <utility>
+
+#include "base/per_thread.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -10,13 +11,13 @@ constexpr int chain_length = 32;  // number of operations that a device thread g
 
 std::atomic<operation*> returned{nullptr};
 
-// A plain pointer without a destructor, because destructors of other thread_local objects may use
-// the cache when a thread ends.
-thread_local operation* cache = nullptr;
+/// A thread's list of free operations.
+struct operation_cache {
+  operation* first = nullptr;
 
-struct cache_guard {
-  ~cache_guard() {
-    operation* const first = std::exchange(cache, nullptr);
+  operation_cache() = default;
+  operation_cache(operation_cache&&) = delete;
+  ~operation_cache() {
     if (first == nullptr) { return; }
     operation* last = first;
     while (last->next != nullptr) { last = last->next; }
@@ -27,15 +28,14 @@ struct cache_guard {
 }  // namespace
 
 operation* take_operation() {
-  if (cache == nullptr) {
+  operation_cache& mine = base::per_thread<operation_cache>::get();
+  if (mine.first == nullptr) {
     // acquire: pairs with the release in return_operations()
-    cache = returned.exchange(nullptr, std::memory_order_acquire);
-    if (cache == nullptr) { return new operation; }
-    thread_local cache_guard guard;
-    static_cast<void>(guard);
+    mine.first = returned.exchange(nullptr, std::memory_order_acquire);
+    if (mine.first == nullptr) { return new operation; }
   }
-  operation* const taken = cache;
-  cache = taken->next;
+  operation* const taken = mine.first;
+  mine.first = taken->next;
   taken->next = nullptr;
   return taken;
 }

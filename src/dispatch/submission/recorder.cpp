@@ -29,7 +29,10 @@ recorder::recorder(config const& with)
   with_.usage.check_process();
 }
 
-recorder::~recorder() { retire(parts_); }
+recorder::~recorder() {
+  // After forget_graphs, nothing of the runtime may be touched.
+  if (!parts_.empty()) { retire(parts_); }
+}
 
 void recorder::retire(std::vector<part> const& parts) noexcept {
   if (with_.usage.is_forked()) { return; }
