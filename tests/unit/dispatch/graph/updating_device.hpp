@@ -42,8 +42,8 @@ struct updating_device {
   static inline int attributes_asked = 0;
   static inline int refuse_attributes = 0;  // number of requests to refuse
   static inline int refuse_launches = 0;
-  static inline bool forget =
-      false;  // overwrites all updatable nodes before each launch, as if the graph had forgotten its updates
+  // Overwrites all updatable nodes before each launch, as if the graph had forgotten its updates.
+  static inline bool forget = false;
   static inline bool lose_first = false;  // ignores the records of a graph's first launch
 
   static CUresult CUDAAPI add_kernel(CUgraphNode* made, CUgraph to, CUgraphNode const* after,
