@@ -118,7 +118,7 @@ TEST_P(Placement, InvalidWeightsAreRefused) {
   changed.placement = std::make_shared<weighted>(std::vector<double>(7, 1));
   start(changed);
   EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit([](task_context&) {}); }),
-              HasSubstr("7 weights"));
+              HasSubstr("the number of weights is 7"));
 }
 
 /// Places a task on the device whose number is the task's label. Counts the calls of `place`.

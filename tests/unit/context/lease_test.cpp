@@ -194,7 +194,7 @@ TEST_F(CurrentScope, RetiresTheContextAfterAForeignPop) {
     ASSERT_EQ(api()->ctx_create(&other, 0, 0), CUDA_SUCCESS);
   }
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              test::AllOf(HasSubstr("device 0"), HasSubstr("retired")));
+              test::AllOf(HasSubstr("device 0"), HasSubstr("no longer be used")));
   EXPECT_EQ(gate_.retired(), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(current(), context_.handle()) << "the scope must pop exactly once";
   CUcontext popped = nullptr;
