@@ -110,9 +110,10 @@ struct runtime_options {
 ///           and then returns in the child, the child ends with a message and SIGABRT.
 /// exit      Any thread may call std::exit, even inside a callable or continuation. If std::exit is
 ///           called inside a callable or continuation of a runtime and destroys this runtime, the
-///           destructor abandons the open tasks and prints a message. If a thread waits for a task
-///           while another thread ends the process, the waiting thread sleeps for 2 s. Then its
-///           wait throws `poisoned`.
+///           destructor abandons the open tasks and prints a message. If it is called on a worker,
+///           the process ends before the destructors of oneTBB and of objects that are older than
+///           flotilla's library. If a wait in another thread would throw while the process ends,
+///           that thread first sleeps for up to 2 s, so that the process can end.
 class FLOTILLA_EXPORT runtime {
  public:
   /// @throws no_device, unknown_device, unknown_setting, invalid_argument

@@ -42,8 +42,6 @@ struct thread_account {
 
 using accounts = base::per_thread<thread_account>;
 
-std::vector<unsigned>& pushes_of_this_thread() noexcept { return accounts::find()->pushes; }
-
 }  // namespace
 
 std::string in_words(CUcontext handle) {
@@ -109,9 +107,13 @@ void enter_scope(driver::table const& api, CUcontext handle) {
   }
 }
 
-void close_scope() noexcept { pushes_of_this_thread().pop_back(); }
+void close_scope() noexcept {
+  // A scope in a static object ends after the account of the main thread.
+  thread_account* const mine = accounts::find();
+  if (mine != nullptr && mine->pushes.size() > 1) { mine->pushes.pop_back(); }
+}
 
-void bare_push() noexcept { ++pushes_of_this_thread().back(); }
+void bare_push() noexcept { ++accounts::find()->pushes.back(); }
 
 bool top_belongs_to_scope() noexcept {
   thread_account const* const mine = accounts::find();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "support/contract_test.hpp"
 
@@ -173,13 +174,19 @@ TEST_P(Arguments, ARefusedLaunchStatesItsShape) {
 
 // error guess: a launch that was moved from has no arguments any more and must not be submitted
 TEST_P(Arguments, AMovedFromLaunchIsRefused) {
-  launch source = program().nothing.with_shape({1}, {1})();
+  auto const words = numbered<words_512>();
+  device_word out{rt(), first()};
+  auto const sum = program().loaded.kernel<words_512, std::uint32_t*>("sum_512");
+  launch source = sum.with_shape({1}, {1})(words, out.buffer());
   launch const target = std::move(source);
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(source); }),
-              HasSubstr("moved from"));
-  rt().submit(target).wait();
+  launch const copy_of_nothing = source;  // the arguments were outside the launch and are gone
+  for (launch const* const each : {&std::as_const(source), &copy_of_nothing}) {
+    EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(*each); }),
+                HasSubstr("moved from"));
+  }
+  EXPECT_EQ(out.read({rt().submit(target)}), sum_of(words));
   source = target;
-  rt().submit(source).wait();
+  EXPECT_EQ(out.read({rt().submit(source)}), sum_of(words));
 }
 
 // error guess: if a thread count needs a grid that does not fit into 32 bits, the launch fails and

@@ -46,7 +46,7 @@ class launch {
   launch& operator=(launch&& other) noexcept {
     if (this == &other) { return *this; }
     copy_shape(other);
-    bytes_ = other.bytes_;
+    bytes_ = std::exchange(other.bytes_, 0);
     large_ = std::move(other.large_);
     if (!large_) { std::memcpy(small_, other.small_, inline_bytes); }
     other.owner_ = nullptr;

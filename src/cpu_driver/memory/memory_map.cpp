@@ -35,14 +35,7 @@ CUresult memory_map::allocate(CUdeviceptr& address, std::size_t bytes, memory_ki
   address = reinterpret_cast<CUdeviceptr>(made);
   try {
     std::unique_lock const lock(mutex_);
-    insert({.address = address,
-            .bytes = bytes,
-            .kind = kind,
-            .account = &account,
-            .owner = owner,
-            .id = 0,
-            .ending = false,
-            .flags = flags});
+    insert(address, bytes, kind, account, owner, flags);
   } catch (...) {
     std::free(made);
     if (counted) { account.give_back(bytes); }
@@ -59,20 +52,21 @@ bool memory_map::adopt(void* address, std::size_t bytes, memory_kind kind, memor
   bool const overlaps =
       (after != map_.end() && after->first < start + bytes) || holder(start) != map_.end();
   if (overlaps) { return false; }
-  insert({.address = start,
-          .bytes = bytes,
-          .kind = kind,
-          .account = &account,
-          .owner = owner,
-          .id = 0,
-          .ending = false,
-          .flags = flags});
+  insert(start, bytes, kind, account, owner, flags);
   return true;
 }
 
-void memory_map::insert(allocation made) {
-  made.id = next_id_++;
-  map_.insert_or_assign(made.address, made);
+void memory_map::insert(CUdeviceptr address, std::size_t bytes, memory_kind kind,
+                        memory_account& account, CUcontext owner, unsigned flags) {
+  map_.insert_or_assign(address, allocation{.address = address,
+                                            .bytes = bytes,
+                                            .kind = kind,
+                                            .account = &account,
+                                            .owner = owner,
+                                            .id = next_id_,
+                                            .ending = false,
+                                            .flags = flags});
+  ++next_id_;
 }
 
 bool memory_map::free(CUdeviceptr address, memory_kind kind) {

@@ -76,7 +76,9 @@ class memory_map {
  private:
   using map = std::map<CUdeviceptr, allocation>;
   [[nodiscard]] map::const_iterator holder(CUdeviceptr address) const;
-  void insert(allocation made);  // the caller holds mutex_
+  // Call it with mutex_ held. Throws std::bad_alloc.
+  void insert(CUdeviceptr address, std::size_t bytes, memory_kind kind, memory_account& account,
+              CUcontext owner, unsigned flags);
   void destroy(allocation const& ended) noexcept;
 
   std::shared_mutex mutable mutex_;

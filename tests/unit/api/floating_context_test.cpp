@@ -3,6 +3,7 @@
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
+#include <cstdlib>
 #include <thread>
 
 #include "base/access.hpp"
@@ -18,6 +19,19 @@ class KeptContext : public context_test {
     return flotilla::floating_context{driver_, cpu(), settings::parse(text).all};
   }
 };
+
+[[noreturn]] void end_with_a_scope_in_a_static_object() {
+  static flotilla::floating_context const own{context_driver::cpus(1),
+                                              context_driver::cpus(1).devices()[0]};
+  static context_scope const scope{own};
+  std::exit(7);
+}
+
+// error guess: a scope in a static object ends after the thread-local objects of the main thread
+TEST(LateScope, MayEndWithTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_with_a_scope_in_a_static_object(), ::testing::ExitedWithCode(7), "");
+}
 
 // requirement
 TEST_F(KeptContext, IsCurrentOnlyInsideAScope) {
