@@ -60,9 +60,8 @@ void check_agreement(choice const& chosen, std::vector<request> const& requests,
       if (mine == its || !shared_by_green_contexts(name)) { continue; }
       auto const said = [](std::string const& text) { return text.empty() ? "not set" : text; };
       throw unknown_setting("all green contexts of a GPU share setting '" + std::string{name} +
-                            "', but its value is " + said(mine) + " for " +
-                            in_words(chosen.devices[first]) + " and " + said(its) + " for " +
-                            in_words(chosen.devices[other]));
+                            "', but the values differ: " + in_words(chosen.devices[first]) + ": " +
+                            said(mine) + "; " + in_words(chosen.devices[other]) + ": " + said(its));
     }
   }
 }

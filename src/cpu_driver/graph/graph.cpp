@@ -74,10 +74,16 @@ CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_
   }
   node->index = static_cast<std::uint32_t>(nodes_.size());
   node->work = std::move(work);
-  nodes_.reserve(nodes_.size() + 1);  // may throw, so reserve before the handle is created
-  node->self = node_place::table().open(self_, node->index)->self;
+  // The growth of the vector may throw. So it happens before the handle is created.
+  std::unique_ptr<graph_node>& place = nodes_.emplace_back();
+  try {
+    node->self = node_place::table().open(self_, node->index)->self;
+  } catch (...) {
+    nodes_.pop_back();
+    throw;
+  }
   made = node->self;
-  nodes_.push_back(std::move(node));
+  place = std::move(node);
   return CUDA_SUCCESS;
 }
 

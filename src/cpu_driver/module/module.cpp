@@ -29,7 +29,7 @@ CUmodule module::create(context& owner, std::shared_ptr<loaded_image const> imag
 
 module::module(CUmodule self, context& owner, std::shared_ptr<loaded_image const> image,
                CUlibrary library) :self_(self),
-    owner_(owner), image_(std::move(image)), library_(library) {
+    owner_(owner), image_(std::move(image)), library_(library), kept_image_(image_) {
   for (cpu::global_record const& each : image_->globals()) {
     if (each.bytes == 0) { continue; }
     static_cast<void>(memory_map::of_process().adopt(each.address, each.bytes, memory_kind::global,
@@ -43,7 +43,7 @@ module::~module() {
     memory_map::of_process().free(reinterpret_cast<CUdeviceptr>(each.address), memory_kind::global);
   }
   // Launches that are still queued may use the image.
-  owner_.home().thread().release_after_pending(image_);
+  owner_.home().thread().release_after_pending(std::move(kept_image_));
 }
 
 CUfunction module::get_function(std::string_view name,

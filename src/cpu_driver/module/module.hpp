@@ -12,6 +12,7 @@
 #include "cpu_driver/base/handle_table.hpp"
 #include "cpu_driver/kernel/loaded_image.hpp"
 #include "cpu_driver/properties/device_properties.hpp"
+#include "cpu_driver/stream/deferred_release.hpp"
 
 namespace flotilla::cpu_driver {
 
@@ -98,6 +99,7 @@ class module {
   context& owner_;
   std::shared_ptr<loaded_image const> const image_;
   CUlibrary const library_;
+  deferred_release::entry kept_image_;  // passed to the device thread by the destructor
   std::mutex mutex_;
   std::unordered_map<cpu::kernel_record const*, CUfunction> functions_;  // guarded by mutex_
 };

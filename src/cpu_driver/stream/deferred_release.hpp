@@ -3,18 +3,31 @@
 // unloaded modules. The device thread releases the objects when it has no pending operations.
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 namespace flotilla::cpu_driver {
 
 class deferred_release {
  public:
-  /// Thread-safe. Throws std::bad_alloc.
-  void add(std::shared_ptr<void const> object) {
+  /// An object to keep alive, in a list node of its own. The owner of the object makes the entry
+  /// early, because only this step allocates memory. The later steps cannot fail.
+  class entry {
+   public:
+    /// Throws std::bad_alloc.
+    explicit entry(std::shared_ptr<void const> object) { node_.push_back(std::move(object)); }
+
+   private:
+    friend class deferred_release;
+    std::list<std::shared_ptr<void const>> node_;
+  };
+
+  /// Thread-safe.
+  void add(entry object) noexcept {
     std::lock_guard const lock(mutex_);
-    added_.push_back(std::move(object));
+    added_.splice(added_.end(), object.node_);
     any_added_.store(true, std::memory_order_release);  // pairs with the acquire in collect()
   }
 
@@ -22,21 +35,20 @@ class deferred_release {
   /// Collects all objects added so far. The operations that may use these objects were pushed
   /// before the objects were added. So each of these operations has ended, or is in the inbox or in
   /// a stream.
-  void collect() {
+  void collect() noexcept {
     if (!any_added_.load(std::memory_order_acquire)) { return; }
     std::lock_guard const lock(mutex_);
     any_added_.store(false, std::memory_order_relaxed);
-    for (auto& each : added_) { collected_.push_back(std::move(each)); }
-    added_.clear();
+    collected_.splice(collected_.end(), added_);
   }
   /// Releases all collected objects. The caller guarantees that no pending operation uses them.
   void release_collected() noexcept { collected_.clear(); }
 
  private:
   std::mutex mutex_;
-  std::vector<std::shared_ptr<void const>> added_;  // guarded by mutex_
+  std::list<std::shared_ptr<void const>> added_;  // guarded by mutex_
   std::atomic<bool> any_added_{false};
-  std::vector<std::shared_ptr<void const>> collected_;  // used by the device thread only
+  std::list<std::shared_ptr<void const>> collected_;  // used by the device thread only
 };
 
 }  // namespace flotilla::cpu_driver

@@ -47,7 +47,7 @@ void device_thread::stop() noexcept {
   thread_.join();
 }
 
-void device_thread::release_after_pending(std::shared_ptr<void const> object) {
+void device_thread::release_after_pending(deferred_release::entry object) noexcept {
   deferred_.add(std::move(object));
   wake();
 }

@@ -39,9 +39,8 @@ class device_thread final : public wakeable {
   void push(operation* added) noexcept { inbox_.push(added); }
   /// Makes the device thread check again which waiting streams can continue.
   void wake() noexcept override { inbox_.wake(); }
-  /// Keeps `object` alive until all operations that were pushed before this call have ended. Throws
-  /// std::bad_alloc.
-  void release_after_pending(std::shared_ptr<void const> object);
+  /// Keeps `object` alive until all operations that were pushed before this call have ended.
+  void release_after_pending(deferred_release::entry object) noexcept;
 
  private:
   static constexpr int priority_levels = 6;

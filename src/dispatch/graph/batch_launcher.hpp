@@ -105,7 +105,7 @@ class batch_launcher {
                                                     std::span<slot_address const> tasks,
                                                     batch_traits const& traits, std::uint32_t size);
   /// Returns the kernel that writes the completion number of a batch of `size` tasks. Null means
-  /// that a memory operation of the driver writes the number.
+  /// that a write-value operation of the driver writes the number.
   [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept;
   /// Returns whether these launches of one kernel differ only in properties that the device can

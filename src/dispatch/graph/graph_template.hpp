@@ -42,7 +42,7 @@ class graph_template {
   };
   /// flotilla's kernels that a template uses.
   struct functions {
-    CUfunction completion = nullptr;  // null: a memory operation of the driver
+    CUfunction completion = nullptr;  // null: a write-value operation of the driver
     CUfunction entry = nullptr;
     CUfunction spin = nullptr;  // null: the template waits for no other device
   };

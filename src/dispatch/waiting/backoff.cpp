@@ -21,10 +21,10 @@ backoff::backoff(bool single_threaded, clock::time_point now) noexcept
     : single_threaded_(single_threaded), last_move_(now), next_poll_(now + first_poll) {}
 
 helper_filter backoff::filter(clock::time_point now) const noexcept {
-  // A helper leaves callables to workers and to the threads that submitted them. There are two
-  // exceptions. In single-threaded mode there are no workers. After 1 ms without progress, the
-  // helper may depend on callables of other threads, for example if these callables fill the
-  // window.
+  // Normally a helper runs only the callables that its own thread submitted. It runs all callables
+  // in two cases. In single-threaded mode no other thread runs them. And after 1 ms without
+  // progress, the helper may be waiting for callables of other threads, for example because these
+  // callables fill the window.
   if (single_threaded_ || now - last_move_ > max_restraint) { return {}; }
   return {static_cast<std::uint32_t>(context::this_thread_token())};
 }

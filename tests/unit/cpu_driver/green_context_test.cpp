@@ -288,7 +288,7 @@ TEST_F(GreenContextTest, OneWithoutADescriptionHasTheWholeDevice) {
   EXPECT_OK(cu::cuGreenCtxDestroy(made));
 }
 
-TEST_F(GreenContextTest, ARefusedStreamSetsTheHandleToNull) {
+TEST_F(GreenContextTest, ARefusedStreamHasAHandleOfNoStream) {
   CUstream made = nullptr;
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
                 cu::cuGreenCtxStreamCreate(&made, one_, CU_STREAM_DEFAULT, 0));
