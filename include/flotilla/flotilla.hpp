@@ -12,6 +12,7 @@
 #include <flotilla/device/memory_info.hpp>
 #include <flotilla/error/driver_status.hpp>
 #include <flotilla/error/error.hpp>
+#include <flotilla/interop.hpp>
 #include <flotilla/kernel/image.hpp>
 #include <flotilla/kernel/kernel.hpp>
 #include <flotilla/kernel/launch.hpp>

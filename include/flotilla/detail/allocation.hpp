@@ -44,12 +44,6 @@ class FLOTILLA_EXPORT allocation {
   places place_ = places::device;
 };
 
-/// Returns the size in bytes of `count` objects of `each` bytes. If the size is larger than
-/// PTRDIFF_MAX, the result is PTRDIFF_MAX, which is more than a driver can allocate.
-[[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
-  return count > PTRDIFF_MAX / each ? PTRDIFF_MAX : count * each;
-}
-
 }  // namespace detail
 
 }  // namespace v0_1

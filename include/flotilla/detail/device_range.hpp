@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/detail/export.hpp>
@@ -60,6 +61,10 @@ struct range_access {
   [[nodiscard]] static Span make(device_range const& range, std::size_t size) noexcept {
     return Span{range, size};
   }
+  template <class Span, class T>
+  [[nodiscard]] static Span make(std::span<T> memory) noexcept {
+    return Span{memory};
+  }
 };
 
 /// Submits `what` and waits for it.
@@ -67,6 +72,12 @@ FLOTILLA_EXPORT void run_memory_op(memory_op const& what);
 [[noreturn]] FLOTILLA_EXPORT void refuse_size(std::size_t have, std::size_t other);
 [[noreturn]] FLOTILLA_EXPORT void refuse_part(std::size_t size, std::size_t offset,
                                               std::size_t count);
+
+/// Returns the size in bytes of `count` objects of `each` bytes. If the size is larger than
+/// PTRDIFF_MAX, the result is PTRDIFF_MAX, which is more than a driver can allocate.
+[[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
+  return count > PTRDIFF_MAX / each ? PTRDIFF_MAX : count * each;
+}
 
 /// Checks a part of a span and returns the number of objects in this part. The span has `size`
 /// objects. The part starts at `offset` and has `count` objects. If `count` is std::dynamic_extent,

@@ -15,6 +15,8 @@ namespace flotilla {
 inline namespace v0_1 {
 
 class program;
+template <class... Parameters>
+class kernel;
 
 namespace detail {
 
@@ -34,8 +36,13 @@ inline constexpr bool is_on_device<device_span<T>> = true;
 [[noreturn]] FLOTILLA_EXPORT void refuse_argument(launch const& to, std::size_t index,
                                                   device_ordinal device, bool of_other_runtime);
 
-/// Makes launches for kernels.
+/// Makes kernels, and launches for kernels.
 struct launch_builder {
+  template <class... Parameters>
+  static flotilla::kernel<Parameters...> make_kernel(runtime_impl* owner,
+                                                     std::uint32_t index) noexcept {
+    return {owner, index};
+  }
   static launch make(runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
                      std::uint32_t dynamic_shared_bytes) noexcept {
     return {owner, kernel, grid, block, dynamic_shared_bytes};
@@ -126,6 +133,7 @@ class kernel {
 
  private:
   friend class program;
+  friend struct detail::launch_builder;
   kernel(detail::runtime_impl* owner, std::uint32_t index) noexcept
       : owner_{owner}, index_{index} {}
 

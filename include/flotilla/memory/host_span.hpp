@@ -13,11 +13,12 @@ inline namespace v0_1 {
 template <class T>
 class host_buffer;
 
-/// A view of consecutive objects in a host_buffer. Copies from and to this memory need no staging.
-/// The view converts to std::span, but a copy from or to that std::span is staged.
+/// A view of consecutive objects in a host_buffer, or in pinned memory of the application (see
+/// view_pinned_memory in <flotilla/interop.hpp>). Copies from and to this memory need no staging. The view converts to std::span, but a copy from or to
+/// that std::span is staged.
 ///
-/// Lifetime: a span must not be used after its buffer is gone. Threads: same rules as for a
-/// pointer.
+/// Lifetime: a span must not be used after its buffer is gone. Memory of the application must stay
+/// pinned until the tasks that use it have ended. Threads: same rules as for a pointer.
 template <class T>
 class host_span {
  public:
@@ -51,6 +52,7 @@ class host_span {
  private:
   template <class>
   friend class host_buffer;
+  friend struct detail::range_access;
   explicit host_span(std::span<T> span) noexcept : span_{span} {}
 
   std::span<T> span_;

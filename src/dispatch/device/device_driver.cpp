@@ -38,8 +38,9 @@ device_driver::device_driver(parts const& with)
       replays_({with.shared, with.own.context, page_, lanes_, launcher_, batches_, reporter_}),
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
+      events_(with.shared, with.own.context, reporter_),
       starter_({with.shared, lanes_, before_, batches_, device_waits_, copies_, replays_,
-                callables_, reporter_}),
+                callables_, events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
   try {

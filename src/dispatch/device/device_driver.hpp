@@ -14,6 +14,7 @@
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/deferred_free.hpp"
 #include "dispatch/device/device_side_waits.hpp"
+#include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/helper.hpp"
 #include "dispatch/device/intake.hpp"
@@ -28,7 +29,7 @@ namespace flotilla::dispatch {
 class device_set;
 
 /// Drives one device. A pass ends the tasks of completed batches, takes and starts new tasks,
-/// launches open batches, runs callables, and advances staged copies.
+/// launches open batches, runs callables, polls events, and advances staged copies.
 class device_driver {
  public:
   using stop_predicate = std::function<bool()>;  // may be empty
@@ -111,6 +112,7 @@ class device_driver {
   memory_ops copies_;
   replayer replays_;
   callable_runner callables_;
+  event_waits events_;
   task_starter starter_;
   intake intake_;
   deferred_free frees_;

@@ -104,6 +104,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
     return false;
   }
   bool moved = end_completed();
+  moved = events_.poll() || moved;
   batches_.sample_kernel_time();
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
@@ -129,7 +130,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
 
 bool device_driver::has_work_left() const noexcept {
   return !starter_.waiting().empty() || !callables_.empty() || callables_.has_failures() ||
-         !staged_.empty() || intake_.has_left_some();
+         !staged_.empty() || !events_.empty() || intake_.has_left_some();
 }
 
 bool device_driver::retire() {
@@ -165,6 +166,7 @@ bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   parts_.inbound.begin_pass();
   end_completed();  // tasks in streams end even if the context cannot be made current
   staged_.fail_all(why);
+  events_.fail_all(why);
   std::vector<slot_address> tasks;
   starter_.move_waiting_to(tasks);
   callables_.move_to(tasks);

@@ -55,6 +55,7 @@ void task_starter::start_other(slot_address task) {
     case task_kind::recorded:
       if (!parts_.replays.start(task, waits_)) { wait_for_room(task); }
       break;
+    case task_kind::event_wait: parts_.events.add(task, waits_); break;
     default: parts_.callables.add(task); break;  // runs after the launches of this pass
   }
 }

@@ -8,6 +8,7 @@
 #include "dispatch/batching/batcher.hpp"
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/device_side_waits.hpp"
+#include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
@@ -30,6 +31,7 @@ class task_starter {
     memory_ops& copies;
     replayer& replays;
     callable_runner& callables;
+    event_waits& events;
     failure_reporter& reporter;
   };
   explicit task_starter(parts const& with) : parts_(with) {}

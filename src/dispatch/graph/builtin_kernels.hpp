@@ -12,11 +12,12 @@ struct builtin_functions {
   /// `(counter, number)`: the completion kernel. Its only thread writes a lane's completion number.
   ///
   /// The alternative is a write-value operation (cuStreamBatchMemOp). The driver starts such an
-  /// operation only when all work on its hardware connection has ended. A process has eight connections
-  /// (CUDA_DEVICE_MAX_CONNECTIONS). So only eight batches that end with a write-value operation run at a
-  /// time, however many lanes there are. With kernels of 100 us, one task then ends every 12.5 us.
-  /// With the completion kernel, one task ends every 0.9 us. The release store of the completion
-  /// kernel delays the end of a single task by 0.5 us (docs/results/h200-batch-ends.txt).
+  /// operation only when all work on its hardware connection has ended. A process has eight
+  /// connections (CUDA_DEVICE_MAX_CONNECTIONS). So only eight batches that end with a write-value
+  /// operation run at a time, however many lanes there are. With kernels of 100 us, one task then
+  /// ends every 12.5 us. With the completion kernel, one task ends every 0.9 us. The release store
+  /// of the completion kernel delays the end of a single task by 0.5 us
+  /// (docs/results/h200-batch-ends.txt).
   CUfunction completion = nullptr;
 
   /// `()`: the entry kernel. It does nothing and is the only root of a graph of several chains.

@@ -24,7 +24,9 @@ bool is_about_the_image(CUresult answer) {
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
-    case CUDA_ERROR_INVALID_VALUE: return true;
+    case CUDA_ERROR_INVALID_VALUE:
+    // An H200's driver (580) sometimes answers so for a cubin whose header is damaged.
+    case CUDA_ERROR_UNKNOWN: return true;
     default: return false;
   }
 }
@@ -61,6 +63,34 @@ kernel_description query_kernel(driver::table const& api, CUkernel handle,
         std::max(found.argument_bytes, static_cast<std::uint32_t>(offset + bytes));
   }
   return found;
+}
+
+/// @throws invalid_argument  The parameters of the kernel differ from `layout`.
+void check_layout(kernel_entry const& kernel, std::string const& program,
+                  std::span<detail::parameter_layout const> layout) {
+  std::string const subject = "kernel '" + kernel.name + "' of " + program;
+  if (kernel.argument_bytes > launch::max_bytes) {
+    throw invalid_argument(subject + " takes " + std::to_string(kernel.argument_bytes) +
+                           " bytes of arguments, but the maximum is " +
+                           std::to_string(launch::max_bytes));
+  }
+  if (kernel.parameters.size() != layout.size()) {
+    throw invalid_argument(subject + " has " + std::to_string(kernel.parameters.size()) +
+                           " parameters, but " + std::to_string(layout.size()) +
+                           " argument types were given");
+  }
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    offset = (offset + layout[i].alignment - 1) & ~(layout[i].alignment - 1);
+    if (kernel.parameters[i].bytes != layout[i].bytes || kernel.parameters[i].offset != offset) {
+      throw invalid_argument(subject + ": parameter " + std::to_string(i) + " has " +
+                             std::to_string(kernel.parameters[i].bytes) + " bytes at offset " +
+                             std::to_string(kernel.parameters[i].offset) +
+                             ", but the given type has " + std::to_string(layout[i].bytes) +
+                             " bytes at offset " + std::to_string(offset));
+    }
+    offset += layout[i].bytes;
+  }
 }
 
 }  // namespace
@@ -162,31 +192,37 @@ std::uint32_t program_loader::find_kernel(std::uint32_t program, std::string_vie
   parts_.usage.check_process();
   program_entry const& entry = parts_.kernels.programs[program];
   std::uint32_t const index = index_of(entry, name);
-  kernel_entry const& kernel = parts_.kernels.kernels[index];
-  std::string const subject = "kernel '" + kernel.name + "' of " + entry.name;
-  if (kernel.argument_bytes > launch::max_bytes) {
-    throw invalid_argument(subject + " takes " + std::to_string(kernel.argument_bytes) +
-                           " bytes of arguments, but the maximum is " +
-                           std::to_string(launch::max_bytes));
-  }
-  if (kernel.parameters.size() != layout.size()) {
-    throw invalid_argument(subject + " has " + std::to_string(kernel.parameters.size()) +
-                           " parameters, but " + std::to_string(layout.size()) +
-                           " argument types were given");
-  }
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i < layout.size(); ++i) {
-    offset = (offset + layout[i].alignment - 1) & ~(layout[i].alignment - 1);
-    if (kernel.parameters[i].bytes != layout[i].bytes || kernel.parameters[i].offset != offset) {
-      throw invalid_argument(subject + ": parameter " + std::to_string(i) + " has " +
-                             std::to_string(kernel.parameters[i].bytes) + " bytes at offset " +
-                             std::to_string(kernel.parameters[i].offset) +
-                             ", but the given type has " + std::to_string(layout[i].bytes) +
-                             " bytes at offset " + std::to_string(offset));
-    }
-    offset += layout[i].bytes;
-  }
+  check_layout(parts_.kernels.kernels[index], entry.name, layout);
   return index;
+}
+
+std::uint32_t program_loader::adopt(CUkernel handle,
+                                    std::span<detail::parameter_layout const> layout) const {
+  constexpr char owner[] = "the application";
+  parts_.usage.check_usable();
+  if (handle == nullptr) { throw invalid_argument("adopt_kernel: the handle is null"); }
+  driver::table const& api = parts_.api;
+  kernel_entry adopted;
+  adopted.handle = handle;
+  for (unsigned device = 0; device < parts_.devices.size(); ++device) {
+    parts_.operations.run(device, [&](device_driver& driver) {
+      auto const subject = [&] {
+        return std::string{"the kernel of adopt_kernel, "} + driver.context().subject();
+      };
+      CUfunction function = nullptr;
+      check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
+      check(api.func_load(function), "cuFuncLoad", subject);
+      adopted.functions.push_back(function);
+      if (device != 0) { return; }
+      kernel_description found = query_kernel(api, handle, owner);
+      adopted.name = std::move(found.name);
+      adopted.parameters = std::move(found.parameters);
+      adopted.argument_bytes = found.argument_bytes;
+    });
+  }
+  check_layout(adopted, owner, layout);
+  return static_cast<std::uint32_t>(
+      parts_.kernels.kernels.add([&](kernel_entry& entry) { entry = std::move(adopted); }));
 }
 
 std::vector<std::string> program_loader::kernel_names(std::uint32_t program) const {

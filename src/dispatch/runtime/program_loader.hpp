@@ -40,6 +40,11 @@ class program_loader {
   /// @throws unknown_symbol, invalid_argument
   [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name,
                                           std::span<detail::parameter_layout const> layout) const;
+  /// Adds a kernel of the application, and checks that its parameters match `layout`. @return the
+  /// index of the kernel.
+  /// @throws invalid_argument, driver_error, and the exceptions of usage_guard::check_usable
+  [[nodiscard]] std::uint32_t adopt(CUkernel handle,
+                                    std::span<detail::parameter_layout const> layout) const;
   [[nodiscard]] std::vector<std::string> kernel_names(std::uint32_t program) const;
   /// Describes the kernel for a message, for example "kernel 'saxpy'".
   [[nodiscard]] std::string describe_kernel(std::uint32_t kernel) const {

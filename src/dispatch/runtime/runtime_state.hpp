@@ -19,6 +19,7 @@
 #include "dispatch/runtime/continuations.hpp"
 #include "dispatch/runtime/memory.hpp"
 #include "dispatch/runtime/program_loader.hpp"
+#include "dispatch/runtime/stream_waits.hpp"
 #include "dispatch/runtime/ticket_count.hpp"
 #include "dispatch/runtime/worker_pool.hpp"
 #include "dispatch/submission/recorder.hpp"
@@ -123,6 +124,7 @@ class runtime_state final : public detail::runtime_impl {
   submitter tasks;
   program_loader programs;
   dispatch::memory memory;
+  dispatch::stream_waits stream_waits;
   dispatch::continuations continuations;
 
  private:

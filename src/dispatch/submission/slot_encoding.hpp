@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include <flotilla/detail/event_command.hpp>
 #include <flotilla/detail/memory_command.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/runtime.hpp>
@@ -58,6 +59,11 @@ inline void encode(slot& task, slot_side&, replayed_part const& what) noexcept {
   ::new (static_cast<void*>(task.bytes)) replayed_part(what);
 }
 
+inline void encode(slot& task, slot_side&, detail::event_command const& what) noexcept {
+  task.kind = task_kind::event_wait;
+  ::new (static_cast<void*>(task.bytes)) detail::event_command(what);
+}
+
 /// Moves the callable out of `what`.
 inline void encode(slot& task, slot_side&, callable& what) noexcept {
   static_assert(sizeof(callable) <= slot::inline_bytes);
@@ -83,8 +89,8 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
 
 /// Writes the task into the slot, except the words that `open_slot` writes. If this function
 /// throws, `what` is unchanged, and the caller must give the slot back.
-/// @param what   A launch, a memory_command or a replayed_part; or a callable, which is moved into
-/// the slot.
+/// @param what   A launch, a memory_command, a replayed_part or an event_command; or a callable, which
+/// is moved into the slot.
 /// @param epoch  The current epoch of the epoch reclaimer.
 template <class What>
 inline void encode(slot& task, slot_side& side, What& what, task_options const& options,

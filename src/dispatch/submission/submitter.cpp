@@ -15,6 +15,9 @@ std::optional<device_ordinal> required_by(detail::memory_command const& what) no
   return what.device;
 }
 std::optional<device_ordinal> required_by(callable const&) noexcept { return std::nullopt; }
+std::optional<device_ordinal> required_by(detail::event_command const&) noexcept {
+  return device_ordinal{0};
+}
 
 }  // namespace
 
@@ -83,6 +86,8 @@ template bool submitter::submit(launch const&, task_options const&, bool, ticket
 template bool submitter::submit(detail::memory_command const&, task_options const&, bool,
                                 ticket*) const;
 template bool submitter::submit(callable&, task_options const&, bool, ticket*) const;
+template bool submitter::submit(detail::event_command const&, task_options const&, bool,
+                                ticket*) const;
 
 void submitter::fill(slot_address slot, replayed_part const& what,
                      task_options const& options) const {

@@ -99,6 +99,12 @@ void validation::check(callable const& what, std::optional<device_ordinal> devic
   if (device) { static_cast<void>(checked(*device)); }
 }
 
+void validation::check(detail::event_command const& what,
+                       std::optional<device_ordinal> device) const {
+  if (what.event == nullptr) { throw invalid_argument("submit_event: the event is null"); }
+  if (device) { static_cast<void>(checked(*device)); }
+}
+
 void validation::check_after(dependency_list const& after, std::size_t max) const {
   for (std::size_t i = 0; i < after.size(); ++i) {
     task_id const ahead = after[i];

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include <flotilla/detail/event_command.hpp>
 #include <flotilla/detail/memory_command.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/kernel/launch.hpp>
@@ -35,6 +36,7 @@ class validation {
   void check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   void check(callable const& what, std::optional<device_ordinal> device,
              std::string_view label) const;
+  void check(detail::event_command const& what, std::optional<device_ordinal> device) const;
   void check_after(dependency_list const& after, std::size_t max = max_dependencies) const;
 
  private:

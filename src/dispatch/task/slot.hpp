@@ -14,7 +14,7 @@
 
 namespace flotilla::dispatch {
 
-enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded };
+enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded, event_wait };
 
 /// The address of a slot: the upper half is the number of the slot's pool, and the lower half is
 /// the slot's index in that pool.
@@ -121,13 +121,13 @@ struct alignas(base::cache_line) slot {
   // goes through 2^32 generations.
   std::array<std::uint32_t, inline_dependencies> after_generation;
 
-  // The arguments of a launch, or a memory_command, callable or replayed_part.
+  // The arguments of a launch, or a memory_command, callable, replayed_part or event_command.
   alignas(16) std::byte bytes[inline_bytes];
 };
 static_assert(sizeof(slot) == 256);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// Returns the memory_command, callable or replayed_part in a slot.
+/// Returns the memory_command, callable, replayed_part or event_command in a slot.
 template <class T>
 [[nodiscard]] T& held_in(slot& task) noexcept {
   return *std::launder(reinterpret_cast<T*>(task.bytes));

@@ -9,11 +9,12 @@
 namespace flotilla::dispatch {
 
 ticket_wait::ticket_wait(waiter const& waiter, deadlock_detector& deadlocks, task_id id,
-                         std::optional<wait_policy> policy)
+                         std::optional<wait_policy> policy, goals goal)
     : waiter_(waiter),
       deadlocks_(deadlocks),
       id_(id),
       policy_(policy),
+      goal_(goal),
       inside_callable_(callable_frame::innermost(waiter.with().shared.id) != nullptr) {
   let_worker_launch();
 }

@@ -17,14 +17,19 @@ namespace flotilla::dispatch {
 /// A wait for one task.
 class ticket_wait {
  public:
+  enum class goals { ended, launched };
   /// @param policy  Replaces the policy of the device. Empty: the policy of the device applies.
+  /// @param goal    Whether to wait until the task has ended, or only until it is launched.
   ticket_wait(waiter const& waiter, deadlock_detector& deadlocks, task_id id,
-              std::optional<wait_policy> policy);
+              std::optional<wait_policy> policy, goals goal = goals::ended);
   ~ticket_wait() { deadlocks_.clear(); }
   ticket_wait(ticket_wait const&) = delete;
   ticket_wait& operator=(ticket_wait const&) = delete;
 
-  [[nodiscard]] bool done() const noexcept { return waiter_.with().query.has_ended(id_); }
+  [[nodiscard]] bool done() const noexcept {
+    task_query const& query = waiter_.with().query;
+    return query.has_ended(id_) || (goal_ == goals::launched && query.was_launched(id_));
+  }
   bool help(backoff& state);
   [[nodiscard]] bool runs_continuations() const noexcept;
   void idle(backoff& state, waiter::deadline until);
@@ -40,6 +45,7 @@ class ticket_wait {
   deadlock_detector& deadlocks_;
   task_id const id_;
   std::optional<wait_policy> const policy_;
+  goals const goal_;
   bool const inside_callable_;
   // The device that `help` drains first. It is the device of this task, or of the task on which
   // this task is parked.

@@ -8,6 +8,10 @@ namespace {
 __device__ int state = 7;
 
 __global__ void put(int* where, int value) { *where = value; }
+__global__ void axpy(float a, float const* x, float* y, int n) {
+  int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) { y[i] = a * x[i] + y[i]; }
+}
 __global__ void put_state(int value) { state = value; }
 __global__ void take_state(int* to) { *to = state; }
 __global__ void hold(unsigned volatile* words) {
@@ -27,6 +31,11 @@ cudaError_t launch_put(int* where, int value, cudaStream_t stream) {
   put<<<1, 1, 0, stream>>>(where, value);
   return cudaGetLastError();
 }
+cudaError_t launch_axpy(float a, float const* x, float* y, int n, cudaStream_t stream) {
+  axpy<<<static_cast<unsigned>(n + 255) / 256, 256, 0, stream>>>(a, x, y, n);
+  return cudaGetLastError();
+}
+void const* axpy_symbol() { return reinterpret_cast<void const*>(axpy); }
 cudaError_t launch_put_state(int value, cudaStream_t stream) {
   put_state<<<1, 1, 0, stream>>>(value);
   return cudaGetLastError();

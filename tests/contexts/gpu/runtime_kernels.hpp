@@ -1,6 +1,7 @@
 #pragma once
 // Declares functions that launch the kernels of runtime_kernels.cu and nested_kernels.cu. Each
-// function launches one thread on `stream` in the current context and returns cudaGetLastError().
+// function launches its kernel, usually one thread, on `stream` in the current context and returns
+// cudaGetLastError().
 // The comments describe the launched kernels.
 
 #include <cuda_runtime_api.h>
@@ -9,6 +10,10 @@ namespace flotilla::test {
 
 /// Writes `value` to `*where`.
 cudaError_t launch_put(int* where, int value, cudaStream_t stream);
+/// Computes y = a x + y for `n` elements.
+cudaError_t launch_axpy(float a, float const* x, float* y, int n, cudaStream_t stream);
+/// Returns the symbol of the kernel that `launch_axpy` launches, for cudaGetKernel.
+void const* axpy_symbol();
 /// The first kernel writes a `__device__` variable, and the second kernel reads this variable. The
 /// initial value of the variable in each context is 7.
 cudaError_t launch_put_state(int value, cudaStream_t stream);

@@ -26,6 +26,7 @@ class Rules:
     def __init__(self, data: dict):
         self.data = data
         self.layers = {layer["name"]: layer for layer in data.get("layer", [])}
+        self.recipes = data.get("recipes", [])
         self.floors: dict[str, dict[str, int]] = {}
         for rooms in data.get("rooms", []):
             self.floors[rooms["layer"]] = {

@@ -1,0 +1,133 @@
+#pragma once
+/// flotilla in a program that uses CUDA itself: memory, kernels, events and streams of the
+/// application. The types of cuda.h and of the runtime library convert to the types that these
+/// functions take. docs/existing_code.md has a recipe for each case.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <flotilla/detail/device_range.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/kernel/kernel.hpp>
+#include <flotilla/memory/device_span.hpp>
+#include <flotilla/memory/host_span.hpp>
+#include <flotilla/runtime.hpp>
+#include <flotilla/task/ticket.hpp>
+
+struct CUevent_st;
+struct CUkern_st;
+struct CUstream_st;
+
+namespace flotilla {
+inline namespace v0_1 {
+
+namespace detail {
+
+FLOTILLA_EXPORT device_range view_device_memory(runtime& owner, device_ordinal device,
+                                                void const* memory, std::size_t bytes);
+FLOTILLA_EXPORT void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes);
+/// Returns the index of the kernel.
+FLOTILLA_EXPORT std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
+                                           std::span<parameter_layout const> layout);
+[[nodiscard]] FLOTILLA_EXPORT runtime_impl* impl_of(runtime& owner) noexcept;
+
+}  // namespace detail
+
+/// Returns a view of memory that the application has allocated: memory of `device` (cudaMalloc,
+/// cuMemAlloc, cudaMallocAsync), managed memory, or pinned host memory (cudaMallocHost,
+/// cudaHostRegister). The memory may belong to any context of the device.
+/// @param size  The number of objects at `memory`.
+/// @throws invalid_argument  `device` cannot access the memory, or the allocation has fewer objects.
+///                           The message says where the memory is.
+/// @throws unknown_device
+/// Blocks    for one control operation.
+/// Lifetime  The memory must stay until the tasks that use it have ended.
+template <class T>
+[[nodiscard]] device_span<T> view_device_memory(runtime& owner, device_ordinal device, T* memory,
+                                                std::size_t size) {
+  return detail::range_access::make<device_span<T>>(
+      detail::view_device_memory(owner, device, memory, detail::bytes_of(size, sizeof(T))), size);
+}
+
+/// Returns a view of pinned memory of the application (cudaMallocHost, cudaHostRegister).
+/// @throws invalid_argument  The memory is not pinned, or only a part of it is.
+/// Blocks    for one control operation.
+/// Lifetime  The memory must stay pinned until the tasks that use it have ended.
+template <class T>
+[[nodiscard]] host_span<T> view_pinned_memory(runtime& owner, T* memory, std::size_t size) {
+  detail::check_pinned_memory(owner, memory, detail::bytes_of(size, sizeof(T)));
+  return detail::range_access::make<host_span<T>>(std::span<T>{memory, size});
+}
+
+/// Makes a kernel of the application launchable as a task. The call loads the kernel on every
+/// device.
+/// @tparam Parameters  The parameter types of the kernel. Their sizes and offsets are checked.
+/// @param handle  A CUkernel, or a cudaKernel_t from cudaGetKernel. (A CUfunction belongs to one
+///                context, so it cannot run on several devices.) The library of the kernel must stay
+///                loaded until the runtime has ended.
+/// @throws invalid_argument  The handle is null, or the parameters differ from `Parameters`.
+/// @throws driver_error      The driver does not know the handle, or cannot load the kernel.
+/// Blocks  for one control operation on each device.
+template <class... Parameters>
+[[nodiscard]] kernel<Parameters...> adopt_kernel(runtime& owner, CUkern_st* handle) {
+  constexpr std::size_t count = sizeof...(Parameters);
+  detail::parameter_layout const layout[count + 1] = {{sizeof(Parameters), alignof(Parameters)}...,
+                                                      {0, 1}};
+  return detail::launch_builder::make_kernel<Parameters...>(
+      detail::impl_of(owner), detail::adopt_kernel(owner, handle, std::span{layout, count}));
+}
+
+/// Submits a task that ends when a CUDA event of the application has completed. Put the ticket into
+/// the `after` of the tasks that need the work before the event:
+///
+///     cudaEventRecord(event, stream);
+///     rt.submit(kernel.over(n)(x, n), {.after = {flotilla::submit_event(rt, event)}});
+///
+/// The thread that drives the device asks the driver whether the event has completed. So the wait
+/// uses no stream, blocks no other task, and cannot deadlock.
+///
+/// @param event    A CUevent or cudaEvent_t of any context and device. It must have been recorded
+///                 before the call: for CUDA, an event that was never recorded has completed. Until
+///                 the task has ended, the event must not be recorded again, and must not be
+///                 destroyed.
+/// @param options  `after`: the task ends after these tasks have ended and the event has completed.
+///                 `device`: the device that polls the event. The default is device 0.
+/// @return The ticket of the task. If the driver reports an error of the event, the task fails with
+///         driver_error.
+/// @throws invalid_argument  `event` is null.
+/// @throws the exceptions of runtime::submit
+/// Blocks  as runtime::submit does.
+/// Cost    One cuEventQuery in each pass of the device. While the task is open, a worker polls, and
+///         follows the device's wait policy.
+FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
+                                    task_options const& options = {});
+
+/// Makes a stream of the application wait until the task has ended, successfully or not. Work that
+/// is put into the stream after this call begins after that. The wait cannot deadlock, however many
+/// streams share a hardware connection.
+///
+/// @param stream  A CUstream or cudaStream_t of any context and device. It may be the null stream of
+///                the current context.
+/// @throws invalid_argument  The ticket names no task, or the stream is capturing a graph.
+/// @throws driver_error      The driver refuses the stream.
+/// @throws would_deadlock    The stream belongs to a context of the runtime, and the caller is inside
+///                           a callable on which the task depends.
+/// @throws poisoned, runtime_closed, used_after_fork
+/// Threads   any, even inside a callable.
+/// Blocks    If the stream belongs to a context of the runtime (for example, both use the primary
+///           context): until the task is launched, because the waiting stream could otherwise block
+///           the launch. Meanwhile the caller helps as in ticket::wait. In any other context: never,
+///           except that with more than 512 open waits, some calls perform a control operation. The
+///           driver itself blocks if a stream has about a thousand pending operations; this call
+///           adds two.
+/// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
+///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump or
+///           wait.
+/// Lifetime  The destructor of the runtime waits until the stream has passed the wait. If the runtime
+///           has ended already, the call does nothing.
+FLOTILLA_EXPORT void enqueue_wait(ticket const& task, CUstream_st* stream);
+
+}  // namespace v0_1
+}  // namespace flotilla

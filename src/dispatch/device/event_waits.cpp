@@ -1,0 +1,35 @@
+#include "dispatch/device/event_waits.hpp"
+
+#include <utility>
+
+#include <flotilla/detail/event_command.hpp>
+
+namespace flotilla::dispatch {
+
+void event_waits::add(slot_address task, std::span<end_mark const> after) {
+  CUevent const event = held_in<detail::event_command>(shared_.tasks.at(task)).event;
+  open_.push_back({.task = task, .event = event, .after = {after.begin(), after.end()}});
+}
+
+bool event_waits::poll() {
+  return std::erase_if(open_, [this](wait& one) { return end_if_completed(one); }) != 0;
+}
+
+bool event_waits::end_if_completed(wait& one) {
+  std::erase_if(one.after, [this](end_mark mark) { return shared_.board.reached(mark); });
+  if (!one.after.empty()) { return false; }
+  CUresult const answer = context_.api().event_query(one.event);
+  if (answer == CUDA_ERROR_NOT_READY) { return false; }
+  if (answer == CUDA_SUCCESS) {
+    shared_.ends.end(one.task, nullptr);
+  } else {
+    reporter_.refuse(one.task, {answer, "cuEventQuery"});
+  }
+  return true;
+}
+
+void event_waits::fail_all(std::shared_ptr<failure const> const& why) {
+  for (wait const& one : std::exchange(open_, {})) { reporter_.abandon(one.task, why); }
+}
+
+}  // namespace flotilla::dispatch

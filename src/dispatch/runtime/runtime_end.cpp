@@ -1,0 +1,85 @@
+// How a runtime ends.
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <flotilla/task/callable.hpp>
+
+#include "dispatch/runtime/runtime_state.hpp"
+
+namespace flotilla::dispatch {
+
+void runtime_state::end(runtime_state& runtime) noexcept {
+  // In a child of fork(), the other threads that used the runtime do not exist. So use nothing of
+  // the runtime.
+  if (runtime.usage.is_forked()) { return; }
+  runtime.usage.close();
+  // User code inside a callable or continuation can end a static runtime by calling std::exit. The
+  // shutdown would wait for that user code, and that user code waits for the shutdown.
+  if (runtime.is_inside_callable() || runtime.runner.inside()) {
+    std::fprintf(stderr,
+                 "flotilla: a runtime was destroyed inside one of its own callables or "
+                 "continuations (std::exit destroys static objects): its open tasks are abandoned "
+                 "and its memory is not freed\n");
+    return;
+  }
+  runtime.shut_down();
+  runtime.has_ended_.store(true, std::memory_order_relaxed);
+  if (runtime.ticket_count_.close()) { delete &runtime; }
+}
+
+void runtime_state::drop_ticket(runtime_state& runtime, slot_address slot,
+                                std::uint64_t generation) noexcept {
+  if (runtime.usage.is_forked()) { return; }
+  if (runtime.ticket_count_.drop(slot, generation)) { delete &runtime; }
+}
+
+void runtime_state::destroy_callables() noexcept {
+  tasks_.for_each_open([this](slot_address task) {
+    slot& one = tasks_.at(task);
+    if (one.kind == task_kind::callable && std::exchange(one.holds_callable, false)) {
+      std::destroy_at(&held_in<callable>(one));
+    }
+    return true;
+  });
+}
+
+void runtime_state::shut_down() noexcept {
+  continuations.end();
+  workers.stop();
+  stream_waits.finish();
+  bool const is_poisoned = faults_.is_poisoned();
+  // On a poisoned driver, some callables never run. Destroy these callables here.
+  if (is_poisoned) { destroy_callables(); }
+  // No task is left, so retired memory and the programs are no longer used.
+  for (unsigned i = 0; i < devices.size(); ++i) {
+    context::lease lease = devices[i].gate().take();
+    try {
+      context::current_scope const scope{lease};
+      // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
+      // freed below, so wait for the kernels. After a fault, no kernel runs any more.
+      if (is_poisoned) { devices[i].context().api().ctx_synchronize(); }
+      devices[i].free_unused(deferred_free::blocking::allowed);
+      if (i == 0) { stream_waits.destroy(); }
+      devices[i].destroy_resources();
+    } catch (std::exception const& why) {
+      if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }
+    }
+    // Count while this thread holds the lease. Otherwise another thread might have ended a task
+    // without having counted the task's ticket yet.
+    if (is_poisoned) { ticket_count_.count_open(i); }
+  }
+  if (is_poisoned) { ticket_count_.count_open(std::nullopt); }
+  // Unload programs after the graphs that use their kernels were destroyed. A library belongs to no
+  // context, so unloading works even if no context can be made current.
+  programs.unload_all();
+  // Destroy the context of the first device last, because all pinned memory belongs to this
+  // context. On a poisoned driver, kernels of the other devices may use pinned memory until their
+  // contexts are destroyed.
+  for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
+    context->context.destroy();
+  }
+}
+
+}  // namespace flotilla::dispatch
