@@ -119,9 +119,9 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 /// Blocks    If the stream belongs to a context of the runtime (for example, both use the primary
 ///           context): until the task is launched, because the waiting stream could otherwise block
 ///           the launch. Meanwhile the caller helps as in ticket::wait. In any other context: never,
-///           except that with more than 512 open waits, some calls perform a control operation. The
-///           driver itself blocks if a stream has about a thousand pending operations; this call
-///           adds two.
+///           except that the call also waits until the task is launched if streams already wait for
+///           8192 other tasks that are not launched. The driver itself blocks if many operations of a
+///           stream are pending (on an H200, some hundreds); this call adds two.
 /// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
 ///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump or
 ///           wait.

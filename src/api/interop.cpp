@@ -132,17 +132,23 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
   if (state.has_ended()) { return; }  // all of its tasks have ended
   state.usage.check_usable();
   dispatch::stream_waits& waits = state.stream_waits;
-  if (waits.check(stream)) { waits.wait_until_launched(task.id()); }
-  if (waits.enqueue_if_launched(task.id(), stream)) { return; }
-  dispatch::stream_waits::flag const flag = waits.take();
+  bool const shares_context = waits.check(stream);
+  if (!shares_context && waits.enqueue_if_launched(task.id(), stream)) { return; }
+  std::optional<dispatch::stream_waits::flag> const flag =
+      shares_context ? std::nullopt : waits.take();
+  if (!flag) {
+    waits.wait_until_launched(task.id());
+    static_cast<void>(waits.enqueue_if_launched(task.id(), stream));
+    return;
+  }
   try {
-    static_cast<void>(task.then([&waits, flag](std::exception_ptr const&) { waits.raise(flag); }));
+    static_cast<void>(task.then([&waits, flag](std::exception_ptr const&) { waits.raise(*flag); }));
   } catch (...) {
-    waits.raise(flag);
+    waits.raise(*flag);
     throw;
   }
   // From now on the flag will be raised, so no error can make the stream wait forever.
-  waits.enqueue(flag, stream);
+  waits.enqueue(*flag, stream);
 }
 
 }  // namespace v0_1

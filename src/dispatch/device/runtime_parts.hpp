@@ -2,6 +2,7 @@
 // The objects that the devices of a runtime share.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "dispatch/fault/fault_monitor.hpp"
@@ -30,6 +31,9 @@ struct tuning {
   std::chrono::microseconds device_wait_turnover{100};
   // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;
+  // How many tasks that are not launched can be waited for at the same time by streams of the
+  // application, without the host waiting (see stream_waits).
+  std::size_t stream_wait_flags = 8192;
   // A function that returns replacements for flotilla's built-in kernels on a CPU device. If null,
   // CPU devices have no built-in kernels.
   builtin_functions (*cpu_builtins)(context::context_handle const& context) = nullptr;

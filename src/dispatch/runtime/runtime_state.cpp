@@ -66,7 +66,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
           {shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get()}),
       programs({shared_, kernels_, *chosen_.api, devices, usage, operations}),
       memory(waits, operations, usage),
-      stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks, operations}),
+      stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks}),
       continuations(waits, usage, table_),
       ticket_count_(tasks_, failures_, reclaimer_, tickets_),
       workers({shared_, devices, policies, runner}, bell_,
@@ -106,7 +106,7 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].lanes(), own.context);
-  if (index == 0) { stream_waits.add_flags(); }
+  if (index == 0) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
 

@@ -77,44 +77,29 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   return true;
 }
 
-void stream_waits::add_flags() {
-  constexpr std::size_t words = 512;
+void stream_waits::create() {
+  std::size_t const count = parts_.shared.tuned.stream_wait_flags;
+  free_.reserve(count);  // so that `raise` never allocates
   void* memory = nullptr;
-  driver::check(parts_.api.mem_host_alloc(&memory, words * sizeof(std::uint64_t),
+  driver::check(parts_.api.mem_host_alloc(&memory, count * sizeof(std::uint64_t),
                                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
                 "cuMemHostAlloc", "pinned memory for enqueue_wait");
-  auto* const block = static_cast<std::uint64_t*>(memory);
-  std::memset(block, 0, words * sizeof(std::uint64_t));
-  try {
-    std::lock_guard const lock(mutex_);
-    free_.reserve((blocks_.size() + 1) * words);  // so that `raise` never allocates
-    blocks_.push_back(block);
-    for (std::size_t i = 0; i < words; ++i) { free_.push_back({block + i, 0}); }
-  } catch (...) {
-    parts_.api.mem_free_host(memory);
-    throw;
-  }
+  words_ = static_cast<std::uint64_t*>(memory);
+  std::memset(words_, 0, count * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < count; ++i) { free_.push_back({words_ + i, 0}); }
 }
 
-stream_waits::flag stream_waits::take() {
-  while (true) {
-    {
-      std::lock_guard const lock(mutex_);
-      if (!free_.empty()) {
-        flag one = free_.back();
-        free_.pop_back();
-        ++one.number;
-        return one;
-      }
-    }
-    parts_.operations.run(0, [this](device_driver&) { add_flags(); });
-  }
+std::optional<stream_waits::flag> stream_waits::take() {
+  std::lock_guard const lock(mutex_);
+  if (free_.empty()) { return std::nullopt; }
+  flag one = free_.back();
+  free_.pop_back();
+  ++one.number;
+  return one;
 }
 
 void stream_waits::destroy() noexcept {
-  std::lock_guard const lock(mutex_);
-  for (std::uint64_t* const block : std::exchange(blocks_, {})) { parts_.api.mem_free_host(block); }
-  free_.clear();
+  if (words_ != nullptr) { parts_.api.mem_free_host(std::exchange(words_, nullptr)); }
 }
 
 void stream_waits::raise(flag const& one) noexcept {

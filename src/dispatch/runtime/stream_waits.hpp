@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
-#include "dispatch/waiting/control.hpp"
 #include "dispatch/waiting/task_query.hpp"
 #include "dispatch/waiting/waits.hpp"
 
@@ -39,15 +39,14 @@ class stream_waits {
     driver::table const& api;
     waiter const& waiting;
     deadlock_detector& deadlocks;
-    control const& operations;
   };
   explicit stream_waits(parts const& with) : parts_(with) {}
   stream_waits(stream_waits const&) = delete;
   stream_waits& operator=(stream_waits const&) = delete;
 
-  /// Allocates a block of flags. The context of the first device must be current.
+  /// Allocates the flags. The context of the first device must be current.
   /// @throws driver_error, std::bad_alloc
-  void add_flags();
+  void create();
   /// Refuses streams that cannot wait: a stream that captures work, or an invalid handle.
   /// @return whether the stream belongs to a context of this runtime.
   /// @throws invalid_argument, driver_error
@@ -58,9 +57,10 @@ class stream_waits {
   /// Makes the stream wait for the task if the task was launched. @return whether that is so.
   /// @throws driver_error
   [[nodiscard]] bool enqueue_if_launched(task_id const& task, CUstream stream);
-  /// Takes a flag for one task. If all flags are in use, adds a block with a control operation.
-  /// @throws driver_error, std::bad_alloc
-  [[nodiscard]] flag take();
+  /// Takes a flag for one task, or returns an empty optional if all flags are in use. More flags are
+  /// never allocated: the driver may delay an allocation of pinned memory until the device is idle,
+  /// and a stream that waits keeps the device busy.
+  [[nodiscard]] std::optional<flag> take();
   /// Makes the stream wait until the flag is raised.
   /// @throws driver_error
   void enqueue(flag const& one, CUstream stream);
@@ -83,9 +83,9 @@ class stream_waits {
 
   parts const parts_;
   std::mutex mutex_;
-  std::vector<flag> free_;  // guarded by mutex_, and so are the next two
-  std::vector<std::uint64_t*> blocks_;
+  std::vector<flag> free_;  // guarded by mutex_, and so is waits_
   std::vector<passed> waits_;
+  std::uint64_t* words_ = nullptr;  // the memory of the flags
 };
 
 }  // namespace flotilla::dispatch
