@@ -25,6 +25,10 @@ std::deque<context::leased_context> make_contexts(context::choice const& chosen,
   return contexts;
 }
 
+std::unique_ptr<submit_checks> make_checks(checks which, argument_check::parts const& parts) {
+  return which == checks{} ? nullptr : std::make_unique<submit_checks>(which, parts);
+}
+
 }  // namespace
 
 runtime_state::runtime_state(runtime_options options, tuning const& tuned)
@@ -64,8 +68,9 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       valid(*this, kernels_, tasks_.devices()),
       places(number, tasks_, shared_queue_),
       slots(waits, usage, places),
-      tasks(
-          {shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get()}),
+      checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
+      tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
+             checks.get()}),
       programs({shared_, kernels_, *chosen_.api, devices, usage, operations}),
       memory(waits, operations, usage),
       continuations(waits, usage, table_),
@@ -271,30 +276,8 @@ void runtime_state::pump_if_single_threaded() {
   if (shared_.single_threaded && !is_inside_callable()) { pump(); }
 }
 
-device_settings runtime_state::effective_settings(unsigned device) const {
-  device_settings settings = contexts_[device].context.effective();
-  settings.window = tasks_.pool_at(device).window();
-  settings.lanes = devices[device].lanes().launch_lanes();
-  return settings;
-}
-
-settings_report runtime_state::report_settings(unsigned device) const {
-  return context::report(chosen_.devices[device], requests_[device].settings,
-                         effective_settings(device), contexts_[device].context.refused());
-}
-
-device_counters runtime_state::counters(unsigned device) const {
-  // An ended task is counted only after a thread has retired the task's batch. If no other thread
-  // does so, a thread that polls the counters waits forever. So retire batches here.
-  device_driver& driver = devices[device];
-  if (driver.lanes().has_batches() && !driver.inbound().needs_drain() && !driver.gate().held()) {
-    devices.collect_if_free(driver);
-  }
-  return driver.counters();
-}
-
 recorder::config runtime_state::recording_parts() const noexcept {
-  return {shared_, devices, usage, valid, slots, tasks, operations};
+  return {shared_, devices, usage, valid, slots, tasks, operations, checks.get()};
 }
 
 }  // namespace flotilla::dispatch

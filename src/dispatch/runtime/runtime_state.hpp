@@ -120,6 +120,7 @@ class runtime_state final : public detail::runtime_impl {
   validation valid;
   place_table places;
   slot_taker slots;
+  std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
   program_loader programs;
   dispatch::memory memory;

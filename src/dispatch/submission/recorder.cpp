@@ -60,7 +60,9 @@ void recorder::refuse(task_id task, std::string const& subject) const {
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
   with_.valid.check(what, device);
-  return device.value_or(what.device().value_or(device_ordinal{0})).value;
+  unsigned const on = device.value_or(what.device().value_or(device_ordinal{0})).value;
+  if (with_.checks != nullptr) { with_.checks->check_arguments(what, {}, on); }
+  return on;
 }
 
 unsigned recorder::check(detail::memory_command const& what,

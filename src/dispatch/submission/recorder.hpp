@@ -32,6 +32,7 @@ class recorder {
     slot_taker const& slots;
     submitter const& tasks;
     control const& operations;
+    submit_checks* checks;  // null: no checks
   };
   /// @throws used_after_fork
   explicit recorder(config const& with);

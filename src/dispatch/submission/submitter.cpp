@@ -29,7 +29,8 @@ submitter::submitter(config const& with) noexcept
       posted_(with.shared.posted),
       placement_(with.placement),
       infos_(with.infos),
-      predicts_waits_(!with.shared.single_threaded) {}
+      predicts_waits_(!with.shared.single_threaded),
+      checks_(with.checks) {}
 
 inline place const& submitter::choose(task_options const& options,
                                       std::optional<device_ordinal> required) const {
@@ -44,6 +45,14 @@ inline place const& submitter::choose(task_options const& options,
 }
 
 template <class What>
+void submitter::run_checks(What const& what, task_options const& options, place const& to) const {
+  if constexpr (std::is_same_v<What, launch>) {
+    checks_->check_arguments(what, options.label,
+                             to.inbound == nullptr ? std::nullopt : std::optional{to.index});
+  }
+}
+
+template <class What>
 bool submitter::submit(What& what, task_options const& options, bool may_wait,
                        ticket* ticket) const {
   usage_.check_usable();
@@ -54,6 +63,7 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   }
   if (options.after.size() != 0) { valid_.check_after(options.after); }
   place const& to = choose(options, required_by(what));
+  if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to); }
   priority_level const level = level_of_priority(options.priority);
   // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);

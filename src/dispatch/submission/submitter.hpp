@@ -11,6 +11,7 @@
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/ticket.hpp>
 
+#include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/submission/slot_taker.hpp"
@@ -30,6 +31,7 @@ class submitter {
     slot_taker const& slots;
     std::span<device const> infos;
     flotilla::placement* placement;  // null: any device
+    submit_checks* checks;           // null: no checks
   };
   explicit submitter(config const& with) noexcept;
 
@@ -59,6 +61,11 @@ class submitter {
   [[nodiscard]] place const& choose(task_options const& options,
                                     std::optional<device_ordinal> required) const;
 
+  /// Makes the checks of the runtime. Not inline, because most programs never call it.
+  template <class What>
+  [[gnu::noinline]] void run_checks(What const& what, task_options const& options,
+                                    place const& to) const;
+
   // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
   usage_guard const& usage_;
@@ -71,6 +78,7 @@ class submitter {
   placement* const placement_;
   std::span<device const> const infos_;
   bool const predicts_waits_;  // false in single-threaded mode
+  submit_checks* const checks_;
 };
 
 }  // namespace flotilla::dispatch
