@@ -1,4 +1,4 @@
-// The functions of runtime_state that answer questions about devices.
+// The functions of runtime_state that answer questions.
 #include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla::dispatch {
@@ -23,6 +23,10 @@ device_counters runtime_state::counters(unsigned device) const {
     devices.collect_if_free(driver);
   }
   return driver.counters();
+}
+
+recorder::config runtime_state::recording_parts() const noexcept {
+  return {shared_, devices, usage, valid, slots, tasks, operations, checks.get()};
 }
 
 }  // namespace flotilla::dispatch

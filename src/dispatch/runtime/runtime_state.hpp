@@ -128,6 +128,8 @@ class runtime_state final : public detail::runtime_impl {
 
  private:
   ~runtime_state();
+  /// Returns runtime_options::on_error, or a handler that tells the checks about the call first.
+  [[nodiscard]] std::function<void(std::exception_ptr)> error_handler();
   void add_device(unsigned index);
   void shut_down() noexcept;
   void destroy_callables() noexcept;

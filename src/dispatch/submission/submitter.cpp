@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
 namespace flotilla::dispatch {
@@ -45,11 +46,28 @@ inline place const& submitter::choose(task_options const& options,
 }
 
 template <class What>
-void submitter::run_checks(What const& what, task_options const& options, place const& to) const {
+void submitter::run_checks(What const& what, task_options const& options, place const& to,
+                           slot_address slot) const {
   if constexpr (std::is_same_v<What, launch>) {
     checks_->check_arguments(what, options.label,
                              to.inbound == nullptr ? std::nullopt : std::optional{to.index});
   }
+  checks_->check_order(what, options, checked_name(slot), callables_inside());
+}
+
+task_name submitter::checked_name(slot_address slot) const noexcept {
+  task_id const id = id_when_open(slot);
+  return {id.slot, id.generation};
+}
+
+std::vector<task_name> submitter::callables_inside() const {
+  std::vector<task_name> made;
+  for (auto const* each = callable_frame::innermost(owner_.number); each != nullptr;
+       each = each->next()) {
+    generation_word const word{tasks_.at(each->task()).generation.load(std::memory_order_relaxed)};
+    made.push_back({each->task(), word.generation()});
+  }
+  return made;
 }
 
 template <class What>
@@ -63,7 +81,6 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   }
   if (options.after.size() != 0) { valid_.check_after(options.after); }
   place const& to = choose(options, required_by(what));
-  if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to); }
   priority_level const level = level_of_priority(options.priority);
   // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);
@@ -71,8 +88,10 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   if (address == no_slot) { return false; }
   slot& task = to.slots[address & 0xffff];
   try {
+    if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to, address); }
     encode(task, to.slots.side(address & 0xffff), what, options, level, reclaimer_.epoch());
   } catch (...) {
+    if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
     to.slots.give_back(address);
     throw;
   }

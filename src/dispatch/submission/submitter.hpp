@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <flotilla/device/device.hpp>
 #include <flotilla/runtime.hpp>
@@ -55,6 +56,13 @@ class submitter {
   void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
+  // ---- for the checks ----
+
+  /// Returns the name that the task will have after it is opened.
+  [[nodiscard]] task_name checked_name(slot_address slot) const noexcept;
+  /// Returns the callables of this runtime in which the calling thread is.
+  [[nodiscard]] std::vector<task_name> callables_inside() const;
+
  private:
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.
@@ -63,8 +71,8 @@ class submitter {
 
   /// Makes the checks of the runtime. Not inline, because most programs never call it.
   template <class What>
-  [[gnu::noinline]] void run_checks(What const& what, task_options const& options,
-                                    place const& to) const;
+  [[gnu::noinline]] void run_checks(What const& what, task_options const& options, place const& to,
+                                    slot_address slot) const;
 
   // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
