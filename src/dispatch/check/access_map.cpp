@@ -15,21 +15,18 @@ void access_map::for_each_entry(memory_access const& range, Visit&& visit) const
   }
 }
 
-std::optional<task_number> access_map::oldest_in(memory_access const& range) const {
-  std::optional<task_number> oldest;
-  for_each_entry(
-      range, [&](entry const& one) { oldest = oldest ? std::min(*oldest, one.task) : one.task; });
-  return oldest;
+void access_map::find_rivals(memory_access const& access, std::vector<task_number>& rivals) const {
+  for_each_entry(access, [&](entry const& one) {
+    if (are_rivals(one, access)) { rivals.push_back(one.task); }
+  });
 }
 
 std::optional<task_number> access_map::conflict(memory_access const& access,
                                                 order const& is_before) const {
   std::optional<task_number> newest;
   for_each_entry(access, [&](entry const& one) {
-    bool const is_conflict = one.memory == access.memory && (one.writes || access.writes);
-    if (is_conflict && (!newest || *newest < one.task) && !is_before(one.task)) {
-      newest = one.task;
-    }
+    bool const is_newer = !newest || *newest < one.task;
+    if (is_newer && are_rivals(one, access) && !is_before(one.task)) { newest = one.task; }
   });
   return newest;
 }

@@ -20,8 +20,9 @@ class access_map {
   /// Returns whether the task runs before the task that is added now.
   using order = std::function<bool(task_number)>;
 
-  /// Returns the oldest task that uses memory of the range, or empty.
-  [[nodiscard]] std::optional<task_number> oldest_in(memory_access const& range) const;
+  /// Adds to `rivals` each task that uses memory of `access`, if one of the two tasks writes. May
+  /// add a task several times.
+  void find_rivals(memory_access const& access, std::vector<task_number>& rivals) const;
   /// Returns the newest task that uses memory of `access` and does not run before it, if one of the
   /// two tasks writes. Empty if there is no such task.
   [[nodiscard]] std::optional<task_number> conflict(memory_access const& access,
@@ -53,6 +54,9 @@ class access_map {
   };
   using segment_map = std::map<std::uintptr_t, segment>;
 
+  [[nodiscard]] static bool are_rivals(entry const& one, memory_access const& access) noexcept {
+    return one.memory == access.memory && (one.writes || access.writes);
+  }
   /// Calls `visit(entry)` for each entry in the range.
   template <class Visit>
   void for_each_entry(memory_access const& range, Visit&& visit) const;

@@ -19,7 +19,7 @@ namespace flotilla::dispatch {
 /// Threads: any.
 class order_check {
  public:
-  // The history of a task takes about 500 bytes, so this is at most about 8 MiB.
+  // The history of a task takes about 700 bytes, so this is at most about 12 MiB.
   static constexpr std::size_t max_tasks = 16384;
 
   /// Adds a task that is about to be opened.

@@ -40,12 +40,16 @@ std::optional<order_conflict> order_history::add(task_name name, std::span<task_
       ahead.insert(ahead.end(), of_callable.begin(), of_callable.end());
     }
   }
-  task_number oldest = graph_.next();
-  for (memory_access const& each : task.accesses) {
-    oldest = std::min(oldest, accesses_.oldest_in(each).value_or(oldest));
-  }
-  graph_.mark_ancestors(ahead, oldest);
+  std::vector<task_number> rivals;
+  for (memory_access const& each : task.accesses) { accesses_.find_rivals(each, rivals); }
+  std::sort(rivals.begin(), rivals.end());
+  rivals.erase(std::unique(rivals.begin(), rivals.end()), rivals.end());
+  graph_.mark_ancestors(ahead, rivals);
   if (auto conflict = conflict_of(task)) { return conflict; }
+  // All rivals run before the task. Store them as predecessors too. They are shortcuts: a search
+  // for the same rivals that comes to this task ends here. They are last, so that it finds them
+  // first.
+  ahead.insert(ahead.end(), rivals.begin(), rivals.end());
   task_number const number = graph_.add(name, ahead);
   try {
     checked_task const& added = tasks_.emplace(number, std::move(task)).first->second;

@@ -34,7 +34,7 @@ struct order_conflict {
 /// their memory. A task is forgotten
 /// - after the host has observed that it, or a task that runs after it, has ended;
 /// - after its accesses have become redundant (access_map::add);
-/// - if the history has more than `max_tasks` tasks: then the oldest are forgotten.
+/// - if the history has `max_tasks` tasks: then the older half is forgotten.
 /// A forgotten task counts as ended, so the history never reports a conflict that does not exist.
 ///
 /// Threads: one at a time.

@@ -18,6 +18,10 @@ namespace flotilla::dispatch {
 /// Threads: one at a time.
 class task_graph {
  public:
+  // A search that already has its answer goes on for this many tasks, because the history can
+  // forget more if it knows more ancestors.
+  static constexpr std::size_t min_visits = 64;
+
   /// Adds the next task. Predecessors that the graph does not have are ignored.
   task_number add(task_name name, std::span<task_number const> predecessors);
   void remove(task_number task);
@@ -25,13 +29,14 @@ class task_graph {
   /// Returns the direct predecessors of the task. Some of them may have been removed.
   [[nodiscard]] std::span<task_number const> predecessors(task_number task) const;
   /// Returns the task and all tasks from which a path leads to it.
-  /// Removes all marks.
   [[nodiscard]] std::vector<task_number> with_ancestors(task_number task);
 
-  /// Marks `tasks`, and each task from which a path leads to one of `tasks`. Removes all earlier
-  /// marks. Tasks older than `oldest` may stay unmarked, which saves time.
-  void mark_ancestors(std::span<task_number const> tasks, task_number oldest);
-  [[nodiscard]] bool is_marked(task_number task) const;
+  /// Marks `tasks`, and tasks from which a path leads to one of `tasks`. Removes all earlier marks.
+  /// Stops when all of `wanted` are marked, but not before `min_visits` tasks are marked.
+  /// @param wanted  In ascending order.
+  void mark_ancestors(std::span<task_number const> tasks, std::span<task_number const> wanted);
+  /// Returns whether the last call of mark_ancestors has marked the task.
+  [[nodiscard]] bool is_marked(task_number task) const noexcept;
 
   /// Removes each task that has no predecessor left and for which `is_needed(number)` returns
   /// false.
@@ -47,21 +52,23 @@ class task_graph {
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
  private:
-  /// Marks as mark_ancestors does, and calls `visit(number)` for each task that it marks.
-  template <class Visit>
-  void mark(std::span<task_number const> tasks, task_number oldest, Visit&& visit);
+  /// Calls `visit(number)` once for each of `tasks` and of their ancestors, and `expands(number)`
+  /// before it follows the predecessors of a task.
+  template <class Visit, class Expands>
+  void mark(std::span<task_number const> tasks, Visit&& visit, Expands&& expands);
 
   struct node {
     task_name name;
     std::vector<task_number> predecessors;
-    std::uint64_t mark = 0;  // marked if equal to mark_
+    std::uint64_t mark = 0;  // visited by the last call of `mark` if equal to mark_
   };
 
   std::map<task_number, node> nodes_;
   std::unordered_map<task_name, task_number, task_name_hash> numbers_;
   task_number next_ = 1;
   std::uint64_t mark_ = 0;
-  std::vector<task_number> open_;  // of mark_ancestors; a member to reuse its memory
+  std::vector<task_number> marked_;  // by mark_ancestors; in ascending order
+  std::vector<task_number> open_;    // of `mark`; a member to reuse its memory
 };
 
 template <class IsNeeded>

@@ -58,7 +58,10 @@ TEST_F(AccessMap, NewestConflictIsFound) {
   EXPECT_EQ(conflict(write(0, 30)), 3u);
   EXPECT_EQ(conflict(write(0, 30), {3}), 2u);
   EXPECT_EQ(conflict(write(0, 30), {2, 3}), 1u);
-  EXPECT_EQ(map_.oldest_in(write(12, 30)), 2u);
+  std::vector<task_number> rivals;
+  map_.find_rivals(write(12, 30), rivals);
+  map_.find_rivals(read(0, 30), rivals);
+  EXPECT_EQ(rivals, (std::vector<task_number>{2, 3})) << "two reads are no rivals";
 }
 
 TEST_F(AccessMap, OrderedWriteMakesOlderAccessesRedundant) {

@@ -16,7 +16,7 @@ class TaskGraph : public ::testing::Test {
     return graph_.add({static_cast<std::uint32_t>(graph_.next()), 1}, after);
   }
   bool leads(task_number from, task_number to) {
-    graph_.mark_ancestors({&to, 1}, 0);
+    graph_.mark_ancestors({&to, 1}, {&from, 1});
     return graph_.is_marked(from);
   }
   task_graph graph_;
@@ -33,9 +33,21 @@ TEST_F(TaskGraph, PathsLeadOverSeveralTasks) {
 TEST_F(TaskGraph, AncestorsOfSeveralTasksAreMarkedTogether) {
   task_number const a = add(), b = add(), c = add({a}), d = add({b});
   std::vector<task_number> const both{c, d};
-  graph_.mark_ancestors(both, 0);
+  std::vector<task_number> const wanted{a, b};
+  graph_.mark_ancestors(both, wanted);
   for (task_number const each : {a, b, c, d}) { EXPECT_TRUE(graph_.is_marked(each)); }
   EXPECT_THAT(graph_.with_ancestors(d), UnorderedElementsAre(b, d));
+}
+
+// A search over a long chain finds its oldest task, and stops early if it looks for a recent one.
+TEST_F(TaskGraph, SearchStopsWhenItHasFoundAllWantedTasks) {
+  task_number const oldest = add();
+  task_number recent = oldest;
+  for (int i = 0; i < 1000; ++i) { recent = add({recent}); }
+  task_number const last = add({recent});
+  EXPECT_TRUE(leads(oldest, last));
+  EXPECT_TRUE(leads(recent, last));
+  EXPECT_FALSE(graph_.is_marked(oldest));
 }
 
 TEST_F(TaskGraph, NamesAreForgottenWithTheirTasks) {
