@@ -27,6 +27,7 @@
 #include <flotilla/memory/host_buffer.hpp>
 #include <flotilla/memory/host_span.hpp>
 #include <flotilla/memory/memory_op.hpp>
+#include <flotilla/settings/checks.hpp>
 #include <flotilla/settings/settings.hpp>
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/callable.hpp>
@@ -94,6 +95,9 @@ struct runtime_options {
   /// posted tasks. The function runs as a continuation (see ticket::then), possibly on several
   /// threads at the same time. If empty, the errors are printed on stderr.
   std::function<void(std::exception_ptr)> on_error{};
+  /// The checks that the runtime makes on every submitted task. If empty, the environment variable
+  /// FLOTILLA_CHECK is used. By default, the runtime makes none of these checks.
+  std::optional<flotilla::checks> checks{};
 };
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about
@@ -156,10 +160,13 @@ class FLOTILLA_EXPORT runtime {
   ///
   /// @return The ticket of the task. The task runs even if the ticket is dropped.
   /// @throws invalid_argument  The grid is empty, the arguments do not match the kernel, or the
-  ///                           callable is null.
+  ///                           callable is null; or the runtime checks arguments, and the device
+  ///                           cannot access the memory of a pointer argument.
   /// @throws unknown_device    `options.device` is not in `devices()`.
   /// @throws wrong_runtime     The kernel, a buffer or a task in `after` belongs to another
   ///                           runtime.
+  /// @throws missing_dependency  The runtime checks the order of tasks, and this task has no order
+  ///                           with an earlier task that uses the same memory.
   /// @throws runtime_closed, poisoned, used_after_fork
   /// @throws window_full       The window is full, and the caller is inside a callable, where it
   ///                           must not wait.

@@ -99,8 +99,8 @@ void device_scheduler::submit(block_batch& batch) {
   digested.reserve(batch.ranges.size());
   for (block_range const& range : batch.ranges) {
     auto const launch = sha256_.over(range.blocks, 32)(
-        contents.subspan(range.batch_offset), range.bytes, capacity_.block_bytes, range.blocks,
-        batch.device_digests.subspan(range.first_block));
+        contents.subspan(range.batch_offset, range.bytes), range.bytes, capacity_.block_bytes,
+        range.blocks, batch.device_digests.subspan(range.first_block, range.blocks));
     digested.push_back(runtime_.submit(launch, {.label = "sha256", .after = {contents_copied}}));
   }
 

@@ -29,6 +29,9 @@ allocation::~allocation() {
   dispatch::runtime_state* const runtime = dispatch::runtime_registry::find_for_destructor(
       runtime_, on_device ? "a device_buffer" : "a host_buffer");
   if (runtime == nullptr) { return; }
+  if (runtime->checks != nullptr && !runtime->usage.is_forked()) {
+    runtime->checks->destroyed(range_.address(), range_.bytes());
+  }
   runtime->memory.release(on_device ? kinds::device_memory : kinds::host_memory,
                           on_device ? range_.device().value : 0, range_.address(), range_.bytes());
 }

@@ -54,6 +54,15 @@ dispatch::runtime_state* common_runtime(dependency_list const& tasks, std::strin
   return dispatch::runtime_registry::find(tasks[0].runtime);
 }
 
+/// Tells the checks of the runtime that the tasks of a done completion have ended.
+void note_observation(completion const& done) {
+  detail::completion_state const& state = *access::state(done);
+  if (state.tasks.empty()) { return; }                        // as always without an order check
+  dispatch::continuation_table::use const use{*state.table};  // the runtime must not end meanwhile
+  if (use.over()) { return; }
+  for (task_id const& each : state.tasks) { state_of(access::impl(done)).checks->observed(each); }
+}
+
 std::optional<std::size_t> wait_for_first(
     dependency_list const& tasks, std::optional<std::chrono::steady_clock::time_point> until) {
   if (tasks.empty()) {
@@ -73,6 +82,7 @@ bool wait_for_end(completion const& end,
       !state_of(access::impl(end)).wait(state, until)) {
     return false;
   }
+  note_observation(end);
   state.asked.store(true, std::memory_order_relaxed);
   if (state.error != nullptr) {
     base::yield_to_process_end();
@@ -117,9 +127,13 @@ bool has_ended(completion const& of) {
 }  // namespace detail
 
 bool completion::ready() const {
-  if (detail::has_ended(*this)) { return true; }
-  state_of(access::impl(*this)).pump_if_single_threaded();
-  return detail::has_ended(*this);
+  bool ended = detail::has_ended(*this);
+  if (!ended) {
+    state_of(access::impl(*this)).pump_if_single_threaded();
+    ended = detail::has_ended(*this);
+  }
+  if (ended) { note_observation(*this); }
+  return ended;
 }
 
 void completion::wait() const { wait_for_end(*this, std::nullopt); }

@@ -115,6 +115,11 @@ std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
 
 runtime_impl* impl_of(runtime& owner) noexcept { return &access::impl(owner); }
 
+bool checks_order(runtime& owner) noexcept {
+  auto const& checks = dispatch::runtime_state::of(access::impl(owner)).checks;
+  return checks && checks->which().order;
+}
+
 }  // namespace detail
 
 ticket submit_event(runtime& owner, CUevent_st* event, task_options const& options) {
@@ -131,6 +136,9 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
   dispatch::runtime_state& state = dispatch::runtime_state::of(*detail::access::impl(task));
   if (state.has_ended()) { return; }  // all of its tasks have ended
   state.usage.check_usable();
+  // From now on, work of the application may order other tasks after this one, and the order check
+  // cannot see that work.
+  dispatch::note_end(state.checks.get(), task.id());
   dispatch::stream_waits& waits = state.stream_waits;
   bool const shares_context = waits.check(stream);
   if (!shares_context && waits.enqueue_if_launched(task.id(), stream)) { return; }

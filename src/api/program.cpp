@@ -21,6 +21,10 @@ std::uint32_t program::find_kernel(std::string_view name,
   return state_of(owner_).programs.find_kernel(index_, name, layout);
 }
 
+bool program::checks_order() const noexcept {
+  return state_of(owner_).checks && state_of(owner_).checks->which().order;
+}
+
 std::vector<std::string> program::kernel_names() const {
   return state_of(owner_).programs.kernel_names(index_);
 }

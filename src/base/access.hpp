@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/context_ref.hpp>
@@ -23,6 +24,12 @@ struct access {
   static runtime make(runtime_impl& impl) noexcept { return runtime{impl}; }
   static runtime_impl* impl(launch const& launch) noexcept { return launch.owner_; }
   static std::uint32_t kernel_index(launch const& launch) noexcept { return launch.kernel_; }
+  static std::span<parameter_info const> parameters(launch const& launch) noexcept {
+    return launch.parameters_;
+  }
+  static std::span<argument_range const> ranges(launch const& launch) noexcept {
+    return launch.ranges_;
+  }
   static memory_command const& command(memory_op const& op) noexcept { return op.command_; }
   static program make_program(runtime_impl& impl, std::uint32_t index) noexcept {
     return {impl, index};

@@ -17,6 +17,7 @@ unknown_symbol::~unknown_symbol() = default;
 unknown_setting::~unknown_setting() = default;
 bad_image::~bad_image() = default;
 wrong_runtime::~wrong_runtime() = default;
+missing_dependency::~missing_dependency() = default;
 runtime_closed::~runtime_closed() = default;
 window_full::~window_full() = default;
 would_deadlock::~would_deadlock() = default;

@@ -87,6 +87,15 @@ class FLOTILLA_EXPORT wrong_runtime : public invalid_argument {
   ~wrong_runtime() override;
 };
 
+/// A runtime that checks the order of tasks has found two tasks that use the same memory without an
+/// order (see checks::order). The message names both tasks, the memory and the missing entry of
+/// `after`. The failed call submitted nothing.
+class FLOTILLA_EXPORT missing_dependency : public error {
+ public:
+  using error::error;
+  ~missing_dependency() override;
+};
+
 /// The runtime was closed. The failed call submitted nothing.
 class FLOTILLA_EXPORT runtime_closed : public error {
  public:

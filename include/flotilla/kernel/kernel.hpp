@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -39,13 +40,14 @@ inline constexpr bool is_on_device<device_span<T>> = true;
 /// Makes kernels, and launches for kernels.
 struct launch_builder {
   template <class... Parameters>
-  static flotilla::kernel<Parameters...> make_kernel(runtime_impl* owner,
-                                                     std::uint32_t index) noexcept {
-    return {owner, index};
+  static flotilla::kernel<Parameters...> make_kernel(runtime_impl* owner, std::uint32_t index,
+                                                     bool records_ranges) noexcept {
+    return {owner, index, records_ranges};
   }
   static launch make(runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
-                     std::uint32_t dynamic_shared_bytes) noexcept {
-    return {owner, kernel, grid, block, dynamic_shared_bytes};
+                     std::uint32_t dynamic_shared_bytes, std::span<parameter_info const> parameters,
+                     bool records_ranges) noexcept {
+    return {owner, kernel, grid, block, dynamic_shared_bytes, parameters, records_ranges};
   }
 
   template <class Parameter, class Argument>
@@ -60,6 +62,7 @@ struct launch_builder {
       if (is_foreign || !to.require(range.device())) {
         refuse_argument(to, index, range.device(), is_foreign);
       }
+      if (to.records_ranges_) { to.ranges_.push_back({index, range.bytes()}); }
     }
     Parameter const value = static_cast<Parameter>(argument);
     to.append(&value, sizeof value, alignof(Parameter));
@@ -92,8 +95,9 @@ class kernel {
     [[nodiscard]] launch operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),
                     "the number of arguments differs from the kernel's number of parameters");
-      launch made =
-          detail::launch_builder::make(kernel_.owner_, kernel_.index_, grid_, block_, shared_);
+      launch made = detail::launch_builder::make(kernel_.owner_, kernel_.index_, grid_, block_,
+                                                 shared_, detail::parameter_table<Parameters...>,
+                                                 kernel_.records_ranges_);
       [[maybe_unused]] std::size_t index = 0;
       (detail::launch_builder::append<Parameters>(made, index++, arguments), ...);
       return made;
@@ -134,11 +138,12 @@ class kernel {
  private:
   friend class program;
   friend struct detail::launch_builder;
-  kernel(detail::runtime_impl* owner, std::uint32_t index) noexcept
-      : owner_{owner}, index_{index} {}
+  kernel(detail::runtime_impl* owner, std::uint32_t index, bool records_ranges) noexcept
+      : owner_{owner}, index_{index}, records_ranges_{records_ranges} {}
 
   detail::runtime_impl* owner_;
   std::uint32_t index_;
+  bool records_ranges_;  // see launch
 };
 
 }  // namespace v0_1

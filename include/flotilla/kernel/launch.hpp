@@ -6,11 +6,14 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/detail/export.hpp>
+#include <flotilla/detail/parameter_info.hpp>
 #include <flotilla/device/device.hpp>
 
 namespace flotilla {
@@ -48,6 +51,7 @@ class launch {
     copy_shape(other);
     bytes_ = std::exchange(other.bytes_, 0);
     large_ = std::move(other.large_);
+    ranges_ = std::move(other.ranges_);
     if (!large_) { std::memcpy(small_, other.small_, inline_bytes); }
     other.owner_ = nullptr;
     return *this;
@@ -58,6 +62,7 @@ class launch {
     copy_shape(other);
     bytes_ = 0;
     large_.reset();
+    ranges_ = other.ranges_;
     append(other.arguments(), other.bytes_, 1);
     return *this;
   }
@@ -76,8 +81,15 @@ class launch {
   friend struct detail::access;
   friend struct detail::launch_builder;
   launch(detail::runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
-         std::uint32_t dynamic_shared_bytes) noexcept
-      : owner_{owner}, kernel_{kernel}, shared_{dynamic_shared_bytes}, grid_{grid}, block_{block} {}
+         std::uint32_t dynamic_shared_bytes, std::span<detail::parameter_info const> parameters,
+         bool records_ranges) noexcept
+      : owner_{owner},
+        kernel_{kernel},
+        shared_{dynamic_shared_bytes},
+        grid_{grid},
+        block_{block},
+        records_ranges_{records_ranges},
+        parameters_{parameters} {}
 
   /// Copies everything except the arguments.
   void copy_shape(launch const& other) noexcept {
@@ -87,6 +99,8 @@ class launch {
     grid_ = other.grid_;
     block_ = other.block_;
     device_ = other.device_;
+    records_ranges_ = other.records_ranges_;
+    parameters_ = other.parameters_;
   }
 
   /// Appends an argument of `size` bytes at the next multiple of `alignment`, a power of two.
@@ -119,9 +133,13 @@ class launch {
   extent grid_;
   extent block_;
   std::optional<device_ordinal> device_;
+  bool records_ranges_ = false;  // whether the runtime checks the order of tasks
+  std::span<detail::parameter_info const> parameters_;
   std::size_t bytes_ = 0;
   alignas(16) std::byte small_[inline_bytes];
   std::unique_ptr<std::byte[]> large_;
+  // The buffers and spans among the arguments. Empty unless records_ranges_ is true.
+  std::vector<detail::argument_range> ranges_;
 };
 
 }  // namespace v0_1

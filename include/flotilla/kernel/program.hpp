@@ -33,7 +33,7 @@ class FLOTILLA_EXPORT program {
     constexpr std::size_t count = sizeof...(Parameters);
     detail::parameter_layout const layout[count + 1] = {
         {sizeof(Parameters), alignof(Parameters)}..., {0, 1}};
-    return {owner_, find_kernel(name, std::span{layout, count})};
+    return {owner_, find_kernel(name, std::span{layout, count}), checks_order()};
   }
 
   /// Returns the names of all kernels of the program.
@@ -63,6 +63,9 @@ class FLOTILLA_EXPORT program {
       : owner_{&owner}, index_{index} {}
   [[nodiscard]] std::uint32_t find_kernel(std::string_view name,
                                           std::span<detail::parameter_layout const> layout) const;
+  /// Returns whether the runtime checks the order of tasks. If so, launches record the sizes of
+  /// their buffers.
+  [[nodiscard]] bool checks_order() const noexcept;
   detail::runtime_impl* owner_;
   std::uint32_t index_;
 };

@@ -106,8 +106,8 @@ class FLOTILLA_EXPORT recording {
   /// @throws wrong_runtime     A task in `after` belongs to another runtime.
   /// @throws window_full       A window is full, and the caller is inside a callable, where it must
   ///                           not wait.
-  /// @throws runtime_closed, poisoned, used_after_fork. The first replay also throws the errors of
-  ///         `finish`.
+  /// @throws runtime_closed, poisoned, used_after_fork, missing_dependency (see runtime::submit).
+  ///         The first replay also throws the errors of `finish`.
   ///         If the call throws, it has submitted nothing.
   ///
   /// Errors  The ticket reports driver_error if a device refused a graph or the arguments of `set`.

@@ -44,8 +44,8 @@ FLOTILLA_CPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) 
     if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
     // Two contexts of one device are not peers.
     if (&other.whole->home() == &current.home()) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }
-    return current.enable_peer(*other.whole) ? CUDA_SUCCESS
-                                             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    return current.peers().enable(other.whole->id()) ? CUDA_SUCCESS
+                                                     : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   });
 }
 
@@ -53,7 +53,8 @@ FLOTILLA_CPU_API CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   return with_context(__func__, [&](context& current) {
     place other;
     if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
-    return current.disable_peer(*other.whole) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    return current.peers().disable(other.whole->id()) ? CUDA_SUCCESS
+                                                      : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
   });
 }
 

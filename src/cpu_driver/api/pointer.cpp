@@ -1,5 +1,6 @@
 // Entry points that query attributes of addresses.
 #include <cstring>
+#include <optional>
 
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
@@ -14,6 +15,23 @@ template <class Value>
 CUresult write_to(void* to, Value value) noexcept {
   std::memcpy(to, &value, sizeof value);
   return CUDA_SUCCESS;
+}
+
+/// Returns the CUmemAccess_flags of the current context for the allocation.
+unsigned long long access_flags(allocation const& found, bool on_host) noexcept {
+  place here, owner;
+  // Without a current context, the driver of an H200 answers for the device of the memory.
+  bool const is_reachable = on_host || current_place(here) != CUDA_SUCCESS ||
+                            here.whole->home().ordinal() == found.account->ordinal() ||
+                            (found.owner != nullptr && find_place(found.owner, owner) &&
+                             here.whole->peers().holds(owner.whole->id()));
+  return is_reachable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+/// Returns the allocation that contains the address, unless its asynchronous free has begun.
+std::optional<allocation> find_live(CUdeviceptr address) {
+  auto found = memory_map::of_process().find(address);
+  return found && !found->ending ? found : std::nullopt;
 }
 
 CUresult pointer_attribute(void* to, int which, allocation const& found,
@@ -39,6 +57,7 @@ CUresult pointer_attribute(void* to, int which, allocation const& found,
     case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write_to(to, static_cast<CUmemoryPool>(nullptr));
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write_to(to, access_flags(found, on_host));
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
@@ -56,6 +75,7 @@ CUresult fact_of_nothing(void* to, int which, CUdeviceptr address) noexcept {
   }
   // Every other attribute has the value zero. The number of bytes to write depends on the
   // attribute.
+  if (which == CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) { return write_to(to, 0ull); }
   allocation const nothing{};
   if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE || which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
       which == CU_POINTER_ATTRIBUTE_IS_MANAGED || which == CU_POINTER_ATTRIBUTE_MAPPED) {
@@ -70,7 +90,7 @@ FLOTILLA_CPU_API CUresult cuPointerGetAttribute(void* value, CUpointer_attribute
                                                 CUdeviceptr address) {
   return with_driver(__func__, [&] {
     if (value == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const found = memory_map::of_process().find(address);
+    auto const found = find_live(address);
     return found ? pointer_attribute(value, raw_enum(which), *found, address)
                  : CUDA_ERROR_INVALID_VALUE;
   });
@@ -80,7 +100,7 @@ FLOTILLA_CPU_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attri
                                                  void** values, CUdeviceptr address) {
   return with_driver(__func__, [&] {
     if (count == 0 || which == nullptr || values == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    auto const found = memory_map::of_process().find(address);
+    auto const found = find_live(address);
     for (unsigned i = 0; i < count; ++i) {
       int const asked = raw_enum(which[i]);
       if (values[i] == nullptr) { return CUDA_ERROR_INVALID_VALUE; }

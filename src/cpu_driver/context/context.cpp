@@ -55,16 +55,6 @@ bool context::detach_but_last() noexcept {
   return true;
 }
 
-bool context::enable_peer(context const& peer) {
-  std::lock_guard const lock(mutex_);
-  return peers_.insert(peer.id()).second;
-}
-
-bool context::disable_peer(context const& peer) {
-  std::lock_guard const lock(mutex_);
-  return peers_.erase(peer.id()) != 0;
-}
-
 void context::add_part(CUcontext green) {
   std::lock_guard const lock(mutex_);
   parts_.insert(green);

@@ -11,6 +11,7 @@
 
 #include "cpu_driver/base/handle_table.hpp"
 #include "cpu_driver/context/owned_handles.hpp"
+#include "cpu_driver/context/peer_set.hpp"
 #include "cpu_driver/stream/context_resources.hpp"
 #include "cpu_driver/stream/stream_group.hpp"
 
@@ -61,9 +62,7 @@ class context {
   /// decremented.
   [[nodiscard]] bool detach_but_last() noexcept;
 
-  /// Enable or disable access to the memory of `peer`. Return false if nothing changed.
-  [[nodiscard]] bool enable_peer(context const& peer);
-  [[nodiscard]] bool disable_peer(context const& peer);
+  [[nodiscard]] peer_set& peers() noexcept { return peers_; }
 
   /// Add or remove a green context that is a part of this primary context. add_part() throws
   /// std::bad_alloc.
@@ -99,11 +98,9 @@ class context {
   stream_group streams_;
   owned_handles<CUevent> events_;
   owned_handles<CUmodule> modules_;
+  peer_set peers_;
 
   std::mutex mutable mutex_;
-  // The peers are stored by id instead of by handle, because handles of primary contexts are
-  // reused. Guarded by mutex_.
-  std::unordered_set<unsigned long long> peers_;
   std::unordered_set<CUcontext> parts_;  // guarded by mutex_
 };
 

@@ -97,7 +97,7 @@ bool callable_runner::run_one(slot_address task) {
 std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
                                          std::string& violation) {
   slot& one = parts_.shared.tasks.at(task);
-  callable_frame const frame{parts_.shared.id, parts_.lanes.device()};
+  callable_frame const frame{parts_.shared.id, parts_.lanes.device(), task};
   context::context_stack_guard guard{parts_.context};
   struct invocation {
     callable& function;

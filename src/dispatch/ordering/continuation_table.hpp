@@ -34,6 +34,9 @@ struct completion_state {
 
   std::shared_ptr<dispatch::continuation_table> const table;
   std::unique_ptr<continuation> callable;
+  // The tasks for which a state without a callable waits. Empty unless the runtime checks the order
+  // of tasks: a thread that sees that the state is done knows that these tasks have ended.
+  std::vector<task_id> tasks;
   // The table's mutex guards these members until `done` is set:
   std::size_t left = 1;
   // The first error of a predecessor. After the callable has run, the error of the callable.

@@ -7,6 +7,31 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// The continuation of a runtime that checks the order of tasks.
+struct observing_continuation final : detail::continuation {
+  void run(std::exception_ptr why) override {
+    for (task_id const& each : tasks) { checks->observed(each); }
+    callable->run(std::move(why));
+  }
+  submit_checks* checks = nullptr;
+  std::vector<task_id> tasks;
+  std::unique_ptr<detail::continuation> callable;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::continuation> continuations::observing(
+    std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const {
+  if (checks_ == nullptr || !checks_->which().order || tasks.empty()) { return callable; }
+  auto made = std::make_unique<observing_continuation>();
+  made->checks = checks_;
+  made->tasks.assign(tasks.begin(), tasks.end());
+  made->callable = std::move(callable);
+  return made;
+}
+
 void continuations::watch(task_id id, std::shared_ptr<completion_state> const& state) const {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
   continuation_table::key const task{id.slot, id.generation};
@@ -32,7 +57,7 @@ std::shared_ptr<completion_state> continuations::after(
     task_id id, std::unique_ptr<detail::continuation> callable) const {
   usage_.check_process();
   auto const state = std::make_shared<completion_state>(table_);
-  state->callable = std::move(callable);
+  state->callable = observing({&id, 1}, std::move(callable));
   // As soon as the task is watched, other threads may drop the ticket and end the runtime. `use`
   // keeps the runtime alive, and `table` keeps the table alive, until this function returns.
   std::shared_ptr<continuation_table> const table = table_;
@@ -50,6 +75,9 @@ std::shared_ptr<completion_state> continuations::after_all(std::span<task_id con
   usage_.check_process();
   auto const state = std::make_shared<completion_state>(table_);
   state->left = tasks.size();
+  if (checks_ != nullptr && checks_->which().order) {
+    state->tasks.assign(tasks.begin(), tasks.end());
+  }
   continuation_table::use const use{*table_};
   for (task_id const id : tasks) {
     if (use.over()) {
@@ -66,13 +94,17 @@ std::shared_ptr<completion_state> continuations::after(
     std::unique_ptr<detail::continuation> callable) {
   std::shared_ptr<continuation_table> const table = state->table;
   auto const dependent = std::make_shared<completion_state>(table);
-  dependent->callable = std::move(callable);
-  if (table == nullptr) {  // `state` had nothing to wait for
+  if (table == nullptr) {
+    dependent->callable = std::move(callable);  // `state` had nothing to wait for
     continuation_table::run(dependent);
     return dependent;
   }
   continuation_table::use const use{*table};
-  if (!use.over()) { runtime->usage_.check_process(); }
+  if (!use.over()) {
+    runtime->usage_.check_process();
+    callable = runtime->observing(state->tasks, std::move(callable));
+  }
+  dependent->callable = std::move(callable);
   state->asked.store(true, std::memory_order_relaxed);
   if (table->depend(state, dependent)) { return dependent; }
   if (use.over()) {

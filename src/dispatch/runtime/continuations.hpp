@@ -7,6 +7,7 @@
 
 #include <flotilla/task/completion.hpp>
 
+#include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/waiting/waiter.hpp"
 
@@ -15,9 +16,10 @@ namespace flotilla::dispatch {
 /// Threads: any.
 class continuations {
  public:
+  /// @param checks  May be null.
   continuations(waiter const& waiter, usage_guard const& usage,
-                std::shared_ptr<continuation_table> table) noexcept
-      : waiter_(waiter), usage_(usage), table_(std::move(table)) {}
+                std::shared_ptr<continuation_table> table, submit_checks* checks) noexcept
+      : waiter_(waiter), usage_(usage), table_(std::move(table)), checks_(checks) {}
 
   /// Makes `callable` run once after the task has ended.
   [[nodiscard]] std::shared_ptr<completion_state> after(
@@ -36,11 +38,16 @@ class continuations {
 
  private:
   void watch(task_id id, std::shared_ptr<completion_state> const& state) const;
+  /// Returns a callable that first tells the checks that these tasks have ended. Without an order
+  /// check, returns `callable` itself.
+  [[nodiscard]] std::unique_ptr<detail::continuation> observing(
+      std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const;
 
   waiter const& waiter_;
   usage_guard const& usage_;
   // Shared, because completions may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
+  submit_checks* const checks_;
 };
 
 }  // namespace flotilla::dispatch

@@ -29,6 +29,10 @@ runtime_options checked_options(runtime_options options) {
   return options;
 }
 
+checks checks_of(runtime_options const& options) {
+  return options.checks ? *options.checks : checks::from_environment();
+}
+
 int worker_count(int wanted, std::size_t devices) {
   if (wanted != runtime_options::automatic) { return wanted; }
   int const cores = static_cast<int>(base::usable_processors());

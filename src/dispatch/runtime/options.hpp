@@ -14,6 +14,10 @@ namespace flotilla::dispatch {
 /// Returns `options` if they are valid. @throws invalid_argument
 [[nodiscard]] runtime_options checked_options(runtime_options options);
 
+/// Returns the checks that the runtime makes: those of the options, or else those of the
+/// environment. @throws unknown_setting
+[[nodiscard]] checks checks_of(runtime_options const& options);
+
 /// Returns the number of workers of a runtime that has this number of devices.
 /// @param wanted  A number of workers, or runtime_options::automatic.
 [[nodiscard]] int worker_count(int wanted, std::size_t devices);

@@ -23,6 +23,10 @@ std::deque<context::leased_context> make_contexts(context::choice const& chosen,
   return contexts;
 }
 
+std::unique_ptr<submit_checks> make_checks(checks which, argument_check::parts const& parts) {
+  return which == checks{} ? nullptr : std::make_unique<submit_checks>(which, parts);
+}
+
 }  // namespace
 
 runtime_state::runtime_state(runtime_options options, tuning const& tuned)
@@ -37,7 +41,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       board_(*chosen_.api),
       order_(tasks_, board_, failures_, shared_queue_),
       table_(std::make_shared<continuation_table>()),
-      posted_(options_.on_error, tasks_, table_, bell_),
+      posted_(error_handler(), tasks_, table_, bell_),
       ends_({tasks_, failures_, reclaimer_, order_, *table_, posted_, shared_queue_, tickets_,
              bell_}),
       text_(tasks_, kernels_, recordings_),
@@ -62,12 +66,13 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       valid(*this, kernels_, tasks_.devices()),
       places(number, tasks_, shared_queue_),
       slots(waits, usage, places),
-      tasks(
-          {shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get()}),
+      checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
+      tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
+             checks.get()}),
       programs({shared_, kernels_, *chosen_.api, devices, usage, operations}),
       memory(waits, operations, usage),
       stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks}),
-      continuations(waits, usage, table_),
+      continuations(waits, usage, table_, checks.get()),
       ticket_count_(tasks_, failures_, reclaimer_, tickets_),
       workers({shared_, devices, policies, runner}, bell_,
               worker_count(options_.workers, tasks_.devices()), options_.linger) {
@@ -85,6 +90,15 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     }
     throw;
   }
+}
+
+std::function<void(std::exception_ptr)> runtime_state::error_handler() {
+  if (!options_.on_error || !checks_of(options_).order) { return options_.on_error; }
+  return [this](std::exception_ptr why) {
+    // The host now knows that a task has ended, but only the host knows which task it is.
+    checks->observed_before(checks->next());
+    options_.on_error(std::move(why));
+  };
 }
 
 void runtime_state::add_device(unsigned index) {
@@ -118,10 +132,13 @@ bool runtime_state::is_inside_callable() const noexcept {
 
 bool runtime_state::ready(task_id const& id) {
   usage.check_process();
-  if (query.has_ended(id)) { return true; }
-  if (!shared_.single_threaded || is_inside_callable()) { return false; }
-  pump();
-  return query.has_ended(id);
+  bool ended = query.has_ended(id);
+  if (!ended && shared_.single_threaded && !is_inside_callable()) {
+    pump();
+    ended = query.has_ended(id);
+  }
+  if (ended) { note_end(checks.get(), id); }
+  return ended;
 }
 
 bool runtime_state::wait(task_id const& id, std::optional<wait_policy> policy,
@@ -131,6 +148,7 @@ bool runtime_state::wait(task_id const& id, std::optional<wait_policy> policy,
     ticket_wait wait{waits, deadlocks, id, policy};
     if (!waits.until(wait, until)) { return false; }
   }
+  note_end(checks.get(), id);
   if (auto const why = query.failure_of(id)) {
     base::yield_to_process_end();
     std::rethrow_exception(why->error);
@@ -148,6 +166,7 @@ std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
         "the callable; instead of waiting, submit the remaining work with `after` or use `then`");
   }
   if (!waits.until(wait, until)) { return std::nullopt; }
+  note_end(checks.get(), ids[wait.first()]);
   return wait.first();
 }
 
@@ -169,13 +188,16 @@ void runtime_state::wait_idle() {
         "wait_idle is not allowed inside a callable, because it waits for all tasks, the callable "
         "included; call wait_idle after the callable has ended");
   }
+  task_number const next = checks == nullptr ? 0 : checks->next();
   idle_wait wait{waits, reclaimer_.close_epoch()};
   waits.until(wait);
+  if (checks != nullptr) { checks->observed_before(next); }
   while (runner.run()) {}
 }
 
 bool runtime_state::pump() {
   usage.check_process();
+  task_number const next = checks == nullptr ? 0 : checks->next();
   for (unsigned i = 0; i < devices.size(); ++i) {
     if (!devices[i].gate().held_by_this_thread()) {
       devices.drain_if_free(devices[i], helper_filter{});
@@ -194,38 +216,14 @@ bool runtime_state::pump() {
     runner.run();
     has_continuations = runner.any_open();
   }
-  return has_continuations || (tasks_.any_open() && !faults_.is_poisoned());
+  bool const any_left = has_continuations || (tasks_.any_open() && !faults_.is_poisoned());
+  if (checks != nullptr && !any_left) { checks->observed_before(next); }
+  return any_left;
 }
 
 void runtime_state::pump_if_single_threaded() {
   usage.check_process();
   if (shared_.single_threaded && !is_inside_callable()) { pump(); }
-}
-
-device_settings runtime_state::effective_settings(unsigned device) const {
-  device_settings settings = contexts_[device].context.effective();
-  settings.window = tasks_.pool_at(device).window();
-  settings.lanes = devices[device].lanes().launch_lanes();
-  return settings;
-}
-
-settings_report runtime_state::report_settings(unsigned device) const {
-  return context::report(chosen_.devices[device], requests_[device].settings,
-                         effective_settings(device), contexts_[device].context.refused());
-}
-
-device_counters runtime_state::counters(unsigned device) const {
-  // An ended task is counted only after a thread has retired the task's batch. If no other thread
-  // does so, a thread that polls the counters waits forever. So retire batches here.
-  device_driver& driver = devices[device];
-  if (driver.lanes().has_batches() && !driver.inbound().needs_drain() && !driver.gate().held()) {
-    devices.collect_if_free(driver);
-  }
-  return driver.counters();
-}
-
-recorder::config runtime_state::recording_parts() const noexcept {
-  return {shared_, devices, usage, valid, slots, tasks, operations};
 }
 
 }  // namespace flotilla::dispatch

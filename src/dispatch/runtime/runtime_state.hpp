@@ -121,6 +121,7 @@ class runtime_state final : public detail::runtime_impl {
   validation valid;
   place_table places;
   slot_taker slots;
+  std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
   program_loader programs;
   dispatch::memory memory;
@@ -129,6 +130,8 @@ class runtime_state final : public detail::runtime_impl {
 
  private:
   ~runtime_state();
+  /// Returns runtime_options::on_error, or a handler that tells the checks about the call first.
+  [[nodiscard]] std::function<void(std::exception_ptr)> error_handler();
   void add_device(unsigned index);
   void shut_down() noexcept;
   void destroy_callables() noexcept;

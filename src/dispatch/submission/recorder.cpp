@@ -60,7 +60,9 @@ void recorder::refuse(task_id task, std::string const& subject) const {
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
   with_.valid.check(what, device);
-  return device.value_or(what.device().value_or(device_ordinal{0})).value;
+  unsigned const on = device.value_or(what.device().value_or(device_ordinal{0})).value;
+  if (with_.checks != nullptr) { with_.checks->check_arguments(what, {}, on); }
+  return on;
 }
 
 unsigned recorder::check(detail::memory_command const& what,
@@ -113,6 +115,11 @@ recorded_task recorder::add(recorded_action what, recorded_options const& option
     if (!holds(ahead)) { refuse(ahead, "entry " + std::to_string(i) + " of `after`"); }
     made.after.push_back(ahead.slot);
   }
+  if (checks_order()) {
+    accesses_.set(
+        tasks_.size(),
+        std::visit([&](auto const& one) { return with_.checks->accesses_of(one); }, what));
+  }
   actions_.push_back(std::move(what));
   try {
     tasks_.push_back(std::move(made));
@@ -142,9 +149,11 @@ void recorder::set(recorded_task which, Action const& what) {
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
     *held = what;
+    if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
     return;
   }
   std::lock_guard const lock{replaying_};
+  if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
   recording_plan::place const place = places_[task];
   part& of = parts_[place.part];
   if (of.changes == change_lists::none) {
@@ -239,6 +248,9 @@ ticket recorder::replay(replay_options const& options) {
       fill(slots[i], i, options, ids);
     }
   } catch (...) {
+    for (slot_address const each : slots) {
+      if (checks_order()) { with_.checks->withdraw(with_.tasks.checked_name(each)); }
+    }
     with_.slots.give_back(slots);
     throw;
   }
@@ -268,6 +280,12 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
   for (std::uint32_t const ahead : of.parts_ahead) { how.after.add(now[ahead]); }
   if (of.parts_ahead.empty()) {
     for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
+  }
+  if (checks_order()) {
+    auto const index = static_cast<std::uint32_t>(number);
+    with_.checks->check_order_of_replay(of.device, accesses_.of_part(index, places_), how,
+                                        with_.tasks.checked_name(slot),
+                                        with_.tasks.callables_inside());
   }
   replayed_part const what{of.index, of.changes, order_only};
   with_.tasks.fill(slot, what, how);

@@ -13,6 +13,7 @@
 #include <flotilla/task/recording.hpp>
 
 #include "base/access.hpp"
+#include "dispatch/check/recorded_accesses.hpp"
 #include "dispatch/recording/recorded_parts.hpp"
 #include "dispatch/recording/recording_plan.hpp"
 #include "dispatch/submission/submitter.hpp"
@@ -32,6 +33,7 @@ class recorder {
     slot_taker const& slots;
     submitter const& tasks;
     control const& operations;
+    submit_checks* checks;  // null: no checks
   };
   /// @throws used_after_fork
   explicit recorder(config const& with);
@@ -76,6 +78,9 @@ class recorder {
   [[nodiscard]] std::vector<part> build(recording_plan const& plan);
   void check_windows(recording_plan const& plan) const;
   void retire(std::vector<part> const& parts) noexcept;
+  [[nodiscard]] bool checks_order() const noexcept {
+    return with_.checks != nullptr && with_.checks->which().order;
+  }
   void fill(slot_address slot, std::size_t number, replay_options const& options,
             std::span<task_id const> now);
 
@@ -86,6 +91,9 @@ class recorder {
   // The actions, indexed by task. After `finish`, `set` compares only their kinds, because a node
   // of a graph cannot change its kind.
   std::vector<recorded_action> actions_;
+  // The memory that each task uses now. Empty unless the runtime checks the order of tasks. After
+  // `finish`, replaying_ guards it.
+  recorded_accesses accesses_;
   std::vector<recording_plan::place> places_;
   std::mutex building_;  // held by `finish`, even while it waits for leases
   std::atomic<bool> finished_{false};

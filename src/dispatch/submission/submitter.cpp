@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
 namespace flotilla::dispatch {
@@ -32,7 +33,8 @@ submitter::submitter(config const& with) noexcept
       posted_(with.shared.posted),
       placement_(with.placement),
       infos_(with.infos),
-      predicts_waits_(!with.shared.single_threaded) {}
+      predicts_waits_(!with.shared.single_threaded),
+      checks_(with.checks) {}
 
 inline place const& submitter::choose(task_options const& options,
                                       std::optional<device_ordinal> required) const {
@@ -44,6 +46,31 @@ inline place const& submitter::choose(task_options const& options,
     }
   }
   return infos_.size() == 1 ? places_[0] : places_.shared();
+}
+
+template <class What>
+void submitter::run_checks(What const& what, task_options const& options, place const& to,
+                           slot_address slot) const {
+  if constexpr (std::is_same_v<What, launch>) {
+    checks_->check_arguments(what, options.label,
+                             to.inbound == nullptr ? std::nullopt : std::optional{to.index});
+  }
+  checks_->check_order(what, options, checked_name(slot), callables_inside());
+}
+
+task_name submitter::checked_name(slot_address slot) const noexcept {
+  task_id const id = id_when_open(slot);
+  return {id.slot, id.generation};
+}
+
+std::vector<task_name> submitter::callables_inside() const {
+  std::vector<task_name> made;
+  for (auto const* each = callable_frame::innermost(owner_.number); each != nullptr;
+       each = each->next()) {
+    generation_word const word{tasks_.at(each->task()).generation.load(std::memory_order_relaxed)};
+    made.push_back({each->task(), word.generation()});
+  }
+  return made;
 }
 
 template <class What>
@@ -64,8 +91,10 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   if (address == no_slot) { return false; }
   slot& task = to.slots[address & 0xffff];
   try {
+    if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to, address); }
     encode(task, to.slots.side(address & 0xffff), what, options, level, reclaimer_.epoch());
   } catch (...) {
+    if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
     to.slots.give_back(address);
     throw;
   }

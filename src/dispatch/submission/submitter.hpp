@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <flotilla/device/device.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/ticket.hpp>
 
+#include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/submission/slot_taker.hpp"
@@ -30,6 +32,7 @@ class submitter {
     slot_taker const& slots;
     std::span<device const> infos;
     flotilla::placement* placement;  // null: any device
+    submit_checks* checks;           // null: no checks
   };
   explicit submitter(config const& with) noexcept;
 
@@ -53,11 +56,23 @@ class submitter {
   void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
+  // ---- for the checks ----
+
+  /// Returns the name that the task will have after it is opened.
+  [[nodiscard]] task_name checked_name(slot_address slot) const noexcept;
+  /// Returns the callables of this runtime in which the calling thread is.
+  [[nodiscard]] std::vector<task_name> callables_inside() const;
+
  private:
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.
   [[nodiscard]] place const& choose(task_options const& options,
                                     std::optional<device_ordinal> required) const;
+
+  /// Makes the checks of the runtime. Not inline, because most programs never call it.
+  template <class What>
+  [[gnu::noinline]] void run_checks(What const& what, task_options const& options, place const& to,
+                                    slot_address slot) const;
 
   // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
@@ -71,6 +86,7 @@ class submitter {
   placement* const placement_;
   std::span<device const> const infos_;
   bool const predicts_waits_;  // false in single-threaded mode
+  submit_checks* const checks_;
 };
 
 }  // namespace flotilla::dispatch

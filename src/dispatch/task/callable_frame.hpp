@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "dispatch/task/slot.hpp"
+
 namespace flotilla::dispatch {
 
 /// A running callable. A wait checks whether its thread is inside a callable, because some waits
@@ -10,8 +12,9 @@ namespace flotilla::dispatch {
 class callable_frame {
  public:
   /// Adds the frame to the calling thread's list until the end of the block.
-  callable_frame(std::uint64_t runtime, unsigned device) noexcept
-      : runtime_(runtime), device_(device), outer_(innermost_) {
+  /// @param task  The slot of the callable.
+  callable_frame(std::uint64_t runtime, unsigned device, slot_address task) noexcept
+      : runtime_(runtime), device_(device), task_(task), outer_(innermost_) {
     innermost_ = this;
   }
   ~callable_frame() { innermost_ = outer_; }
@@ -26,6 +29,7 @@ class callable_frame {
   /// Returns the next outer callable of the same runtime, or null if there is none.
   [[nodiscard]] callable_frame const* next() const noexcept { return of_runtime(outer_, runtime_); }
   [[nodiscard]] unsigned device() const noexcept { return device_; }
+  [[nodiscard]] slot_address task() const noexcept { return task_; }
 
  private:
   static callable_frame const* of_runtime(callable_frame const* frame,
@@ -37,6 +41,7 @@ class callable_frame {
 
   std::uint64_t const runtime_;
   unsigned const device_;
+  slot_address const task_;
   callable_frame const* const outer_;
 };
 

@@ -108,6 +108,39 @@ TEST_F(MemoryTest, PointersTellWhatTheyPointTo) {
   EXPECT_EQ(type, CU_MEMORYTYPE_HOST);
 }
 
+// An H200 answers in the same way.
+TEST_F(MemoryTest, AddressIsUnknownAsSoonAsItsFreeHasBegun) {
+  gate closed;
+  CUstream const where = stream();
+  CUdeviceptr made = 0;
+  CUmemorytype type{};
+  EXPECT_OK(cu::cuMemAllocAsync(&made, 100, where));
+  EXPECT_OK(cu::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, made));
+  closed.hold(where);
+  EXPECT_OK(cu::cuMemFreeAsync(made, where));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, made));
+  closed.open();
+  EXPECT_OK(cu::cuStreamSynchronize(where));
+}
+
+TEST_F(MemoryTest, AccessFlagsFollowPeerAccess) {
+  CUdeviceptr const made = allocate(100);
+  auto const flags = [made] {
+    unsigned long long answer = 9;
+    EXPECT_OK(cu::cuPointerGetAttribute(&answer, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, made));
+    return answer;
+  };
+  EXPECT_EQ(flags(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUcontext other = nullptr;
+  EXPECT_OK(cu::cuCtxCreate_v2(&other, 0, 1));
+  EXPECT_EQ(flags(), CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  EXPECT_OK(cu::cuCtxEnablePeerAccess(context_, 0));
+  EXPECT_EQ(flags(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  EXPECT_OK(cu::cuCtxDestroy(other));
+  EXPECT_EQ(flags(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
 TEST_F(MemoryTest, PinnedMemoryHasOneAddressForHostAndDevice) {
   int* const host = shared<int>();
   CUdeviceptr device = 0;

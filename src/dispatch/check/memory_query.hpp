@@ -1,0 +1,42 @@
+#pragma once
+// Asks the driver where an address is.
+
+#include <cstdint>
+
+#include "context/context_handle.hpp"
+#include "driver/table.hpp"
+
+namespace flotilla::dispatch {
+
+struct memory_facts {
+  enum class places {
+    unasked,  // the driver gave no answer, for example because it is shutting down
+    unknown,  // the driver does not know the address
+    host,     // pinned memory, which all devices can access
+    managed,  // memory that the driver moves between host and devices
+    device
+  };
+  places place = places::unasked;
+  int device = 0;        // the driver's ordinal of the device, if the place is `device`
+  std::uint64_t id = 0;  // number of the allocation; the driver never uses a number twice
+};
+
+/// Threads: any. Needs no current context.
+class memory_query {
+ public:
+  explicit memory_query(driver::table const& api) noexcept : api_(api) {}
+
+  /// Cost: up to four driver calls, which do not wait for a device.
+  [[nodiscard]] memory_facts ask(std::uintptr_t address) const noexcept;
+  /// Returns whether kernels in `context` can access the memory of another device at `address`. If
+  /// the driver gives no answer, the result is true.
+  [[nodiscard]] bool is_accessible(std::uintptr_t address,
+                                   context::context_handle const& context) const noexcept;
+  /// Returns whether this process has a page at `address`.
+  [[nodiscard]] static bool is_mapped(std::uintptr_t address) noexcept;
+
+ private:
+  driver::table const& api_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,46 @@
+#include "dispatch/check/task_accesses.hpp"
+
+#include <cstring>
+
+#include "base/access.hpp"
+
+namespace flotilla::dispatch {
+
+void task_accesses::add(std::vector<memory_access>& to, memory_access access,
+                        std::size_t bytes) const {
+  if (access.begin == 0 || bytes == 0) { return; }
+  access.memory = query_.ask(access.begin).id;
+  if (access.memory == 0) { return; }
+  access.end = access.begin + bytes;
+  to.push_back(access);
+}
+
+std::vector<memory_access> task_accesses::of(launch const& what) const {
+  std::vector<memory_access> made;
+  auto const* const bytes = static_cast<std::byte const*>(what.arguments());
+  std::span<detail::parameter_info const> const parameters = detail::access::parameters(what);
+  std::span<detail::argument_range const> ranges = detail::access::ranges(what);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    detail::parameter_info const& one = parameters[i];
+    bool const has_range = !ranges.empty() && ranges.front().argument == i;
+    std::size_t const size = has_range ? ranges.front().bytes : one.pointee_bytes;
+    if (has_range) { ranges = ranges.subspan(1); }
+    if (!one.is_pointer) { continue; }
+    memory_access access{
+        .reads = true, .writes = !one.is_read_only, .argument = static_cast<unsigned>(i)};
+    std::memcpy(&access.begin, bytes + one.offset, sizeof access.begin);
+    add(made, access, size);
+  }
+  return made;
+}
+
+std::vector<memory_access> task_accesses::of(detail::memory_command const& what) const {
+  std::vector<memory_access> made;
+  if (what.kind != memory_op_kind::fill) {
+    add(made, {.begin = what.from, .reads = true}, what.bytes);
+  }
+  add(made, {.begin = what.to, .writes = true}, what.bytes);
+  return made;
+}
+
+}  // namespace flotilla::dispatch

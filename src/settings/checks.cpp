@@ -1,0 +1,43 @@
+#include <flotilla/settings/checks.hpp>
+
+#include <cstdlib>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+#include "settings/value_text.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+
+checks checks::parse(std::string_view text) {
+  using settings_text::trimmed;
+  checks made;
+  for (bool more = !trimmed(text).empty(); more;) {
+    std::size_t const comma = text.find(',');
+    std::string_view const name = trimmed(text.substr(0, comma));
+    more = comma != std::string_view::npos;
+    if (more) { text.remove_prefix(comma + 1); }
+    bool const all = name == "all";
+    if (!all && name != "arguments" && name != "order") {
+      throw unknown_setting("'" + std::string{name} +
+                            "' is not a check; the checks are arguments, order, all");
+    }
+    made.arguments = made.arguments || all || name == "arguments";
+    made.order = made.order || all || name == "order";
+  }
+  return made;
+}
+
+checks checks::from_environment() {
+  char const* const text = std::getenv("FLOTILLA_CHECK");
+  if (text == nullptr) { return {}; }
+  try {
+    return parse(text);
+  } catch (unknown_setting const& wrong) {
+    throw unknown_setting("environment variable FLOTILLA_CHECK: " + std::string{wrong.what()});
+  }
+}
+
+}  // namespace v0_1
+}  // namespace flotilla
