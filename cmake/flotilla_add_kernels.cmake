@@ -20,7 +20,8 @@
 #   FLOTILLA_CUDA_ARCHITECTURES  Default 80;90;100. The image also has PTX for the last one, which
 #                                later GPUs can run.
 #   FLOTILLA_NVCC_FLAGS          More flags for nvcc.
-#   FLOTILLA_CPU_KERNEL_FLAGS    More flags for the C++ compiler that compiles for CPU devices.
+#   FLOTILLA_CPU_KERNEL_FLAGS    More flags for the C++ compiler that compiles for CPU devices. Builds of
+#                                type Debug and RelWithDebInfo have -g already.
 #   FLOTILLA_SANITIZE            Sanitizers of the build. Code for CPU devices uses them too.
 #
 # Call flotilla_add_kernels in the folder in which TARGET is defined.
@@ -62,7 +63,6 @@ function(flotilla_add_kernels target)
     message(FATAL_ERROR "flotilla_add_kernels(${target}): the image's name must be a C++ "
             "identifier, but is \"${name}\"; set it with NAME")
   endif()
-
   set(work "${CMAKE_CURRENT_BINARY_DIR}/flotilla_kernels/${name}")
   set(sources "")
   foreach(file IN LISTS files)
@@ -119,7 +119,8 @@ function(_flotilla_cpu_image work common sources)
     list(JOIN FLOTILLA_SANITIZE "," sanitizers)
     list(APPEND flags -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
   endif()
-  list(APPEND flags ${FLOTILLA_CPU_KERNEL_FLAGS})
+  # With -g a debugger finds kernels that the compiler has inlined.
+  list(APPEND flags "$<$<CONFIG:Debug,RelWithDebInfo>:-g>" ${FLOTILLA_CPU_KERNEL_FLAGS})
 
   # The preprocessor call needs no -MD, because the compilation below writes the same dependencies.
   add_custom_command(
