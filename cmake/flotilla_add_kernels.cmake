@@ -10,8 +10,9 @@
 # link to TARGET. The default of `name` is TARGET_kernels. If a target has several images, give each
 # of them a different name. The files of one call are compiled together, as one translation unit, so
 # helper functions in different files need different names. Kernels must be declared as
-# `extern "C" __global__ void kernel(...)`. The build includes <flotilla/kernel_language.hpp> before
-# the first line of each file. That header describes the kernel language.
+# `extern "C" __global__ void kernel(...)`, and at least one of them must compile for CPU devices. The
+# build includes <flotilla/kernel_language.hpp> before the first line of each file. That header
+# describes the kernel language.
 #
 # Optional variables:
 #   FLOTILLA_GPU_KERNELS         If OFF, the image has no code for GPUs, and nvcc is not needed.
@@ -63,6 +64,13 @@ function(flotilla_add_kernels target)
     message(FATAL_ERROR "flotilla_add_kernels(${target}): the image's name must be a C++ "
             "identifier, but is \"${name}\"; set it with NAME")
   endif()
+  get_property(owner DIRECTORY PROPERTY flotilla_owner_of_${name})
+  if(owner)
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): the target ${owner} in this folder "
+            "already has an image with the name ${name}; choose another name with NAME")
+  endif()
+  set_property(DIRECTORY PROPERTY flotilla_owner_of_${name} "${target}")
+
   set(work "${CMAKE_CURRENT_BINARY_DIR}/flotilla_kernels/${name}")
   set(sources "")
   foreach(file IN LISTS files)
