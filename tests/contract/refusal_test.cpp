@@ -97,6 +97,14 @@ TEST_P(Refusal, BufferOfAnotherRuntimeIsRefused) {
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.copy_to(own)); });
 }
 
+// regression: a negative number of threads became the largest possible grid
+TEST_P(Refusal, NegativeThreadCountIsRefusedByValue) {
+  int const threads = -5;
+  EXPECT_THAT(refused<invalid_argument>([&] { (void)program().nothing.over(threads); }),
+              AllOf(HasSubstr("at least 1"), HasSubstr("-5")));
+  EXPECT_EQ(program().nothing.over(std::uint8_t{200}, 100).operator()().grid().x, 2u);
+}
+
 // requirement: a task that submit refuses is not counted
 TEST_P(Refusal, RefusedTaskIsNotCounted) {
   (void)rt().submit([](task_context&) {}, {.device = first()});
