@@ -10,8 +10,9 @@
 # link to TARGET. The default of `name` is TARGET_kernels. If a target has several images, give each
 # of them a different name. The files of one call are compiled together, as one translation unit, so
 # helper functions in different files need different names. Kernels must be declared as
-# `extern "C" __global__ void kernel(...)`. The build includes <flotilla/kernel_language.hpp> before
-# the first line of each file. That header describes the kernel language.
+# `extern "C" __global__ void kernel(...)`, and at least one of them must compile for CPU devices. The
+# build includes <flotilla/kernel_language.hpp> before the first line of each file. That header
+# describes the kernel language.
 #
 # Optional variables:
 #   FLOTILLA_GPU_KERNELS         If OFF, the image has no code for GPUs, and nvcc is not needed.
@@ -20,7 +21,8 @@
 #   FLOTILLA_CUDA_ARCHITECTURES  Default 80;90;100. The image also has PTX for the last one, which
 #                                later GPUs can run.
 #   FLOTILLA_NVCC_FLAGS          More flags for nvcc.
-#   FLOTILLA_CPU_KERNEL_FLAGS    More flags for the C++ compiler that compiles for CPU devices.
+#   FLOTILLA_CPU_KERNEL_FLAGS    More flags for the C++ compiler that compiles for CPU devices. Builds of
+#                                type Debug and RelWithDebInfo have -g already.
 #   FLOTILLA_SANITIZE            Sanitizers of the build. Code for CPU devices uses them too.
 #
 # Call flotilla_add_kernels in the folder in which TARGET is defined.
@@ -62,6 +64,12 @@ function(flotilla_add_kernels target)
     message(FATAL_ERROR "flotilla_add_kernels(${target}): the image's name must be a C++ "
             "identifier, but is \"${name}\"; set it with NAME")
   endif()
+  get_property(owner DIRECTORY PROPERTY flotilla_owner_of_${name})
+  if(owner)
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): the target ${owner} in this folder "
+            "already has an image with the name ${name}; choose another name with NAME")
+  endif()
+  set_property(DIRECTORY PROPERTY flotilla_owner_of_${name} "${target}")
 
   set(work "${CMAKE_CURRENT_BINARY_DIR}/flotilla_kernels/${name}")
   set(sources "")
@@ -119,7 +127,8 @@ function(_flotilla_cpu_image work common sources)
     list(JOIN FLOTILLA_SANITIZE "," sanitizers)
     list(APPEND flags -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
   endif()
-  list(APPEND flags ${FLOTILLA_CPU_KERNEL_FLAGS})
+  # With -g a debugger finds kernels that the compiler has inlined.
+  list(APPEND flags "$<$<CONFIG:Debug,RelWithDebInfo>:-g>" ${FLOTILLA_CPU_KERNEL_FLAGS})
 
   # The preprocessor call needs no -MD, because the compilation below writes the same dependencies.
   add_custom_command(

@@ -1,5 +1,5 @@
-# Installs the headers, both libraries, their CMake package and pkg-config file, the tool and the
-# drop-in.
+# Installs the headers, both libraries, their CMake package and pkg-config file, the tool, the drop-in
+# and the licenses.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
@@ -28,6 +28,8 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt"
         DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}")
 
 # The pkg-config file computes the prefix from its own path, so an install tree can be moved.

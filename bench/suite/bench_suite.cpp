@@ -125,7 +125,14 @@ void bench_suite::run() {
 std::vector<row_result> bench_suite::results() const {
   std::vector<row_result> results;
   for (row const& each : rows_) {
-    if (wanted(each)) { results.push_back(evaluate(each, figures_, on_gpus_)); }
+    if (!wanted(each)) { continue; }
+    row_result result = evaluate(each, figures_, on_gpus_);
+    if (options_.quick) {
+      result.ratio.reset();
+      result.met.reset();
+      result.judged = false;
+    }
+    results.push_back(std::move(result));
   }
   return results;
 }

@@ -57,10 +57,13 @@ class bench_suite {
   /// Measures the figures that the selected rows need, and prints their names to stderr.
   void run();
 
+  /// With `quick`, the results have no ratios and no verdicts, because their figures are
+  /// meaningless.
   [[nodiscard]] std::vector<row_result> results() const;
   [[nodiscard]] std::vector<figure> const& figures() const noexcept { return figures_; }
   [[nodiscard]] std::vector<std::string> ids() const;
   [[nodiscard]] amounts const& amount() const noexcept { return amount_; }
+  [[nodiscard]] bool is_quick() const noexcept { return options_.quick; }
   [[nodiscard]] bool on_gpus() const noexcept { return on_gpus_; }
   [[nodiscard]] double seconds() const { return seconds_since(start_); }
 

@@ -12,6 +12,8 @@ namespace flotilla::bench {
 
 class bench_suite;
 
+/// Prints for each row whether it works, and no figures.
+void print_check(std::ostream& out, std::vector<row_result> const& rows);
 void print_table(std::ostream& out, std::vector<row_result> const& rows);
 
 /// @param command  The command line of this run.

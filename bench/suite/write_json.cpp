@@ -69,6 +69,7 @@ void write_json(std::string const& file, bench_suite const& suite, std::string c
   json context;
   for (auto const& [key, value] : run_context()) { context[key] = value; }
   context["command"] = command;
+  context["quick"] = suite.is_quick();
   context["passes"] = suite.amount().passes;
   context["seconds"] = suite.seconds();
   json rows = json::array();

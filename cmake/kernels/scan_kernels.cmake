@@ -204,15 +204,33 @@ foreach(statement IN LISTS statements)
   endif()
 endforeach()
 
-if(NOT errors AND NOT kernels)
-  set(errors "no kernel: write extern \"C\" __global__ void NAME(...) { ... }\n")
-  list(JOIN files " " files)
-  string(PREPEND errors "${files}: error: ")
-endif()
 if(errors)
   message(NOTICE "${errors}")  # like compiler errors, so that editors find the lines
   message(FATAL_ERROR "flotilla_add_kernels: these kernels cannot be compiled for CPU devices. "
           "Put code for GPUs only between #ifdef __CUDACC__ and #endif.")
+endif()
+
+if(NOT kernels)
+  # Look for kernels that the preprocessor has removed.
+  file(STRINGS "${SOURCES}" paths)
+  foreach(path IN LISTS paths)
+    file(READ "${path}" text)
+    string(FIND "${text}" "__global__" begin)
+    if(NOT begin EQUAL -1)
+      string(SUBSTRING "${text}" 0 ${begin} text)
+      string(REGEX REPLACE "[^\n]" "" newlines "${text}")
+      string(LENGTH "${newlines}" line)
+      math(EXPR line "${line} + 1")
+      message(NOTICE "${path}:${line}: error: no kernel is left for CPU devices: all __global__ "
+              "functions are for GPUs only, or a macro removes them")
+      message(FATAL_ERROR "flotilla_add_kernels: at least one kernel must be compiled for CPU "
+              "devices. Move a kernel out of the part between #ifdef __CUDACC__ and #endif, and "
+              "do not include headers of CUDA that define __global__ as a macro.")
+    endif()
+  endforeach()
+  list(JOIN paths " " paths)
+  message(NOTICE "${paths}: error: no kernel: write extern \"C\" __global__ void NAME(...) { ... }")
+  message(FATAL_ERROR "flotilla_add_kernels: the sources define no kernel.")
 endif()
 
 file(STRINGS "${SOURCES}" sources)

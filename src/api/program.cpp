@@ -51,6 +51,11 @@ void program::read_global(device_ordinal device, std::string_view name,
 
 namespace detail {
 
+void refuse_thread_count(long long threads) {
+  throw invalid_argument("over(): the number of threads must be at least 1, but is " +
+                         std::to_string(threads));
+}
+
 void refuse_argument(launch const& to, std::size_t index, device_ordinal device,
                      bool of_other_runtime) {
   std::string const subject =

@@ -1,6 +1,9 @@
 #include "base/tbb_bridge.hpp"
 
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
 
 namespace flotilla::base {
 
@@ -9,8 +12,24 @@ namespace flotilla::base {
 void run_posted_job(posted_job& job) noexcept;       // tbb_entry.cpp
 void announce_posted_job(posted_job& job) noexcept;  // tbb_entry.cpp
 
+namespace {
+
+/// Returns an arena for `workers` threads, but for no more threads than oneTBB provides now. For a
+/// larger arena, oneTBB prints a warning on stderr.
+tbb::task_arena arena_for(int workers) {
+  auto const parallelism = static_cast<int>(
+      tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  int const provided = std::min(workers, parallelism - 1);  // one thread is the application's
+  if (provided > 0) { return tbb::task_arena(provided, 0); }
+  // oneTBB provides no worker. An arena whose only place is for the application requests no worker
+  // either. oneTBB nevertheless creates one thread when a task is enqueued.
+  return tbb::task_arena(1, 1);
+}
+
+}  // namespace
+
 struct worker_arena::impl {
-  explicit impl(int workers) : arena(workers, 0) { arena.initialize(); }
+  explicit impl(int workers) : arena(arena_for(workers)) { arena.initialize(); }
   tbb::task_arena arena;
 };
 

@@ -20,9 +20,10 @@ struct posted_job {
   std::atomic<std::uint64_t> handed{0};
 };
 
-/// A oneTBB arena with at most `workers` threads, none of which is the caller's thread. oneTBB
-/// assigns threads to the arena when threads are free: all arenas of a process share cores - 1
-/// threads.
+/// A oneTBB arena with at most `workers` threads, none of which is the caller's thread. If oneTBB
+/// provides fewer threads when the arena is created, this smaller number is the maximum, but the
+/// maximum is at least 1. oneTBB assigns threads to the arena when threads are free: all arenas of a
+/// process share cores - 1 threads.
 class worker_arena {
  public:
   explicit worker_arena(int workers);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -118,6 +119,20 @@ opened open_gpu_driver() {
   return made;
 }
 
+/// Calls cuInit of the CPU driver.
+/// @throws invalid_argument  An environment variable has an invalid value. The text names both.
+void start_cpu_driver(table const& api, control const& driver) {
+  CUresult const status = api.init(0);
+  std::array<char, 512> reason{};
+  if (status != CUDA_SUCCESS && driver.version >= 2) {
+    driver.start_error(reason.data(), reason.size());
+  }
+  if (reason[0] != '\0') {
+    throw invalid_argument(std::string{"the CPU driver does not start: "} + reason.data());
+  }
+  check(status, "cuInit", "the CPU driver");
+}
+
 opened open_cpu_driver() {
   system_library const& library = find_system_library();
   opened made;
@@ -127,7 +142,7 @@ opened open_cpu_driver() {
              : load([](char const* name, int version,
                        char const*) { return cpu_driver::resolve(name, version); },
                     device_kind::cpu, "built in"));
-  check(api->init(0), "cuInit", "the CPU driver");
+  start_cpu_driver(*api, cpu_control());
   check(api->device_get_count(&made.devices), "cuDeviceGetCount", "the CPU driver");
   made.api = std::move(api);
   made.text = dropin ? "CPU devices of the drop-in " + library.path : "CPU devices, built in";

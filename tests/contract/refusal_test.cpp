@@ -97,6 +97,14 @@ TEST_P(Refusal, BufferOfAnotherRuntimeIsRefused) {
   (void)refused<wrong_runtime>([&] { (void)rt().submit(foreign.copy_to(own)); });
 }
 
+// regression: a negative number of threads became the largest possible grid
+TEST_P(Refusal, NegativeThreadCountIsRefusedByValue) {
+  int const threads = -5;
+  EXPECT_THAT(refused<invalid_argument>([&] { (void)program().nothing.over(threads); }),
+              AllOf(HasSubstr("at least 1"), HasSubstr("-5")));
+  EXPECT_EQ(program().nothing.over(std::uint8_t{200}, 100).operator()().grid().x, 2u);
+}
+
 // requirement: a task that submit refuses is not counted
 TEST_P(Refusal, RefusedTaskIsNotCounted) {
   (void)rt().submit([](task_context&) {}, {.device = first()});
@@ -110,7 +118,8 @@ TEST_P(Refusal, RefusedTaskIsNotCounted) {
 }
 
 // requirement: if the driver refuses a launch with a status that is not sticky, only that task
-// fails. The message names the driver call, the status, the kernel, the label and the device
+// fails. The message names the driver call, the status, the kernel, the label, the device, and the
+// requested and allowed shared memory
 TEST_P(Refusal, RefusedLaunchFailsAlone) {
   device_word value{rt(), last(), 1};
   std::vector<ticket> good;
@@ -122,7 +131,9 @@ TEST_P(Refusal, RefusedLaunchFailsAlone) {
   auto const message = thrown<driver_error>([&] { bad.wait(); });
   EXPECT_THAT(message,
               AllOf(HasSubstr("cuLaunch"), HasSubstr("CUDA_ERROR_"), HasSubstr("nothing"),
-                    HasSubstr("step seven"), HasSubstr("device " + std::to_string(last().value))));
+                    HasSubstr("step seven"), HasSubstr("device " + std::to_string(last().value)),
+                    HasSubstr("67108864 bytes of dynamic shared memory"),
+                    HasSubstr("at most 1024 threads and 49152 bytes of dynamic shared memory")));
   good.back().wait();
   EXPECT_EQ(value.read(), 3u);
 }

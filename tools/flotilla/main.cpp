@@ -13,6 +13,35 @@
 #include "devices_command.hpp"
 #include "doctor_command.hpp"
 
+namespace {
+
+constexpr int usage_error = 2;  // exit status
+
+/// Prints what is wrong with the arguments, and returns the exit status.
+int refuse(CLI::App const& app, CLI::ParseError const& why, char const* first) {
+  if (why.get_exit_code() == 0) { return app.exit(why); }  // --help or --version
+  // CLI11 neither names an unknown subcommand nor lists the known ones.
+  std::string names;
+  bool is_known = false;
+  for (CLI::App const* const each : app.get_subcommands([](CLI::App const*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + each->get_name();
+    is_known = is_known || (first != nullptr && each->get_name() == first);
+  }
+  if (is_known) {
+    app.exit(why);
+    return usage_error;
+  }
+  bool const is_option = first != nullptr && *first == '-';
+  std::cerr << "flotilla: "
+            << (first == nullptr ? "the subcommand is missing"
+                : is_option      ? "there is no option '" + std::string{first} + "'"
+                                 : "there is no subcommand '" + std::string{first} + "'")
+            << "; the subcommands are: " << names << ". flotilla --help describes them.\n";
+  return usage_error;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app{"flotilla: dispatches work to every GPU of a machine", "flotilla"};
   app.set_version_flag("--version", "flotilla " + std::string{flotilla::version().text});
@@ -43,7 +72,9 @@ int main(int argc, char** argv) {
   bench->prefix_command();  // passes all arguments to flotilla_bench, including --help
   bench->set_help_flag();
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& why) { return refuse(app, why, argv[argc > 1 ? 1 : argc]); }
   try {
     if (bench->parsed()) { tool::run_bench(bench->remaining()); }
     if (devices->parsed()) { tool::print_devices(std::cout, specification, json, best_effort); }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <flotilla/detail/export.hpp>
+
 namespace flotilla {
 inline namespace v0_1 {
 namespace detail {

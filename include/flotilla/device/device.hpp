@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include <flotilla/detail/export.hpp>
+
 namespace flotilla {
 inline namespace v0_1 {
 

@@ -1,6 +1,7 @@
 #pragma once
 /// Buffers of device memory.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,9 @@ class device_buffer {
     if (size_ != 0) { detail::run_memory_op(copy_from(from)); }
   }
 
+  template <std::integral Number, class SizeOrHost>
+  device_buffer(runtime&, Number, SizeOrHost&&) = delete;  // write device_ordinal{n}
+
   /// Returns the device address. Host code must not dereference it.
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(address()); }
   [[nodiscard]] T const* data() const noexcept { return reinterpret_cast<T const*>(address()); }
@@ -86,15 +90,21 @@ class device_buffer {
   /// submitted as a task. For a part of the buffer, call the same function of the span that
   /// `subspan()` returns.
   template <class From>
-  [[nodiscard]] memory_op copy_from(From&& from) requires requires(device_span<T> all) {
+  requires(!detail::ends_before_the_copy_runs<From>) [[nodiscard]] memory_op
+      copy_from(From&& from) requires requires(device_span<T> all) {
     all.copy_from(from);
   }
   { return span().copy_from(from); }
   template <class To>
-  [[nodiscard]] memory_op copy_to(To&& to) const requires requires(device_span<T const> all) {
+  requires(!detail::ends_before_the_copy_runs<To>) [[nodiscard]] memory_op
+      copy_to(To&& to) const requires requires(device_span<T const> all) {
     all.copy_to(to);
   }
   { return span().copy_to(to); }
+  template <detail::ends_before_the_copy_runs Host>
+  memory_op copy_from(Host&&) = delete;  // keep the host memory until the task has ended
+  template <detail::ends_before_the_copy_runs Host>
+  memory_op copy_to(Host&&) const = delete;  // keep the host memory until the task has ended
   [[nodiscard]] memory_op fill(T const& value) { return span().fill(value); }
 
  private:

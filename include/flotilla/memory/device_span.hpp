@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <type_traits>
 
@@ -17,10 +18,29 @@ inline namespace v0_1 {
 template <class T>
 class device_buffer;
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_pinned = false;
+template <class T>
+inline constexpr bool is_pinned<host_buffer<T>> = true;
+template <class T>
+inline constexpr bool is_pinned<host_span<T>> = true;
+
+/// Whether an argument of type `Host&&` is a temporary object that owns host memory, such as a
+/// std::vector. This memory is gone when the task of the copy runs. Pinned memory is not, because
+/// the runtime frees it later. Compilers print the name of this concept.
+template <class Host>
+concept ends_before_the_copy_runs =
+    !std::is_lvalue_reference_v<Host> && std::ranges::contiguous_range<Host> &&
+    !std::ranges::borrowed_range<Host> && !is_pinned<std::remove_cv_t<Host>>;
+
+}  // namespace detail
+
 /// A view of consecutive objects in a device_buffer, or in memory of the application (see
-/// view_device_memory in <flotilla/interop.hpp>). It can be an
-/// argument of a kernel: the kernel gets the address, and the launch runs on the device of the span.
-/// A `device_span<T const>` gives no write access.
+/// view_device_memory in <flotilla/interop.hpp>). It can be an argument of a kernel: the kernel gets
+/// the address, and the launch runs on the device of the span. A `device_span<T const>` gives no
+/// write access.
 ///
 /// Lifetime: a span must not be used after its buffer is gone. Memory of the application must stay
 /// until the tasks that use it have ended. Threads: same rules as for a pointer.
@@ -70,6 +90,8 @@ class device_span {
       requires(!std::is_const_v<T>) {
     return from_host(host.data(), host.size(), false);
   }
+  template <detail::ends_before_the_copy_runs Host>
+  memory_op copy_from(Host&&) const = delete;  // keep the host memory until the task has ended
   /// Copies from pinned memory.
   [[nodiscard]] memory_op copy_from(host_span<value_type const> host) const
       requires(!std::is_const_v<T>) {
@@ -94,6 +116,8 @@ class device_span {
   [[nodiscard]] memory_op copy_to(std::span<value_type> host) const {
     return to_host(host.data(), host.size(), false);
   }
+  template <detail::ends_before_the_copy_runs Host>
+  memory_op copy_to(Host&&) const = delete;  // keep the host memory until the task has ended
   /// Copies to pinned memory.
   [[nodiscard]] memory_op copy_to(host_span<value_type> host) const {
     return to_host(host.data(), host.size(), true);

@@ -22,6 +22,10 @@ int inject(char const* spec, char* error, std::size_t error_bytes) {
   return -1;
 }
 
+void start_error(char* error, std::size_t error_bytes) {
+  std::snprintf(error, error_bytes, "%s", driver_state::get().start_error().c_str());
+}
+
 live_counts live_handles() {
   return {.contexts = context::table().live(),
           .streams = stream::table().live(),
@@ -45,6 +49,7 @@ constexpr flotilla_cpu_driver_control functions{
     .live_handles = &live_handles,
     .stack_depth = &context_stack::depth,
     .reset_fault_for_tests = &reset_fault,
+    .start_error = &start_error,
 };
 
 }  // namespace

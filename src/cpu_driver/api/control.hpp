@@ -20,7 +20,7 @@ struct live_counts {
 };
 
 struct flotilla_cpu_driver_control {
-  static constexpr int current_version = 1;
+  static constexpr int current_version = 2;
   int version;
 
   /// Adds devices until the driver has at least `count`, but at most 64. Threads: any.
@@ -37,6 +37,9 @@ struct flotilla_cpu_driver_control {
   /// Removes the sticky fault and returns true. If a context exists, does nothing and returns
   /// false.
   bool (*reset_fault_for_tests)();
+  /// Writes to `error` why cuInit has refused the environment variables. Writes an empty text if it
+  /// has not refused them.
+  void (*start_error)(char* error, std::size_t error_bytes);
 };
 
 [[nodiscard]] flotilla_cpu_driver_control const& control() noexcept;

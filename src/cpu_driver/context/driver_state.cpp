@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "cpu_driver/base/wake_all.hpp"
 #include "cpu_driver/context/device.hpp"
@@ -32,8 +33,17 @@ CUresult driver_state::initialise() {
 
   environment wanted;
   std::string error;
-  if (!read_environment(wanted, error) || !injection::apply(wanted.inject, error)) {
+  bool is_valid = read_environment(wanted, error);
+  if (is_valid && !injection::apply(wanted.inject, error)) {
+    is_valid = false;
+    error = "FLOTILLA_CPU_INJECT: " + error;
+  }
+  if (!is_valid) {
+#ifdef FLOTILLA_CPU_DROPIN
+    // A program that uses the driver API gets only the status. flotilla itself throws the reason.
     std::fprintf(stderr, "flotilla CPU driver: %s\n", error.c_str());
+#endif
+    start_error_ = std::move(error);
     return CUDA_ERROR_INVALID_VALUE;
   }
   default_capacity_ = wanted.memory_bytes;
@@ -54,6 +64,11 @@ CUresult driver_state::initialise() {
   });
   phase_.store(CUDA_SUCCESS, std::memory_order_release);
   return CUDA_SUCCESS;
+}
+
+std::string driver_state::start_error() {
+  std::lock_guard const lock(mutex_);
+  return start_error_;
 }
 
 device* driver_state::find_device(int ordinal) const noexcept {

@@ -26,6 +26,8 @@ class driver_state {
   /// Implements cuInit: reads the environment and makes the devices. Does nothing if the driver is
   /// already initialised. Threads: any.
   [[nodiscard]] CUresult initialise();
+  /// Returns why initialise() has refused the environment, or an empty text if it has not.
+  [[nodiscard]] std::string start_error();
   /// Returns CUDA_SUCCESS between initialise() and process exit, and an error before and after.
   [[nodiscard]] CUresult ready() const noexcept {
     return phase_.load(std::memory_order_acquire);  // pairs with the release in initialise()
@@ -58,6 +60,7 @@ class driver_state {
   std::array<std::atomic<device*>, max_devices> devices_{};  // devices are never removed
   std::size_t default_capacity_ = 0;  // bytes per device; set by initialise()
   int min_devices_ = 1;               // guarded by mutex_
+  std::string start_error_;           // guarded by mutex_
 };
 
 }  // namespace flotilla::cpu_driver

@@ -29,6 +29,14 @@ bool write_all(int fd, void const* data, std::size_t bytes) {
   return true;
 }
 
+// Returns the name of this process's folder in /proc. It is not getpid() if /proc shows a PID
+// namespace other than that of this process.
+std::string process_in_proc() {
+  char number[24];
+  ssize_t const length = ::readlink("/proc/self", number, sizeof number);
+  return length > 0 ? std::string(number, static_cast<std::size_t>(length)) : "self";
+}
+
 // Returns a path to `fd` that differs from the paths of all earlier calls. The dynamic loader does
 // not load the same path a second time, and the system reuses descriptor numbers. Therefore the
 // path also encodes a counter: each bit is "/" or "/.".
@@ -37,7 +45,7 @@ bool write_all(int fd, void const* data, std::size_t bytes) {
 // debugger, "/proc/self" would be the debugger itself.
 std::string path_never_used(int fd) {
   static std::atomic<std::uint64_t> calls{0};
-  std::string path = "/proc/" + std::to_string(::getpid()) + "/fd";
+  std::string path = "/proc/" + process_in_proc() + "/fd";
   // relaxed: the number only has to be unique.
   for (auto n = calls.fetch_add(1, std::memory_order_relaxed); n != 0; n >>= 1) {
     path += (n & 1) != 0 ? "/." : "/";

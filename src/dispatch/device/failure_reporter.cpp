@@ -24,9 +24,24 @@ void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
              std::to_string(sizes[2]);
     };
     subject += ", grid " + product(one.grid) + ", block " + product(one.block) + ", " +
-               std::to_string(one.shared_bytes) + " bytes of dynamic shared memory";
+               std::to_string(one.shared_bytes) + " bytes of dynamic shared memory" +
+               limits_of(shared_.kernels.kernels[one.kernel].functions[device_]);
   }
   abandon(task, make_failure(std::make_exception_ptr(driver_error(status, why.call, subject))));
+}
+
+std::string failure_reporter::limits_of(CUfunction kernel) const {
+  driver::table const& api = context_.api();
+  int threads = 0;
+  int shared_bytes = 0;
+  if (api.func_get_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel) !=
+          CUDA_SUCCESS ||
+      api.func_get_attribute(&shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                             kernel) != CUDA_SUCCESS) {
+    return {};
+  }
+  return " (for this kernel, a block may have at most " + std::to_string(threads) +
+         " threads and " + std::to_string(shared_bytes) + " bytes of dynamic shared memory)";
 }
 
 void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {

@@ -32,6 +32,10 @@ class failure_reporter {
   }
 
  private:
+  /// Returns the limits of a block of `kernel` as a text, or nothing if the driver does not tell
+  /// them.
+  [[nodiscard]] std::string limits_of(CUfunction kernel) const;
+
   runtime_parts const& shared_;
   context::context_handle const& context_;
   unsigned const device_;

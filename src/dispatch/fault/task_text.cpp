@@ -1,15 +1,36 @@
 #include "dispatch/fault/task_text.hpp"
 
+#include <flotilla/detail/memory_command.hpp>
+
 #include "dispatch/recording/replayed_part.hpp"
 
 namespace flotilla::dispatch {
+
+namespace {
+
+std::string text_of(detail::memory_command const& what) {
+  std::string const bytes = " of " + std::to_string(what.bytes) + " bytes";
+  switch (what.kind) {
+    case memory_op_kind::host_to_device: return "a copy" + bytes + " from the host";
+    case memory_op_kind::device_to_host: return "a copy" + bytes + " to the host";
+    case memory_op_kind::device_to_device:
+      return "a copy" + bytes +
+             (what.from_device == what.device
+                  ? " within the device"
+                  : " from device " + std::to_string(what.from_device.value));
+    case memory_op_kind::fill: return "a fill" + bytes;
+  }
+  return "a copy or fill";
+}
+
+}  // namespace
 
 std::string task_text::describe(slot_address task, std::string const& subject) const {
   slot& one = tasks_.at(task);
   std::string text;
   switch (one.kind) {
     case task_kind::launch: text = "kernel '" + kernels_.kernels[one.kernel].name + "'"; break;
-    case task_kind::memory_op: text = "a copy or fill"; break;
+    case task_kind::memory_op: text = text_of(held_in<detail::memory_command>(one)); break;
     case task_kind::callable: text = "a callable"; break;
     case task_kind::event_wait: text = "a wait for an event"; break;
     case task_kind::recorded: {

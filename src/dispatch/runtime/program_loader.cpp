@@ -5,6 +5,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "dispatch/runtime/image_file.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -128,7 +129,9 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
     return add(name, library);
   } catch (driver_error const& why) {
     if (library != nullptr) { api.library_unload(library); }
-    if (is_about_the_image(static_cast<CUresult>(why.status()))) { throw bad_image(why.what()); }
+    if (is_about_the_image(static_cast<CUresult>(why.status()))) {
+      throw bad_image(why.what() + (file.empty() ? "" : why_no_code_for(api.kind, file)));
+    }
     throw;
   }
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/child.hpp"
 #include "support/tbb_calls.hpp"
 
 namespace flotilla::base {
@@ -83,6 +84,28 @@ TEST_F(TbbBridge, AnArenaOfOneRunsOneJobAtATime) {
   for (int i = 0; i < 50; ++i) { arena.post(jobs.job); }
   for (int seen = jobs.done; seen < 50; seen = jobs.done) { jobs.done.wait(seen); }
   EXPECT_EQ(jobs.most, 1);
+}
+
+// regression: "TBB Warning: The number of workers is currently limited to 1" was on stderr
+TEST(TbbLimits, ALargeArenaPrintsNoWarningAndRunsJobs) {
+  for (std::size_t const threads : {1, 2, 3}) {
+    // A child process, because oneTBB prints the warning only once.
+    FLOTILLA_EXPECT_IN_CHILD([threads] {
+      tbb::global_control const limit{tbb::global_control::max_allowed_parallelism, threads};
+      testing::internal::CaptureStderr();
+      initialize_tbb();
+      counted job;
+      job.plain = 7;
+      {
+        worker_arena arena{8};
+        for (int i = 1; i <= 50; ++i) {
+          arena.post(job.job);
+          job.wait_for(i);
+        }
+      }
+      EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    });
+  }
 }
 
 // requirement: a thread that waits in oneTBB inside `isolated` runs no tasks that were created

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace flotilla::cpu_driver {
@@ -98,6 +99,9 @@ TEST_F(ExitTest, BeforeInitialisationEverythingButNamesIsRefused) {
 [[noreturn]] void initialise_with(char const* variable, char const* value) {
   ::setenv(variable, value, 1);
   CUresult const status = cu::cuInit(0);
+  char reason[256] = "";
+  control().start_error(reason, sizeof reason);
+  std::fputs(reason, stderr);
   int count = 0;
   cu::cuDeviceGetCount(&count);
   std::_Exit(status == CUDA_SUCCESS ? count : 99);
@@ -110,7 +114,7 @@ TEST_F(ExitTest, TheEnvironmentIsReadAtInitialisation) {
   EXPECT_EXIT(initialise_with("FLOTILLA_DEVICES", "cpu:none"), ::testing::ExitedWithCode(99),
               "FLOTILLA_DEVICES=cpu:none");
   EXPECT_EXIT(initialise_with("FLOTILLA_CPU_INJECT", "fail=cuNope@1:1"),
-              ::testing::ExitedWithCode(99), "cuNope");
+              ::testing::ExitedWithCode(99), "FLOTILLA_CPU_INJECT: .*cuNope");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "driver_test.hpp"
 
 #include <link.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +12,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "cpu_driver/kernel/loaded_image.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -57,25 +61,47 @@ std::vector<std::string> image_paths() {
   return found;
 }
 
+/// Runs `body` in a forked process, which exits with the result of `body`.
+/// @return The exit status, or -1 if there was none.
+int exit_status_of_child(std::function<int()> const& body) {
+  pid_t const child = ::fork();
+  if (child == 0) { std::_Exit(body()); }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child || !WIFEXITED(status)) { return -1; }
+  return WEXITSTATUS(status);
+}
+
 // regression: the paths began with "/proc/self", so gdb read one of its own descriptors instead of
 // the image, and hung if that descriptor was a pipe
 TEST_F(LibraryTest, ADebuggerCanReadTheImages) {
   std::vector<std::string> const paths = image_paths();
   EXPECT_FALSE(paths.empty());
   for (std::string const& path : paths) {
-    pid_t const other_process = ::fork();
-    if (other_process == 0) {
+    int const status = exit_status_of_child([&path] {
       std::array<char, 4> start{};
       std::ifstream{path}.read(start.data(), start.size());
-      std::_Exit(std::memcmp(start.data(), "\177ELF", start.size()) == 0 &&
-                         path.starts_with("/proc/" + std::to_string(::getppid()) + "/")
-                     ? 0
-                     : 1);
-    }
-    int status = 1;
-    ASSERT_EQ(::waitpid(other_process, &status, 0), other_process);
+      return std::memcmp(start.data(), "\177ELF", start.size()) == 0 &&
+                     path.starts_with("/proc/" + std::to_string(::getppid()) + "/")
+                 ? 0
+                 : 1;
+    });
     EXPECT_EQ(status, 0) << path;
   }
+}
+
+// regression: the paths contained getpid(), which is another process in a /proc that shows another
+// PID namespace
+TEST_F(LibraryTest, ImagesLoadIfProcShowsAnotherPidNamespace) {
+  int const status = exit_status_of_child([] {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) { return 77; }
+    // The first child is process 1 of the new namespace. /proc still shows the old one.
+    return exit_status_of_child([] {
+      image const& kernels = test_cpu_driver_kernels;
+      return loaded_image::load(kernels.cpu, kernels.cpu_bytes) != nullptr ? 0 : 1;
+    });
+  });
+  if (status == 77) { GTEST_SKIP() << "this user cannot create a PID namespace"; }
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(LibraryTest, IsLoadedIntoAContextWhenFirstNeededThere) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "cpu_driver/api/control.hpp"
 #include "driver/cpu_devices.hpp"
@@ -50,6 +51,24 @@ TEST(Library, RefusesInvalidFaultsByName) {
               HasSubstr("nonsense"));
   char name[64] = "";
   EXPECT_EQ(cpu_driver().api->device_get_name(name, sizeof name, 0), CUDA_SUCCESS);
+}
+
+// regression: the exception contained only CUDA_ERROR_INVALID_VALUE, and the reason was on stderr
+TEST(Library, NamesTheInvalidEnvironmentVariable) {
+  using variable = std::pair<char const*, char const*>;
+  for (auto const& [name, value] :
+       {variable{"FLOTILLA_DEVICES", "cpu:99"}, variable{"FLOTILLA_CPU_MEMORY", "plenty"},
+        variable{"FLOTILLA_CPU_INJECT", "fail=cuNope@1:CUDA_ERROR_TIMEOUT"}}) {
+    FLOTILLA_EXPECT_IN_CHILD([name = name, value = value] {
+      setenv(name, value, 1);
+      testing::internal::CaptureStderr();
+      EXPECT_THAT(test::thrown<invalid_argument>([] { static_cast<void>(cpu_driver()); }),
+                  AllOf(HasSubstr(name), HasSubstr(value)));
+      EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+      unsetenv(name);
+      expect_cpu_devices();
+    });
+  }
 }
 
 // requirement

@@ -1,0 +1,4 @@
+extern "C" __global__ void overrun(float* values, int count) {
+  int const i = static_cast<int>(threadIdx.x);
+  if (i <= count) { values[i] = 1.0f; }  // the mistake: `<=` instead of `<`
+}

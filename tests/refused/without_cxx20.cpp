@@ -1,0 +1,7 @@
+// A program that is compiled for C++17.
+// expect: flotilla needs C++20
+// standard: 17
+
+#include <flotilla/flotilla.hpp>
+
+int main() {}

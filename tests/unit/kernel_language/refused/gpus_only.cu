@@ -1,0 +1,6 @@
+// expect: gpus_only.cu:5: error: no kernel is left for CPU devices.*at least one kernel must be compiled for CPU[ \n]+devices
+// regression: the message was "no kernel", with the advice to do what this file does
+
+#ifdef __CUDACC__
+extern "C" __global__ void only_for_gpus(float* values) { values[threadIdx.x] *= 2; }
+#endif
