@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # flotilla_add_kernels(TARGET file.cu… [NAME name] [DEFINITIONS NAME[=value]…]
 #                      [INCLUDE_DIRECTORIES dir…])
 #

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Finds the CUDA toolkit, 13.0 or later. flotilla uses its nvcc for GPU kernels, and the headers of
 # the driver API. The build does not use enable_language(CUDA), because that searches for the CUDA
 # runtime library, which flotilla does not need.

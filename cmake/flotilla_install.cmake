@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Installs the headers, both libraries, their CMake package and pkg-config file, the tool, the drop-in
 # and the licenses.
 include(CMakePackageConfigHelpers)

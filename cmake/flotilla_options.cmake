@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Compiler options for every target of this project. They are not exported to users.
 
 # flotilla_target(TARGET): sets C++20, warnings (as errors if FLOTILLA_WERROR) and hidden symbols.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// Sets data[i] = value for all i < count. Works with any grid, because it uses a grid-stride loop.
 extern "C" __global__ void fill(unsigned* data, unsigned value, unsigned long long count) {
   unsigned long long const step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;

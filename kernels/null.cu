@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// Kernels that do nothing or almost nothing. Benchmarks use them to measure the cost of dispatch.
 
 extern "C" __global__ void null_kernel() {}

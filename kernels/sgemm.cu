@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// Computes `c = alpha * a * b + beta * c`. The matrices are dense and row-major. Matrix `a` has m
 /// x k elements, `b` has k x n elements, and `c` has m x n elements.
 ///

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// Computes the SHA-256 digest (FIPS 180-4) of each block of a buffer. In this file a block is a
 /// part of the buffer, not a block of threads.
 ///

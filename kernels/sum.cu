@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// Adds the sum of data[0] ... data[count - 1] to *total. The caller must set *total to zero
 /// before. Works with any grid. The number of threads in a block must be a multiple of the warp
 /// size. The order of the additions varies, so the rounding error may differ from run to run.

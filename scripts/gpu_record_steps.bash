@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # The steps of gpu_record. Each step runs one program and appends its results to the record. gpu_record
 # sources this file, and defines these variables: bin, out, work, devices, on_gpus, short, limit,
 # program_limit, begin, and the counts.

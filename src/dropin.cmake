@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Builds the CPU driver as a libcuda.so.1 that any program can load. It compiles the driver's sources
 # a second time, and a generated C file with every name that the toolkit's stub exports.
 set(dropin_names "${CMAKE_CURRENT_SOURCE_DIR}/cpu_driver/api/dropin_names.txt")

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 include(GoogleTest)
 
 # flotilla_add_test(NAME LABELS label SOURCES file… [KERNELS file.cu…] [LIBRARIES target…]

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A fixture holds the contexts, runtimes and threads that a figure (a measured cost) needs.
 // Creating a context takes 0.1 s. Therefore the last fixture is cached, and the next figure reuses

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The devices that are measured. The environment variable FLOTILLA_DEVICES chooses the devices. Its
 // default is `auto`.

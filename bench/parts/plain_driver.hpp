@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A control (something that flotilla is compared with). It calls the driver directly, through the
 // function table that flotilla also uses. A producer is a thread that launches. It pushes the

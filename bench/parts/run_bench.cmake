@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Helpers for scripts that run a benchmark program briefly and check its output.
 #
 #   run_bench(<program> [argument…])    sets `said` (stdout), `complained` (stderr), and `report`

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fixture for figures of flotilla: a runtime, an empty kernel, and threads that submit tasks.
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "tbb_control.hpp"
 
 #include <oneapi/tbb/task_arena.h>

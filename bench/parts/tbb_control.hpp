@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A control (something that flotilla is compared with): oneTBB without flotilla. In the benchmarks,
 // only tbb_control.cpp calls oneTBB.

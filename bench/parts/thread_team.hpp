@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Threads that start a function at the same time and wait for each other at the end. The threads
 // live as long as their fixture, so that flotilla, oneTBB and the driver create their per-thread

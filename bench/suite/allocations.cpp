@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: how many allocations does a task make in the steady state?
 //
 // The operators new and delete below also replace the operators that the loaded libraries call.

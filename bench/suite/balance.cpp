@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: one of four devices is three times slower, and any device may take a task. Do all
 //           devices finish at about the same time?
 // Control:  the device that finishes first.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The benchmark suite. It consists of figures and rows: Google Benchmark measures the figures, and
 // each row compares figures. Most other source files in this folder add figures and rows to the

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does an empty callable cost? The cost is the time from the first submit until all
 //           callables have run, divided by the number of callables.
 // Controls: a thread that pushes the context, calls an empty function, records an event in its

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a task cost in a long chain of empty tasks, each of which depends on the
 //           previous task?
 // Control:  the same number of launches into one stream, which runs them in the same order.

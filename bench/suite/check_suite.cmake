@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Runs the suite on CPU devices with the shortest possible measurements and checks the output.
 #
 #   FLOTILLA_DEVICES=cpu:2 cmake -D PROGRAM=<flotilla;bench> -D EXPECTED=report|refusal

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does an empty task cost on a CPU device?
 // Control:  an empty body through oneTBB's task_arena::enqueue, with the same number of workers.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does an empty task cost in a flood? Measured for several numbers of producers,
 //           devices and open tasks, and for one thread that submits and pumps.
 // Controls: launches by 1 to 16 threads, each into its own stream, and empty bodies through oneTBB.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: in a flood of 100 us kernels, how long after the end of a kernel does its ticket become
 //           ready?
 // Control:  the allowed time, which is twice the running time of the kernel.

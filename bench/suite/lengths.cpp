@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a task cost in a flood of one-block kernels that take 1 to 100 us? And what
 //           does it cost in a flood of kernels that fill the device for 1 ms?
 // Controls: for the short kernels, graphs of 32 nodes without flotilla. Each graph is rewritten

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: how long does a lone task take, from submit until the submitting thread sees its end?
 //           Also measured for eight tasks at once, and while a large copy to pageable memory runs.
 // Controls: the same number of launches and one cuStreamSynchronize, which spins. The control for

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The program flotilla_bench, which `flotilla bench` runs. docs/performance.md lists its rows.
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a migration of the context between threads cost during a flood?
 // Control:  the same flood and the same loop, but only one thread drains.
 //

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does an empty task cost in a flood if each task names its device? The tasks name
 //           the devices in turn.
 // Control:  the same flood with tasks that any device may take.

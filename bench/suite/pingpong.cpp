@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a task cost in a chain of tasks that alternate between two devices?
 // Control:  a launch, an event record, and a wait for this event in the stream of the other device.
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A control (something that flotilla is compared with): CUDA graphs without flotilla. Each graph
 // has parallel chains of kernel nodes. Each stream has several graphs. The graphs are relaunched

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a task cost in a replay of a recording? Measured with unchanged arguments and
 //           with all arguments changed.
 // Control:  a graph with the same kernels in 64 chains, relaunched unchanged without flotilla.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Describes the machine and the build for the report.
 
 #include <benchmark/benchmark.h>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a task cost if one thread submits, pumps and sees the end? Measured on one
 //           and on two devices. And what does a pump cost if there are no tasks?
 // Controls: one thread that launches on the same number of devices; for the pump, a push and a pop

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 /// The ordinal of the device, which the host writes. Every context has its own copy of this
 /// variable.
 __device__ unsigned here = 0;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a submit cost the submitting thread if several threads submit at the same
 //           time? Measured with tasks for a named device and with tasks for any device.
 // Controls: cuLaunchKernel by the same number of threads, each into its own stream. For one thread

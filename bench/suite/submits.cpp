@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: what does a submit cost the submitting thread?
 // Control:  cuLaunchKernel.
 //

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: how long does a lone task take, from submit until the submitting thread sees its end?
 //           Measured for each wait policy, with one worker and without workers.
 // Controls: a launch and cuStreamSynchronize, in a context with the same policy. For the policy

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Runs bench_waiting on a CPU device with the shortest possible measurements and checks the output.
 #
 #   FLOTILLA_DEVICES=cpu:1 cmake -D PROGRAM=<bench_waiting> -D EXPECTED=report|refusal

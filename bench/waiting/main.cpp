@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Question: how much processor time does a waiting thread use, and how late does the thread see the
 //           end of a task? Measured for each wait policy.
 // Control:  launches and cuStreamSynchronize in a context with the same scheduling flag.

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Writes WORK/NAME.cpp, which contains the bytes of a target's kernels and the flotilla::image that
 # describes these bytes.
 #

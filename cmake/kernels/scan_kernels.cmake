@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Writes the source of a CPU image: the kernels, and a table of the kernels and variables.
 #
 #   cmake -D SOURCES=<file with one path per line> -D PREPROCESSED=<file> -D OUTPUT=<file>

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Includes the public headers for host code, with three exceptions: <flotilla/native.hpp> (it
 /// needs cuda.h), <flotilla/task/coroutine.hpp>, and <flotilla/testing/fault_injection.hpp> (it is

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// flotilla in a program that uses CUDA itself: memory, kernels, events and streams of the
 /// application. The types of cuda.h and of the runtime library convert to the types that these

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Converts handles and statuses to the types of cuda.h and back. No other public header needs
 /// cuda.h.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Batches. A batch has memory for many blocks of files. One device digests all blocks of a batch.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Computes the SHA-256 digest of every block of files on all devices, and verifies each digest on
 // the host.
 

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Checks that the README shows this sample's sources and output unchanged.
 #
 #   cmake -D README=file -D PROGRAM=hello -P check_readme.cmake

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Uses the CUDA runtime library and cuBLAS inside flotilla's callables: `<<<>>>`, a `__device__`
 // variable and a matrix product. All of them use the context of the task's device, no matter which
 // thread runs the task.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Computes the number of Collatz steps from each number to 1. One step halves an even number, or
 // triples an odd number and adds 1. The kernel uses only integers, so its results are easy to
 // check.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // One thread drives all devices, because the runtime has no workers. The thread submits a share of
 // the work to every device and then pumps until all tasks have ended. Each pump visits every
 // device, makes its context current, launches waiting tasks, and pops the context.

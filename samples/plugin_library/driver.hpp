@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The functions of the driver API that the application uses. They are loaded at run time, so that
 // the program does not have to link libcuda.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // An application that has its own CUDA contexts. Several threads call a library that has its own
 // contexts. The program checks that the library never changes a thread's context stack.
 #include <atomic>

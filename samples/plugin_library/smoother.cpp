@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The library. smoother_open makes a runtime, which only the library uses.
 #include "smoother.hpp"
 

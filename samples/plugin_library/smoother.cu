@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Replaces each value by a weighted mean of the value and its two neighbours. The first and the
 // last value do not change.
 extern "C" __global__ void smooth(float const* from, float* to, unsigned count) {

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The interface of the library. It does not mention CUDA or flotilla. The library has its own
 // contexts, which are current on no thread between calls. A call does not change the caller's

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // context_driver: devices, the context stack of the calling thread, and primary contexts.
 #include <flotilla/context/context_driver.hpp>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // context_ref: functions for a context that is given by its handle.
 #include <flotilla/context/context_ref.hpp>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Fault injection in code. Each function checks its arguments and then passes the fault to the CPU
 // driver in the text form of FLOTILLA_CPU_INJECT.
 #include <flotilla/testing/fault_injection.hpp>

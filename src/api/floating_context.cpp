@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // floating_context: a context that belongs to no runtime.
 #include <flotilla/context/floating_context.hpp>
 

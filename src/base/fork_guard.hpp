@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Detects that a child of fork() uses an object of its parent. In the child CUDA does not work, and
 // the threads of the parent do not exist.

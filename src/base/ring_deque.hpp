@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A double-ended queue that reuses its memory. In contrast, std::deque allocates and frees blocks
 // while it is in use.

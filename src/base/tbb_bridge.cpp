@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "base/tbb_bridge.hpp"
 
 #include <oneapi/tbb/global_control.h>

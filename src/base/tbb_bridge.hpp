@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The functions through which flotilla gives work to oneTBB. oneTBB is not instrumented for
 // ThreadSanitizer, which therefore would report false races between the threads of oneTBB. So

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The functions of tbb_bridge.hpp that ThreadSanitizer must instrument.
 #include "base/tbb_bridge.hpp"
 

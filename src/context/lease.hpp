@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The lease: the exclusive right to drive one device. The current scope: a block in which the
 // context of the device is current. A lease can move between threads. A scope belongs to one thread

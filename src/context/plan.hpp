@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Makes one request for each device of a runtime. A request contains the device's settings, which
 // name the context source. For a green context, the request also contains the multiprocessors. All

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The registry of all contexts that flotilla owns in this process. The key is the handle. flotilla
 // does not adopt a registered context, and does not destroy a registered context that is current on

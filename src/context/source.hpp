@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Gets a context from the source that the settings name, and later releases the context. Only the
 // implementations of this interface create and destroy contexts in flotilla.

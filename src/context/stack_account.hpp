@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Changes the calling thread's context stack for the public functions. Each thread has one account,
 // which records the open scopes and the pushes that no scope made.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions that control the CPU driver that `cpu_driver()` returns. Other parts of the library use
 // these functions, because only src/driver may include headers of the CPU driver.

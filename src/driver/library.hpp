@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The drivers of this process: the system's driver, which is opened at run time, and the CPU
 // driver. Each driver is opened once per process and never closed. A missing driver is not an

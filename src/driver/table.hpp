@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The driver table: a function pointer for each entry point that flotilla uses. The pointers have
 // the types of cudaTypedefs.h. A table is always passed as an argument, because one process can use

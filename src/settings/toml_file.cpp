@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Reads settings from a TOML file and from the environment, which overrides the file.
 #include <cstdlib>
 #include <fstream>

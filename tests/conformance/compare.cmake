@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Runs the conformance program and compares its output line by line with the expected transcript:
 #
 #   cmake -D PROGRAM=… -D IMAGE=… -D LIBRARIES=<folder of libcuda.so.1> -D EXPECTED=… -D OUTPUT=…

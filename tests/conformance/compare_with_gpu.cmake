@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Compares the committed answers of the CPU driver with the committed answers of a GPU. The
 # differences must be exactly those that the file `DIFFERENCES` lists:
 #

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Context stacks and memory after the destruction of a context.
 //
 // If a context is destroyed while it is current on a thread, later calls of that thread can make an

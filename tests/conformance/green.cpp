@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Green contexts: their properties, the objects that are created in them, and their destruction.
 #include <array>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Objects of one context that are used in another context, and one module that is loaded into two
 // contexts.
 #include "transcript.hpp"

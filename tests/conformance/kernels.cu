@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that the sections launch. Other programs load these kernels by name. So their names,
 // parameters and effects must not change.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Usage counts and primary contexts: how long a context lives.
 #include "transcript.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Usage: flotilla_conformance IMAGE [SECTION…]
 //
 // IMAGE contains the kernels of kernels.cu: conformance_kernels.so for the CPU driver,

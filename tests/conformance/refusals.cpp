@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls with null arguments, calls without a context, and calls after a fault.
 #include "transcript.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The multiprocessors of a device, their groups, and the execution affinity of a context.
 #include <array>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Flags, limits and cache preferences: the requested and the granted values.
 #include "transcript.hpp"
 

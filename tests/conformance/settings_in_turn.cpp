@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Several requests for one setting, one after another. The setting is not restored between the
 // requests.
 #include "transcript.hpp"

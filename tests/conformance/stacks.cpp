@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The stack of current contexts of a thread.
 #include "transcript.hpp"
 

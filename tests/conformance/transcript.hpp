@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A transcript has one line per call: "what was done: STATUS result". The same program runs on a
 // GPU's driver and on the CPU driver, so the transcripts can be compared.

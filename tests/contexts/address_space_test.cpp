@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Unified addressing: every address is unique in the process. The tests also check which memory a
 // context can access.
 #include "contexts_test.hpp"

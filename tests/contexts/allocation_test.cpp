@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The driver allocates some resources when it creates a context, and other resources later. Work
 // that needs only resources of the first kind succeeds even if device memory is full.
 #include "contexts_test.hpp"

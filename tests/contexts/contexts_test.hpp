@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fixture for tests of the statements in docs/contexts.md. It calls the driver directly, on CPU
 // devices or GPUs. After each test, it destroys the contexts that the test has not destroyed. A

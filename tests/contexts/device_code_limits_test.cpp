@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The effect of context limits on device code: malloc, printf and recursion.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // After a kernel fault, later driver calls return the error of the fault. A fault affects the whole
 // process, so each test runs in a child process.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The flags with which a context is created.
 #include <flotilla/testing/fault_injection.hpp>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Floating contexts: contexts that are current on no thread. In flotilla, the thread that drives a
 // device pushes the device's context onto the thread's context stack.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A green context contains some of the multiprocessors of a GPU. flotilla uses each green context
 // as a separate device.
 #include "contexts_test.hpp"

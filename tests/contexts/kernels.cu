@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels of the tests of docs/contexts.md, for CPU devices and GPUs.
 
 extern "C" __global__ void nothing() {}

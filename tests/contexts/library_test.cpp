@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A library that uses its own context must leave the context stack of every caller unchanged.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // What happens when a context is destroyed: to its resources, to threads and to other contexts.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Limits of contexts: requested and granted values. Each context has its own limits.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Preferences of contexts and functions for the cache configuration and the bank width.
 #include "contexts_test.hpp"
 

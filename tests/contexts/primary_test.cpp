@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The primary context of a device. All code that retains the primary context shares it. The context
 // stays active until it has been released as often as it was retained.
 #include "contexts_test.hpp"

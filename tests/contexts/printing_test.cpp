@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // `flush_printf` and the output of printf in kernels.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Properties of a context: its device, its API version and its stream priorities.
 #include "contexts_test.hpp"
 

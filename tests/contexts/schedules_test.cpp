@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // All threads of a runtime follow the wait policies of its devices, in every kind of wait and while
 // the runtime is idle.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The sources of a device's context: primary and adopted contexts. The tests check what a runtime
 // does to these contexts.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The context stack of a thread: the current context, the contexts below it, and the calls that
 // need a current context.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Two devices of one runtime. A settings file gives each device different settings.
 #include "contexts_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Statements of docs/contexts.md, tested through flotilla's typed interface for contexts. Programs
 // that use this interface need not include cuda.h.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Usage counts of contexts, a deprecated way of sharing a context between libraries: each library
 // attaches to the context and detaches from it later.
 #include "contexts_test.hpp"

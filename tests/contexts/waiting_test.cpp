@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The ways in which a thread waits (it spins, yields or sleeps), and the work for which
 // `cuCtxSynchronize` waits.
 #include "contexts_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The order of tasks that name predecessors in `task_options::after`.
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernel arguments arrive unchanged. Arguments that do not match the kernel's parameters are
 // refused.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Driver calls that fail while launches are batched. Only the task of the refused call fails, and
 // every other task runs once.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Batches: each launch runs once and after its predecessors.
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Device and host buffers: creation, moves, destruction while tasks use them, and refused sizes.
 
 #include <chrono>

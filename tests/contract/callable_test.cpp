@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Callables: which functions a callable may call, and how flotilla restores the context stack after
 // a callable.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The check of arguments: submit refuses each pointer that the device of the launch cannot access.
 
 #include <optional>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The check of the order and failed tasks: a program that learns of a failure may repeat the work.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The check of the order with random task graphs. A complete graph causes no report. If one
 // necessary entry of `after` is missing, the check finds this entry.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The check of the order: two tasks that use the same memory without an order are found at the
 // submit of the later task. Everything that gives tasks an order prevents the report.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Which checks a runtime makes: the text form, the environment variable, and the option in code.
 
 #include <cstdlib>

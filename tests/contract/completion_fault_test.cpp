@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // After a fault, continuations that were still open run and receive the error.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Copies between a part of a buffer and pageable, pinned or device memory. A copy must change only
 // the objects of the destination part.
 

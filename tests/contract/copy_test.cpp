@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Small and large copies and fills: between the host and a device, and between devices.
 
 #include <algorithm>

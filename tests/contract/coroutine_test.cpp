@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // co_await on tickets and completions.
 
 #include <flotilla/task/coroutine.hpp>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A wait is refused if no thread except the waiting thread could run the awaited task. All other
 // waits end.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // `dependency_list`: every way to make a list, long lists, and entries that are refused.
 
 #include <array>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that fault. Every open ticket ends with an error that describes the fault, and no wait
 // hangs. After a fault a process can no longer use the driver, so each test runs in a child
 // process.

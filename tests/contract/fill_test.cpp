@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Fills with objects of any size, fills of parts of buffers, and values that a fill refuses.
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Floating contexts: a context becomes current on any thread that drives its device, and is current
 // on no thread afterwards.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Views of memory that the application has allocated, and kernels of the application.
 
 #include <algorithm>

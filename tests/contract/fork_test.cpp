@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // In a child process created by fork(), a runtime refuses every call, and its destructor returns
 // without calling the driver.
 

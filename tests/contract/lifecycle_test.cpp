@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The life cycle of a runtime: options, close, wait_idle, pump, and the destructor.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // oneTBB loops of the application. Loop bodies may submit tasks and wait, and callables may run
 // loops.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A fault while posted tasks are open: the runtime reports a single error for all open posted
 // tasks.
 

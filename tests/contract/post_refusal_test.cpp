@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls of `post` that are refused, and calls of `post` from many threads.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Posted tasks have no ticket. The runtime passes the errors of posted tasks to the function
 // `runtime_options::on_error`, which is called the handler.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Task priorities: urgent tasks start first, and each task runs once.
 
 #include <algorithm>

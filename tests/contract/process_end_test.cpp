@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The end of a process whose runtime has open tasks. Each case runs in a separate process.
 
 #include <chrono>

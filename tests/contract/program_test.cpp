@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Programs: kernels by name, global variables of each device, and valid and invalid image files.
 
 #include <unistd.h>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings that are refused. Replays that are refused, that wait for free slots, or that fail.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Driver calls that fail during a replay. Only that replay fails, and its error names the kernel.
 
 #include <flotilla/flotilla.hpp>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Recordings: tasks that are described once and replayed many times.
 
 #include <flotilla/task/coroutine.hpp>

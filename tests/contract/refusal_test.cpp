@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Invalid input that no other test file covers. The error names the invalid value, and tasks that
 // were submitted before still run.
 

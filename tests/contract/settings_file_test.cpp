@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Settings from a TOML file and from environment variables: parsing, errors, and precedence.
 
 #include <cstdlib>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Cache preferences of single kernels. They override the preference of the context.
 
 #include <flotilla/flotilla.hpp>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The settings report says which settings were granted, rounded, refused, or without effect.
 
 #include <algorithm>

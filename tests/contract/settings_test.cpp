@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Settings: parsing, precedence, and the values that the driver granted.
 
 #include <cstdlib>

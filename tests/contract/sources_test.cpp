@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Context sources: a runtime works with primary, adopted and green contexts.
 
 #include <numeric>

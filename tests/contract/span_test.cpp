@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Spans of device and host memory: parts, conversions to const, and spans as kernel arguments.
 
 #include <concepts>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Every submitted task runs once. A launch has the kernel, grid, block and arguments of its
 // description.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // `when_all` and `wait_any`, which wait for several tasks.
 
 #include <atomic>

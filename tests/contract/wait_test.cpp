@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Tickets: `ready`, `wait`, and the errors that a ticket stores.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The window of a device limits the number of open tasks. These tests fill the window.
 
 #include <array>

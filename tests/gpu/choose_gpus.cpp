@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A program that is linked with this file runs its tests on GPUs, even if it is started without
 // CTest.
 

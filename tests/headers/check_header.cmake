@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Fails if HEADER cannot be preprocessed with INCLUDE_DIRS as the only include directories, or if
 # the path of an included file outside INCLUDE_DIRS matches FORBIDDEN.
 string(REPLACE "|" ";-I" include_flags "-I${INCLUDE_DIRS}")

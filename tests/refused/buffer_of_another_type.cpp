@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A buffer whose element type differs from the kernel parameter.
 // expect: pointer to its element type
 // expect: argument_index<0>

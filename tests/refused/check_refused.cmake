@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Checks that a mistake in a program does not compile, and that the compiler's output is readable.
 # The lines `// expect: TEXT` of the source contain the parts of this output. Without the macro
 # MISTAKE, the source must compile. `// standard: N` sets the language standard of the mistake.

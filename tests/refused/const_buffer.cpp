@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A const buffer as an argument to which the kernel writes.
 // expect: needs a pointer to const
 // expect: argument_index<0>

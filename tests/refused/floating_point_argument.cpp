@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A floating-point argument of an integral kernel parameter.
 // expect: would lose its fraction
 // expect: argument_index<1>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A std::vector as a kernel argument.
 // expect: host memory cannot be a kernel argument
 // expect: argument_index<0>

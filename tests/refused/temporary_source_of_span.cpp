@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A copy from a temporary vector to a span.
 // expect: deleted
 // expect: keep the host memory until the task has ended

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Bursts of launches that often change their form: the kernel, the block or the shared memory. On
 // GPUs, flotilla creates a device-updated template for one form, and destroys the template when
 // other forms need its place. Few applications make flotilla destroy templates often. These tests

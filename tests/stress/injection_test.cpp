@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Driver calls that fail at random places. Every ticket must end, and nothing may leak or hang.
 
 #include <array>

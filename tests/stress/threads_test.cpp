@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Threads and runtimes that are created and destroyed in large numbers.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Large numbers of tickets. They live for a long time, many threads wait for them at the same time,
 // or they are destroyed together with their runtime.
 

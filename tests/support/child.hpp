@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs tests in a child process. A test needs a child process if the test poisons the driver,
 // forks, or sets environment variables.

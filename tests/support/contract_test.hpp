@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fixture of the contract tests. Each test runs once for each arrangement: a number of devices,
 // a number of workers, and how many of oneTBB's threads are free (all, one or none).

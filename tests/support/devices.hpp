@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The devices that tests run on. By default they are CPU devices. They are GPUs if the environment
 // variable FLOTILLA_TEST_DEVICES is `cuda`.

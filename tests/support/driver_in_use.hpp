@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Direct calls of the driver that serves the devices under test. With these calls, a test acts like
 // an application that uses both flotilla and the driver.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Waits for a condition with a deadline. Tests use this instead of sleeping for a guessed time.
 

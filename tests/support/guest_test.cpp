@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "support/guest_test.hpp"
 
 #include <flotilla/testing/fault_injection.hpp>

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The base class of every fixture. It checks that a test leaves the driver's state unchanged.
 

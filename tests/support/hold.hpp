@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels, callables and threads that run until the test releases them. Tests use them instead of
 // sleeping.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Unit tests access the internals of a runtime through this file. Contract tests must not use this
 // file.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // All calls of oneTBB's loops in the tests. This file is compiled without ThreadSanitizer: see
 // tbb_calls.hpp.
 #include "support/tbb_calls.hpp"

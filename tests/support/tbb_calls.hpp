@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // oneTBB's parallel loops and task groups. All calls of oneTBB are in tbb_calls.cpp, which is
 // compiled without ThreadSanitizer (TSan). The oneTBB library is not instrumented, and TSan would

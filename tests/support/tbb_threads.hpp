@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Limits or blocks oneTBB's threads, as an application could do while it uses flotilla.
 

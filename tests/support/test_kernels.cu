@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels that tests launch. Most of them only write one value, because the tests check
 // dispatch and not arithmetic.
 

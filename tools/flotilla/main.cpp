@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The command-line tool. Each command is a function in its own file. This file parses the
 // arguments.
 

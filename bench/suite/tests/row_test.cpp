@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Tests how a row compares figures. A row that says "met" wrongly would be worse than a row without
 // a verdict.
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Functions of a driver for programs that manage contexts themselves: devices, the context stack
 /// of the calling thread, and primary contexts.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Floating contexts that belong to no runtime. For example, a plug-in can own such a context and
 /// make it current only while the application calls the plug-in.

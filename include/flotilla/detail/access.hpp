@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Types that only the library uses: the base class of a runtime's implementation, and the struct
 /// through which the library reaches private members of the public classes.

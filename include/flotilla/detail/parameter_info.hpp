@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the library knows about the parameters of a kernel. The compiler makes one table for each
 /// list of parameter types, so a launch carries only the address of its table.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Counters of a runtime. They never decrease. After `wait_idle` they are exact, as long as no
 /// thread submits. At other times, a ticket can be ready before its task is counted, because the

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The exceptions of flotilla: one type for each cause. A message names the failed call, its object
 /// and the reason.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CUDA's atomic functions. They have exactly CUDA's overloads, so that a source that compiles for
 /// CPU devices also compiles for GPUs.

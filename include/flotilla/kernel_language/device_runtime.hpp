@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Fences, clocks, __nanosleep and __trap for kernels.
 /// printf, assert, malloc, free, new and delete are declared by the C and C++ headers. The image

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Definitions for a CPU image. flotilla_add_kernels() includes this header once, at the end of the
 /// generated source. The header has templates for the records of kernels and variables. It also

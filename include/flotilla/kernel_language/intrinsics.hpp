@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Arithmetic: the math library, and CUDA's intrinsics for bits, integers, floats and conversions.
 /// On CPU devices, the fast float intrinsics such as __expf call the accurate functions.

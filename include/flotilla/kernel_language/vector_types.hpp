@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CUDA's vector types. Their sizes and alignments must be the same as in the CUDA toolkit, because
 /// host code that uses the toolkit's types passes them as kernel arguments.

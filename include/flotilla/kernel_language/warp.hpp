@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Operations of a warp. Each operation is one `warp_step`: every lane passes a record, and after
 /// all lanes have arrived, one function computes the results in all records.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Fault injection for tests of programs that use flotilla: slow kernels, late and failing driver
 /// calls, kernel faults and memory limits. It affects CPU devices only.

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+#
 # Requirement: if one of four devices is slower by a factor of five, it gets at most half as many
 # blocks as each of the other devices.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Functions for the tests of block_digest. The argument of each test is the path of the program.
 # Each test works in a temporary folder.
 set -euo pipefail

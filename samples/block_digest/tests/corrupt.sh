@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+#
 # Requirement: the program finds a wrong digest and names its block.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+#
 # Requirement: if some paths cannot be read or are not files, the program names these paths, digests
 # the other files, and ends with exit status 1.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+#
 # Requirement: the manifest has the same digests as sha256sum, in the documented order, also for
 # files with unusual names and sizes.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+#
 # Error guess: if an argument is wrong, the exit status is 2 and the message names this argument.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Declares every entry point of the CPU driver. The same sources are compiled twice: for the
 // built-in copy and for the drop-in libcuda.so.1. In the built-in copy, the entry points are hidden

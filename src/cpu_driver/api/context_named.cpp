@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points that take a context by its handle, or that query or synchronise the current context.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for the settings of the current context: flags, limits, preferences.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions of the CPU driver that are not in the CUDA API, for tests and for flotilla itself. The
 // drop-in exports these functions through the symbol `flotilla_cpu_driver`. flotilla recognises the

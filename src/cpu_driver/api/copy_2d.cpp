@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for 2D copies, and for allocating pitched memory. Each row of a 2D copy is one
 // operation. The whole copy is checked before the first row is copied.
 #include "cpu_driver/api/api.hpp"

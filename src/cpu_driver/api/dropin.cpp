@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Code that only the drop-in libcuda.so.1 contains: the symbol that identifies the drop-in,
 // functions under older names such as cuCtxCreate, and a lookup of exported names. For every other
 // name of the driver API, dropin_generate.cmake generates a function that returns

@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Generates a C file for the drop-in, with every name of the driver API:
 #
 #   cmake -D NAMES=dropin_names.txt -D OUTPUT=dropin_names.c -P dropin_generate.cmake

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The checks that all entry points share, in the order in which a GPU's driver makes them: whether
 // the driver is initialised, whether a fault injection rule makes the call fail, whether the

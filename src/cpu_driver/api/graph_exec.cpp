@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points that instantiate, rewrite and launch executable graphs.
 #include "cpu_driver/graph/graph_exec.hpp"
 #include "cpu_driver/api/api.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points that get and set the parameters of a graph's nodes. A change affects only executable
 // graphs that are instantiated afterwards.
 #include "cpu_driver/api/api.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points that change the edges of a graph, or query its nodes and edges.
 #include <algorithm>
 #include <span>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for host memory that devices can access: pinned or registered memory. Devices and
 // host share one address space, so mapping has no effect.
 #include <unistd.h>

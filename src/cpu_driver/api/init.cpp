@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for initialisation, the version, names of errors, and addresses of entry points.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points that allocate, free and query the memory of a device.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"

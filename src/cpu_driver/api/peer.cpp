@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for peer access. All memory is host memory, so every device can always access it.
 // The CPU driver only records that peer access was enabled.
 #include "cpu_driver/api/api.hpp"

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Finds entry points by name and version, for the loader of the built-in CPU driver and for
 // cuGetProcAddress.

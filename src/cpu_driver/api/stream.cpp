@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Entry points for streams, for host functions, and for operations that write a value or wait for a
 // value.
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Handles whose validity can be checked. A handle is not an address: it encodes a kind, a
 // generation and an index. The table therefore recognises an outdated or invented handle without

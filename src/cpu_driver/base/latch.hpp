@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A latch for a host thread that waits until device threads have reached a point. The latch may be
 // a local variable of the waiting thread, because wait() returns only after the last count_down()

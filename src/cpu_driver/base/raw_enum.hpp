@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Returns the number that a C program has passed as an enum. The program may have passed any
 // number. In C++, using an enum whose number is out of range would be undefined behaviour.

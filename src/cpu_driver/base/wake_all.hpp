@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Wakes the threads of all devices, because an event or a fault can concern streams on any device.
 // The code of events and faults must not include the headers of devices. Therefore the devices

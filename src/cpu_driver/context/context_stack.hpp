@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The calling thread's stack of contexts. The stack holds handles, not objects. If a context on the
 // stack is destroyed by another thread, its handle stays on the stack but no longer names an

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/context/copies.hpp"
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Copies and fills. Checks whether the addresses are allowed, and waits where CUDA requires a wait.
 

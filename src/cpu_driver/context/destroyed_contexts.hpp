@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The device and the flags of destroyed contexts. A thread on which a destroyed context is still
 // current can query the device and the flags, as on an H200. All other calls that use the context

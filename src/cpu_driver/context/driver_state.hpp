@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The state of the driver in this process: its devices, and whether the driver can be used. The
 // object is made on first use. It is never destroyed, because threads and static destructors may

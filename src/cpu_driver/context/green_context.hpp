@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Green contexts. A green context is a part of a primary context, and its kernels run on some of
 // the device's multiprocessors. A green context shares memory, modules, events, limits and flags

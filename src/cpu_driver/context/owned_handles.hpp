@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A set of handles that a context closes when it ends. The context does not know the types of the
 // objects. Therefore each handle is added together with a function that closes it.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A device's primary context. The first call of retain() creates the context. When release() was
 // called as often as retain(), the context is destroyed.

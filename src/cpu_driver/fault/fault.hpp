@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The sticky fault. After a kernel has trapped, calls in every context of the process return the
 // same error, as with a GPU's driver. The fault is a single word, which nearly every entry point

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fault injection: slow devices, delayed or failing calls, faults, little memory. cuInit reads
 // rules from the environment variable FLOTILLA_CPU_INJECT. Tests add rules through control.hpp.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The definition of a graph: nodes, and edges that order the nodes. A graph belongs to no context
 // and cannot run. Its instantiation is an executable graph (graph_exec.hpp), which can run.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Copy nodes and fill nodes of graphs.
 #include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/context.hpp"

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A run is one launch of an executable graph, with its own copy of the steps. The steps run one
 // after the other on the device thread of the stream that the graph was launched in. While a step

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pool of runs (launches) of one executable graph. After a launch has ended, a later launch
 // reuses its run. The launches of an executable graph run one after the other, in launch order.

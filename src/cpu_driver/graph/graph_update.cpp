@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Copies the parameters of a graph into an executable graph with the same topology. If one node
 // cannot be updated, no node is updated.
 #include <algorithm>

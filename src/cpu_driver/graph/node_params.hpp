@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The parameters of each kind of node. When the application sets parameters, the driver checks and
 // copies them. A graph, an executable graph and each launch in flight have separate copies, so a

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The output of a block: the text that its threads print, and error messages on stderr.
 #include <cstdio>
 

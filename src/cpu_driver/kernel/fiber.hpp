@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fibers that switch directly to one another. A suspended fiber can be dropped: restart() discards
 // its stack.

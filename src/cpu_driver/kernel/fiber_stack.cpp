@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/kernel/fiber_stack.hpp"
 
 #include <sys/mman.h>

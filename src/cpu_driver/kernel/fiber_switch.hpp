@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Switches between fibers, and between a fiber and its OS thread. After a switch, the processor
 // mispredicts all function returns up to the kernel function, because its return predictor still

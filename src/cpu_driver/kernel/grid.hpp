@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs the blocks of a grid on the calling thread, and also on oneTBB workers if that is faster.
 

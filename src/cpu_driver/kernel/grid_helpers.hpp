@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // oneTBB workers help a thread that runs a grid. The thread runs blocks itself, and each helping
 // worker takes some of the remaining blocks. No thread waits until a worker starts.

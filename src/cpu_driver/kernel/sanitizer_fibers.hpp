@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tells ASan and TSan about fibers. The functions do nothing in builds without sanitizers.
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The heap for malloc in kernels. Each context has one heap. The size of the heap is one of the
 // context's limits.

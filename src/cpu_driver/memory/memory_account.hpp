@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Counts the bytes in use on one CPU device and enforces the device's capacity. Device memory is
 // ordinary host memory, so no other limit applies.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Maps addresses to the driver's allocations. All devices and the host share one address space.
 // Each allocation is a separate block of heap memory. So AddressSanitizer and similar tools detect

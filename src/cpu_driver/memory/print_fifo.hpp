@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The buffer for the printf output of a context's kernels. As on a GPU, the size of the buffer is
 // limited, and the buffer is written to stdout when the host synchronises. If the buffer is full,

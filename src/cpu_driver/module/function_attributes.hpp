@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Attributes and settings of functions and kernels. Enumeration values are passed as `int`, because
 // an application may pass numbers that are not enumerators.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The part of a launch that runs on the calling thread. It finds the function, checks the grid, the
 // block and the arguments, and enqueues the operation.

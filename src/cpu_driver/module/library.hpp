@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A library is one image for all contexts. When a context first uses the library, the library loads
 // a module into the context. A module is a private copy of the image. A kernel of a library has one

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The attributes of a CPU device. Most values are those of an H200. An attribute that would promise
 // an unsupported feature is 0.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Resources for green contexts. A CUdevResource is a set of multiprocessors, which is stored in the
 // struct's private part. A description (CUdevResourceDesc) combines one or more resources. A green

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The multiprocessors of a CPU device. A multiprocessor is only a number. Each context has a set of
 // these numbers, which the driver assigns to the blocks of a grid in turn. A kernel reads the

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Keeps objects alive while pending operations of a device may use them, for example the images of
 // unloaded modules. The device thread releases the objects when it has no pending operations.

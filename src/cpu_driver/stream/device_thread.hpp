@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The thread of one device. API threads push operations into its inbox. The device thread moves
 // each operation to the queue of the operation's stream. Streams take turns, and one operation runs

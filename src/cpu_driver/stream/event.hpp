@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Events. Each call that records an event creates a separate event_record. A call that waits for an
 // event waits for the record that is the latest during the call, even if the event is recorded

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The order between the NULL stream of a group and the group's blocking streams. An operation of
 // the NULL stream starts after all earlier operations of the blocking streams have ended. An

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The operations of a stream, described as data. Operation objects are recycled
 // (operation_pool.hpp), so enqueueing does not allocate in the steady state.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The queue of operations from API threads to a device thread. A push is lock-free unless the
 // device thread sleeps.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pool of recycled operations. Each API thread takes operations from a thread-local cache.
 // Device threads return chains of operations to a shared list. If a thread's cache is empty, the

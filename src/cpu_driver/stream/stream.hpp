@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A stream. API threads count the operations that they submit. The device thread owns the queue of
 // operations.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A stream group contains all streams of a context or of a green context, including the NULL
 // stream. Most functions of the class act on the whole group: synchronize() waits for all streams.

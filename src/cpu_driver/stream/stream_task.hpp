@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The interface of a stream operation that consists of several steps, some of which may wait. The
 // class graph_run, a launch of an executable graph, implements this interface. The device thread

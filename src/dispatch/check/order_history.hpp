@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Finds two tasks that use the same memory without an order. This code uses no driver and no
 // runtime.

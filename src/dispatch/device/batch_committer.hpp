@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Commits the batches that contain a copy, a fill, a callable or a piece of a staged copy.
 

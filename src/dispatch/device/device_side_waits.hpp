@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Decides which batches wait for another device in a spin kernel. Before all other batches, the
 // stream itself waits.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Takes tasks from the queues of a device: requeued tasks, tasks in inboxes, and tasks that any
 // device may take.

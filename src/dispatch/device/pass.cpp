@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A pass: one bounded round of work for a device. The holder of the device's lease executes it.
 #include <chrono>
 #include <new>

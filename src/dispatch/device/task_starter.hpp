@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Starts tasks: puts each task into a stream, parks the task, or queues it until there is room.
 

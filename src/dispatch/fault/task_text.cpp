@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "dispatch/fault/task_text.hpp"
 
 #include <flotilla/detail/memory_command.hpp>

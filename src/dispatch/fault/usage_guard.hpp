@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Refuses calls on a runtime that is closed, poisoned, or used in a child of fork().
 

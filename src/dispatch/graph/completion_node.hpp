@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A graph node that writes a lane's completion number. Every graph ends with such a node. Long
 // graphs have several such nodes.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A record that describes the new contents of one graph node. The kernel builtin_functions::update
 // reads it.

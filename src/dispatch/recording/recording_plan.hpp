@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Plans which graphs the recorded tasks form, and in which order the graphs run. This code uses
 // neither a driver nor a runtime.

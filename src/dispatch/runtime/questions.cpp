@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The functions of runtime_state that answer questions.
 #include "dispatch/runtime/runtime_state.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The recorder: collects tasks, builds the graphs of their parts, and submits one task per part for
 // each replay.
 #include "dispatch/submission/recorder.hpp"

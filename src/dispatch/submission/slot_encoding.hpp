@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Writes a task into its slot, which no other thread uses at that time. The functions are inline
 // because `submit` spends half of its time in them.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The record of a submitted task. Slots may lie in memory that several processes share. So they
 // hold indices and offsets instead of addresses, and a slot of zeros is valid and free. Only a

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #include "dispatch/waiting/continuation_runner.hpp"
 
 namespace flotilla::dispatch {

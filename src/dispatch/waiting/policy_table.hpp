@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Stores the wait policies of a runtime's devices, and makes a waiting thread spin, yield or sleep.
 

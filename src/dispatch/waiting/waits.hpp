@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The waits that users can start: for a task, for the first of several tasks, for a completion, and
 // for all tasks.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // CUDA arrays and textures in contexts.
 #include <channel_descriptor.h>
 

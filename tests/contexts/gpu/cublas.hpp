@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Opens cuBLAS with dlopen, so that tests can be skipped if the library is missing.
 

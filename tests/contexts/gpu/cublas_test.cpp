@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // cuBLAS inside tasks. A cuBLAS handle belongs to the context that was current at its creation.
 #include "cublas.hpp"
 #include "runtime_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that launch other kernels. This file is compiled to relocatable device code and linked
 // with the device runtime library.
 #include "runtime_kernels.hpp"

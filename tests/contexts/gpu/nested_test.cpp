@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches from kernels, and the limit of pending launches.
 #include "runtime_test.hpp"
 

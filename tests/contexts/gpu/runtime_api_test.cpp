@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The CUDA runtime library and contexts. A primary context that the runtime library creates lasts
 // until the end of the process. So tests that create a primary context run in a child process.
 #include "runtime_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that are launched with `<<<>>>`, and a `__device__` variable, as in a typical CUDA
 // application.
 #include "runtime_kernels.hpp"

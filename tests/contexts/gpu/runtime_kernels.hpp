@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Declares functions that launch the kernels of runtime_kernels.cu and nested_kernels.cu. Each
 // function launches its kernel, usually one thread, on `stream` in the current context and returns

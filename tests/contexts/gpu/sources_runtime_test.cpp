@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // CUDA's runtime library and cuBLAS in tasks, with each context source. Each test runs in a child
 // process, because the runtime library never destroys a primary context that it creates.
 #include "runtime_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Floods with so many tasks that flotilla uses device-updated templates.
 
 #include <cstdint>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Uses flotilla together with other code in the process that calls the GPU driver.
 
 #include <optional>

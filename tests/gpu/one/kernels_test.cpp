@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Every kernel of kernels/ gives the same result on a GPU as on the host.
 
 #include <array>

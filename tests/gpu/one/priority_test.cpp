@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Urgent tasks on a fully occupied GPU.
 
 #include <algorithm>

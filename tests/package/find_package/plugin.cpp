@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A plug-in that contains the static library and uses many parts of the interface.
 
 #include <iostream>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Runs a kernel that writes beyond the end of its buffer.
 
 #include <flotilla/flotilla.hpp>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A program that is built without CMake. It runs a callable on every device.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A program that runs its own kernel on every device and checks the results.
 
 #include <iostream>

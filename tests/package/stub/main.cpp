@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The program is linked with the stub of libcuda, and the program's own driver call must reach this
 // stub. In the same program, flotilla must detect that the driver is a stub, and must use CPU
 // devices.

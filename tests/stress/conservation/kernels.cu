@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernel of the tasks of the conservation test. It counts the runs of its task and checks that
 // the task's predecessors have run.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Every task runs exactly once and after its predecessors. 16 threads submit to up to four devices,
 // and each task has up to four predecessors on any device. FLOTILLA_TEST_TASKS sets the number of
 // tasks. Before a release the test runs with ten million tasks.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Submits launches, copies and callables to random devices. The predecessors of a task are earlier
 // tasks of the same producer or of other producers.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Host memory runs out: one allocation fails, or every allocation from some point on fails. No call
 // may then hang or end the process, whatever the runtime is doing.
 //

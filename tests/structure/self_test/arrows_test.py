@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """`check arrows` finds every kind of include that points up, and reports no others."""
 
 import unittest

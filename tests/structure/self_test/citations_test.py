@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """`check citations` finds citations of files and headings that do not exist."""
 
 from planted import PlantedTest

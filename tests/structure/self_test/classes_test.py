@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """`check classes` finds classes with too many member functions and pairs of mutual friends."""
 
 from planted import PlantedTest

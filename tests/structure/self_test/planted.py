@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """A small test repository in a temporary folder, with its own rules. Tests add violations to it."""
 
 import tempfile

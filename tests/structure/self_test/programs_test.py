@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Runs the programs `check` and `report` as CTest does."""
 
 import subprocess

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """`check recipes` finds code in a document that no source file contains."""
 
 from planted import PlantedTest

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """`check sizes` finds files that are too long, and exceptions that are not needed."""
 
 import copy

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Finds arrows. An arrow is an include of one file by another. Reports arrows that point up, and
 cycles of files and of folders."""
 

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Checks citations, that is, places where a file of the repository names another.
 
 1. Every file that another file names by its path must exist.

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Finds classes, their member functions and their friends in the tokens of a C++ file.
 
 The parser understands declarations but not expressions. That is enough, because classes contain

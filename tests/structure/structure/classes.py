@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Checks that no class has too many member functions, and that no classes are mutual friends."""
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """A position in the tokens of a C++ file, with functions that skip groups of tokens."""
 
 from structure.cpp_tokens import Token

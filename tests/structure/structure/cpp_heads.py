@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Parses the heads of classes, the names of operators, and the declarators of pointers."""
 
 from structure.cpp_cursor import Cursor

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Splits C++ source into tokens. Removes comments and empties string and character literals."""
 
 import re

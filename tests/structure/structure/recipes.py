@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Checks that documents show code that is compiled: every block of C++ code in a document must be a
 part of the source file that belongs to the document."""
 

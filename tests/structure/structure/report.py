@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Prints figures of the structure: a table with a line for each layer and room, and a summary."""
 
 from collections import Counter

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Reads structure.toml. Finds the layer and the room of a file."""
 
 import tomllib

@@ -1,10 +1,12 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Checks that no file is longer than the limit, except the files that structure.toml excepts."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from structure.rules import Rules
-from structure.tree import files_under, read_text
+from structure.tree import LICENSE_LINES, files_under, read_text
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,12 @@ class Size:
 
 
 def count_lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") and text != "")
+    """Counts the lines, but not those of the license and an empty line after them."""
+    lines = text.splitlines()
+    license_lines = sum(line.endswith(tuple(LICENSE_LINES)) for line in lines[:3])
+    if license_lines and lines[license_lines : license_lines + 1] == [""]:
+        license_lines += 1
+    return len(lines) - license_lines
 
 
 def find_sizes(root: Path, rules: Rules) -> list[Size]:

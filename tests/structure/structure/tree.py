@@ -1,7 +1,16 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Finds and reads the files of the repository."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+
+
+# The first lines of every source file, as comments.
+LICENSE_LINES = [
+    "SPDX-FileCopyrightText: The flotilla authors",
+    "SPDX-License-Identifier: Apache-2.0",
+]
 
 
 def files_under(

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // context_ref: typed access to the properties and settings of a context.
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/testing/fault_injection.hpp>

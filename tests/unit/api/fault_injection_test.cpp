@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Fault injection through C++ functions. Each function either changes the behavior of the CPU
 // driver, or refuses an argument and names that argument.
 

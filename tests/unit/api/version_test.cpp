@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // If library and headers come from one build, they have the same version.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Status codes of drivers: their names, which of them are sticky, and the exceptions that `check`
 // throws.
 

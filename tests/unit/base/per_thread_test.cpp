@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // base::per_thread: one object for each thread. Destructors that run late can still use the object.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks every interleaving of `drop` calls and one call of `close`: exactly one thread must be
 // told that no reference is left.
 

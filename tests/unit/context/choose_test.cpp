@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Which devices a device specification chooses: every form of specification and every error. Each
 // test runs in a child process. The process has either three CPU devices that pose as GPUs, or no
 // GPU driver.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A fixture for tests of contexts on CPU devices. The fixture checks that each test leaks no
 // context.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Green contexts: parts of a device, each of which flotilla uses like a device.
 #include "context/green.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Checks every interleaving of threads that take and release the lease. At most one thread may have
 // the lease, and no thread may sleep while the lease is free. The model follows the steps of
 // `lease_gate`.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Stress tests, mainly for ThreadSanitizer. In each test, many threads use one driver.
 #include "driver_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Each thread's stack of current contexts. Requirement: all results are the same as in the
 // transcript of a GPU's driver.
 #include "driver_test.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Contexts: flags, limits, settings, and objects that are destroyed with the context. Requirement:
 // the results are those that an H200 returns.
 #include "cpu_driver/module/module.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Two-dimensional copies: rows whose starts are `pitch` bytes apart.
 #include <array>
 #include <vector>

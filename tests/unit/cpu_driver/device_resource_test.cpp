@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Splitting and describing the multiprocessors of a device. Requirement: the results are as
 // <cuda.h> documents them. The numbers are those of an H200.
 #include <array>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Devices, cuGetProcAddress, and names of errors.
 #include "driver_test.hpp"
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fixtures for the tests of the CPU driver. The fixtures check that each test frees everything.
 //

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Recording events, waiting for them and measuring time with them.
 #include "driver_test.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // What happens when a process that uses the driver ends. Each case runs in a new process.
 #include "driver_test.hpp"
 

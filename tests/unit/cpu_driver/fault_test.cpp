@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A sticky fault makes the driver unusable for the whole process. Requirement: the results are
 // those of a GPU's driver.
 #include "driver_test.hpp"

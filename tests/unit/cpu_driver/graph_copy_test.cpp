@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Graph nodes that copy and fill memory.
 #include <cstring>
 #include <vector>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches of executable graphs: the order of the nodes, disabled nodes, and writes of values.
 #include <atomic>
 #include <thread>

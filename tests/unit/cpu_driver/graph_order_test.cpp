@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Graphs together with events, waits for values, contexts, faults, fault injection and threads.
 #include <thread>
 

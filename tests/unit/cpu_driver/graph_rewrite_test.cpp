@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Rewriting the nodes of executable graphs: other kernels, grids and arguments, changes that are
 // refused, and cuGraphExecUpdate.
 #include <array>

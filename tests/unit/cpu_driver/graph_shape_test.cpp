@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Definitions of graphs: nodes, edges, and changes that are refused.
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fixture for tests of graphs. It has functions that add nodes, and checks that no graph handle
 // is leaked.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Green contexts: parts of a primary context, each with its own multiprocessors and streams.
 // Requirement: the results are as <cuda.h> documents them. If a kernel has 4096 blocks, they run on
 // all multiprocessors of the green context and on no others, as on an H200.

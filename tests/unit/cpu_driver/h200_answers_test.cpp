@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Settings and refused calls. docs/results/h200-conformance.txt records how an H200 answers for
 // some values. Requirement: the CPU driver follows the same rules for other values.
 #include <limits>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Fault injection, and the environment variables of the CPU driver.
 #include "driver_test.hpp"
 

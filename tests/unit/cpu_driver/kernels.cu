@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels for the tests of the CPU driver.
 extern "C" __global__ void nothing() {}
 extern "C" __global__ void store(int* to, int value) { *to = value; }

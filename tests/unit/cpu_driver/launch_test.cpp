@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Launches: grids, blocks and arguments that are refused, and the values that kernels receive.
 #include "driver_test.hpp"
 

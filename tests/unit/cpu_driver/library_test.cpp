@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Libraries and modules. Each context loads its own copy of a library when the copy is first
 // needed. So a CUkernel has one CUfunction in each context.
 #include "driver_test.hpp"

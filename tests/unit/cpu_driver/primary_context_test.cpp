@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Primary contexts: retain, release, flags, state, and reuse of the handle. Requirement: the
 // results are as documented in <cuda.h> and recorded in docs/results/h200-conformance.txt.
 #include "driver_test.hpp"

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A macro for the rows of the refusal tables, and short names for statuses. Only the files with
 // these tables include this file.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls every entry point without a current context, with a destroyed current context, and with
 // missing arguments. Requirement: each call returns the expected status and leaves the driver
 // unchanged. Every entry point must have a row in one of the tables.

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arguments for the calls in the refusal tables: a context that has an object of every kind, and
 // variables that receive results.

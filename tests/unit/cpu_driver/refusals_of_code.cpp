@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The refusals of modules, libraries, functions and kernels. Loading a module needs a current
 // context. Most other calls need only the handle of the loaded object. Where a CUkernel is used
 // like a function, it means the function in the current context.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The refusals of devices and contexts. Entry points of devices need no context. Entry points of
 // contexts use the current context or the context that is passed to them.
 #include "refusal_rows.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The refusals of memory. Allocations, and copies without a stream, need a valid current context.
 // Memory can be freed if no context is current, but not if the current context was destroyed.
 #include "refusal_rows.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The refusals of streams and events. Streams and events can be created only if a context is
 // current. A null stream means the NULL stream of the current context. Calls with another stream or
 // with an event need no current context.

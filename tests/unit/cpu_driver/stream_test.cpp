@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Streams: order within a stream and between streams, writes of and waits for values, and host
 // functions.
 #include "driver_test.hpp"

@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A small model checker. Threads take indivisible steps in any order. The checker visits every
 // state that can be reached in this way. All steps are sequentially consistent. The code behaves

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // How a process finds its drivers. A process searches only once, so most tests run in a child
 // process.
 

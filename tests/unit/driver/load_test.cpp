@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Loading a table of driver entries: either the table is complete, or an error names the missing
 // entry point.
 

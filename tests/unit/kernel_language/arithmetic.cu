@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls intrinsics and checks their results. `failures` receives the line number of each failed
 // check.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Intrinsics: kernels check the results, and report the lines of arithmetic.cu whose check has
 // failed.
 #include <vector>

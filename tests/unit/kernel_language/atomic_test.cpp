@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Atomic operations of many blocks. oneTBB workers run some of the blocks.
 #include <vector>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Every atomic operation, executed by many blocks at once.
 
 extern "C" __global__ void add_all_types(int* i, unsigned* u, unsigned long long* ull, float* f,

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Barriers, shared memory, and threads that wait for other threads of their block.
 #include <numeric>
 #include <vector>

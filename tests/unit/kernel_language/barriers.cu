@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels that use __syncthreads and other barriers.
 
 extern "C" __global__ void rotate_often(int* data, int times) {

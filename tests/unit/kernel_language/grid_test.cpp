@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Grids: every block runs exactly once, on any of several threads.
 #include <thread>
 #include <vector>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Images: the kernels that are found in a source, copies with their own variables, and data that is
 // not an image.
 #include <algorithm>

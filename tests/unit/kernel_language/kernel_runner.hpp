@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs kernels of this program's image on the calling thread. Does not use the CPU driver.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The results of the kernels in the folder kernels/ must equal results that the host computes.
 #include <algorithm>
 #include <array>

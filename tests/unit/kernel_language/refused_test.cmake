@@ -1,3 +1,6 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+
 # Checks that a source does not compile for CPU devices, and that the error names the reason. The
 # first line of the source is:
 #

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels with printf, assert, malloc, new, trap, clocks, indices and variables.
 #include <cstdio>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // printf, malloc, assert, trap and clocks in kernels.
 #include <vector>
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Warp operations: shuffles, votes, matches and reductions.
 #include <functional>
 #include <vector>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Kernels with shuffles, votes, matches and reductions. Every thread stores its result.
 
 extern "C" __global__ void shuffle_index(int* out, int source, int width) {

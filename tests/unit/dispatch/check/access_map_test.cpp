@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Which tasks use which memory: conflicts, and which accesses are forgotten.
 
 #include "dispatch/check/access_map.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The error text of the order check, and calls of several threads.
 
 #include "dispatch/check/order_check.hpp"

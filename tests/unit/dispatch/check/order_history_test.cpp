@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The order check without a runtime: conflicts, observations, and the bound of its memory.
 
 #include "dispatch/check/order_history.hpp"

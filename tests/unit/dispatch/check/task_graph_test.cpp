@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The graph of the entries in `after`: paths, and which tasks it forgets.
 
 #include "dispatch/check/task_graph.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Device-side waits on CPU devices. flotilla uses device-side waits only on GPUs, so test kernels
 // replace flotilla's built-in kernels here. A CPU device runs one kernel at a time, so a waiting
 // kernel blocks its device. So a chain that leaves a device and later returns to it could block

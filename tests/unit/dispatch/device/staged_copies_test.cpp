@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Copies between devices and pageable memory. Such a copy runs piece by piece. Between two pieces,
 // the thread that drives the device may release the lease.
 

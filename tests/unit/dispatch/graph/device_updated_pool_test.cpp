@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Device-updated templates: when they are created, and the records that describe their nodes to the
 // device. A CPU device cannot update templates. So these tests use a driver table that applies the
 // records before each launch, as the update kernel does on a GPU.

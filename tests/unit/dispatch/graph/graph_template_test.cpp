@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Graph templates on a CPU device, without a runtime: rows (the nodes at one depth), and completion
 // nodes between rows.
 

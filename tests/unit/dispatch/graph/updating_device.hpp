@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A driver table that emulates device-updated nodes on CPU devices. Before each launch, the table
 // applies the records that the kernel builtin_functions::update applies on a GPU.

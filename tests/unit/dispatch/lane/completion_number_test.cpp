@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Completion numbers have 64 bits. So nothing special must happen when a number exceeds 32 bits.
 
 #include <flotilla/flotilla.hpp>

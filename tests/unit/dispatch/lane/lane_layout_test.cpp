@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The rules that assign tasks to lanes.
 
 #include "dispatch/lane/lane_layout.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Lanes and their completion numbers on a CPU device. The tests use no runtime.
 
 #include "dispatch/lane/lane.hpp"

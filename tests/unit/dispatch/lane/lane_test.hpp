@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fixtures without a runtime: a lane of a CPU device, and test kernels. The device's context is
 // current.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Registered memory: pieces that are cut from slabs.
 
 #include "dispatch/lane/registered_slabs.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Two tasks park on a predecessor. Meanwhile another thread batches, launches and ends the
 // predecessor, and uses its slot for another task. Checks every interleaving. Each dependent task
 // must continue, and must use the state of its predecessor, not of the other task. The model

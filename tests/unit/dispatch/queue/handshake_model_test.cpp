@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Threads submit tasks, drain a device, release its lease, and end as workers. Checks every
 // interleaving: for each task there must always be a thread that will take it.
 //

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Inboxes, and the registry in which consumers find them.
 
 #include "dispatch/queue/inbox_registry.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A thread submits shared tasks, and two devices take them from the thread's inbox. Checks every
 // interleaving: each task must be taken exactly once, and for each task there must be a thread that
 // will take it. The model follows the steps of shared_queue::announce, begin_pull and set_pending,

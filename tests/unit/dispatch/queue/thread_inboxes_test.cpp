@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The inboxes of a thread: how they are found, and how they are removed after the thread has ended.
 
 #include "dispatch/queue/thread_inboxes.hpp"

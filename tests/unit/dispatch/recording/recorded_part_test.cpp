@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Recorded tasks: between two replays, the device updates the nodes.
 
 #include "dispatch/recording/recorded_part.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The graphs of a recording are freed only after the recording's last replay has ended.
 
 #include <flotilla/flotilla.hpp>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A task fails while its ticket is dropped. Checks every interleaving: exactly one of the two
 // threads must retire the failure. The model follows the steps of task_end::end, ticket_count::drop
 // and drop_counted.

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // If any driver call fails while a program is loaded, nothing of the program remains in the
 // runtime's tables.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The registry of runtimes: unique numbers, reused entries, and lookups while other threads create
 // and destroy runtimes.
 

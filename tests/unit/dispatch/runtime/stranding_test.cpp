@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // In these tests no thread waits for the tasks, so workers must find each task. A worker ends as
 // soon as it finds no work. Other threads take and release leases without draining the devices.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Streams of the application that wait for more tasks than there are flags.
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Tasks end, tickets are dropped, and the runtime ends. Checks every interleaving: exactly one
 // thread must delete the runtime's state, and no thread may access the state afterwards. The model
 // follows the steps of task_end::end_batch, of ticket_count::drop, drop_counted, count_open and

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Tickets: one ticket used by several threads at the same time, and tickets that are dropped while
 // their runtime ends.
 

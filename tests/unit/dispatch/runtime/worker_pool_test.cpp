@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The worker pool in an application that leaves no oneTBB thread for workers.
 
 #include <flotilla/flotilla.hpp>

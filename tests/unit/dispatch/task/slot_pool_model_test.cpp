@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Threads take slots from a block, release the block, and give slots back. Checks every
 // interleaving: each free slot must be in a block that a thread holds or that is offered (see
 // slot_pool). The model follows the steps of slot_pool::take, take_from, take_from_another, pick,

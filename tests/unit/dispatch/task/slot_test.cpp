@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The packed words of a slot: every field has the value that was written into it.
 
 #include "dispatch/task/slot.hpp"

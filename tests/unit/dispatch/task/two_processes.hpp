@@ -1,3 +1,5 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory that a submitting process and a draining process share. The two processes map the memory
 // at different addresses.

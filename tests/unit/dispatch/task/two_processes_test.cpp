@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Tasks are submitted in one process and drained in another. This is possible because slots, slot
 // pools, inboxes and completion numbers contain no addresses. Neither process has a runtime or a
 // driver. The test uses these structures directly, in the same way as `submit`, a pass and a ticket

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Decisions that depend on how long a thread has waited. The tests pass all times as arguments.
 
 #include "dispatch/waiting/backoff.hpp"

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Three threads hold one device each, and each waits inside a callable for another device. Checks
 // every interleaving. If the waits form a cycle, at least one wait must be refused, so that no
 // thread waits forever. Otherwise no wait may be refused. The model follows the steps of

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A waiting thread can do all the work of a worker. So its wait ends even if there are no workers.
 
 #include <flotilla/flotilla.hpp>

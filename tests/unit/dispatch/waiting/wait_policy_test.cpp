@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // The rules by which a thread's wait policy is chosen. No thread waits in these tests.
 #include "dispatch/waiting/wait_policy.hpp"
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // If a thread repeatedly submits one task and then waits for it, flotilla predicts the next wait.
 // Then this thread launches the task instead of a worker.
 

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // A libcuda.so.1 that poses as a GPU driver. It forwards every call to flotilla's drop-in, which is
 // a libcuda.so.1 for CPU devices. But it does not export the symbol by which flotilla recognises
 // the drop-in. Tests use it on machines without a GPU, as a driver that works or has a defect:

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: assembly.cu:4: error: inline assembly \(asm\)
 extern "C" __global__ void kernel(unsigned* out) {
   *out = 0;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
 // expect: launch.cu:5: error: launches in a kernel source \(<<<>>>\)
 extern "C" __global__ void child() {}
 extern "C" __global__ void parent() {
