@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// flotilla in a program that uses CUDA itself: memory, kernels, events and streams of the
-/// application. The types of cuda.h and of the runtime library convert to the types that these
-/// functions take. docs/existing_code.md has a recipe for each case.
+/// application. These functions take the handle types of cuda.h and of the runtime library. docs/existing_code.md has a recipe for each case.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,8 +42,8 @@ FLOTILLA_EXPORT std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
 /// cuMemAlloc, cudaMallocAsync), managed memory, or pinned host memory (cudaMallocHost,
 /// cudaHostRegister). The memory may belong to any context of the device.
 /// @param size  The number of objects at `memory`.
-/// @throws invalid_argument  `device` cannot access the memory, or the allocation has fewer objects.
-///                           The message says where the memory is.
+/// @throws invalid_argument  The memory is pageable or on another device, or the allocation has fewer
+///                           objects. The message says which.
 /// @throws unknown_device
 /// Blocks    for one control operation.
 /// Lifetime  The memory must stay until the tasks that use it have ended.
@@ -91,10 +90,11 @@ template <class... Parameters>
 ///     rt.submit(kernel.over(n)(x, n), {.after = {flotilla::submit_event(rt, event)}});
 ///
 /// The thread that drives the device asks the driver whether the event has completed. So the wait
-/// uses no stream, blocks no other task, and cannot deadlock.
+/// uses no stream and blocks no other task. In single-threaded mode, this happens in pump and in
+/// waits.
 ///
 /// @param event    A CUevent or cudaEvent_t of any context and device. It must have been recorded
-///                 before the call: for CUDA, an event that was never recorded has completed. Until
+///                 before the call: CUDA treats an event that was never recorded as completed. Until
 ///                 the task has ended, the event must not be recorded again, and must not be
 ///                 destroyed.
 /// @param options  `after`: the task ends after these tasks have ended and the event has completed.
@@ -110,28 +110,33 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
                                     task_options const& options = {});
 
 /// Makes a stream of the application wait until the task has ended, successfully or not. Work that
-/// is put into the stream after this call begins after that. The wait cannot deadlock, however many
-/// streams share a hardware connection.
+/// is put into the stream after this call begins after that. However many streams share a hardware
+/// connection, the wait cannot deadlock, unless a callable before the task waits for later work of a
+/// stream of the application.
 ///
-/// @param stream  A CUstream or cudaStream_t of any context and device. It may be the null stream of
-///                the current context.
+/// @param stream  A CUstream or cudaStream_t of any context and device. The special handles, such as
+///                the null stream, name streams of the context that is current on this thread.
 /// @throws invalid_argument  The ticket names no task, or the stream is capturing a graph.
-/// @throws driver_error      The driver refuses the stream.
-/// @throws would_deadlock    The stream belongs to a context of the runtime, and the caller is inside
-///                           a callable on which the task depends.
+/// @throws driver_error      The driver refuses the stream, or a special handle needs a current
+///                           context.
+/// @throws would_deadlock    The call would wait (see Blocks), and the caller is inside a callable
+///                           that prevents the launch of the task.
 /// @throws poisoned, runtime_closed, used_after_fork
 /// Threads   any, even inside a callable.
-/// Blocks    If the stream belongs to a context of the runtime (for example, both use the primary
-///           context): until the task is launched, because the waiting stream could otherwise block
-///           the launch. Meanwhile the caller helps as in ticket::wait. In any other context: never,
-///           except that the call also waits until the task is launched if streams already wait for
-///           8192 other tasks that are not launched. The driver itself blocks if many operations of a
-///           stream are pending (on an H200, some hundreds); this call adds two.
+/// Blocks    Never, if the runtime owns its contexts and the stream belongs to another context.
+///           Otherwise (for example, if both use the primary context) until the task is launched or
+///           has ended, because the waiting stream could block the launch. A callable is launched
+///           when it has returned. Tasks of submit_event and copies to pageable memory are never
+///           launched. Meanwhile the caller helps as in ticket::wait. The call also blocks in this
+///           way if 8192 flags are in use: each call for a task that is not launched uses one until
+///           the task has ended. The driver itself blocks if many operations of a stream are pending
+///           (on an H200, some hundreds); this call adds two.
 /// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
 ///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump or
 ///           wait.
-/// Lifetime  The destructor of the runtime waits until the stream has passed the wait. If the runtime
-///           has ended already, the call does nothing.
+/// Lifetime  The destructor of the runtime waits until the stream has passed the wait. The stream may
+///           be destroyed after it has passed. If the runtime has ended already, the call does
+///           nothing.
 FLOTILLA_EXPORT void enqueue_wait(ticket const& task, CUstream_st* stream);
 
 }  // namespace v0_1

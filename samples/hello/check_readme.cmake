@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Checks that the README shows this sample's sources and output unchanged.
+# Checks that the README shows this sample's sources, without the lines of the license, and its output.
 #
 #   cmake -D README=file -D PROGRAM=hello -P check_readme.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -9,6 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 file(READ "${README}" readme)
 foreach(shown main.cpp saxpy.cu)
   file(READ "${CMAKE_CURRENT_LIST_DIR}/${shown}" text)
+  string(REGEX REPLACE "^(// SPDX-[^\n]*\n)+\n?" "" text "${text}")
   string(FIND "${readme}" "\n${text}```\n" at)
   if(at EQUAL -1)
     message(SEND_ERROR "${README} does not show samples/hello/${shown} unchanged")

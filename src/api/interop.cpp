@@ -136,13 +136,14 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
     throw invalid_argument("enqueue_wait: the ticket names no task: it is empty or was moved from");
   }
   dispatch::runtime_state& state = dispatch::runtime_state::of(*detail::access::impl(task));
-  if (state.has_ended()) { return; }  // all of its tasks have ended
+  auto const keep = state.stream_waits.keep_runtime();
+  if (keep.over()) { return; }  // all tasks of the runtime have ended
   state.usage.check_usable();
+  dispatch::stream_waits& waits = state.stream_waits;
+  bool const shares_context = waits.check(stream);
   // From now on, work of the application may order other tasks after this one, and the order check
   // cannot see that work.
   dispatch::note_end(state.checks.get(), task.id());
-  dispatch::stream_waits& waits = state.stream_waits;
-  bool const shares_context = waits.check(stream);
   if (!shares_context && waits.enqueue_if_launched(task.id(), stream)) { return; }
   std::optional<dispatch::stream_waits::flag> const flag =
       shares_context ? std::nullopt : waits.take();

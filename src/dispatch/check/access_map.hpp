@@ -25,14 +25,13 @@ class access_map {
   /// Adds to `rivals` each task that uses memory of `access`, if one of the two tasks writes. May
   /// add a task several times.
   void find_rivals(memory_access const& access, std::vector<task_number>& rivals) const;
-  /// Returns the newest task that uses memory of `access` and does not run before it, if one of the
-  /// two tasks writes. Empty if there is no such task.
+  /// Returns the newest task that conflicts with `access`: it uses the same memory, one of the two
+  /// tasks writes, and `is_before` is false for it. Empty if there is no such task.
   [[nodiscard]] std::optional<task_number> conflict(memory_access const& access,
                                                     order const& is_before) const;
-  /// Adds an access, which has no conflict. Forgets the accesses that this access makes redundant:
-  /// a task that runs after this task also runs after a task that runs before this task. So an
-  /// ordered write makes all older accesses redundant, and an ordered read makes older reads
-  /// redundant.
+  /// Adds an access, which has no conflict. Order is transitive: each later task that runs after
+  /// this task also runs after the tasks before it. So this access replaces older ones: a write
+  /// replaces all of them, and a read replaces older reads.
   void add(task_number task, memory_access const& access, order const& is_before);
   /// Forgets the accesses of the task in this range.
   void remove(task_number task, memory_access const& range);

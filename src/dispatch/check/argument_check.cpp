@@ -41,7 +41,7 @@ std::string argument_check::text_of(unsigned device) const {
 std::string argument_check::refusal(std::uintptr_t address, std::optional<unsigned> device) const {
   using places = memory_facts::places;
   memory_facts const facts = query_.ask(address);
-  if (facts.place == places::unasked) { return {}; }
+  if (facts.place == places::no_answer) { return {}; }
   if (facts.place == places::unknown) { return refusal_of_unknown(address, device); }
   if (destroyed_.holds(facts.id)) {
     return "which is in the memory of a buffer that was destroyed; submit the task before the "

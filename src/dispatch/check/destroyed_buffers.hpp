@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Remembers buffers that the program has destroyed and that the runtime has not freed yet.
+// Remembers the last buffers that the program has destroyed.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace flotilla::dispatch {
 
-/// The runtime frees the memory of a destroyed buffer only after all open tasks have ended. Until
-/// then the driver still knows the address, so the argument check needs this list to find launches
+/// The runtime frees the memory of a destroyed buffer only after the tasks that were open at that
+/// time have ended. Until then the driver still knows the address, so the argument check needs this list to find launches
 /// that use the buffer too late. Threads: any.
 class destroyed_buffers {
  public:

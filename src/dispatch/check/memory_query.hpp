@@ -12,13 +12,13 @@ namespace flotilla::dispatch {
 
 struct memory_facts {
   enum class places {
-    unasked,  // the driver gave no answer, for example because it is shutting down
-    unknown,  // the driver does not know the address
-    host,     // pinned memory, which all devices can access
-    managed,  // memory that the driver moves between host and devices
+    no_answer,  // the driver gave no answer, for example because it is shutting down
+    unknown,    // the driver does not know the address
+    host,       // pinned memory, which all devices can access
+    managed,    // memory that the driver moves between host and devices
     device
   };
-  places place = places::unasked;
+  places place = places::no_answer;
   int device = 0;        // the driver's ordinal of the device, if the place is `device`
   std::uint64_t id = 0;  // number of the allocation; the driver never uses a number twice
 };

@@ -37,7 +37,7 @@ struct order_conflict {
 /// - after the host has observed that it, or a task that runs after it, has ended;
 /// - after its accesses have become redundant (access_map::add);
 /// - if the history has `max_tasks` tasks: then the older half is forgotten.
-/// A forgotten task counts as ended, so the history never reports a conflict that does not exist.
+/// A forgotten task counts as ended, so forgetting a task never causes a report.
 ///
 /// Threads: one at a time.
 class order_history {

@@ -20,8 +20,8 @@ namespace flotilla::dispatch {
 /// Threads: one at a time.
 class task_graph {
  public:
-  // A search that already has its answer goes on for this many tasks, because the history can
-  // forget more if it knows more ancestors.
+  // A search visits at least this many tasks if there are so many, even if it has its answer
+  // earlier. If the history knows more ancestors, it can forget more.
   static constexpr std::size_t min_visits = 64;
 
   /// Adds the next task. Predecessors that the graph does not have are ignored.

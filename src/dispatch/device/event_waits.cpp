@@ -21,7 +21,10 @@ bool event_waits::end_if_completed(wait& one) {
   std::erase_if(one.after, [this](end_mark mark) { return shared_.board.reached(mark); });
   if (!one.after.empty()) { return false; }
   CUresult const answer = context_.api().event_query(one.event);
-  if (answer == CUDA_ERROR_NOT_READY) { return false; }
+  // While another thread captures a stream in global mode, the driver refuses the query.
+  if (answer == CUDA_ERROR_NOT_READY || answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+    return false;
+  }
   if (answer == CUDA_SUCCESS) {
     shared_.ends.end(one.task, nullptr);
   } else {

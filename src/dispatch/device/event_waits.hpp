@@ -14,8 +14,8 @@
 
 namespace flotilla::dispatch {
 
-/// Polls the events. A stream that waits for an event would block other streams on its hardware
-/// connection. If the event depends on a task on such a stream, that would be a deadlock.
+/// Polls the events on the host. A stream that waits for an event would block every other stream on
+/// its hardware connection, perhaps with the work for which the event waits: a deadlock.
 ///
 /// Threads: only the holder of the device's lease.
 class event_waits {

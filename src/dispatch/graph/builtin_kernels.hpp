@@ -14,7 +14,7 @@ struct builtin_functions {
   /// `(counter, number)`: the completion kernel. Its only thread writes a lane's completion number.
   ///
   /// The alternative is a write-value operation (cuStreamBatchMemOp). The driver starts such an
-  /// operation only when all work on its hardware connection has ended. A process has eight
+  /// operation only when all work on its hardware connection has ended. A context has eight
   /// connections (CUDA_DEVICE_MAX_CONNECTIONS). So only eight batches that end with a write-value
   /// operation run at a time, however many lanes there are. With kernels of 100 us, one task then
   /// ends every 12.5 us. With the completion kernel, one task ends every 0.9 us. The release store

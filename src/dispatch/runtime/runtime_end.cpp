@@ -51,8 +51,8 @@ void runtime_state::destroy_callables() noexcept {
 void runtime_state::shut_down() noexcept {
   continuations.end();
   workers.stop();
-  stream_waits.finish();
   bool const is_poisoned = faults_.is_poisoned();
+  stream_waits.finish(is_poisoned);
   // On a poisoned driver, some callables never run. Destroy these callables here.
   if (is_poisoned) { destroy_callables(); }
   // No task is left, so retired memory and the programs are no longer used.

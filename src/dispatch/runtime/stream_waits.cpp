@@ -3,7 +3,9 @@
 #include "dispatch/runtime/stream_waits.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -14,39 +16,33 @@ namespace flotilla::dispatch {
 
 namespace {
 
-using driver::check;
-
 constexpr char subject[] = "the stream of enqueue_wait";
 
-/// Makes the context of a stream current until the end of the block.
-class stream_context {
- public:
-  stream_context(driver::table const& api, CUstream stream) : api_(api) {
-    driver::check(api.stream_get_ctx(stream, &context_), "cuStreamGetCtx", subject);
-    CUcontext current = nullptr;
-    driver::check(api.ctx_get_current(&current), "cuCtxGetCurrent", subject);
-    if (current == context_) { return; }
-    driver::check(api.ctx_push_current(context_), "cuCtxPushCurrent", subject);
-    pushed_ = true;
-  }
-  ~stream_context() {
-    CUcontext popped = nullptr;
-    if (pushed_) { api_.ctx_pop_current(&popped); }
-  }
-  stream_context(stream_context const&) = delete;
-  stream_context& operator=(stream_context const&) = delete;
-  [[nodiscard]] CUcontext get() const noexcept { return context_; }
-
- private:
-  driver::table const& api_;
-  CUcontext context_ = nullptr;
-  bool pushed_ = false;
-};
+CUdeviceptr address_of(stream_waits::flag const& one) noexcept {
+  return reinterpret_cast<CUdeviceptr>(one.word);
+}
 
 }  // namespace
 
+void stream_waits::create() {
+  std::size_t const count = parts_.shared.tuned.stream_wait_flags;
+  free_flags_.reserve(count);  // so that `raise` never allocates
+  free_receipts_.reserve(count);
+  void* memory = nullptr;
+  driver::check(parts_.api.mem_host_alloc(&memory, 2 * count * sizeof(std::uint64_t),
+                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+                "cuMemHostAlloc", "pinned memory for enqueue_wait");
+  words_ = static_cast<std::uint64_t*>(memory);
+  std::memset(words_, 0, 2 * count * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < count; ++i) {
+    free_flags_.push_back({words_ + i, 0});
+    free_receipts_.push_back({words_ + count + i, 0});
+  }
+}
+
 bool stream_waits::check(CUstream stream) const {
-  stream_context const context{parts_.api, stream};
+  CUcontext context = nullptr;
+  driver::check(parts_.api.stream_get_ctx(stream, &context), "cuStreamGetCtx", subject);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   driver::check(parts_.api.stream_is_capturing(stream, &status), "cuStreamIsCapturing", subject);
   if (status != CU_STREAM_CAPTURE_STATUS_NONE) {
@@ -55,7 +51,11 @@ bool stream_waits::check(CUstream stream) const {
         "enqueue_wait before the capture begins");
   }
   for (unsigned i = 0; i < parts_.devices.size(); ++i) {
-    if (parts_.devices[i].context().handle() == context.get()) { return true; }
+    context::context_handle const& own = parts_.devices[i].context();
+    context_source const source = own.asked().context.value_or(context_source::owned());
+    // Only an owned context is sure to share no connections. A green context shares them with the
+    // primary context, and an adopted context may be green.
+    if (own.handle() == context || source.kind != context_source::kinds::owned) { return true; }
   }
   return false;
 }
@@ -73,78 +73,109 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   // task has ended.
   if (parts_.query.has_ended(task)) { return true; }
   if (!end.valid()) { return false; }
-  stream_context const context{parts_.api, stream};
+  auto const receipt = take_receipt(stream);
   driver::check(parts_.shared.board.enqueue_wait(stream, end), "cuStreamWaitValue64", subject);
-  note_wait(context.get(), stream);
+  enqueue_receipt(receipt, stream);
   return true;
 }
 
-void stream_waits::create() {
-  std::size_t const count = parts_.shared.tuned.stream_wait_flags;
-  free_.reserve(count);  // so that `raise` never allocates
-  void* memory = nullptr;
-  driver::check(parts_.api.mem_host_alloc(&memory, count * sizeof(std::uint64_t),
-                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                "cuMemHostAlloc", "pinned memory for enqueue_wait");
-  words_ = static_cast<std::uint64_t*>(memory);
-  std::memset(words_, 0, count * sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < count; ++i) { free_.push_back({words_ + i, 0}); }
-}
-
 std::optional<stream_waits::flag> stream_waits::take() {
-  std::lock_guard const lock(mutex_);
-  if (free_.empty()) { return std::nullopt; }
-  flag one = free_.back();
-  free_.pop_back();
+  std::lock_guard const lock(flags_mutex_);
+  if (free_flags_.empty()) { return std::nullopt; }
+  flag one = free_flags_.back();
+  free_flags_.pop_back();
   ++one.number;
   return one;
 }
 
-void stream_waits::destroy() noexcept {
-  if (words_ != nullptr) { parts_.api.mem_free_host(std::exchange(words_, nullptr)); }
+void stream_waits::enqueue(flag const& one, CUstream stream) {
+  auto const receipt = take_receipt(stream);
+  driver::check(parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
+                                                CU_STREAM_WAIT_VALUE_GEQ),
+                "cuStreamWaitValue64", subject);
+  enqueue_receipt(receipt, stream);
 }
 
 void stream_waits::raise(flag const& one) noexcept {
   // release: the stream must see what the host did before the task's continuation ran
   std::atomic_ref{*one.word}.store(one.number, std::memory_order_release);
-  std::lock_guard const lock(mutex_);
-  free_.push_back(one);
+  std::lock_guard const lock(flags_mutex_);
+  free_flags_.push_back(one);
 }
 
-void stream_waits::enqueue(flag const& one, CUstream stream) {
-  stream_context const context{parts_.api, stream};
-  driver::check(parts_.api.stream_wait_value_64(stream, reinterpret_cast<CUdeviceptr>(one.word),
-                                                one.number, CU_STREAM_WAIT_VALUE_GEQ),
-                "cuStreamWaitValue64", subject);
-  note_wait(context.get(), stream);
+unsigned long long stream_waits::id_of(CUcontext context) const noexcept {
+  unsigned long long id = 0;
+  if (parts_.api.ctx_get_id == nullptr || parts_.api.ctx_get_id(context, &id) != CUDA_SUCCESS) {
+    return 0;
+  }
+  return id;
 }
 
-void stream_waits::note_wait(CUcontext context, CUstream stream) {
-  std::lock_guard const lock(mutex_);
-  CUevent event = nullptr;
-  for (passed const& each : waits_) {
-    if (each.context == context && parts_.api.event_query(each.event) == CUDA_SUCCESS) {
-      event = each.event;
-      break;
+bool stream_waits::has_passed(receipt const& one, bool check_context) const noexcept {
+  // acquire: pairs with the stream's write
+  flag const& written = one.written;
+  if (std::atomic_ref{*written.word}.load(std::memory_order_acquire) >= written.number) {
+    return true;
+  }
+  return check_context && id_of(one.context) != one.context_id;
+}
+
+std::optional<stream_waits::receipt> stream_waits::take_receipt(CUstream stream) {
+  CUcontext context = nullptr;
+  driver::check(parts_.api.stream_get_ctx(stream, &context), "cuStreamGetCtx", subject);
+  unsigned long long const id = id_of(context);
+  std::lock_guard const lock(receipts_mutex_);
+  while (!open_receipts_.empty() && has_passed(open_receipts_.front(), false)) {
+    free_receipts_.push_back(open_receipts_.front().written);
+    open_receipts_.pop_front();
+  }
+  if (free_receipts_.empty()) { return std::nullopt; }
+  // If the wait cannot be enqueued, this receipt is lost, and so is one word.
+  receipt taken{free_receipts_.back(), context, id};
+  free_receipts_.pop_back();
+  ++taken.written.number;
+  return taken;
+}
+
+void stream_waits::enqueue_receipt(std::optional<receipt> const& one, CUstream stream) {
+  CUresult answer = CUDA_SUCCESS;
+  if (one) {
+    answer = parts_.api.stream_write_value_64(stream, address_of(one->written), one->written.number,
+                                              CU_STREAM_WRITE_VALUE_DEFAULT);
+  }
+  std::lock_guard const lock(receipts_mutex_);
+  if (!one || answer != CUDA_SUCCESS) {
+    must_leak_ = true;
+    return;
+  }
+  open_receipts_.push_back(*one);
+}
+
+void stream_waits::finish(bool is_poisoned) noexcept {
+  using clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds context_interval{100};
+  std::lock_guard const lock(receipts_mutex_);
+  if (is_poisoned) {
+    must_leak_ = must_leak_ || !open_receipts_.empty();
+    return;
+  }
+  auto next_check = clock::now() + context_interval;
+  for (receipt const& one : open_receipts_) {
+    while (!has_passed(one, false)) {
+      if (clock::now() >= next_check) {
+        // The application may have destroyed the stream's context, and the wait with it.
+        if (has_passed(one, true)) { break; }
+        next_check = clock::now() + context_interval;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
   }
-  if (event == nullptr) {
-    waits_.reserve(waits_.size() + 1);
-    driver::check(parts_.api.event_create(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC),
-                  "cuEventCreate", subject);
-    waits_.push_back({context, event});
-  }
-  driver::check(parts_.api.event_record(event, stream), "cuEventRecord", subject);
+  open_receipts_.clear();
 }
 
-void stream_waits::finish() noexcept {
-  std::lock_guard const lock(mutex_);
-  // An error means that the stream's context is gone or has failed. Then the stream waits no more.
-  for (passed const& each : waits_) {
-    parts_.api.event_synchronize(each.event);
-    parts_.api.event_destroy(each.event);
-  }
-  waits_.clear();
+void stream_waits::destroy() noexcept {
+  if (words_ == nullptr || must_leak_) { return; }
+  parts_.api.mem_free_host(std::exchange(words_, nullptr));
 }
 
 }  // namespace flotilla::dispatch

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -20,16 +21,20 @@ namespace flotilla::dispatch {
 ///
 /// - All work of a *launched* task is already in its streams. So the stream may wait for the task's
 ///   completion number. The device ends the wait.
-/// - A task that is not launched may still need every connection of its context. If the stream
-///   belongs to the same context, the calling thread therefore waits until the task is launched.
-/// - Different contexts share no connections. So a stream of another context waits for a *flag* in
-///   pinned memory, which a continuation of the task raises.
+/// - A task that is not launched may still need every connection of its context. If the stream may
+///   share connections with it, the calling thread therefore waits until the task is launched.
+/// - An owned context has connections of its own. So a stream of another context waits for a *flag*
+///   in pinned memory, which a continuation of the task raises.
+///
+/// Behind each wait, the stream writes a word, its *receipt*. When the runtime ends, it waits for
+/// the receipts, because a stream that waits reads memory of the runtime. An event would need a
+/// current context, and could outlive its context.
 ///
 /// Threads: any.
 class stream_waits {
  public:
-  /// A word that becomes `number` when the task has ended. Numbers only grow, so a word can be used
-  /// again at once, even while a stream still waits for a lower number.
+  /// A word in pinned memory, and the number that it will reach. Numbers only grow, so a word can
+  /// be used again at once, even while a stream still waits for a lower number.
   struct flag {
     std::uint64_t* word;
     std::uint64_t number;
@@ -46,17 +51,22 @@ class stream_waits {
   stream_waits(stream_waits const&) = delete;
   stream_waits& operator=(stream_waits const&) = delete;
 
-  /// Allocates the flags. The context of the first device must be current.
+  /// Allocates the flags and receipts. The context of the first device must be current.
   /// @throws driver_error, std::bad_alloc
   void create();
+  /// Keeps the runtime from ending. Hold it during all other calls.
+  [[nodiscard]] continuation_table::use keep_runtime() const noexcept {
+    return continuation_table::use{parts_.shared.continuations};
+  }
   /// Refuses streams that cannot wait: a stream that captures work, or an invalid handle.
-  /// @return whether the stream belongs to a context of this runtime.
+  /// @return whether the stream may share connections with a context of this runtime.
   /// @throws invalid_argument, driver_error
   [[nodiscard]] bool check(CUstream stream) const;
   /// Waits until the task is launched or has ended.
   /// @throws would_deadlock
   void wait_until_launched(task_id const& task) const;
-  /// Makes the stream wait for the task if the task was launched. @return whether that is so.
+  /// Makes the stream wait for the task if the task is launched. Does nothing if it has ended.
+  /// @return false if the task is not launched and has not ended.
   /// @throws driver_error
   [[nodiscard]] bool enqueue_if_launched(task_id const& task, CUstream stream);
   /// Takes a flag for one task, or returns an empty optional if all flags are in use. More flags are
@@ -66,28 +76,38 @@ class stream_waits {
   /// Makes the stream wait until the flag is raised.
   /// @throws driver_error
   void enqueue(flag const& one, CUstream stream);
-  /// Raises the flag. It may then be taken again.
+  /// Raises the flag. It may then be taken again. Never waits for the driver.
   void raise(flag const& one) noexcept;
   /// Waits until no stream uses memory of this runtime any more. Call it after all tasks have ended
   /// and all flags were raised.
-  void finish() noexcept;
-  /// Frees the flags. The context of the first device must be current.
+  /// @param is_poisoned  After a fault, streams write no receipts. So do not wait, and do not free
+  /// the memory that they might read.
+  void finish(bool is_poisoned) noexcept;
+  /// Frees the flags and receipts. The context of the first device must be current.
   void destroy() noexcept;
 
  private:
-  /// An event behind the latest wait of a stream.
-  struct passed {
-    CUcontext context;
-    CUevent event;
+  struct receipt {
+    flag written;
+    CUcontext context;  // of the stream
+    unsigned long long context_id;
   };
-  /// Records an event behind the wait, for `finish`.
-  void note_wait(CUcontext context, CUstream stream);
+  /// Takes a receipt for a wait of the stream. Recycles receipts that are written.
+  [[nodiscard]] std::optional<receipt> take_receipt(CUstream stream);
+  /// Makes the stream write the receipt. If that fails, the memory is never freed.
+  void enqueue_receipt(std::optional<receipt> const& one, CUstream stream);
+  /// Returns whether the stream has passed the wait, or its context is gone.
+  [[nodiscard]] bool has_passed(receipt const& one, bool check_context) const noexcept;
+  [[nodiscard]] unsigned long long id_of(CUcontext context) const noexcept;
 
   parts const parts_;
-  std::mutex mutex_;
-  std::vector<flag> free_;  // guarded by mutex_, and so is waits_
-  std::vector<passed> waits_;
-  std::uint64_t* words_ = nullptr;  // the memory of the flags
+  std::uint64_t* words_ = nullptr;  // the memory of flags and receipts
+  std::mutex flags_mutex_;          // never held during a driver call, because `raise` needs it
+  std::vector<flag> free_flags_;    // guarded by flags_mutex_
+  std::mutex receipts_mutex_;
+  std::vector<flag> free_receipts_;  // guarded by receipts_mutex_, and so are the next two
+  std::deque<receipt> open_receipts_;
+  bool must_leak_ = false;  // a stream may wait without a receipt
 };
 
 }  // namespace flotilla::dispatch

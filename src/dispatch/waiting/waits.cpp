@@ -53,7 +53,8 @@ void ticket_wait::idle(backoff& state, waiter::deadline until) {
   slot const& task = waiter_.with().shared.tasks.at(id_.slot);
   std::uint32_t const device = task.device.load(std::memory_order_relaxed);
   wait_policy const policy = policies.resolved(policy_.value_or(policies.of_task(device)));
-  if (policy == wait_policy::blocking && !until && waiter_.sleep_until_ended(id_)) { return; }
+  bool const may_sleep = policy == wait_policy::blocking && goal_ == goals::ended && !until;
+  if (may_sleep && waiter_.sleep_until_ended(id_)) { return; }
   policies.idle(policy, state.next_round(), until);
 }
 

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Checks that a source does not compile for CPU devices, and that the error names the reason. The
-# first line of the source is:
+# first line of the source, after the license, is:
 #
 #   // expect: <regular expression for the compiler's output>
 #
 #   cmake -D SOURCE=<file.cu> -D PROJECT=<folder of a CMakeLists.txt> -D WORK=<folder>
 #         -D COMPILER=<C++ compiler>
 #         -D GENERATOR=<generator> -D ADD_KERNELS=<flotilla_add_kernels.cmake> -P refused_test.cmake
-file(STRINGS "${SOURCE}" first LIMIT_COUNT 1)
+file(STRINGS "${SOURCE}" first REGEX "^// expect: " LIMIT_COUNT 1)
 if(NOT first MATCHES "^// expect: (.+)$")
-  message(FATAL_ERROR "${SOURCE} has no first line '// expect: ...'")
+  message(FATAL_ERROR "${SOURCE} has no line '// expect: ...'")
 endif()
 set(expected "${CMAKE_MATCH_1}")
 

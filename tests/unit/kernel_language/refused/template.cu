@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// expect: template.cu:3: error: kernel scale is a template
+// expect: template.cu:6: error: kernel scale is a template
 template <class T>
 __global__ void scale(T* data) { *data *= 2; }
