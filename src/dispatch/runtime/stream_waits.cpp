@@ -73,9 +73,9 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   // task has ended.
   if (parts_.query.has_ended(task)) { return true; }
   if (!end.valid()) { return false; }
-  auto const receipt = take_receipt(stream);
+  auto const taken = take_receipt(stream);
   driver::check(parts_.shared.board.enqueue_wait(stream, end), "cuStreamWaitValue64", subject);
-  enqueue_receipt(receipt, stream);
+  enqueue_receipt(taken, stream);
   return true;
 }
 
@@ -89,11 +89,11 @@ std::optional<stream_waits::flag> stream_waits::take() {
 }
 
 void stream_waits::enqueue(flag const& one, CUstream stream) {
-  auto const receipt = take_receipt(stream);
+  auto const taken = take_receipt(stream);
   driver::check(parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
                                                 CU_STREAM_WAIT_VALUE_GEQ),
                 "cuStreamWaitValue64", subject);
-  enqueue_receipt(receipt, stream);
+  enqueue_receipt(taken, stream);
 }
 
 void stream_waits::raise(flag const& one) noexcept {
