@@ -3,7 +3,7 @@
 
 # The steps of gpu_record. Each step runs one program and appends its results to the record. gpu_record
 # sources this file, and defines these variables: bin, out, work, devices, on_gpus, short, limit,
-# program_limit, begin, children, and the counts.
+# program_limit, begin, and the counts.
 
 # begin_section NAME: begins a section of the record, and sets $seconds to the time limit of the
 # program. Fails if no time is left.
@@ -41,10 +41,10 @@ missing() {
 # status to $status.
 guarded() {
   timeout --kill-after=10 "$seconds" "$@" >"$work/fifo" 2>&1 </dev/null &
-  children=($!)
+  child=$!
   status=0
-  wait "${children[0]}" || status=$?
-  children=()
+  wait "$child" || status=$?
+  child=
 }
 
 describe_status() {
@@ -67,7 +67,7 @@ parse_tests() {
       case ${BASH_REMATCH[1]} in
         OK) ok=$((ok + 1)) && result passed "$time" "$name" ;;
         SKIPPED) left_out=$((left_out + 1)) && result skipped "$time" "$name  (${output[*]: -1})" ;;
-        FAILED) bad=$((bad + 1)) && failure "$time" "$name" "${output[@]/#/    | }" ;;
+        FAILED) bad=$((bad + 1)) && result FAILED "$time" "$name" && say "${output[@]/#/    | }" ;;
       esac
       running=
     elif [[ $line == '[ RUN      ] '* ]]; then
@@ -83,18 +83,10 @@ parse_tests() {
   if [[ -n $running ]] && ((${#output[@]})); then printf '    | %s\n' "${output[@]}" >"$work/counts.output"; fi
 }
 result() { printf '%-8s %8s ms  %s\n' "$@" >>"$out"; }
-# failure TIME NAME LINE...: one write, so that results of other processes do not separate the lines.
-failure() {
-  local first
-  printf -v first 'FAILED   %8s ms  %s' "$1" "$2"
-  shift 2
-  say "$first" "$@"
-}
 
-# tests NAME PROGRAM FILTER SHORT_FILTER [PROCESSES]: runs the tests of a program that match the filter.
-# Divides them among this number of processes, which run at once.
+# tests NAME PROGRAM FILTER SHORT_FILTER: runs the tests of a program that match the filter.
 tests() {
-  local name=$1 program=$2 filter=$3 processes=${5:-1}
+  local name=$1 program=$2 filter=$3
   if $short; then filter=$4; fi
   begin_section "$name" || return 0
   if [[ ! -x $bin/$program ]]; then
@@ -102,40 +94,9 @@ tests() {
     return
   fi
   local environment=(FLOTILLA_TEST_DEVICES="${devices%%:*}")
-  if ((processes > 1)); then environment+=(GTEST_TOTAL_SHARDS="$processes"); fi
   say "\$ ${environment[*]} ./$program --gtest_filter='$filter'"
-  local start i ok=0 bad=0 left_out=0 rest=0 total=0 its
+  local start reader status ok bad left_out rest total unfinished
   start=$(date +%s)
-  for ((i = 0; i < processes; ++i)); do
-    rm -rf "$work/$i"
-    mkdir "$work/$i"
-    shard "$i" &
-    children+=($!)
-  done
-  wait "${children[@]}" || true
-  children=()
-  for ((i = 0; i < processes; ++i)); do
-    # A shard that was stopped has no counts.
-    read -ra its <"$work/$i/sums" || its=(0 0 0 1 1)
-    ok=$((ok + its[0])) bad=$((bad + its[1])) left_out=$((left_out + its[2]))
-    rest=$((rest + its[3])) total=$((total + its[4]))
-  done
-  if ((total == 0 && bad == 0)); then
-    say "FAILED: no test matched"
-    bad=1
-  fi
-  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + left_out)) not_run=$((not_run + rest))
-  say "result: $ok passed, $bad failed, $left_out skipped, $rest not run, $(($(date +%s) - start)) s"
-}
-
-# shard NUMBER: runs one of the processes of `tests`, in a subshell. Writes to the file sums: passed,
-# failed, skipped, not run, total.
-shard() {
-  work=$work/$1 children=()
-  trap 'kill "${children[@]}" 2>/dev/null; exit 143' TERM
-  if ((processes > 1)); then environment+=(GTEST_SHARD_INDEX="$1"); fi
-  mkfifo "$work/fifo"
-  local reader status ok bad left_out rest total unfinished
   : >"$work/counts.output"
   without_paths <"$work/fifo" | parse_tests &
   reader=$!
@@ -146,13 +107,19 @@ shard() {
     say "not run: $((rest + 1)) of $total tests: $time_over"
     rest=$((rest + 1))
   elif [[ -n $unfinished ]]; then
-    failure - "$unfinished  (it did not end)" "$(<"$work/counts.output")" "FAILED: $(describe_status "$status")"
+    say "FAILED          - ms  $unfinished  (it did not end)"
+    cat "$work/counts.output" >>"$out"
+    say "FAILED: $(describe_status "$status")"
     bad=$((bad + 1))
   elif ((status != 0 && bad == 0)); then
     say "FAILED: $(describe_status "$status")"
     bad=1
+  elif ((total == 0)); then
+    say "FAILED: no test matched"
+    bad=1
   fi
-  echo "$ok $bad $left_out $rest $total" >"$work/sums"
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + left_out)) not_run=$((not_run + rest))
+  say "result: $ok passed, $bad failed, $left_out skipped, $rest not run, $(($(date +%s) - start)) s"
 }
 
 # one NAME RESULT DETAIL: records the result of a program that counts as one test.

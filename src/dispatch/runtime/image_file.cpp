@@ -6,9 +6,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
+#include <system_error>
 
 namespace flotilla::dispatch {
 
@@ -25,13 +29,54 @@ Elf64_Half machine_of(std::string_view start) noexcept {
   return header.e_machine;
 }
 
+/// The header of a fatbin. CUDA's fatbinary_section.h and nvcc's output agree on it.
+struct fatbin_header {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t header_bytes;
+  std::uint64_t bytes;  // without the header
+};
+
+/// Returns how many bytes the file must have at least, according to its header.
+std::uint64_t bytes_by_header(std::string_view start) noexcept {
+  if (start.starts_with(fatbin_magic)) {
+    fatbin_header header{};
+    if (start.size() < sizeof header) { return sizeof header; }
+    std::memcpy(&header, start.data(), sizeof header);
+    return header.header_bytes + header.bytes;
+  }
+  if (start.starts_with(ELFMAG)) {
+    Elf64_Ehdr header{};
+    if (start.size() < sizeof header) { return sizeof header; }
+    std::memcpy(&header, start.data(), sizeof header);
+    std::uint64_t const sections = std::uint64_t{header.e_shnum} * header.e_shentsize;
+    return header.e_shoff == 0 ? sizeof header : header.e_shoff + sections;
+  }
+  return 0;
+}
+
+/// Reads the first bytes of a file. @return how many bytes the file had.
+std::size_t read_start(std::string const& file, std::span<char> to) {
+  std::ifstream in{file, std::ios::binary};
+  in.read(to.data(), static_cast<std::streamsize>(to.size()));
+  return static_cast<std::size_t>(in.gcount());
+}
+
 }  // namespace
+
+std::string why_truncated(std::string const& file) {
+  std::array<char, sizeof(Elf64_Ehdr)> bytes{};
+  std::uint64_t const needed = bytes_by_header({bytes.data(), read_start(file, bytes)});
+  std::error_code failed;
+  std::uintmax_t const found = std::filesystem::file_size(file, failed);
+  if (failed || found >= needed) { return {}; }
+  return "the file is truncated: it has " + std::to_string(found) +
+         " bytes, but its header says that there are at least " + std::to_string(needed);
+}
 
 std::string why_no_code_for(device_kind kind, std::string const& file) {
   std::array<char, 4096> bytes{};
-  std::ifstream in{file, std::ios::binary};
-  in.read(bytes.data(), bytes.size());
-  std::string_view const start{bytes.data(), static_cast<std::size_t>(in.gcount())};
+  std::string_view const start{bytes.data(), read_start(file, bytes)};
   Elf64_Half const machine = machine_of(start);
   bool const is_ptx = start.find(".version") != start.npos && start.find(".target") != start.npos;
   bool const is_for_gpus = start.starts_with(fatbin_magic) || machine == machine_of_gpus || is_ptx;

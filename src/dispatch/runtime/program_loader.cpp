@@ -28,7 +28,7 @@ bool is_about_the_image(CUresult answer) {
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
     case CUDA_ERROR_INVALID_VALUE:
-    // An H200's driver (580) sometimes answers so for a cubin whose header is damaged.
+    // An H200's driver (580) sometimes answers so for a damaged file.
     case CUDA_ERROR_UNKNOWN: return true;
     default: return false;
   }
@@ -126,6 +126,9 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
                     (api.kind == device_kind::gpu ? "GPUs" : "CPU devices"));
   }
   CUlibrary library = nullptr;
+  if (std::string const why = file.empty() ? "" : why_truncated(file); !why.empty()) {
+    throw bad_image(name + ": " + why);
+  }
   try {
     library = open(name, code, file);
     return add(name, library);
