@@ -82,9 +82,10 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
   if (bytes == 0) { return {&impl, device, static_cast<std::uintptr_t>(address), 0}; }
   auto const found = query_on(state, device.value, address);
   if (!found) {
-    throw invalid_argument("view_device_memory: the memory at " + text_of(address) +
-                           " is not known to the driver: pageable host memory, or freed; a device "
-                           "can access device memory, managed memory and pinned host memory");
+    throw invalid_argument("view_device_memory: the driver does not know the memory at " +
+                           text_of(address) +
+                           "; it is pageable host memory, or it was freed; use device memory, "
+                           "managed memory or pinned host memory");
   }
   bool const everywhere = found->is_managed || found->type == CU_MEMORYTYPE_HOST;
   if (!everywhere && found->driver_ordinal != info.driver_ordinal) {

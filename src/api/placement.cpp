@@ -35,10 +35,14 @@ weighted::weighted(std::vector<double> const& weights) : devices_(weights.size()
                              std::to_string(weights[i]) + ", but must be finite and at least 0");
     }
   }
+  if (weights.empty()) {
+    throw invalid_argument("placement: there are no weights; give one weight for each device");
+  }
   double const all = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (!(all > 0) || !std::isfinite(all)) {
-    throw invalid_argument("placement: the sum of " + std::to_string(weights.size()) +
-                           " weights must be finite and above 0");
+    throw invalid_argument("placement: the sum of the " + std::to_string(weights.size()) +
+                           " weights is " + std::to_string(all) +
+                           ", but must be finite and above 0");
   }
   // For each device, `behind` says by how much its turns so far fall short of its share. The device
   // with the largest shortfall gets the next turn.

@@ -103,9 +103,9 @@ void context_handle::restore_settings() noexcept {
 }
 
 void context_handle::report_failure(char const* call, CUresult answer) const noexcept {
-  // Two kinds of errors are expected and not reported. At process exit, the driver may already be
-  // shut down and has then freed everything. After a fault, every call fails, and only the end of
-  // the process frees anything.
+  // Two kinds of errors are expected and not reported. At process exit, the driver may already have
+  // shut down. In that case it has freed everything. After a fault, every call fails, and only the
+  // end of the process frees anything.
   if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_DEINITIALIZED &&
       !is_sticky(driver::status_of(answer))) {
     // Prints the number of the status instead of its name. Getting the name allocates memory, and

@@ -114,8 +114,10 @@ void add(rules& to, std::string_view part) {
     auto const delay = parse_number(text);
     constexpr unsigned long long hour = 3'600'000'000;
     if (!delay || *delay > hour) {
-      throw bad_part("'" + std::string(text) +
-                     "' is not a delay: expected at most 3600000000 microseconds");
+      throw bad_part(
+          "'" + std::string(text) +
+          "' is not a delay: expected a whole number of microseconds from 0 to 3600000000, "
+          "which is one hour");
     }
     to.delays[parse_entry(entry)] = std::chrono::microseconds(*delay);
   } else if (kind == "fail") {

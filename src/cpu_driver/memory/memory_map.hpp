@@ -41,9 +41,10 @@ class memory_map {
   [[nodiscard]] static memory_map& of_process();
 
   /// Allocates memory. Returns CUDA_ERROR_OUT_OF_MEMORY or throws std::bad_alloc if the host is out
-  /// of memory. Returns CUDA_ERROR_OUT_OF_MEMORY if the allocation does not fit into the device's
-  /// capacity. If `may_wait` is true, first waits for frees that are pending in streams. Host
-  /// memory does not count towards the capacity.
+  /// of memory. If the allocation does not fit into the free part of the device's capacity and
+  /// `may_wait` is true, waits until pending frees in streams make room. Returns
+  /// CUDA_ERROR_OUT_OF_MEMORY if it still does not fit. Host memory does not count towards the
+  /// capacity.
   [[nodiscard]] CUresult allocate(CUdeviceptr& address, std::size_t bytes, memory_kind kind,
                                   memory_account& account, CUcontext owner, bool may_wait,
                                   unsigned flags = 0);

@@ -12,8 +12,8 @@ namespace flotilla::dispatch {
 
 struct batch_shape {
   std::uint32_t max_tasks = 1;  // maximum number of tasks in a batch; a power of two
-  // Replaces `max_tasks` while the device is saturated. A device is saturated if it has at least
-  // lanes x chains tasks that are in flight or wait to be launched.
+  // Replaces `max_tasks` while the device is saturated. A device is saturated if at least `lanes *
+  // chains` of its tasks are in flight or wait to be launched.
   std::uint32_t max_tasks_saturated = 1;
   std::uint32_t chains = 1;     // number of parallel chains in a batch
   std::uint32_t max_chain = 1;  // maximum length of a chain

@@ -62,7 +62,8 @@ class kernel_timer {
     open_ = false;
     float milliseconds = 0;
     if (answer == CUDA_SUCCESS) { answer = api.event_elapsed_time(&milliseconds, first_, last_); }
-    // This error need not be reported: if it is a fault, other driver calls return it as well.
+    // This error need not be reported. If it is a fault, other driver calls return it as well. If
+    // it is not, only this measurement is lost.
     if (answer != CUDA_SUCCESS) { return std::nullopt; }
     std::chrono::nanoseconds const elapsed{static_cast<std::int64_t>(milliseconds * 1e6F)};
     sample_.took = elapsed - sample_.launching;

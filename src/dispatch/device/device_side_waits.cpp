@@ -95,7 +95,8 @@ end_mark device_side_waits::choose(std::span<end_mark const> waits,
 bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> waits,
                                     std::size_t waiting) const {
   // Hold back neither urgent tasks nor tasks with several end marks to wait for. A spin kernel
-  // waits for only one mark, so the stream would have to wait for the other marks in any case.
+  // waits for only one mark. The stream would still have to wait for the other marks, so holding
+  // back a task with several marks gains little.
   if (!any() || task.level != 0 || waits.size() != 1 || !allowed_.value_or(false)) { return false; }
   if (count() < max_count() || waiting >= max_kept) { return false; }
   auto const since_end = std::chrono::steady_clock::now() - last_end_;

@@ -19,8 +19,8 @@ namespace flotilla::dispatch {
 /// A handshake ensures that no task is forgotten. A submitting thread pushes a task, executes a
 /// fence, and reads `pending_`. A pass clears `pending_`, executes a fence, and reads the queues.
 /// Either the pass finds the task, or the thread reads `pending_` as false, sets `pending_` and
-/// asks for a worker. While the lease is held, no thread asks for a worker. Therefore the holder
-/// calls `needs_drain` after it has released the lease
+/// asks for a worker. There is one exception: while the lease is held, the thread sets `pending_`
+/// but asks for no worker. Therefore the holder calls `needs_drain` after it has released the lease
 /// (tests/unit/dispatch/queue/handshake_model_test.cpp).
 class alignas(base::cache_line) device_inbound {
  public:

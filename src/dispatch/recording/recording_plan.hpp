@@ -39,14 +39,15 @@ struct recording_plan {
   std::vector<place> places;        // by task
 };
 
-/// Makes the plan. A task belongs to the part of its device and its *phase*. To find the phase,
-/// follow every path of dependencies that ends at the task, and count how often the path goes from
-/// one device to another. The highest count is the phase.
+/// Makes the plan. There is one part for each pair of device and *phase*. A task belongs to the
+/// part for its device and its phase. To find the phase, follow every path of dependencies that
+/// ends at the task, and count how often the path goes from one device to another. The highest
+/// count is the phase.
 ///
-/// If a node has more than max_side_by_side (64) direct successors, or a graph has more roots, the
-/// plan adds dependencies among them: the 65th runs after the first, the 66th after the second, and
-/// so on. If several parts have no successor, the plan adds an empty part on the first task's
-/// device. This part runs after all others.
+/// A node may have at most max_side_by_side (64) direct successors, and a graph at most 64 roots.
+/// If there are more, the plan adds dependencies among these successors or roots: the 65th runs
+/// after the first, the 66th after the second, and so on. If several parts have no successor, the
+/// plan adds an empty part on the first task's device. This part runs after all others.
 [[nodiscard]] recording_plan plan_recording(std::span<task_to_plan const> tasks);
 
 }  // namespace flotilla::dispatch
