@@ -117,6 +117,8 @@ TEST_P(Placement, InvalidWeightsAreRefused) {
     EXPECT_THROW(weighted{each}, invalid_argument);
   }
   EXPECT_THAT(thrown<invalid_argument>([] { weighted{{1, -3}}; }), HasSubstr("device 1"));
+  EXPECT_THAT(thrown<invalid_argument>([] { weighted{std::vector<double>{}}; }),
+              HasSubstr("there are no weights"));
   auto changed = options();
   changed.placement = std::make_shared<weighted>(std::vector<double>(7, 1));
   start(changed);
