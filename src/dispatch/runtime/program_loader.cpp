@@ -126,8 +126,9 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
                     (api.kind == device_kind::gpu ? "GPUs" : "CPU devices"));
   }
   CUlibrary library = nullptr;
-  if (std::string const why = file.empty() ? "" : why_truncated(file); !why.empty()) {
-    throw bad_image(name + ": " + why);
+  if (!file.empty() && why_no_code_for(api.kind, file).empty()) {
+    std::string const why = why_truncated(file);
+    if (!why.empty()) { throw bad_image(name + ": " + why); }
   }
   try {
     library = open(name, code, file);
