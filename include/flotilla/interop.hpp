@@ -129,8 +129,8 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 ///           when it has returned. Tasks of submit_event and copies to pageable memory are never
 ///           launched. Meanwhile the caller helps as in ticket::wait. The call also blocks in this
 ///           way if 8192 flags are in use: each call for a task that is not launched uses one until
-///           the task has ended. The driver itself blocks if many operations of a stream are pending
-///           (on an H200, some hundreds); this call adds two.
+///           the task has ended. The driver itself blocks if too many operations of a stream are
+///           pending; this call adds two.
 /// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
 ///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump or
 ///           wait.
