@@ -25,8 +25,8 @@ extern std::atomic<std::uint32_t> forks;
 
 /// Call this function after user code has returned to flotilla. If the user code has forked and
 /// this process is the child, ends the process with a message. The child cannot go on, because it
-/// has none of the runtime's threads. The function does not throw: on a
-/// worker, the exception would leave the oneTBB job, and that aborts the process without a message.
+/// has none of the runtime's threads. The function does not throw: on a worker, the exception would
+/// leave the oneTBB job, and that aborts the process without a message.
 /// @param generation  The result of `fork_generation` before the user code was called.
 /// @param what        The user code in words, for the message: "a callable", for example.
 inline void end_returning_child(std::uint32_t generation, char const* what) noexcept {

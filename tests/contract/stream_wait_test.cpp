@@ -119,7 +119,7 @@ TEST_P(StreamWait, TasksAndStreamTakeTurns) {
 
 // error guess: many waits in one stream at the same time
 TEST_P(StreamWait, ManyTasksAtOnce) {
-  constexpr int tasks = 50;  // with 600 tasks, an H200's driver blocked the host
+  constexpr int tasks = 50;  // with 600 tasks, this test hung on an H200
   ticket const gate = submit_behind_gate();
   std::vector<ticket> all;
   for (int i = 0; i < tasks; ++i) {
