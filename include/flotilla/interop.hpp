@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// flotilla in a program that uses CUDA itself: memory, kernels, events and streams of the
-/// application. These functions take the handle types of cuda.h and of the runtime library. docs/existing_code.md has a recipe for each case.
+/// application. These functions take the handle types of cuda.h and of the runtime library.
+/// docs/existing_code.md has a recipe for each case.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +43,9 @@ FLOTILLA_EXPORT std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
 /// cuMemAlloc, cudaMallocAsync), managed memory, or pinned host memory (cudaMallocHost,
 /// cudaHostRegister). The memory may belong to any context of the device.
 /// @param size  The number of objects at `memory`.
-/// @throws invalid_argument  The memory is pageable or on another device, or the allocation has fewer
-///                           objects. The message says which.
-/// @throws unknown_device
+/// @throws invalid_argument  The memory is pageable or on another device, or the allocation has
+///                           fewer objects. The message says which.
+/// @throws unknown_device, poisoned, runtime_closed, used_after_fork
 /// Blocks    for one control operation.
 /// Lifetime  The memory must stay until the tasks that use it have ended.
 template <class T>
@@ -56,6 +57,7 @@ template <class T>
 
 /// Returns a view of pinned memory of the application (cudaMallocHost, cudaHostRegister).
 /// @throws invalid_argument  The memory is not pinned, or only a part of it is.
+/// @throws poisoned, runtime_closed, used_after_fork
 /// Blocks    for one control operation.
 /// Lifetime  The memory must stay pinned until the tasks that use it have ended.
 template <class T>
@@ -68,8 +70,8 @@ template <class T>
 /// device.
 /// @tparam Parameters  The parameter types of the kernel. Their sizes and offsets are checked.
 /// @param handle  A CUkernel, or a cudaKernel_t from cudaGetKernel. (A CUfunction belongs to one
-///                context, so it cannot run on several devices.) The library of the kernel must stay
-///                loaded until the runtime has ended.
+///                context, so it cannot run on several devices.) The library of the kernel must
+///                stay loaded until the runtime has ended.
 /// @throws invalid_argument  The handle is null, or the parameters differ from `Parameters`.
 /// @throws driver_error      The driver does not know the handle, or cannot load the kernel.
 /// Blocks  for one control operation on each device.
@@ -94,8 +96,8 @@ template <class... Parameters>
 /// waits.
 ///
 /// @param event    A CUevent or cudaEvent_t of any context and device. It must have been recorded
-///                 before the call: CUDA treats an event that was never recorded as completed. Until
-///                 the task has ended, the event must not be recorded again, and must not be
+///                 before the call: CUDA treats an event that was never recorded as completed.
+///                 Until the task has ended, the event must not be recorded again, and must not be
 ///                 destroyed.
 /// @param options  `after`: the task ends after these tasks have ended and the event has completed.
 ///                 `device`: the device that polls the event. The default is device 0.
@@ -111,11 +113,11 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 
 /// Makes a stream of the application wait until the task has ended, successfully or not. Work that
 /// is put into the stream after this call begins after that. However many streams share a hardware
-/// connection, the wait cannot deadlock, unless a callable before the task waits for later work of a
-/// stream of the application.
+/// connection, the wait cannot deadlock, unless a callable before the task waits for later work of
+/// a stream of the application.
 ///
-/// @param stream  A CUstream or cudaStream_t of any context and device. The special handles, such as
-///                the null stream, name streams of the context that is current on this thread.
+/// @param stream  A CUstream or cudaStream_t of any context and device. The special handles, such
+///                as the null stream, name streams of the context that is current on this thread.
 /// @throws invalid_argument  The ticket names no task, or the stream is capturing a graph.
 /// @throws driver_error      The driver refuses the stream, or a special handle needs a current
 ///                           context.
@@ -132,10 +134,10 @@ FLOTILLA_EXPORT ticket submit_event(runtime& owner, CUevent_st* event,
 ///           the task has ended. The driver itself blocks if too many operations of a stream are
 ///           pending; this call adds two.
 /// Cost      Some driver calls. If the task is not launched yet, also a continuation, whose rules
-///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump or
-///           wait.
-/// Lifetime  The destructor of the runtime waits until the stream has passed the wait. The stream may
-///           be destroyed after it has passed. If the runtime has ended already, the call does
+///           apply (see ticket::then): in single-threaded mode, the wait ends during a later pump
+///           or wait.
+/// Lifetime  The destructor of the runtime waits until the stream has passed the wait. The stream
+///           may be destroyed after it has passed. If the runtime has ended already, the call does
 ///           nothing.
 FLOTILLA_EXPORT void enqueue_wait(ticket const& task, CUstream_st* stream);
 

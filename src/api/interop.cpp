@@ -3,7 +3,6 @@
 #include <flotilla/interop.hpp>
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -11,8 +10,9 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
+#include "dispatch/check/memory_query.hpp"
+#include "dispatch/check/text.hpp"
 #include "dispatch/runtime/runtime_state.hpp"
-#include "driver/check.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -20,55 +20,28 @@ namespace detail {
 
 namespace {
 
-std::string text_of(CUdeviceptr address) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-  return text;
-}
+using dispatch::check_text::of_address;
+using places = dispatch::memory_facts::places;
 
-/// What the driver knows about the allocation that contains an address.
-struct allocation_facts {
-  CUmemorytype type;
-  bool is_managed;
-  int driver_ordinal;
-  std::size_t bytes_left;  // from the address to the end of the allocation
-};
-
-/// Returns an empty optional if the driver does not know the address. Call it with a context
-/// current.
-std::optional<allocation_facts> query(driver::table const& api, CUdeviceptr address) {
-  auto const get = [&](auto& to, CUpointer_attribute which) {
-    return api.pointer_get_attribute(&to, which, address) == CUDA_SUCCESS;
-  };
-  unsigned type = 0;
-  if (!get(type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)) { return std::nullopt; }
-  unsigned managed = 0;
-  int ordinal = -1;
-  CUdeviceptr start = 0;
-  std::size_t bytes = 0;
-  static_cast<void>(get(managed, CU_POINTER_ATTRIBUTE_IS_MANAGED));
-  static_cast<void>(get(ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
-  bool const has_range = get(start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) &&
-                         get(bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
-  // A driver that does not know the size gets no check of the size.
-  std::size_t const left = has_range ? start + bytes - address : SIZE_MAX;
-  return allocation_facts{static_cast<CUmemorytype>(type), managed != 0, ordinal, left};
-}
-
-std::optional<allocation_facts> query_on(dispatch::runtime_state& state, unsigned device,
-                                         CUdeviceptr address) {
-  std::optional<allocation_facts> found;
-  state.operations.run(device, [&](dispatch::device_driver& driver) {
-    found = query(driver.context().api(), address);
+/// Returns what the driver knows about memory of the application.
+/// @param view  The name of the public function, for messages.
+/// @throws invalid_argument  The allocation has fewer than `bytes` bytes from `address` on.
+dispatch::memory_facts ask(dispatch::runtime_state& state, unsigned device, char const* view,
+                           std::uintptr_t address, std::size_t bytes) {
+  state.usage.check_usable();
+  dispatch::memory_query const query{*state.api()};
+  dispatch::memory_facts facts;
+  std::size_t left = 0;
+  state.operations.run(device, [&](dispatch::device_driver&) {
+    facts = query.ask(address);
+    left = query.bytes_from(address);
   });
-  return found;
-}
-
-void check_size(char const* view, CUdeviceptr address, std::size_t bytes, std::size_t left) {
-  if (bytes <= left) { return; }
-  throw invalid_argument(std::string{view} + ": " + std::to_string(bytes) + " bytes at " +
-                         text_of(address) + " do not fit into the allocation, which has " +
-                         std::to_string(left) + " bytes from there");
+  if (bytes > left) {
+    throw invalid_argument(std::string{view} + ": " + std::to_string(bytes) + " bytes at " +
+                           of_address(address) + " do not fit into the allocation, which has " +
+                           std::to_string(left) + " bytes from there");
+  }
+  return facts;
 }
 
 }  // namespace
@@ -78,37 +51,35 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
   runtime_impl& impl = access::impl(owner);
   dispatch::runtime_state& state = dispatch::runtime_state::of(impl);
   flotilla::device const& info = state.infos()[state.valid.checked(device)];
-  auto const address = reinterpret_cast<CUdeviceptr>(memory);
-  if (bytes == 0) { return {&impl, device, static_cast<std::uintptr_t>(address), 0}; }
-  auto const found = query_on(state, device.value, address);
-  if (!found) {
+  auto const address = reinterpret_cast<std::uintptr_t>(memory);
+  if (bytes == 0) { return {&impl, device, address, 0}; }
+  auto const facts = ask(state, device.value, "view_device_memory", address, bytes);
+  if (facts.place == places::unknown) {
     throw invalid_argument("view_device_memory: the driver does not know the memory at " +
-                           text_of(address) +
+                           of_address(address) +
                            "; it is pageable host memory, or it was freed; use device memory, "
                            "managed memory or pinned host memory");
   }
-  bool const everywhere = found->is_managed || found->type == CU_MEMORYTYPE_HOST;
-  if (!everywhere && found->driver_ordinal != info.driver_ordinal) {
+  if (facts.place == places::device && facts.device != info.driver_ordinal) {
     throw invalid_argument(
-        "view_device_memory: the memory at " + text_of(address) + " is on the driver's device " +
-        std::to_string(found->driver_ordinal) + ", but device " + std::to_string(device.value) +
+        "view_device_memory: the memory at " + of_address(address) + " is on the driver's device " +
+        std::to_string(facts.device) + ", but device " + std::to_string(device.value) +
         " of the runtime is the driver's device " + std::to_string(info.driver_ordinal));
   }
-  check_size("view_device_memory", address, bytes, found->bytes_left);
-  return {&impl, device, static_cast<std::uintptr_t>(address), bytes};
+  return {&impl, device, address, bytes};
 }
 
 void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes) {
   if (bytes == 0) { return; }
   dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
-  auto const address = reinterpret_cast<CUdeviceptr>(memory);
-  auto const found = query_on(state, 0, address);
-  if (!found || found->type != CU_MEMORYTYPE_HOST) {
-    throw invalid_argument("view_pinned_memory: the memory at " + text_of(address) + " is " +
-                           (found ? "device memory" : "not pinned") +
-                           "; pin it with cudaHostRegister, or use a std::span, which is staged");
-  }
-  check_size("view_pinned_memory", address, bytes, found->bytes_left);
+  auto const address = reinterpret_cast<std::uintptr_t>(memory);
+  places const place = ask(state, 0, "view_pinned_memory", address, bytes).place;
+  if (place == places::host || place == places::no_answer) { return; }
+  throw invalid_argument("view_pinned_memory: the memory at " + of_address(address) + " is " +
+                         (place == places::unknown   ? "not pinned"
+                          : place == places::managed ? "managed memory"
+                                                     : "device memory") +
+                         "; pin it with cudaHostRegister, or use a std::span, which is staged");
 }
 
 std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
@@ -137,17 +108,20 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
     throw invalid_argument("enqueue_wait: the ticket names no task: it is empty or was moved from");
   }
   dispatch::runtime_state& state = dispatch::runtime_state::of(*detail::access::impl(task));
-  auto const keep = state.stream_waits.keep_runtime();
+  state.usage.check_process();
+  dispatch::stream_waits& waits = state.stream_waits;
+  auto const keep = waits.keep_runtime();
   if (keep.over()) { return; }  // all tasks of the runtime have ended
   state.usage.check_usable();
-  dispatch::stream_waits& waits = state.stream_waits;
-  bool const shares_context = waits.check(stream);
+  bool const shares_connections = waits.check(stream);
   // From now on, work of the application may order other tasks after this one, and the order check
   // cannot see that work.
   dispatch::note_end(state.checks.get(), task.id());
-  if (!shares_context && waits.enqueue_if_launched(task.id(), stream)) { return; }
-  std::optional<dispatch::stream_waits::flag> const flag =
-      shares_context ? std::nullopt : waits.take();
+  std::optional<dispatch::stream_waits::flag> flag;
+  if (!shares_connections) {
+    if (waits.enqueue_if_launched(task.id(), stream)) { return; }
+    flag = waits.take();
+  }
   if (!flag) {
     waits.wait_until_launched(task.id());
     static_cast<void>(waits.enqueue_if_launched(task.id(), stream));

@@ -24,8 +24,8 @@ struct posted_job {
 
 /// A oneTBB arena with at most `workers` threads, none of which is the caller's thread. If oneTBB
 /// provides fewer threads when the arena is created, this smaller number is the maximum, but the
-/// maximum is at least 1. oneTBB assigns threads to the arena when threads are free: all arenas of a
-/// process share cores - 1 threads.
+/// maximum is at least 1. oneTBB assigns threads to the arena when threads are free: all arenas of
+/// a process share cores - 1 threads.
 class worker_arena {
  public:
   explicit worker_arena(int workers);

@@ -9,29 +9,15 @@
 
 #include <flotilla/testing/fault_injection.hpp>
 
-#include "support/application.hpp"
-#include "support/contract_test.hpp"
+#include "application_fixture.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class EventWait : public contract_test {
+class EventWait : public application_fixture {
  protected:
-  void SetUp() override {
-    contract_test::SetUp();
-    if (IsSkipped()) { return; }
-    (void)program();  // the driver may have to wait for the application's work to load a program
-    app_.emplace();
-    stream_ = app_->make_stream();
-  }
-  void TearDown() override {
-    if (app_) { app_->open_gate(~0u); }
-    stop();
-    app_.reset();
-    contract_test::TearDown();
-  }
   /// Records an event that completes when the gate was opened `opened` times.
   CUevent event_behind_gate(std::uint32_t opened = 1) {
     CUevent const made = app_->make_event();
@@ -48,9 +34,6 @@ class EventWait : public contract_test {
     }
     return true;
   }
-
-  std::optional<application> app_;
-  CUstream stream_ = nullptr;
 };
 FLOTILLA_CONTRACT(EventWait);
 

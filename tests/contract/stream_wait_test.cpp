@@ -6,29 +6,15 @@
 #include <chrono>
 #include <thread>
 
-#include "support/application.hpp"
-#include "support/contract_test.hpp"
+#include "application_fixture.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class StreamWait : public contract_test {
+class StreamWait : public application_fixture {
  protected:
-  void SetUp() override {
-    contract_test::SetUp();
-    if (IsSkipped()) { return; }
-    (void)program();  // the driver may have to wait for the application's work to load a program
-    app_.emplace();
-    stream_ = app_->make_stream();
-  }
-  void TearDown() override {
-    if (app_) { app_->open_gate(~0u); }
-    stop();
-    app_.reset();
-    contract_test::TearDown();
-  }
   /// Submits a task that cannot be launched before the gate was opened `opened` times.
   ticket submit_behind_gate(std::uint32_t opened = 1) {
     CUstream const gate = app_->make_stream();
@@ -50,9 +36,6 @@ class StreamWait : public contract_test {
   bool is_written(std::uint32_t value) {
     return pumping(rt(), [&] { return app_->written() == value; });
   }
-
-  std::optional<application> app_;
-  CUstream stream_ = nullptr;
 };
 FLOTILLA_CONTRACT(StreamWait);
 

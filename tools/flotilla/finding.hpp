@@ -21,8 +21,8 @@ using findings = std::vector<finding>;
 
 /// Examines the processors, the limit of locked memory, and the settings in environment variables.
 void examine_machine(findings& into);
-/// Examines the drivers. If a driver is missing, the finding says why. @return whether there are GPUs
-/// to examine.
+/// Examines the drivers. If a driver is missing, the finding says why. @return whether there are
+/// GPUs to examine.
 bool examine_drivers(findings& into);
 /// Examines each device of the driver in use (compute mode, NUMA node, cost of a context) and the
 /// links between devices.

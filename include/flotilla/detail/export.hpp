@@ -14,8 +14,8 @@
 #endif
 
 #ifdef FLOTILLA_STATIC  // the target flotilla::flotilla_static defines this macro for its users
-// A library that contains the archive must not export flotilla's names. Otherwise two libraries with
-// different versions of flotilla could use each other's functions.
+// A library that contains the archive must not export flotilla's names. Otherwise two libraries
+// with different versions of flotilla could use each other's functions.
 #define FLOTILLA_EXPORT
 #else
 #define FLOTILLA_EXPORT [[gnu::visibility("default")]]

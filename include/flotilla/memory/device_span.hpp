@@ -40,9 +40,9 @@ concept ends_before_the_copy_runs =
 }  // namespace detail
 
 /// A view of consecutive objects in a device_buffer, or in memory of the application (see
-/// view_device_memory in <flotilla/interop.hpp>). It can be an argument of a kernel: the kernel gets
-/// the address, and the launch runs on the device of the span. A `device_span<T const>` gives no
-/// write access.
+/// view_device_memory in <flotilla/interop.hpp>). It can be an argument of a kernel: the kernel
+/// gets the address, and the launch runs on the device of the span. A `device_span<T const>` gives
+/// no write access.
 ///
 /// Lifetime: a span must not be used after its buffer is gone. Memory of the application must stay
 /// until the tasks that use it have ended. Threads: same rules as for a pointer.

@@ -16,8 +16,8 @@ template <class T>
 class host_buffer;
 
 /// A view of consecutive objects in a host_buffer, or in pinned memory of the application (see
-/// view_pinned_memory in <flotilla/interop.hpp>). Copies from and to this memory need no staging. The view converts to std::span, but a copy from or to
-/// that std::span is staged.
+/// view_pinned_memory in <flotilla/interop.hpp>). Copies from and to this memory need no staging.
+/// The view converts to std::span, but a copy from or to that std::span is staged.
 ///
 /// Lifetime: a span must not be used after its buffer is gone. Memory of the application must stay
 /// pinned until the tasks that use it have ended. Threads: same rules as for a pointer.

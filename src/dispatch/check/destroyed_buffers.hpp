@@ -11,8 +11,8 @@
 namespace flotilla::dispatch {
 
 /// The runtime frees the memory of a destroyed buffer only after the tasks that were open at that
-/// time have ended. Until then the driver still knows the address, so the argument check needs this list to find launches
-/// that use the buffer too late. Threads: any.
+/// time have ended. Until then the driver still knows the address, so the argument check needs this
+/// list to find launches that use the buffer too late. Threads: any.
 class destroyed_buffers {
  public:
   static constexpr std::size_t max_buffers = 1024;

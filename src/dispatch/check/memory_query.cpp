@@ -29,6 +29,16 @@ memory_facts memory_query::ask(std::uintptr_t address) const noexcept {
   return {places::device, device, id};
 }
 
+std::size_t memory_query::bytes_from(std::uintptr_t address) const noexcept {
+  CUdeviceptr start = 0;
+  std::size_t bytes = 0;
+  bool const has_answer =
+      api_.pointer_get_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) ==
+          CUDA_SUCCESS &&
+      api_.pointer_get_attribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) == CUDA_SUCCESS;
+  return has_answer ? start + bytes - address : SIZE_MAX;
+}
+
 bool memory_query::is_accessible(std::uintptr_t address,
                                  context::context_handle const& context) const noexcept {
   // A green context can be current on only one thread, and the thread that drives the device may

@@ -3,6 +3,7 @@
 #pragma once
 // Asks the driver where an address is.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "context/context_handle.hpp"
@@ -23,13 +24,16 @@ struct memory_facts {
   std::uint64_t id = 0;  // number of the allocation; the driver never uses a number twice
 };
 
-/// Threads: any. Needs no current context.
+/// Threads: any. Needs no current context, unless a function says so.
 class memory_query {
  public:
   explicit memory_query(driver::table const& api) noexcept : api_(api) {}
 
   /// Cost: up to four driver calls, which do not wait for a device.
   [[nodiscard]] memory_facts ask(std::uintptr_t address) const noexcept;
+  /// Returns how many bytes the allocation has from `address` to its end. If the driver gives no
+  /// answer, the result is SIZE_MAX. A context must be current.
+  [[nodiscard]] std::size_t bytes_from(std::uintptr_t address) const noexcept;
   /// Returns whether kernels in `context` can access the memory of another device at `address`. If
   /// the driver gives no answer, the result is true.
   [[nodiscard]] bool is_accessible(std::uintptr_t address,

@@ -55,10 +55,10 @@ void batch_launcher::destroy() noexcept {
 
 CUfunction batch_launcher::completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept {
-  // The write of a write-value operation becomes visible sooner than the completion kernel's write: a
-  // hop between two devices takes 5.5 us instead of 7 us. But a write-value operation waits for all work
-  // on its hardware connection (builtin_functions::completion). So only small batches of short
-  // kernels end with a write-value operation, and only while nothing long is in flight.
+  // The write of a write-value operation becomes visible sooner than the completion kernel's write:
+  // a hop between two devices takes 5.5 us instead of 7 us. But a write-value operation waits for
+  // all work on its hardware connection (builtin_functions::completion). So only small batches of
+  // short kernels end with a write-value operation, and only while nothing long is in flight.
   bool const prompt = size <= max_prompt_size && traits.prompt && !traits.long_running &&
                       !traits.device_wait.valid();
   return prompt ? nullptr : functions().completion;

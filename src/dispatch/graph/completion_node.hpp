@@ -18,8 +18,8 @@ class completion_node {
  public:
   /// Adds the node to `graph`, after the nodes `ahead`.
   /// @param kernel  builtin_functions::completion. Null: the node is a write-value operation of
-  /// the driver. The number then becomes visible sooner, but the operation waits for other work (see
-  /// builtin_functions::completion).
+  /// the driver. The number then becomes visible sooner, but the operation waits for other work
+  /// (see builtin_functions::completion).
   /// @throws driver_error
   void add(context::context_handle const& context, CUgraph graph,
            std::span<CUgraphNode const> ahead, CUdeviceptr counter, CUfunction kernel);

@@ -66,6 +66,29 @@ void stream_waits::wait_until_launched(task_id const& task) const {
   parts_.waiting.until(wait);
 }
 
+template <class Wait>
+void stream_waits::enqueue_with_receipt(CUstream stream, Wait const& wait) {
+  std::optional<receipt> const taken = take_receipt(stream);
+  CUresult const answer = wait();
+  bool is_written = false;
+  if (answer == CUDA_SUCCESS && taken) {
+    is_written =
+        parts_.api.stream_write_value_64(stream, address_of(taken->written), taken->written.number,
+                                         CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
+  }
+  {
+    std::lock_guard const lock(receipts_mutex_);
+    if (is_written) {
+      open_receipts_.push_back(*taken);
+    } else if (answer == CUDA_SUCCESS) {
+      must_leak_ = true;
+    } else if (taken) {
+      free_receipts_.push_back(taken->written);
+    }
+  }
+  driver::check(answer, "cuStreamWaitValue64", subject);
+}
+
 bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   slot const& one = parts_.shared.tasks.at(task.slot);
   end_mark const end{one.end.load(std::memory_order_acquire)};
@@ -73,9 +96,7 @@ bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
   // task has ended.
   if (parts_.query.has_ended(task)) { return true; }
   if (!end.valid()) { return false; }
-  auto const taken = take_receipt(stream);
-  driver::check(parts_.shared.board.enqueue_wait(stream, end), "cuStreamWaitValue64", subject);
-  enqueue_receipt(taken, stream);
+  enqueue_with_receipt(stream, [&] { return parts_.shared.board.enqueue_wait(stream, end); });
   return true;
 }
 
@@ -89,11 +110,10 @@ std::optional<stream_waits::flag> stream_waits::take() {
 }
 
 void stream_waits::enqueue(flag const& one, CUstream stream) {
-  auto const taken = take_receipt(stream);
-  driver::check(parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
-                                                CU_STREAM_WAIT_VALUE_GEQ),
-                "cuStreamWaitValue64", subject);
-  enqueue_receipt(taken, stream);
+  enqueue_with_receipt(stream, [&] {
+    return parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
+                                           CU_STREAM_WAIT_VALUE_GEQ);
+  });
 }
 
 void stream_waits::raise(flag const& one) noexcept {
@@ -130,25 +150,10 @@ std::optional<stream_waits::receipt> stream_waits::take_receipt(CUstream stream)
     open_receipts_.pop_front();
   }
   if (free_receipts_.empty()) { return std::nullopt; }
-  // If the wait cannot be enqueued, this receipt is lost, and so is one word.
   receipt taken{free_receipts_.back(), context, id};
   free_receipts_.pop_back();
   ++taken.written.number;
   return taken;
-}
-
-void stream_waits::enqueue_receipt(std::optional<receipt> const& one, CUstream stream) {
-  CUresult answer = CUDA_SUCCESS;
-  if (one) {
-    answer = parts_.api.stream_write_value_64(stream, address_of(one->written), one->written.number,
-                                              CU_STREAM_WRITE_VALUE_DEFAULT);
-  }
-  std::lock_guard const lock(receipts_mutex_);
-  if (!one || answer != CUDA_SUCCESS) {
-    must_leak_ = true;
-    return;
-  }
-  open_receipts_.push_back(*one);
 }
 
 void stream_waits::finish(bool is_poisoned) noexcept {

@@ -69,9 +69,9 @@ class stream_waits {
   /// @return false if the task is not launched and has not ended.
   /// @throws driver_error
   [[nodiscard]] bool enqueue_if_launched(task_id const& task, CUstream stream);
-  /// Takes a flag for one task, or returns an empty optional if all flags are in use. More flags are
-  /// never allocated: the driver may delay an allocation of pinned memory until the device is idle,
-  /// and a stream that waits keeps the device busy.
+  /// Takes a flag for one task, or returns an empty optional if all flags are in use. More flags
+  /// are never allocated: the driver may delay an allocation of pinned memory until the device is
+  /// idle, and a stream that waits keeps the device busy.
   [[nodiscard]] std::optional<flag> take();
   /// Makes the stream wait until the flag is raised.
   /// @throws driver_error
@@ -94,8 +94,11 @@ class stream_waits {
   };
   /// Takes a receipt for a wait of the stream. Recycles receipts that are written.
   [[nodiscard]] std::optional<receipt> take_receipt(CUstream stream);
-  /// Makes the stream write the receipt. If that fails, the memory is never freed.
-  void enqueue_receipt(std::optional<receipt> const& one, CUstream stream);
+  /// Calls `wait`, which makes the stream wait, and makes the stream write a receipt. Without a
+  /// receipt, the memory is never freed.
+  /// @throws driver_error
+  template <class Wait>
+  void enqueue_with_receipt(CUstream stream, Wait const& wait);
   /// Returns whether the stream has passed the wait, or its context is gone.
   [[nodiscard]] bool has_passed(receipt const& one, bool check_context) const noexcept;
   [[nodiscard]] unsigned long long id_of(CUcontext context) const noexcept;

@@ -91,8 +91,8 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
 
 /// Writes the task into the slot, except the words that `open_slot` writes. If this function
 /// throws, `what` is unchanged, and the caller must give the slot back.
-/// @param what   A launch, a memory_command, a replayed_part or an event_command; or a callable, which
-/// is moved into the slot.
+/// @param what   A launch, a memory_command, a replayed_part or an event_command; or a callable,
+/// which is moved into the slot.
 /// @param epoch  The current epoch of the epoch reclaimer.
 template <class What>
 inline void encode(slot& task, slot_side& side, What& what, task_options const& options,

@@ -39,8 +39,8 @@ class submitter {
   explicit submitter(config const& with) noexcept;
 
   /// Submits a task. Returns false only if `may_wait` is false and the window is full.
-  /// @param what      A const launch, memory_command or event_command; or a callable, which is moved
-  /// into the slot.
+  /// @param what      A const launch, memory_command or event_command; or a callable, which is
+  /// moved into the slot.
   /// @param may_wait  Whether to wait if the window is full.
   /// @param ticket    Receives the ticket. If null, the task is posted. The ticket is not the
   /// return value, because returning it through memory caused a store-forwarding stall

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The recipes of docs/existing_code.md: flotilla in an application that uses CUDA's runtime library.
-// `tests/structure/check recipes` compares the document with this file, so the document shows code
-// that compiles and is tested.
+// The recipes of docs/existing_code.md: flotilla in an application that uses CUDA's runtime
+// library. `tests/structure/check recipes` compares the document with this file, so the document
+// shows code that compiles and is tested.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

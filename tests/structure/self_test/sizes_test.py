@@ -25,6 +25,12 @@ class Sizes(PlantedTest):
             ],
         )
 
+    def test_a_comment_that_is_too_wide_is_found(self):
+        self.plant("src/a.hpp", "/// " + "x" * 96 + "\n  // " + "x" * 96 + "\n")
+        self.assertEqual(
+            check_sizes(self.root, self.rules), ["src/a.hpp:2: 101 columns, but at most 100"]
+        )
+
     def test_binary_files_and_other_folders_are_left_out(self):
         (self.root / "src/picture").write_bytes(b"\0\n" * 20)
         self.plant("docs/long.md", "line\n" * 20)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that no file is longer than the limit, except the files that structure.toml excepts."""
+"""Checks that no file is longer than the limit, except the files that structure.toml excepts, and that
+no comment in C++ code is wider than the limit. clang-format checks the width of code only."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -33,6 +34,16 @@ def find_sizes(root: Path, rules: Rules) -> list[Size]:
     return sizes
 
 
+def wide_comments(root: Path, rules: Rules) -> list[str]:
+    limit = rules.data["limits"].get("comment_columns")
+    problems = []
+    for path in files_under(root, rules.data["sizes"]["folders"], [".hpp", ".cpp"]):
+        for number, line in enumerate((read_text(root / path) or "").splitlines(), start=1):
+            if limit and len(line) > limit and line.lstrip().startswith("//"):
+                problems.append(f"{path}:{number}: {len(line)} columns, but at most {limit}")
+    return problems
+
+
 def check_sizes(root: Path, rules: Rules) -> list[str]:
     limit = rules.data["limits"]["file_lines"]
     exceptions = {e["path"]: e["reason"] for e in rules.data["sizes"].get("exception", [])}
@@ -49,4 +60,4 @@ def check_sizes(root: Path, rules: Rules) -> list[str]:
         for path in exceptions
         if lines.get(path, 0) <= limit
     ]
-    return problems
+    return problems + wide_comments(root, rules)
