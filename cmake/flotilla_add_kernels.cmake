@@ -2,20 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # flotilla_add_kernels(TARGET file.cu… [NAME name] [DEFINITIONS NAME[=value]…]
-#                      [INCLUDE_DIRECTORIES dir…])
+#                      [INCLUDE_DIRECTORIES dir…] [TYPES header…] [GPU_ONLY])
 #
 # Compiles the kernels in the files for GPUs and for CPU devices, and embeds both results into TARGET
 # as one image. TARGET is a library or a program:
 #
-#   #include "<name>.hpp"                  // declares: extern const flotilla::image <name>;
+#   #include "<name>.hpp"                  // declares <name>, a const flotilla::image
+#
+#   flotilla::program const program = rt.load(<name>);
+#   auto const saxpy = program.kernel(<name>.saxpy);      // has the parameter types of the source
 #
 # The build writes this header, and adds its folder to the include path of TARGET and of targets that
-# link to TARGET. The default of `name` is TARGET_kernels. If a target has several images, give each
+# link to TARGET. The image has one member for each kernel, its handle. The default of `name` is TARGET_kernels. If a target has several images, give each
 # of them a different name. The files of one call are compiled together, as one translation unit, so
 # helper functions in different files need different names. Kernels must be declared as
 # `extern "C" __global__ void kernel(...)`, and at least one of them must compile for CPU devices. The
 # build includes <flotilla/kernel_language.hpp> before the first line of each file. That header
 # describes the kernel language.
+#
+# TYPES     Headers that define types of kernel parameters, for the handles. The generated header
+#           includes them, so the host compiler must be able to compile them. A header is a path
+#           relative to the current source folder, or a name for `#include <…>`. A kernel with a
+#           type that the host compiler does not know gets no handle; the generated header says so.
+# GPU_ONLY  Only nvcc compiles the files. So they may use all of CUDA: half, tensor cores, CUB,
+#           cooperative groups, clusters, inline PTX, extern __shared__. On CPU devices the program
+#           loads, and program::kernel throws gpu_only_kernel. The option applies to all files of
+#           the call. A target with both kinds of kernels has two calls with different names. The
+#           option needs nvcc: it is an error if FLOTILLA_GPU_KERNELS is OFF.
 #
 # Optional variables:
 #   FLOTILLA_GPU_KERNELS         If OFF, the image has no code for GPUs, and nvcc is not needed.
@@ -51,13 +64,18 @@ function(_flotilla_kernels_include result)
 endfunction()
 
 function(flotilla_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "FILES;DEFINITIONS;INCLUDE_DIRECTORIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU_ONLY" "NAME"
+                        "FILES;DEFINITIONS;INCLUDE_DIRECTORIES;TYPES")
   set(files ${arg_UNPARSED_ARGUMENTS} ${arg_FILES})  # the keyword FILES is optional
   if(NOT TARGET ${target})
     message(FATAL_ERROR "flotilla_add_kernels: there is no target ${target}; define it first")
   endif()
   if(NOT files)
     message(FATAL_ERROR "flotilla_add_kernels(${target}): needs at least one .cu file")
+  endif()
+  if(arg_GPU_ONLY AND DEFINED FLOTILLA_GPU_KERNELS AND NOT FLOTILLA_GPU_KERNELS)
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): GPU_ONLY needs nvcc, but "
+            "FLOTILLA_GPU_KERNELS is OFF; turn it on, or leave this call out")
   endif()
   set(name "${arg_NAME}")
   if(NOT name)
@@ -99,20 +117,57 @@ function(flotilla_add_kernels target)
   endforeach()
   list(APPEND common ${arg_DEFINITIONS})
 
-  _flotilla_cpu_image("${work}" "${common}" "${sources}")
-  set(parts cpu)
-  if(NOT DEFINED FLOTILLA_GPU_KERNELS OR FLOTILLA_GPU_KERNELS)
-    _flotilla_gpu_image("${work}" "${common}" "${sources}")
-    list(APPEND parts gpu)
+  set(scan -D "NAME=${name}" -D "TARGET=${target}" -D "WORK=${work}"
+      -D "COMPILER=${CMAKE_CXX_COMPILER}" -D "SOURCES=${work}/sources.txt")
+  _flotilla_types("${work}" ${target} "${common}" "${arg_TYPES}" types)
+
+  set(parts gpu)
+  if(NOT arg_GPU_ONLY)
+    _flotilla_cpu_image("${work}" "${common}" "${sources}" "${types}" "${scan}")
+    set(parts cpu)
   endif()
-  _flotilla_embed("${work}" ${target} ${name} "${parts}")
+  if(NOT DEFINED FLOTILLA_GPU_KERNELS OR FLOTILLA_GPU_KERNELS)
+    set(gpu_scan "")
+    if(arg_GPU_ONLY)
+      set(gpu_scan "${scan}")
+    endif()
+    _flotilla_gpu_image("${work}" "${common}" "${sources}" "${types}" "${gpu_scan}")
+    list(APPEND parts gpu)
+    list(REMOVE_DUPLICATES parts)
+  endif()
+  _flotilla_embed("${work}" ${target} ${name} "${parts}" "${arg_GPU_ONLY}")
   target_include_directories(${target} PUBLIC
     "$<BUILD_INTERFACE:${work}/include>" "$<BUILD_INTERFACE:${flotilla_include}>")
   target_compile_features(${target} PRIVATE cxx_std_20)
 endfunction()
 
-# Builds work/cpu.so, a shared object that the CPU driver loads. It does not link to flotilla.
-function(_flotilla_cpu_image work common sources)
+# Writes work/types.txt, the lines that include the headers of TYPES, and work/host.rsp, the options
+# with which the host compiler checks the types. Sets `result` to the files on which the handles
+# depend.
+function(_flotilla_types work target common types result)
+  set(lines "")
+  set(files "")
+  foreach(type IN LISTS types)
+    cmake_path(ABSOLUTE_PATH type BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE
+               OUTPUT_VARIABLE file)
+    if(EXISTS "${file}")
+      string(APPEND lines "#include \"${file}\"\n")
+      list(APPEND files "${file}")
+    else()
+      string(APPEND lines "#include <${type}>\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT "${work}/types.txt" CONTENT "${lines}" @ONLY)
+  list(JOIN common "\n" options)
+  set(dirs "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
+  file(GENERATE OUTPUT "${work}/host.rsp"
+       CONTENT "${CMAKE_CXX_FLAGS}\n-std=c++20\n${options}\n$<$<BOOL:${dirs}>:-I$<JOIN:${dirs},\n-I>>\n")
+  set(${result} "${work}/types.txt" ${files} PARENT_SCOPE)
+endfunction()
+
+# Builds work/cpu.so, a shared object that the CPU driver loads. It does not link to flotilla. `scan`
+# holds options of scan_kernels.cmake. If `types` is empty, there is no header with handles.
+function(_flotilla_cpu_image work common sources types scan)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
   separate_arguments(user_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
   set(flags ${user_flags} -std=c++20 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE
@@ -133,15 +188,22 @@ function(_flotilla_cpu_image work common sources)
   # With -g a debugger finds kernels that the compiler has inlined.
   list(APPEND flags "$<$<CONFIG:Debug,RelWithDebInfo>:-g>" ${FLOTILLA_CPU_KERNEL_FLAGS})
 
+  cmake_path(GET work FILENAME name)
+  set(products "")
+  if(types)
+    set(products BYPRODUCTS "${work}/include/${name}.hpp")
+  endif()
   # The preprocessor call needs no -MD, because the compilation below writes the same dependencies.
   add_custom_command(
     OUTPUT "${work}/cpu.so"
+    ${products}
     DEPFILE "${work}/cpu.d"
-    DEPENDS ${sources} "${work}/all.cu" "${work}/sources.txt"
-            "${scripts}/scan_kernels.cmake" "${scripts}/cpu_image.map"
+    DEPENDS ${sources} ${types} "${work}/all.cu" "${work}/sources.txt"
+            "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake"
+            "${scripts}/cpu_image.map"
     COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${common} -DFLOTILLA_KERNEL_SCAN
             -E -x c++ "${work}/all.cu" -o "${work}/all.ii"
-    COMMAND "${CMAKE_COMMAND}" -D "SOURCES=${work}/sources.txt" -D "PREPROCESSED=${work}/all.ii"
+    COMMAND "${CMAKE_COMMAND}" ${scan} -D "PREPROCESSED=${work}/all.ii"
             -D "OUTPUT=${work}/cpu.cpp" -P "${scripts}/scan_kernels.cmake"
     COMMAND "${CMAKE_CXX_COMPILER}" ${flags} ${common} -include flotilla/kernel_language.hpp
             -MD -MF "${work}/cpu.d" -MT "${work}/cpu.so"
@@ -152,7 +214,8 @@ function(_flotilla_cpu_image work common sources)
 endfunction()
 
 # Builds work/gpu.fatbin, which contains code for each architecture, and PTX.
-function(_flotilla_gpu_image work common sources)
+# If `scan` is not empty, the image is only for GPUs, and `scan` holds options of scan_kernels.cmake.
+function(_flotilla_gpu_image work common sources types scan)
   if(NOT FLOTILLA_NVCC)
     flotilla_find_cuda()  # if there is no toolkit, it stops with a list of the places it tried
   endif()
@@ -169,31 +232,52 @@ function(_flotilla_gpu_image work common sources)
   list(GET architectures -1 newest)
   list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
 
+  set(compile "${nvcc}" -std=c++17 ${common} -include flotilla/kernel_language.hpp
+      -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -Wno-deprecated-gpu-targets
+      ${FLOTILLA_NVCC_FLAGS})
+  set(source "${work}/all.cu")
+  set(first "")
+  set(products "")
+  set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
+  if(scan)
+    # The same folder can have several names, because some may be links.
+    cmake_path(GET nvcc PARENT_PATH bin)
+    file(REAL_PATH "${bin}/.." root)
+    set(toolkit "${bin}/..|${root}|${FLOTILLA_CUDA_INCLUDE_DIR}")
+    cmake_path(GET bin PARENT_PATH link)
+    string(APPEND toolkit "|${link}")
+    set(source "${work}/gpu.cu")
+    list(GET architectures 0 oldest)
+    set(first
+      COMMAND ${compile} -arch=sm_${oldest} -E "${work}/all.cu" -o "${work}/all.ii"
+      COMMAND "${CMAKE_COMMAND}" ${scan} -D GPU_ONLY=ON -D "TOOLKIT=${toolkit}"
+              -D "PREPROCESSED=${work}/all.ii" -D "OUTPUT=${source}"
+              -P "${scripts}/scan_kernels.cmake")
+    cmake_path(GET work FILENAME name)
+    set(products BYPRODUCTS "${work}/include/${name}.hpp" "${work}/gpu_only.txt")
+  endif()
+
   add_custom_command(
     OUTPUT "${work}/gpu.fatbin"
+    ${products}
     DEPFILE "${work}/gpu.d"
-    DEPENDS ${sources} "${work}/all.cu"
-    COMMAND "${nvcc}" -std=c++17 -O3 ${targets} ${common} -include flotilla/kernel_language.hpp
-            -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -Wno-deprecated-gpu-targets
-            ${FLOTILLA_NVCC_FLAGS}
+    DEPENDS ${sources} ${types} "${work}/all.cu" "${work}/sources.txt"
+            "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake"
+    ${first}
+    COMMAND ${compile} -O3 ${targets}
             -MD -MF "${work}/gpu.d" -MT "${work}/gpu.fatbin"
-            -fatbin "${work}/all.cu" -o "${work}/gpu.fatbin"
+            -fatbin "${source}" -o "${work}/gpu.fatbin"
     COMMENT "Kernels for GPUs: ${work}/gpu.fatbin"
     VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# Adds the bytes of the image to the target, and writes the header that declares the image.
-function(_flotilla_embed work target name parts)
+# Adds the bytes of the image to the target.
+function(_flotilla_embed work target name parts gpu_only)
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
-  file(CONFIGURE OUTPUT "${work}/include/${name}.hpp" @ONLY CONTENT [[
-#pragma once
-// Written by flotilla_add_kernels(@target@).
-#include <flotilla/kernel/image.hpp>
-
-/// The kernels of @target@, for GPUs and CPU devices.
-extern __attribute__((visibility("default"))) const flotilla::image @name@;
-]])
-  set(files "${work}/cpu.so")
+  set(files "")
+  if(cpu IN_LIST parts)
+    list(APPEND files "${work}/cpu.so")
+  endif()
   if(gpu IN_LIST parts)
     list(APPEND files "${work}/gpu.fatbin")
   endif()
@@ -201,7 +285,7 @@ extern __attribute__((visibility("default"))) const flotilla::image @name@;
     OUTPUT "${work}/${name}.cpp"
     DEPENDS ${files} "${scripts}/embed.cmake"
     COMMAND "${CMAKE_COMMAND}" -D "NAME=${name}" -D "TARGET=${target}" -D "PARTS=${parts}"
-            -D "WORK=${work}" -P "${scripts}/embed.cmake"
+            -D "WORK=${work}" -D "GPU_ONLY=${gpu_only}" -P "${scripts}/embed.cmake"
     COMMENT "Embedding ${name}"
     VERBATIM)
   set_source_files_properties("${work}/${name}.cpp" PROPERTIES

@@ -55,7 +55,7 @@ describe_status() {
 }
 
 # parse_tests: reads GoogleTest's output and writes one line for each test as soon as the test ends.
-# Also writes the output of failed tests. This function does not use awk, because awk may buffer its
+# Also writes the output of failed tests, and what other tests have measured. This function does not use awk, because awk may buffer its
 # input, and the record of a run that is cut off must show which tests ran. Writes to the file counts:
 # passed, failed, skipped, not run, total, and the name of a test that did not end.
 parse_tests() {
@@ -65,7 +65,7 @@ parse_tests() {
     if [[ $line =~ $ended ]]; then
       name=${BASH_REMATCH[2]%%, where *} time=${BASH_REMATCH[3]}
       case ${BASH_REMATCH[1]} in
-        OK) ok=$((ok + 1)) && result passed "$time" "$name" ;;
+        OK) ok=$((ok + 1)) && result passed "$time" "$name" && say_measured "${output[@]}" ;;
         SKIPPED) left_out=$((left_out + 1)) && result skipped "$time" "$name  (${output[*]: -1})" ;;
         FAILED) bad=$((bad + 1)) && result FAILED "$time" "$name" && say "${output[@]/#/    | }" ;;
       esac
@@ -82,6 +82,15 @@ parse_tests() {
   echo "$ok $bad $left_out $((rest > 0 ? rest : 0)) $total $running" >"$work/counts"
   if [[ -n $running ]] && ((${#output[@]})); then printf '    | %s\n' "${output[@]}" >"$work/counts.output"; fi
 }
+
+# say_measured LINE...: records the lines in which a test says what it has measured.
+say_measured() {
+  local line
+  for line; do
+    if [[ $line == 'measured: '* ]]; then say "    | $line"; fi
+  done
+}
+
 result() { printf '%-8s %8s ms  %s\n' "$@" >>"$out"; }
 
 # tests NAME PROGRAM FILTER SHORT_FILTER: runs the tests of a program that match the filter.

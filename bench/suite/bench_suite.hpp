@@ -97,6 +97,7 @@ void add_allocations(bench_suite& suite);
 void add_balance(bench_suite& suite);
 void add_cpu_device(bench_suite& suite);
 void add_callables(bench_suite& suite);
+void add_peer_copies(bench_suite& suite);
 void add_named_floods(bench_suite& suite);
 void add_single_thread(bench_suite& suite);
 void add_submit_threads(bench_suite& suite);

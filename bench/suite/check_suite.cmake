@@ -57,7 +57,7 @@ foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu su
            submit_2p submit_4p submit_8p submit_16p submit_tbb_1p submit_tbb_4p
            submit_any_1p submit_any_2p submit_any_4p submit_any_8p submit_any_16p
            lone_spin_0w lone_yield lone_yield_0w lone_blocking lone_blocking_0w lone_tbb
-           call_1p call_4p call_1p_4gpu call_4p_4gpu)
+           call_1p call_4p call_1p_4gpu call_4p_4gpu copy_peer_4k copy_peer_64m)
   if(NOT id IN_LIST seen)
     fail("the report has no row ${id}")
   endif()

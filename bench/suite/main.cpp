@@ -14,6 +14,7 @@
 
 #include "bench_suite.hpp"
 #include "build_kind.hpp"
+#include "patterns_main.hpp"
 #include "report.hpp"
 
 namespace {
@@ -40,6 +41,7 @@ void add_all(bench::bench_suite& suite) {
   bench::add_submit_threads(suite);
   bench::add_wait_policies(suite);
   bench::add_callables(suite);
+  bench::add_peer_copies(suite);
 }
 
 /// @throws CLI::ValidationError  An id is unknown. The message names the id.
@@ -81,12 +83,21 @@ int run(bench::bench_suite& all, std::string const& json, std::string const& com
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (bench::selects_patterns(argc, argv)) {
+    return bench::run_patterns(argc, argv, bench::run_context);
+  }
   CLI::App app{
       "Measures the cost of dispatching tasks with flotilla, and compares it with controls",
       "flotilla bench"};
   bench::bench_suite::options wanted;
+  std::string suite = "dispatch";
   std::string json;
   bool list = false;
+  app.add_option("--suite", suite,
+                 "dispatch: the cost of dispatching tasks; patterns: dependent tasks, which has "
+                 "its own options: see --suite patterns --help")
+      ->check(CLI::IsMember({"dispatch", "patterns"}))
+      ->capture_default_str();
   app.add_option("--json", json, "also write the report to this file");
   app.add_option("--only", wanted.only, "measure only these rows: ids, separated by commas")
       ->delimiter(',');

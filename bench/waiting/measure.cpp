@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "clock.hpp"
 #include "plain_driver.hpp"
+#include "processor_time.hpp"
 #include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
@@ -23,58 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int idle_intervals = 3;
-
-/// Returns the processor time that all threads of this process have used, in seconds.
-double processor_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  auto const seconds = [](timeval const& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
-}
-
-/// Repeats `action` for `duration`. Returns the processor time that the process used during this
-/// time, divided by the elapsed time.
-template <class Action>
-double share_while(std::chrono::milliseconds duration, Action const& action) {
-  double const before = processor_seconds();
-  auto const start = clock::now();
-  while (clock::now() - start < duration) { action(); }
-  return (processor_seconds() - before) / seconds_since(start);
-}
-
-/// Returns a number that changes whenever another thread of this process runs or is ready to run.
-/// The number adds up how often these threads were scheduled and how long they have waited for a
-/// processor.
-unsigned long long activity_of_others() {
-  unsigned long long all = 0;
-  for (auto const& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
-    if (thread.path().filename() == std::to_string(gettid())) { continue; }
-    std::ifstream file{thread.path() / "schedstat"};
-    unsigned long long ran = 0, waited = 0, turns = 0;
-    if (file >> ran >> waited >> turns) { all += turns + waited; }
-  }
-  return all;
-}
-
-/// Returns when all other threads of the process have been idle for the time `settling`: none of
-/// them ran or was ready to run. Returns after `max_settling` even if they are not idle.
-///
-/// A fixed waiting time would not be enough: oneTBB's threads make a fixed number of attempts to
-/// find work before they sleep, and these attempts take longer on a busy machine. Attempts that
-/// come after a fixed waiting time would be measured as the cost of an idle process. If a thread
-/// wakes up periodically, the function returns after `max_settling`. The measurement then includes
-/// the periodic work.
-void settle(durations const& durations) {
-  auto const begin = clock::now();
-  for (unsigned long long before = activity_of_others();;) {
-    std::this_thread::sleep_for(durations.settling);
-    unsigned long long const now = activity_of_others();
-    if (now == before || clock::now() - begin > durations.max_settling) { return; }
-    before = now;
-  }
-}
 
 /// Measures one row.
 /// @param task  Runs the empty kernel and waits for its end.
@@ -102,7 +46,7 @@ row measure(row result, durations const& durations, Task const& task, Spin const
   // affects every interval, so the minimum includes its work.
   result.share_idle = 1;
   for (int i = 0; i < idle_intervals; ++i) {
-    settle(durations);
+    settle(durations.settling, durations.max_settling);
     // This thread sleeps during the measurement, so the process is idle.
     double const share =
         share_while(durations.idle, [&] { std::this_thread::sleep_for(durations.idle); });

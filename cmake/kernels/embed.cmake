@@ -4,7 +4,10 @@
 # Writes WORK/NAME.cpp, which contains the bytes of a target's kernels and the flotilla::image that
 # describes these bytes.
 #
-#   cmake -D NAME=<variable> -D TARGET=<target> -D PARTS=<cpu;gpu> -D WORK=<folder> -P embed.cmake
+#   cmake -D NAME=<variable> -D TARGET=<target> -D PARTS=<cpu;gpu> -D WORK=<folder>
+#         [-D GPU_ONLY=ON] -P embed.cmake
+#
+# With GPU_ONLY, the image also has the names of its kernels.
 #
 # The file contains the sizes as numbers. The difference of two symbols is not a constant expression,
 # but the image must be initialised before any constructor runs.
@@ -33,9 +36,18 @@ foreach(part IN LISTS PARTS)
   set(${part} "${symbol}, ${size}")
 endforeach()
 
+set(gpu_only "")
+if(GPU_ONLY)
+  file(STRINGS "${WORK}/gpu_only.txt" names)
+  list(TRANSFORM names REPLACE "(.+)" "\"\\1\", ")
+  list(JOIN names "" names)
+  string(APPEND bytes "static constexpr char const* kernel_names[] = {${names}nullptr};\n\n")
+  set(gpu_only ", kernel_names")
+endif()
+
 file(WRITE "${WORK}/${NAME}.cpp"
 "// Written by flotilla_add_kernels(${TARGET}).
 #include \"${NAME}.hpp\"
 
-${bytes}const flotilla::image ${NAME} = {\"${TARGET}\", ${gpu}, ${cpu}};
+${bytes}const ${NAME}_image ${NAME} = {{\"${TARGET}\", ${gpu}, ${cpu}${gpu_only}}};
 ")

@@ -1,12 +1,18 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes the source of a CPU image: the kernels, and a table of the kernels and variables.
+# Writes the source of a CPU image: the kernels, and a table of the kernels and variables. With NAME,
+# also writes the header of the image (kernel_handles.cmake).
 #
 #   cmake -D SOURCES=<file with one path per line> -D PREPROCESSED=<file> -D OUTPUT=<file>
-#         -P scan_kernels.cmake
+#         [-D NAME=<image> -D TARGET=<target> -D WORK=<folder> -D COMPILER=<host compiler>]
+#         [-D GPU_ONLY=ON -D TOOLKIT=<folder>|...] -P scan_kernels.cmake
 #
-# PREPROCESSED is the output of the host's preprocessor for the kernel sources. It has no comments,
+# With GPU_ONLY, PREPROCESSED is the output of nvcc's preprocessor, every feature of CUDA is allowed,
+# and OUTPUT is a source for nvcc. The script ignores headers in the folders TOOLKIT. It also writes
+# WORK/gpu_only.txt, a list of the kernels.
+#
+# Otherwise PREPROCESSED is the output of the host's preprocessor for the kernel sources. It has no comments,
 # conditions or macros. The preprocessor ran with FLOTILLA_KERNEL_SCAN, so CUDA's keywords are not
 # replaced. Line markers tell the origin of each line. The script skips lines of system headers.
 #
@@ -14,6 +20,7 @@
 # from the names. If the code contains a feature that CPU devices do not have, the script reports an
 # error with file and line.
 cmake_minimum_required(VERSION 3.20)
+include("${CMAKE_CURRENT_LIST_DIR}/kernel_handles.cmake")
 
 # Entries of the form `regular expression|error message`.
 set(refused "")
@@ -50,7 +57,17 @@ string(ASCII 3 CLOSE)
 string(ASCII 4 BACKSLASH)
 string(ASCII 5 MARK)  # each line begins with: MARK file-number:line MARK
 
-file(READ "${PREPROCESSED}" text)
+if(GPU_ONLY)
+  # The headers of CUDA and CUB have 300000 lines, which would take minutes here.
+  execute_process(
+    COMMAND awk -v "toolkit=${TOOLKIT}" -f "${CMAKE_CURRENT_LIST_DIR}/without_toolkit.awk"
+            "${PREPROCESSED}"
+    OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "__attribute__((global))" "__global__" text "${text}")
+  set(refused "")
+else()
+  file(READ "${PREPROCESSED}" text)
+endif()
 string(REPLACE ";" "${SEMICOLON}" text "${text}")
 string(REPLACE "[" "${OPEN}" text "${text}")
 string(REPLACE "]" "${CLOSE}" text "${text}")
@@ -108,7 +125,8 @@ set(scopes "")        # for each open brace: `C` (extern "C"), `N<name>` (namesp
 set(kernels "")       # lines of the table
 set(globals "")
 set(seen_kernels "")
-set(parens "[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)]")  # parentheses, nested up to three deep
+# parentheses, nested up to four deep
+set(parens "[(]([^()]|[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)])*[)]")
 
 foreach(statement IN LISTS statements)
   string(REGEX MATCH "[{}${SEMICOLON}]$" delimiter "${statement}")
@@ -160,7 +178,14 @@ foreach(statement IN LISTS statements)
       string(REGEX REPLACE "__attribute__ ?${parens}" "" plain "${plain}")
       if(plain MATCHES "([A-Za-z_][A-Za-z0-9_]*) ?[(]")
         set(name "${CMAKE_MATCH_1}")
-        if(plain MATCHES "(^| )template ?<")
+        set(is_found_by_name TRUE)
+        if(plain MATCHES "(^| )template ?<" OR unnamed OR
+           (NOT extern_c AND NOT plain MATCHES "(^| )extern_C "))
+          set(is_found_by_name FALSE)
+        endif()
+        if(GPU_ONLY AND NOT is_found_by_name)
+          # Other code of the source may use such a kernel.
+        elseif(plain MATCHES "(^| )template ?<")
           string(APPEND errors "${where}: error: kernel ${name} is a template, which cannot be found "
             "by name on a GPU; write extern \"C\" __global__ functions that call a __device__ template\n")
         elseif(NOT extern_c AND NOT plain MATCHES "(^| )extern_C ")
@@ -173,6 +198,13 @@ foreach(statement IN LISTS statements)
           string(APPEND errors "${where}: error: kernel ${name} is defined twice\n")
         else()
           list(APPEND seen_kernels "${name}")
+          string(REGEX REPLACE "__grid_constant__" "" declared "${plain}")
+          string(REGEX REPLACE "^.*[^A-Za-z0-9_]${name} ?[(](.*)[)] ?{$" "\\1" declared "${declared}")
+          string(REPLACE "${SEMICOLON}" ";" declared "${declared}")
+          string(REPLACE "${OPEN}" "[" declared "${declared}")
+          string(REPLACE "${CLOSE}" "]" declared "${declared}")
+          string(STRIP "${declared}" parameters_of_${name})
+          set(qualified_${name} "::${qualification}${name}")
           string(APPEND kernels
                  "  kernel<&::${qualification}${name}>::record(\"${name}\", ${bound}),\n")
         endif()
@@ -210,9 +242,16 @@ endforeach()
 if(errors)
   message(NOTICE "${errors}")  # like compiler errors, so that editors find the lines
   message(FATAL_ERROR "flotilla_add_kernels: these kernels cannot be compiled for CPU devices. "
-          "Put code for GPUs only between #ifdef __CUDACC__ and #endif.")
+          "Put code for GPUs only between #ifdef __CUDACC__ and #endif, or compile sources for GPUs "
+          "only with the option GPU_ONLY.")
 endif()
 
+if(GPU_ONLY AND NOT seen_kernels)
+  file(STRINGS "${SOURCES}" paths)
+  list(JOIN paths " " paths)
+  message(NOTICE "${paths}: error: no kernel: write extern \"C\" __global__ void NAME(...) { ... }")
+  message(FATAL_ERROR "flotilla_add_kernels: the sources define no kernel.")
+endif()
 if(NOT kernels)
   # Look for kernels that the preprocessor has removed.
   file(STRINGS "${SOURCES}" paths)
@@ -241,6 +280,18 @@ set(includes "")
 foreach(source IN LISTS sources)
   string(APPEND includes "#include \"${source}\"\n")
 endforeach()
+set(checks "")
+if(NAME)
+  flotilla_write_header("${seen_kernels}" typed untyped)
+  flotilla_check_handles(checks "${typed}")
+endif()
+if(GPU_ONLY)
+  list(JOIN seen_kernels "\n" names)
+  file(CONFIGURE OUTPUT "${WORK}/gpu_only.txt" CONTENT "${names}\n" @ONLY)
+  file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY
+       CONTENT "// Written by flotilla_add_kernels().\n${includes}${checks}")
+  return()
+endif()
 set(global_table "constexpr global_record* globals_table = nullptr;")
 set(global_count 0)
 if(globals)
@@ -251,6 +302,7 @@ file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT [[
 // Written by flotilla_add_kernels().
 @includes@
 #include <flotilla/kernel_language/image_definitions.hpp>
+@checks@
 
 namespace flotilla::cpu::language {
 

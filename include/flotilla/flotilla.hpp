@@ -12,6 +12,7 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/device/driver_report.hpp>
 #include <flotilla/device/memory_info.hpp>
+#include <flotilla/device/peer_access.hpp>
 #include <flotilla/error/driver_status.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/interop.hpp>
@@ -32,8 +33,13 @@
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/event_fd.hpp>
+#include <flotilla/task/executor.hpp>
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/recording.hpp>
+#include <flotilla/task/reservation.hpp>
+#include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/task_id.hpp>
 #include <flotilla/task/ticket.hpp>
+#include <flotilla/task/wait_any_of.hpp>
 #include <flotilla/version.hpp>

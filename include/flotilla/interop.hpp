@@ -30,12 +30,8 @@ namespace detail {
 FLOTILLA_EXPORT device_range view_device_memory(runtime& owner, device_ordinal device,
                                                 void const* memory, std::size_t bytes);
 FLOTILLA_EXPORT void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes);
-/// Returns the index of the kernel.
-FLOTILLA_EXPORT std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
-                                           std::span<parameter_layout const> layout);
-[[nodiscard]] FLOTILLA_EXPORT runtime_impl* impl_of(runtime& owner) noexcept;
-/// Returns whether the runtime checks the order of tasks (see checks).
-[[nodiscard]] FLOTILLA_EXPORT bool checks_order(runtime& owner) noexcept;
+[[nodiscard]] FLOTILLA_EXPORT kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
+                                                      std::span<parameter_layout const> layout);
 
 }  // namespace detail
 
@@ -81,8 +77,7 @@ template <class... Parameters>
   detail::parameter_layout const layout[count + 1] = {{sizeof(Parameters), alignof(Parameters)}...,
                                                       {0, 1}};
   return detail::launch_builder::make_kernel<Parameters...>(
-      detail::impl_of(owner), detail::adopt_kernel(owner, handle, std::span{layout, count}),
-      detail::checks_order(owner));
+      detail::adopt_kernel(owner, handle, std::span{layout, count}));
 }
 
 /// Submits a task that ends when a CUDA event of the application has completed. Put the ticket into

@@ -4,12 +4,13 @@
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
 /// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
-/// have to include it. For nvcc, this header defines only three helpers, which replace CUDA code
-/// that a host compiler does not accept:
+/// have to include it. For nvcc, this header defines only one function and three helpers, which
+/// replace CUDA code that a host compiler does not accept:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
 ///   flotilla_globaltimer()                 // nanoseconds of a clock that all blocks share
 ///   flotilla_multiprocessor()              // number of this block's multiprocessor, from 0
+///   flotilla::fail(status, code)           // makes the task fail (see fail.hpp)
 ///
 /// A host compiler (g++ 12, clang 16 or later) gets the whole language:
 ///
@@ -34,12 +35,14 @@
 ///
 /// Other features of CUDA (textures, surfaces, cooperative groups, __managed__, launches in
 /// kernels, inline PTX, warp matrices, ...) do not compile. The error names the feature, the file
-/// and the line. Put code that is only for GPUs between `#ifdef __CUDACC__` and `#endif`.
+/// and the line. Put code that is only for GPUs between `#ifdef __CUDACC__` and `#endif`, or
+/// compile the whole source with the option GPU_ONLY of `flotilla_add_kernels()`.
 
 #if defined(FLOTILLA_KERNEL_SCAN)
 // flotilla_add_kernels() defines FLOTILLA_KERNEL_SCAN when it preprocesses a source to search it
 // for qualifiers such as __global__. The macros of qualifiers.hpp would remove these qualifiers.
 #elif defined(__CUDACC__)
+#include <flotilla/kernel_language/fail.hpp>
 #include <flotilla/kernel_language/for_nvcc.hpp>
 #else
 #include <flotilla/kernel_language/atomics.hpp>
@@ -47,6 +50,8 @@
 #include <flotilla/kernel_language/indices.hpp>
 #include <flotilla/kernel_language/intrinsics.hpp>
 #include <flotilla/kernel_language/qualifiers.hpp>
+// fail.hpp uses a qualifier.
+#include <flotilla/kernel_language/fail.hpp>
 #include <flotilla/kernel_language/vector_types.hpp>
 #include <flotilla/kernel_language/warp.hpp>
 #endif

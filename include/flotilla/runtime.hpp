@@ -35,7 +35,9 @@
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/executor.hpp>
 #include <flotilla/task/placement.hpp>
+#include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/ticket.hpp>
 
 namespace flotilla {
@@ -43,8 +45,9 @@ inline namespace v0_1 {
 
 /// How a task runs.
 struct task_options {
-  /// The device of the task. If empty, the task runs on the device of its arguments. If no argument
-  /// is on a device, `runtime_options::placement` chooses.
+  /// The device of the task. If empty, a launch runs on the device of its first buffer or span, and
+  /// a copy or fill on the device of its destination, or of its source if the destination is on the
+  /// host. If no argument is on a device, `runtime_options::placement` chooses.
   std::optional<device_ordinal> device{};
   /// Used in error messages. The runtime copies the text.
   std::string_view label{};
@@ -60,6 +63,12 @@ struct task_options {
   /// but never interrupts a running block. Tasks of all priorities share one window. An urgent task
   /// does not change the priority of the tasks in its `after`.
   int priority = 0;
+  /// A std::stop_token. Cancels the task when a stop is requested, as ticket::cancel does. If the
+  /// stop was requested before the submit, the task never runs. The error of a cancelled posted
+  /// task goes to `runtime_options::on_error`. `request_stop` of the stop source then costs some
+  /// atomic operations for each open task. A task with a token allocates memory if no earlier task
+  /// in its slot had a token.
+  stop_option stop{};
 };
 
 struct runtime_options {
@@ -100,6 +109,15 @@ struct runtime_options {
   /// The checks that the runtime makes on every submitted task. If empty, the environment variable
   /// FLOTILLA_CHECK is used. By default, the runtime makes none of these checks.
   std::optional<flotilla::checks> checks{};
+  /// Decides which threads run continuations. Null: threads of the runtime, see executor. In
+  /// single-threaded mode, null means that continuations run inside `pump()` and waits. The runtime
+  /// keeps the executor until the runtime and the last ticket are gone.
+  std::shared_ptr<executor> continuation_executor{};
+  /// If a callable runs longer than this, the runtime prints its label, its device and its time on
+  /// stderr, after the callable has returned. The runtime does so only once. It does the same for a
+  /// continuation that runs inside `pump()` or a wait while a task is open, because then the
+  /// devices of the runtime are stalled. Zero: no report.
+  std::chrono::milliseconds report_calls_longer_than{10};
 };
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about
@@ -107,6 +125,11 @@ struct runtime_options {
 ///
 /// Threads   Any thread may call any function except the destructor at any time, even inside a
 ///           callable.
+/// Blocking  A callable that blocks stalls only its own device. If no worker is left for the other
+///           devices, the runtime starts threads of its own, which drive these devices until the
+///           callable has returned. It does so after about 1 ms. In single-threaded mode, a
+///           callable or continuation that blocks stalls all devices. A callable that takes longer
+///           than 10 ms is reported (runtime_options::report_calls_longer_than).
 /// Contexts  Every call leaves the caller's context stack unchanged.
 /// Globals   The runtime resets no device, sets no environment variable, and does not use oneTBB's
 ///           `global_control`.
@@ -162,8 +185,10 @@ class FLOTILLA_EXPORT runtime {
   ///
   /// @return The ticket of the task. The task runs even if the ticket is dropped.
   /// @throws invalid_argument  The grid is empty, the arguments do not match the kernel, or the
-  ///                           callable is null; or the runtime checks arguments, and the device
-  ///                           cannot access the memory of a pointer argument.
+  ///                           callable is null; or the device of a launch cannot access the memory
+  ///                           of a buffer on another device (see can_access_peer); or the runtime
+  ///                           checks arguments, and the device cannot access the memory of a
+  ///                           pointer argument.
   /// @throws unknown_device    `options.device` is not in `devices()`.
   /// @throws wrong_runtime     The kernel, a buffer or a task in `after` belongs to another
   ///                           runtime.
@@ -199,21 +224,28 @@ class FLOTILLA_EXPORT runtime {
   void post(callable what, task_options const& options = {});
 
   /// Makes one bounded pass over all devices that no other thread drives: it launches waiting tasks
-  /// and retires ended tasks. Then it runs up to 64 continuations that are ready to run, unless the
-  /// caller is inside a callable or a continuation.
-  /// @return True if there is a task that has not ended or a continuation that has not begun.
-  /// Blocks  never, but callables and continuations run inside the call.
+  /// and retires ended tasks. In single-threaded mode, it then runs up to 64 continuations that are
+  /// ready to run, or gives them to the executor, unless the caller is inside a callable or a
+  /// continuation.
+  /// @return True if there is a task that has not ended or a continuation that has not begun. The
+  ///         result says nothing about tasks that are submitted after the call. An event loop must
+  ///         not decide by the result whether to sleep: it polls `event_fd` (see event_fd.hpp).
+  /// Blocks  never, but callables run inside the call, and in single-threaded mode continuations.
   bool pump();
 
-  /// Waits until all tasks that were submitted before this call have ended, and helps to run them.
-  /// Then runs the continuations that are ready to run. The call throws no errors of tasks: the
-  /// tickets report them. While there is nothing to do, the wait policies of the devices with open
-  /// tasks determine how the caller waits (see wait_policy). If all of these policies are
-  /// `blocking`, no task is left to launch, and no continuation is open, the caller sleeps until
-  /// the driver reports the end of a task. The call does not wait for tasks that continuations
-  /// submit during the call, nor for continuations of those tasks. The destructor waits in the same
-  /// way.
-  /// @throws would_deadlock  The caller is inside a callable.
+  /// Waits until the runtime is idle: no task is open and no continuation is open, including those
+  /// that callables, continuations and other threads submit during the call. A continuation that an
+  /// executor has taken is open until it has run. The caller helps to run the tasks, and in
+  /// single-threaded mode the continuations. The call throws no errors of tasks: the tickets report
+  /// them. While there is nothing to do, the wait policies of the devices with open tasks determine
+  /// how the caller waits (see wait_policy). If all of these policies are `blocking`, no task is
+  /// left to launch, and no continuation is open, the caller sleeps until the driver reports the
+  /// end of a task.
+  ///
+  /// The call need not return while other threads, callables or continuations keep submitting. It
+  /// does not return if only the calling thread could run the jobs of the executor. To wait for
+  /// certain tasks only, wait for their tickets or for `when_all(tickets)`.
+  /// @throws would_deadlock  The caller is inside a callable or a continuation.
   void wait_idle();
 
   /// Writes the output of `printf` in kernels to the standard output of this process. The driver
@@ -242,7 +274,8 @@ class FLOTILLA_EXPORT runtime {
   /// Returns the counters of a device. The call also retires ended tasks, so that these tasks are
   /// counted. The call never blocks and runs no callable.
   [[nodiscard]] device_counters counters(device_ordinal device) const;
-  /// Returns one entry for each worker that has run, in the order of the workers' first runs.
+  /// Returns one entry for each worker that has run, in the order of the workers' first runs. The
+  /// threads that the runtime starts because a callable blocks have no entries.
   [[nodiscard]] std::vector<flotilla::worker_counters> worker_counters() const;
 
  private:

@@ -16,7 +16,7 @@ int main() {
   bool all_right = true;
 
   flotilla::runtime rt;  // all GPUs, or CPU devices if there is no GPU
-  auto const saxpy = rt.load(hello_kernels).kernel<float, float const*, float*, int>("saxpy");
+  auto const saxpy = rt.load(hello_kernels).kernel(hello_kernels.saxpy);
 
   for (flotilla::device const& device : rt.devices()) {
     flotilla::device_buffer<float> x{rt, device, ones};

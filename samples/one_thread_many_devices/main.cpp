@@ -61,7 +61,7 @@ struct share {
 int main() {
   flotilla::runtime rt{{.workers = 0}};
   auto const collatz_steps = rt.load(one_thread_many_devices_kernels)
-                                 .kernel<unsigned, unsigned, unsigned*>("collatz_steps");
+                                 .kernel(one_thread_many_devices_kernels.collatz_steps);
 
   std::vector<share> shares;
   shares.reserve(rt.devices().size());

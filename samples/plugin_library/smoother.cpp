@@ -21,7 +21,7 @@
 struct smoother {
   flotilla::runtime rt;
   flotilla::kernel<float const*, float*, unsigned> smooth =
-      rt.load(smoother_kernels).kernel<float const*, float*, unsigned>("smooth");
+      rt.load(smoother_kernels).kernel(smoother_kernels.smooth);
   std::atomic<std::size_t> next_device{0};
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/access.hpp"
 #include "context/flags.hpp"
+#include "context/peers.hpp"
 #include "context/registry.hpp"
 #include "context/stack_account.hpp"
 #include "driver/check.hpp"
@@ -200,10 +201,18 @@ void context_ref::reset_persisting_l2() const {
 }
 
 void context_ref::enable_peer(context_ref const& other) const {
+  auto const subject = [&] { return in_words(handle_) + ", to " + in_words(other.handle_); };
+  CUdevice const home = other.driver_ordinal();
+  CUdevice const here = driver_ordinal();
   scoped_current const now{*api_, handle_};
-  check(need(api_->ctx_enable_peer_access, "cuCtxEnablePeerAccess", handle_)(other.handle_, 0),
-        "cuCtxEnablePeerAccess",
-        [&] { return in_words(handle_) + ", to " + in_words(other.handle_); });
+  CUresult const answer =
+      need(api_->ctx_enable_peer_access, "cuCtxEnablePeerAccess", handle_)(other.handle_, 0);
+  if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+    // The memory of pools does not follow the access of contexts.
+    auto const pool = context::open_pool(*api_, home, {&here, 1});
+    check(pool.status, pool.call, subject);
+  }
+  check(answer, "cuCtxEnablePeerAccess", subject);
 }
 
 void context_ref::disable_peer(context_ref const& other) const {

@@ -118,6 +118,17 @@ void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status) {
          "fault=" + text_of(device) + "@" + std::to_string(nth) + ":" + to_string(status));
 }
 
+void separate_peers(cpu_device from, cpu_device to) {
+  check_device("separate_peers", from);
+  check_device("separate_peers", to);
+  if (from.driver_ordinal == to.driver_ordinal) {
+    throw invalid_argument("separate_peers: from and to are both device " + text_of(from) +
+                           ", but must be two devices");
+  }
+  inject("separate_peers", "one of the devices " + text_of(from) + " and " + text_of(to),
+         "no_peer=" + text_of(from) + ":" + text_of(to));
+}
+
 void limit_memory(cpu_device device, std::size_t bytes) {
   check_device("limit_memory", device);
   inject("limit_memory", device_in_words(device),

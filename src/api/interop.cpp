@@ -82,16 +82,10 @@ void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes) 
                          "; pin it with cudaHostRegister, or use a std::span, which is staged");
 }
 
-std::uint32_t adopt_kernel(runtime& owner, CUkern_st* handle,
-                           std::span<parameter_layout const> layout) {
-  return dispatch::runtime_state::of(access::impl(owner)).programs.adopt(handle, layout);
-}
-
-runtime_impl* impl_of(runtime& owner) noexcept { return &access::impl(owner); }
-
-bool checks_order(runtime& owner) noexcept {
-  auto const& checks = dispatch::runtime_state::of(access::impl(owner)).checks;
-  return checks && checks->which().order;
+kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
+                        std::span<parameter_layout const> layout) {
+  dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
+  return dispatch::ref_of(state, state.programs.adopt(handle, layout));
 }
 
 }  // namespace detail
@@ -128,7 +122,9 @@ void enqueue_wait(ticket const& task, CUstream_st* stream) {
     return;
   }
   try {
-    static_cast<void>(task.then([&waits, flag](std::exception_ptr const&) { waits.raise(*flag); }));
+    state.continuations.notify(
+        task.id(), detail::make_continuation(
+                       [&waits, flag](std::exception_ptr const&) { waits.raise(*flag); }));
   } catch (...) {
     waits.raise(*flag);
     throw;

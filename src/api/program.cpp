@@ -18,13 +18,17 @@ dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
 
 }  // namespace
 
-std::uint32_t program::find_kernel(std::string_view name,
-                                   std::span<detail::parameter_layout const> layout) const {
-  return state_of(owner_).programs.find_kernel(index_, name, layout);
+detail::kernel_ref program::find_kernel(std::string_view name,
+                                        std::span<detail::parameter_layout const> layout) const {
+  dispatch::runtime_state& state = state_of(owner_);
+  return dispatch::ref_of(state, state.programs.find_kernel(index_, name, layout));
 }
 
-bool program::checks_order() const noexcept {
-  return state_of(owner_).checks && state_of(owner_).checks->which().order;
+untyped_kernel program::kernel(std::string_view name) const {
+  dispatch::runtime_state& state = state_of(owner_);
+  std::uint32_t const index = state.programs.find_kernel(index_, name);
+  dispatch::kernel_entry const& found = state.programs.kernel(index);
+  return {dispatch::ref_of(state, index), {found.name, found.parameters, found.infos}};
 }
 
 std::vector<std::string> program::kernel_names() const {
@@ -58,17 +62,11 @@ void refuse_thread_count(long long threads) {
                          std::to_string(threads));
 }
 
-void refuse_argument(launch const& to, std::size_t index, device_ordinal device,
-                     bool of_other_runtime) {
-  std::string const subject =
+void refuse_argument(launch const& to, std::size_t index) {
+  throw wrong_runtime(
       state_of(access::impl(to)).programs.describe_kernel(access::kernel_index(to)) +
-      ", argument " + std::to_string(index) + ": the buffer ";
-  if (of_other_runtime) {
-    throw wrong_runtime(subject + "does not belong to the runtime of the kernel, or has no memory");
-  }
-  throw invalid_argument(subject + "is on device " + std::to_string(device.value) +
-                         ", but the buffer of an earlier argument is on device " +
-                         std::to_string(to.device()->value));
+      ", argument " + std::to_string(index) +
+      ": the buffer does not belong to the runtime of the kernel, or has no memory");
 }
 
 }  // namespace detail

@@ -56,9 +56,18 @@ std::string const& runtime::driver_text() const noexcept { return state_of(impl_
 
 program runtime::load(image const& code) {
   dispatch::runtime_state& state = state_of(impl_);
-  void const* const bytes = state.api()->kind == device_kind::gpu ? code.gpu : code.cpu;
-  return detail::access::make_program(
-      *impl_, state.programs.load("image '" + std::string{code.name} + "'", bytes, ""));
+  std::string const name = "image '" + std::string{code.name} + "'";
+  bool const on_gpus = state.api()->kind == device_kind::gpu;
+  if (!on_gpus && code.gpu_only != nullptr) {
+    std::vector<std::string> kernels;
+    for (char const* const* each = code.gpu_only; *each != nullptr; ++each) {
+      kernels.emplace_back(*each);
+    }
+    return detail::access::make_program(*impl_,
+                                        state.programs.load_gpu_only(name, std::move(kernels)));
+  }
+  return detail::access::make_program(*impl_,
+                                      state.programs.load(name, on_gpus ? code.gpu : code.cpu, ""));
 }
 
 program runtime::load(std::filesystem::path const& file) {
@@ -111,7 +120,7 @@ void runtime::post(callable what, task_options const& options) {
   state_of(impl_).tasks.submit(what, options, true, nullptr);
 }
 
-bool runtime::pump() { return state_of(impl_).pump(); }
+bool runtime::pump() { return state_of(impl_).pump(true); }
 void runtime::wait_idle() { state_of(impl_).wait_idle(); }
 void runtime::flush_printf() { state_of(impl_).memory.flush_printf(); }
 void runtime::close() noexcept { state_of(impl_).usage.close(); }

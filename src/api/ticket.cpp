@@ -57,6 +57,12 @@ bool ticket::wait_until(std::chrono::steady_clock::time_point when) const {
   return state_of(runtime_).wait(id(), std::nullopt, when);
 }
 
+bool ticket::cancel() const {
+  dispatch::runtime_state const& runtime = state_of(runtime_);
+  runtime.usage.check_process();
+  return runtime.query.cancel(id());
+}
+
 std::optional<device_ordinal> ticket::device() const {
   return state_of(runtime_).query.device_of(id(), device_);
 }

@@ -26,11 +26,17 @@ struct access {
   static runtime make(runtime_impl& impl) noexcept { return runtime{impl}; }
   static runtime_impl* impl(launch const& launch) noexcept { return launch.owner_; }
   static std::uint32_t kernel_index(launch const& launch) noexcept { return launch.kernel_; }
+  static bool goes_alone(launch const& launch) noexcept { return launch.goes_alone_; }
+  static bool is_attributed(launch const& launch) noexcept { return launch.attributed_; }
   static std::span<parameter_info const> parameters(launch const& launch) noexcept {
     return launch.parameters_;
   }
   static std::span<argument_range const> ranges(launch const& launch) noexcept {
     return launch.ranges_;
+  }
+  /// Returns the offset of the task_status in the arguments. The launch must have one.
+  static std::uint16_t status_offset(launch const& launch) noexcept {
+    return launch.status_offset_;
   }
   static memory_command const& command(memory_op const& op) noexcept { return op.command_; }
   static program make_program(runtime_impl& impl, std::uint32_t index) noexcept {

@@ -16,6 +16,7 @@ no_device::~no_device() = default;
 invalid_argument::~invalid_argument() = default;
 unknown_device::~unknown_device() = default;
 unknown_symbol::~unknown_symbol() = default;
+gpu_only_kernel::~gpu_only_kernel() = default;
 unknown_setting::~unknown_setting() = default;
 bad_image::~bad_image() = default;
 wrong_runtime::~wrong_runtime() = default;
@@ -24,6 +25,8 @@ runtime_closed::~runtime_closed() = default;
 window_full::~window_full() = default;
 would_deadlock::~would_deadlock() = default;
 dependency_failed::~dependency_failed() = default;
+task_cancelled::~task_cancelled() = default;
+task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
 used_after_fork::~used_after_fork() = default;
 
@@ -36,6 +39,8 @@ driver_error::driver_error(driver_status status, std::string call, std::string s
 
 dependency_failed::dependency_failed(std::string const& what, std::exception_ptr cause)
     : error(what), cause_(std::move(cause)) {}
+
+task_failed::task_failed(int code, std::string const& what) : error(what), code_(code) {}
 
 poisoned::poisoned(driver_status status, std::string const& what) : error(what), status_(status) {}
 

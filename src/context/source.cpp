@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "context/flags.hpp"
+#include "context/primary_holders.hpp"
 #include "context/registry.hpp"
 #include "driver/check.hpp"
 
@@ -88,7 +89,7 @@ class primary_flags {
  public:
   primary_flags(driver::table const& api, CUdevice device, device_settings const& asked,
                 std::string const& subject)
-      : api_(api), device_(device) {
+      : api_(api), device_(device), holder_(device) {
     check(api.device_primary_ctx_get_state != nullptr
               ? api.device_primary_ctx_get_state(device, &found_, &active_)
               : CUDA_ERROR_NOT_SUPPORTED,
@@ -120,6 +121,7 @@ class primary_flags {
  private:
   driver::table const& api_;
   CUdevice device_;
+  primary_holder holder_;
   unsigned found_ = 0;
   int active_ = 0;
   bool changed_ = false;

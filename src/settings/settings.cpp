@@ -66,6 +66,7 @@ constexpr std::array keys{
     make<&own::exec_affinity>("exec_affinity"),
     make<&own::lanes>("lanes"),
     make<&own::window, unsigned>("window"),
+    make<&own::peer_access>("peer_access"),
 };
 
 constexpr auto all_names = [] {

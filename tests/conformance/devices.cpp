@@ -75,15 +75,7 @@ void peers_of_two_devices() {
   say("enable with flags 1", cuCtxEnablePeerAccess(b, 1));
   say("enable", cuCtxEnablePeerAccess(b, 0));
   say("enable again", cuCtxEnablePeerAccess(b, 0));
-  CUmodule const kernels = load_kernels();
-  CUdeviceptr sum = 0;
-  cuMemAlloc(&sum, sizeof(int));
-  cuMemsetD32(sum, 0, 1);
-  say("a kernel reads the other device's memory",
-      launch(find(kernels, "add_up"), nullptr, there, 2, sum));
-  int result = 0;
-  status = cuMemcpyDtoH(&result, sum, sizeof result);
-  say("what it read", status, text(result));
+  CUdeviceptr const sum = read_by_kernel("a kernel reads the other device's memory", there);
   say("copy from peer", cuMemcpyPeer(sum, a, there, b, 4));
   say("copy from peer, no context named", cuMemcpyPeer(sum, nullptr, there, b, 4));
   static_cast<void>(pop());

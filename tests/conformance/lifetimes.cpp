@@ -34,6 +34,16 @@ void usage_counts() {
   note("current", name_of(current(), {{"other", other}}));
 }
 
+void destroyed_while_attached() {
+  CUcontext attached = nullptr;
+  CUcontext const doomed = floating();
+  push(doomed);
+  say("attach", cuCtxAttach(&attached, 0));
+  elsewhere([&] { say("another thread destroys it", cuCtxDestroy(doomed)); });
+  CUdeviceptr memory = 0;
+  say("allocate in it", cuMemAlloc(&memory, 4));
+}
+
 namespace {
 
 void say_state(char const* what) {
@@ -99,6 +109,54 @@ void primary_contexts() {
   say("release after the reset", cuDevicePrimaryCtxRelease(0));
   say("release once too often", cuDevicePrimaryCtxRelease(0));
   say_state("state");
+}
+
+void released_primary() {
+  CUcontext primary = nullptr;
+  say("retain", cuDevicePrimaryCtxRetain(&primary, 0));
+  say("release for the last time", cuDevicePrimaryCtxRelease(0));
+  say("push it", cuCtxPushCurrent(primary));
+  note("it is current", yes(current() == primary));
+  CUdeviceptr memory = 0;
+  say("allocate in it", cuMemAlloc(&memory, 4));
+  say("set it current", cuCtxSetCurrent(primary));
+  say("allocate in it", cuMemAlloc(&memory, 4));
+  CUdevice device = -1;
+  CUresult status = cuCtxGetDevice(&device);
+  say("its device", status, text(device));
+  say("retain once more", cuDevicePrimaryCtxRetain(&primary, 0));
+  say("allocate in it", cuMemAlloc(&memory, 4));
+  CUcontext popped = nullptr;
+  status = cuCtxPopCurrent(&popped);
+  say("pop", status, yes(popped == primary));
+}
+
+void pool_memory_of_the_destroyed() {
+  CUcontext const witness = floating();
+  CUcontext const owner = floating();
+  push(owner);
+  CUstream stream = nullptr;
+  cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  CUdeviceptr memory = 0;
+  say("allocate from the device's pool", cuMemAllocAsync(&memory, 1 << 20, stream));
+  say("fill it", cuMemsetD8Async(memory, 7, 1 << 20, stream));
+  say("wait for the stream", cuStreamSynchronize(stream));
+  auto const who = [&](CUcontext which) {
+    return name_of(which, {{"owner", owner}, {"witness", witness}});
+  };
+  CUcontext found = nullptr;
+  CUresult status = cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
+  say("whose it is", status, who(found));
+  pop();
+  say("destroy the owner", cuCtxDestroy(owner));
+  push(witness);
+  found = nullptr;
+  status = cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
+  say("whose it is now", status, found == nullptr ? "none" : who(found));
+  unsigned char byte = 0;
+  status = cuMemcpyDtoH(&byte, memory, 1);
+  say("copy from it", status, text(byte));
+  say("free it", cuMemFree(memory));
 }
 
 }  // namespace transcript

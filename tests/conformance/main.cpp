@@ -49,12 +49,17 @@ constexpr section sections[] = {
     {"flags_in_turn", flags_in_turn},
     {"limits_after_launches", limits_after_launches},
     {"usage_counts", usage_counts},
+    {"destroyed_while_attached", destroyed_while_attached},
     {"primary_contexts", primary_contexts},
+    {"released_primary", released_primary},
+    {"pool_memory_of_the_destroyed", pool_memory_of_the_destroyed},
     {"foreign_handles", foreign_handles},
     {"caches", caches},
     {"modules_of_two_contexts", modules_of_two_contexts},
     {"peers", peers},
     {"peers_of_two_devices", peers_of_two_devices},
+    {"pools", pools},
+    {"pools_of_two_devices", pools_of_two_devices},
     {"host_memory", host_memory},
     {"resources_of_devices", resources_of_devices},
     {"parts_of_parts", parts_of_parts},
@@ -159,6 +164,17 @@ CUfunction find(CUmodule in, char const* name) {
     say(std::string("setup: kernel ") + name, status);
   }
   return found;
+}
+
+CUdeviceptr read_by_kernel(char const* what, CUdeviceptr there) {
+  CUdeviceptr sum = 0;
+  cuMemAlloc(&sum, sizeof(int));
+  cuMemsetD32(sum, 0, 1);
+  say(what, launch(find(load_kernels(), "add_up"), nullptr, there, 2, sum));
+  int result = 0;
+  CUresult const status = cuMemcpyDtoH(&result, sum, sizeof result);
+  say("what it read", status, text(result));
+  return sum;
 }
 
 }  // namespace transcript

@@ -45,6 +45,10 @@ CUresult launch(CUfunction what, CUstream where, Arguments... arguments) {
                         sizeof...(arguments) ? addresses : nullptr, nullptr);
 }
 
+/// Has a kernel of the current context read two integers at `there`, and says what it read. Returns
+/// the address of their sum. The context owns that memory.
+CUdeviceptr read_by_kernel(char const* what, CUdeviceptr there);
+
 /// Runs `work` on a new thread and waits for it.
 template <class Work>
 void elsewhere(Work&& work) {
@@ -73,12 +77,17 @@ void limits_in_turn();
 void flags_in_turn();
 void limits_after_launches();
 void usage_counts();
+void destroyed_while_attached();
 void primary_contexts();
+void released_primary();
+void pool_memory_of_the_destroyed();
 void foreign_handles();
 void caches();
 void modules_of_two_contexts();
 void peers();
 void peers_of_two_devices();
+void pools();
+void pools_of_two_devices();
 void host_memory();
 void resources_of_devices();
 void parts_of_parts();

@@ -29,6 +29,13 @@ class AddressSpace : public contexts_test {
     EXPECT_OK(cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, at));
     return found;
   }
+  /// Whether device 0 can access the memory of device 1.
+  static bool are_peers() {
+    int can = 0;
+    if (cu().device_can_access_peer == nullptr) { return false; }
+    EXPECT_OK(cu().device_can_access_peer(&can, 0, 1));
+    return can != 0;
+  }
   static constexpr std::size_t block = 1u << 20;
 };
 
@@ -136,20 +143,52 @@ TEST_F(AddressSpace, PeersReachEachOthersMemory) {
   EXPECT_NE(there, here);
   EXPECT_OK(cu().memcpy_dtod(here, there, block)) << "a copy must not need peer access";
   EXPECT_EQ(first_byte(here), 8);
-  if (cu().device_can_access_peer == nullptr) {
-    GTEST_SKIP() << "needs a driver with cuDeviceCanAccessPeer";
+  if (!are_peers()) {
+    pop();
+    GTEST_SKIP() << "needs two devices that are peers";
   }
-  int can = 0;
-  CUdevice first{}, second{};
-  EXPECT_OK(cu().device_get(&first, 0));
-  EXPECT_OK(cu().device_get(&second, 1));
-  EXPECT_OK(cu().device_can_access_peer(&can, first, second));
-  if (can != 0) {
-    EXPECT_OK(cu().ctx_enable_peer_access(far, 0));
-    EXPECT_OK(launch(function(load(), "put"), nullptr, there, 0x02020202));
-    EXPECT_OK(cu().ctx_synchronize());
-    EXPECT_EQ(first_byte(there), 2);
+  EXPECT_OK(cu().ctx_enable_peer_access(far, 0));
+  EXPECT_OK(launch(function(load(), "put"), nullptr, there, 0x02020202));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(first_byte(there), 2);
+  pop();
+}
+
+// C4.38: memory of a pool does not follow the access of contexts. The pool itself gives the access
+TEST_F(AddressSpace, PeersReachMemoryOfPools) {
+  FLOTILLA_NEED_DEVICES(2);
+  CUcontext const far = create(0, 1);
+  CUstream where = nullptr;
+  CUdeviceptr there = 0;
+  ASSERT_OK(cu().stream_create(&where, CU_STREAM_NON_BLOCKING));
+  ASSERT_OK(cu().mem_alloc_async(&there, block, where));
+  EXPECT_OK(cu().memset_d8_async(there, 8, block, where));
+  EXPECT_OK(cu().stream_synchronize(where));
+  pop();
+  create(0, 0);
+  if (!are_peers()) {
+    pop();
+    GTEST_SKIP() << "needs two devices that are peers";
   }
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(cu().device_get_mem_pool(&pool, 1));
+  CUmemAccessDesc wanted{};
+  wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  wanted.location.id = 0;
+  EXPECT_OK(cu().mem_pool_set_access(pool, &wanted, 1));  // the flags are PROT_NONE
+  unsigned long long flags = 9;
+  auto const ask = [&] {
+    EXPECT_OK(cu().pointer_get_attribute(&flags, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, there));
+    return flags;
+  };
+  EXPECT_OK(cu().ctx_enable_peer_access(far, 0));
+  EXPECT_EQ(ask(), CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  wanted.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  EXPECT_OK(cu().mem_pool_set_access(pool, &wanted, 1));
+  EXPECT_EQ(ask(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  EXPECT_OK(launch(function(load(), "put"), nullptr, there, 0x02020202));
+  EXPECT_OK(cu().ctx_synchronize());
+  EXPECT_EQ(first_byte(there), 2);
   pop();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 
 #include <test_contexts_kernels.hpp>
 
@@ -96,6 +97,16 @@ std::uint32_t* contexts_test::pinned(std::size_t words) {
   auto* const typed = static_cast<std::uint32_t*>(made);
   if (typed != nullptr) { std::fill_n(typed, words, 0u); }
   return typed;
+}
+
+long long contexts_test::bytes_lost(char const* what, int rounds,
+                                    std::function<void()> const& action) {
+  action();
+  auto const before = static_cast<long long>(free_bytes());
+  for (int i = 0; i < rounds; ++i) { action(); }
+  long long const lost = before - static_cast<long long>(free_bytes());
+  std::fprintf(stderr, "measured: %d %s: %lld bytes are gone\n", rounds, what, lost);
+  return lost;
 }
 
 held_stream::held_stream(CUfunction hold_until, CUstream where, std::uint32_t* two_words)

@@ -63,6 +63,14 @@ class contexts_test : public guest_test {
   static CUfunction function(CUmodule from, char const* name);
   static CUdeviceptr allocate(std::size_t bytes);
   static CUstream stream(int priority = 0);
+  static std::size_t free_bytes() {
+    std::size_t left = 0, total = 0;
+    EXPECT_OK(cu().mem_get_info(&left, &total));
+    return left;
+  }
+  /// Calls `action` once, and then `rounds` times more. Returns by how many bytes the free memory
+  /// of the current device has decreased in these rounds, and prints the number.
+  static long long bytes_lost(char const* what, int rounds, std::function<void()> const& action);
   /// Allocates pinned memory, which host and device can access, and fills it with zeros. The driver
   /// frees the memory when the context is destroyed.
   static std::uint32_t* pinned(std::size_t words);

@@ -8,9 +8,13 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <mutex>
+#include <set>
 
+#include "support/child.hpp"
 #include "support/eventually.hpp"
 #include "support/kernels.hpp"
+#include "support/tbb_threads.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -62,6 +66,34 @@ TEST_F(FloatingContexts, StateTravelsWithTheContext) {
   EXPECT_OK(launch(function(load(), "take_travelling"), nullptr, word));
   EXPECT_OK(cu().memcpy_dtoh(&seen, word, 4));
   EXPECT_EQ(seen, 7);
+}
+
+// C3.9: a variable has one address in a context, on every thread, and another address in another
+// context
+TEST_F(FloatingContexts, AddressesOfVariablesBelongToTheContext) {
+  auto const address_in = [](CUmodule module) {
+    CUdeviceptr found = 0;
+    std::size_t bytes = 0;
+    EXPECT_OK(cu().module_get_global(&found, &bytes, module, "travelling"));
+    EXPECT_EQ(bytes, sizeof(int));
+    return found;
+  };
+  CUcontext const made = create();
+  CUmodule const module = load();
+  CUdeviceptr const here = address_in(module);
+  pop();
+  elsewhere([&] {
+    pushed const there{made};
+    EXPECT_EQ(address_in(module), here);
+  });
+  create();
+  CUdeviceptr const other = address_in(load());
+  EXPECT_NE(other, here);
+  CUcontext owner = nullptr;
+  EXPECT_OK(cu().pointer_get_attribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, here));
+  EXPECT_EQ(owner, made);
+  EXPECT_OK(cu().pointer_get_attribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, other));
+  EXPECT_EQ(owner, pop());
 }
 
 // C3.9: each device has its own copy of the variables of a `flotilla::program`. All threads that
@@ -170,6 +202,50 @@ TEST_F(FloatingContexts, PoppingDoesNotWaitForPendingWork) {
   held.release();
   pushed const here{made};
   EXPECT_OK(cu().ctx_synchronize());
+}
+
+// C1.14 C4.48: oneTBB's workers hand a runtime's contexts to each other: every context is current
+// on each of two workers in turn, and on no thread in between
+TEST_F(FloatingContexts, WorkersMigrateContexts) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    parallelism const two_workers{3};  // this thread and two oneTBB threads for workers
+    auto const devices = static_cast<unsigned>(std::min(4, devices_there()));
+    runtime rt{{.devices = device_spec(static_cast<int>(devices)), .workers = 2}};
+    std::mutex guard;
+    std::vector<std::set<std::thread::id>> drove(devices);
+    std::vector<CUcontext> contexts(devices);
+    auto const all_by_two = [&] {
+      std::lock_guard const hold{guard};
+      return std::all_of(drove.begin(), drove.end(), [](auto const& by) { return by.size() >= 2; });
+    };
+    // This thread neither waits for a task nor pumps, so only workers drive the devices.
+    std::atomic<int> open{0};
+    EXPECT_TRUE(eventually([&] {
+      if (open < 64) {
+        for (unsigned i = 0; i < devices; ++i) {
+          ++open;
+          (void)rt.submit(
+              [&, i](task_context& context) {
+                EXPECT_EQ(current(), context.context());
+                std::lock_guard const hold{guard};
+                drove[i].insert(std::this_thread::get_id());
+                EXPECT_TRUE(contexts[i] == nullptr || contexts[i] == context.context());
+                contexts[i] = context.context();
+                --open;
+              },
+              {.device = device_ordinal{i}});
+        }
+      }
+      return all_by_two();
+    }));
+    rt.wait_idle();
+    for (unsigned i = 0; i < devices; ++i) {
+      EXPECT_GE(drove[i].size(), 2u) << "device " << i;
+      EXPECT_GE(rt.counters(device_ordinal{i}).migrations, 1u) << "device " << i;
+    }
+    EXPECT_EQ(current(), nullptr);
+    EXPECT_TRUE(on_each_tbb_thread(3, [] { EXPECT_EQ(current(), nullptr); }));
+  });
 }
 
 }  // namespace

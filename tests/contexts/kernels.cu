@@ -102,4 +102,26 @@ extern "C" __global__ void doze(unsigned long long nanoseconds) {
   while (flotilla_globaltimer() - begin < nanoseconds) { __nanosleep(1000000); }
 }
 
+// Follows `warm` + `steps` pointers through the ring. ring[i] is the index of the next word. Writes
+// the duration of the last `steps` steps in nanoseconds to out[0], and the last index to out[1].
+extern "C" __global__ void chase(unsigned const* ring, unsigned warm, unsigned steps,
+                                 unsigned long long* out) {
+  unsigned at = 0;
+  for (unsigned i = 0; i < warm; ++i) { at = ring[at]; }
+  unsigned long long const begin = flotilla_globaltimer();
+  // The duration must not be taken before the last step has ended, so the next reading of the timer
+  // depends on the index.
+  for (unsigned i = 0; i < steps; ++i) { at = ring[at]; }
+  unsigned long long const end = at == ~0u ? 0 : flotilla_globaltimer();
+  out[0] = end - begin;
+  out[1] = at;
+}
+
+// One MiB of module data. A kernel uses it, so the compiler keeps it.
+__device__ unsigned ballast[1u << 18];
+extern "C" __global__ void use_ballast(unsigned at, unsigned* out) {
+  ballast[at % (1u << 18)] += 1;
+  *out = ballast[at % (1u << 18)];
+}
+
 extern "C" __global__ void trap_now() { __trap(); }

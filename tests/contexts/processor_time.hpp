@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include <atomic>
@@ -59,6 +60,60 @@ std::chrono::nanoseconds taken_while_waiting(Wait wait, Release release, Enough 
   release();
   waiter.join();
   return taken;
+}
+
+/// Binds the calling thread to one processor of the process.
+inline void use_one_processor() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  EXPECT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &all)) { continue; }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(i, &one);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    return;
+  }
+}
+
+/// Runs `wait` on a new thread, on the same processor as a rival thread that always runs. Calls
+/// `release` after `duration`, which must let `wait` return. Other threads that use the same
+/// processor take time from both threads, so they hardly change the result.
+/// @return the share of `wait` in the processor time of both threads: about 0.5 if `wait` spins.
+/// Call this function only in a child process, because threads that `wait` creates are bound to
+/// the same processor.
+template <class Wait, class Release>
+[[nodiscard]] double share_beside_a_rival(
+    Wait wait, Release release,
+    std::chrono::milliseconds duration = std::chrono::milliseconds{300}) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> running{0};
+  clockid_t of_rival{};
+  std::thread rival{[&] {
+    use_one_processor();
+    EXPECT_EQ(pthread_getcpuclockid(pthread_self(), &of_rival), 0);
+    ++running;
+    while (!stop.load(std::memory_order_relaxed)) {}
+  }};
+  EXPECT_TRUE(eventually([&] { return running == 1; }));
+  std::chrono::nanoseconds rival_before{}, rival_took{};
+  auto const waiter_took = taken_while_waiting(
+      [&] {
+        use_one_processor();
+        rival_before = cpu_time_of(of_rival);
+        wait();
+        rival_took = cpu_time_of(of_rival) - rival_before;
+      },
+      release,
+      [&](auto, auto gone) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return gone >= duration;
+      });
+  stop = true;
+  rival.join();
+  return std::chrono::duration<double>(waiter_took) /
+         std::chrono::duration<double>(waiter_took + rival_took);
 }
 
 /// Runs `what`.

@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Properties of a context: its device, its API version and its stream priorities.
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "contexts_test.hpp"
 
 #include <algorithm>
 #include <climits>
 #include <utility>
+
+#include "cpu_driver/api/control.hpp"
+#include "driver/library.hpp"
+#include "support/kernels.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -90,6 +96,40 @@ TEST_F(ContextQuestions, PrioritiesNobodyWantsAreNotWritten) {
   EXPECT_OK(cu().ctx_get_stream_priority_range(nullptr, &again));
   EXPECT_EQ(again, greatest);
   pop();
+}
+
+// C2.92: a device without stream priorities has the range from 0 to 0. Urgent tasks run there as
+// other tasks do
+TEST_F(ContextQuestions, ADeviceWithoutPrioritiesHasTheRangeZeroToZero) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  char error[256] = "";
+  EXPECT_EQ(driver::cpu_control().inject("priorities=0:none", error, sizeof error), 0) << error;
+  create();
+  int least = INT_MIN, greatest = INT_MAX, got = INT_MAX;
+  EXPECT_OK(cu().ctx_get_stream_priority_range(&least, &greatest));
+  EXPECT_EQ(least, 0);
+  EXPECT_EQ(greatest, 0);
+  EXPECT_OK(cu().stream_get_priority(stream(-3), &got));
+  EXPECT_EQ(got, 0);
+  pop();
+  runtime rt{{.devices = device_spec(1), .workers = 1}};
+  test_program const kernels{rt};
+  device_buffer<std::uint32_t> word{rt, device_ordinal{0}, 1};
+  ticket const urgent = rt.submit(kernels.write.with_shape({1}, {1})(word, 11u), {.priority = -5});
+  ticket const called = rt.submit(
+      [&](task_context& context) {
+        priority_range const range =
+            context_driver::of(rt).adopt(context.context()).stream_priorities();
+        EXPECT_EQ(range.least, 0);
+        EXPECT_EQ(range.greatest, 0);
+        EXPECT_OK(cu().stream_get_priority(context.stream(), &got));
+      },
+      {.after = {urgent}, .priority = -2});
+  std::uint32_t seen = 0;
+  rt.submit(word.copy_to(std::span{&seen, 1}), {.after = {called}, .priority = -1}).wait();
+  EXPECT_EQ(seen, 11u);
+  EXPECT_EQ(got, 0);
+  testing::clear_faults();
 }
 
 }  // namespace

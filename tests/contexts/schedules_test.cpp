@@ -11,6 +11,7 @@
 #include <test_contexts_kernels.hpp>
 
 #include "processor_time.hpp"
+#include "support/child.hpp"
 #include "support/eventually.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
@@ -103,6 +104,22 @@ TEST_F(RuntimeSchedules, EveryWaitForASpinningDeviceSpins) {
     })) << each.name
         << ": " << seen.taken << " of a processor, " << seen.awake << " awake";
   }
+}
+
+// C2.7: a thread that waits for a device with the policy `yield` gives its processor to other
+// threads, in every kind of wait. A thread that spins would have half of the processor time
+TEST_F(RuntimeSchedules, EveryWaitForAYieldingDeviceYields) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{set_to(wait_policy::yield)};
+    test_program const program{rt};
+    for (way const& each : all_ways()) {
+      held_word word{rt};
+      ticket const held = rt.submit(word.launch_of(program), {.device = device_ordinal{0}});
+      EXPECT_TRUE(eventually([&] { return word.started(); }));
+      EXPECT_LT(share_beside_a_rival([&] { each.wait(rt, held); }, [&] { word.release(); }), 0.2)
+          << each.name;
+    }
+  });
 }
 
 // C2.8: a timed wait for a device with the policy `blocking` returns soon after its deadline

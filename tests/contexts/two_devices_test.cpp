@@ -5,6 +5,7 @@
 #include "contexts_test.hpp"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -51,6 +52,59 @@ TEST_F(TwoDevices, AreGrantedWhatTheFileSaysOfEach) {
     EXPECT_EQ(other.stack_bytes, 128u << 10);
     EXPECT_EQ(one.schedule, wait_policy::yield);
     EXPECT_EQ(other.schedule, wait_policy::blocking);
+    EXPECT_EQ(one.cache, cache_preference::shared);
+    EXPECT_EQ(other.cache, cache_preference::l1);
+    EXPECT_EQ(one.bank_size, bank_size::four);
+    EXPECT_EQ(other.bank_size, bank_size::four);
+  });
+}
+
+// C2.27 C4.19: in the tasks of each device, the context of the device has the flags and the cache
+// preference that the file sets for this device
+TEST_F(TwoDevices, HaveContextsWithTheFlagsAndPreferencesOfEach) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime rt{{.devices = device_spec(2), .workers = 2}};
+    for (device_ordinal const each : {small, large}) {
+      unsigned flags = 0;
+      CUfunc_cache cache{};
+      rt.submit(
+            [&](task_context&) {
+              EXPECT_OK(cu().ctx_get_flags(&flags));
+              EXPECT_OK(cu().ctx_get_cache_config(&cache));
+            },
+            {.device = each})
+          .wait();
+      bool const first = each == small;
+      EXPECT_EQ(flags & CU_CTX_SCHED_MASK,
+                unsigned{first ? CU_CTX_SCHED_YIELD : CU_CTX_SCHED_BLOCKING_SYNC});
+      EXPECT_EQ(cache, first ? CU_FUNC_CACHE_PREFER_SHARED : CU_FUNC_CACHE_PREFER_L1);
+    }
+  });
+}
+
+// C2.7 C2.8: a thread waits for each device as the file says. A thread that waits for device 0
+// yields and naps, so it often gives its processor away. A thread that waits for device 1 sleeps
+// until the kernel ends
+TEST_F(TwoDevices, AreWaitedForAsTheFileSaysOfEach) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    configure();
+    runtime rt{{.devices = device_spec(2), .workers = 1}};
+    auto const doze =
+        rt.load(test_contexts_kernels).kernel<unsigned long long>("doze").with_shape({1}, {1});
+    long switches[2] = {};
+    for (device_ordinal const each : {small, large}) {
+      rt.submit(doze(1'000'000ull), {.device = each}).wait();
+      rusage before{}, after{};
+      getrusage(RUSAGE_THREAD, &before);
+      rt.submit(doze(500'000'000ull), {.device = each}).wait();
+      getrusage(RUSAGE_THREAD, &after);
+      switches[each.value] = after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw;
+    }
+    std::fprintf(stderr, "a wait of 500 ms: %ld switches with yield, %ld with blocking\n",
+                 switches[0], switches[1]);
+    // On a busy machine each yield takes milliseconds, so there are few.
+    EXPECT_GT(switches[0], 4 * switches[1] + 10);
   });
 }
 

@@ -91,13 +91,30 @@ TEST_F(UsageCount, TheLastDetachDestroys) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// C1.19 C2.2: `cuCtxDestroy` destroys a context whatever its usage count is
+// C1.19 C2.2: `cuCtxDestroy` destroys a context whatever its usage count is. Another thread, on
+// which the context is still current, gets CUDA_ERROR_CONTEXT_IS_DESTROYED
 TEST_F(UsageCount, DestroyingIgnoresTheCount) {
   CUcontext const made = create();
-  CUcontext attached = nullptr;
-  EXPECT_OK(cu().ctx_attach(&attached, 0));
+  for (int i = 0; i < 3; ++i) {
+    CUcontext attached = nullptr;
+    EXPECT_OK(cu().ctx_attach(&attached, 0));
+  }
+  latch destroyed;
+  std::atomic<bool> ready{false};
+  std::thread other{[&] {
+    EXPECT_OK(cu().ctx_push_current(made));
+    CUdeviceptr memory = 0;
+    EXPECT_OK(cu().mem_alloc(&memory, 4));
+    ready = true;
+    destroyed.wait();
+    EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu().mem_alloc(&memory, 4));
+    EXPECT_OK(cu().ctx_pop_current(nullptr));
+  }};
+  EXPECT_TRUE(eventually([&] { return ready.load(); }));
   destroy(made);
   EXPECT_EQ(current(), nullptr);
+  destroyed.open();
+  other.join();
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <optional>
 
 #include "processor_time.hpp"
+#include "support/child.hpp"
 #include "support/eventually.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
@@ -45,23 +47,40 @@ TEST_F(ContextWaiting, SpinningTakesAProcessor) {
   EXPECT_GE(taken, much);
 }
 
-// C2.7: with the policy `yield`, a waiting thread gives its processor to other threads
+/// @return the share of a thread that waits for a ticket in the processor time of this thread and a
+/// rival thread, see `share_beside_a_rival`.
+double share_of_a_ticket(wait_policy how) {
+  runtime_options options{.devices = device_spec(1), .workers = 1};
+  options.settings.all.schedule = how;
+  runtime rt{options};
+  test_program const program{rt};
+  held_word word{rt};
+  ticket const held = rt.submit(word.launch_of(program));
+  // oneTBB may have no worker if the process may use only one processor.
+  EXPECT_TRUE(pumping(rt, [&] { return word.started(); }));
+  return share_beside_a_rival([&] { held.wait(); }, [&] { word.release(); });
+}
+
+// C2.7: with the policy `yield`, a waiting thread gives its processor to other threads. The
+// controls are a thread that spins without flotilla and, on GPUs, a thread that waits with the
+// policy `spin`. (On CPU devices this policy yields from time to time, because the device needs a
+// processor.)
 TEST_F(ContextWaiting, YieldingGivesTheProcessorAway) {
-  // There is a busy rival thread for every processor. While the rival threads run, a thread that
-  // yields gets little processor time. A thread that spins would get about half a processor.
-  std::atomic<bool> stop{false};
-  std::vector<std::jthread> rivals;
-  std::chrono::nanoseconds taken{};
-  {
-    for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
-      rivals.emplace_back([&] {
-        while (!stop.load(std::memory_order_relaxed)) {}
-      });
-    }
-    taken = taken_by_a_ticket(wait_policy::yield, [](auto, auto gone) { return gone >= 2 * much; });
-    stop = true;
-  }
-  EXPECT_LT(taken, 3 * much / 2) << "the waiting thread did not yield to the rival threads";
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    std::atomic<bool> stop{false};
+    double const control = share_beside_a_rival(
+        [&] {
+          while (!stop.load(std::memory_order_relaxed)) {}
+        },
+        [&] { stop = true; });
+    double const spins = share_of_a_ticket(wait_policy::spin);
+    double const yields = share_of_a_ticket(wait_policy::yield);
+    std::fprintf(stderr, "beside a rival: a spinning thread %.2f, spin %.2f, yield %.2f\n", control,
+                 spins, yields);
+    EXPECT_GT(control, 0.35);
+    if (on_gpus()) { EXPECT_GT(spins, 0.35); }
+    EXPECT_LT(yields, 0.2);
+  });
 }
 
 // C2.8 C2.91: with the policy `blocking`, a waiting thread uses almost no processor time
@@ -161,6 +180,62 @@ TEST_F(ContextWaiting, AutomaticSpinsWhereThereAreProcessorsEnough) {
   auto const taken =
       taken_by_a_ticket(wait_policy::automatic, [](auto so_far, auto) { return so_far >= much; });
   EXPECT_GE(taken, much);
+}
+
+/// As long as this object exists, the calling thread and its child processes may use only one
+/// processor. A child process has to inherit this, because it counts the processors when it starts.
+class one_processor {
+ public:
+  one_processor() {
+    CPU_ZERO(&before_);
+    EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0);
+    use_one_processor();
+  }
+  ~one_processor() { EXPECT_EQ(sched_setaffinity(0, sizeof before_, &before_), 0); }
+  one_processor(one_processor const&) = delete;
+  one_processor& operator=(one_processor const&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+/// Waits in a process that may use one processor: with one context, and after `second_context`,
+/// which must create another context.
+void expect_to_yield_with_two_contexts(std::function<void()> const& second_context) {
+  double const alone = share_of_a_ticket(wait_policy::automatic);
+  second_context();
+  double const with_two = share_of_a_ticket(wait_policy::automatic);
+  std::fprintf(stderr, "one processor: with one context %.2f, with two %.2f\n", alone, with_two);
+  // On a CPU device the waiting thread yields in both cases.
+  if (on_gpus()) { EXPECT_GT(alone, 0.35); }
+  EXPECT_LT(with_two, 0.2);
+}
+
+// C2.11: with the policy `automatic`, a waiting thread yields if the process has more contexts than
+// it may use processors. This process may use one processor, and has the context of the runtime and
+// a floating_context
+TEST_F(ContextWaiting, AutomaticYieldsWithMoreContextsThanProcessors) {
+  one_processor const bound;
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    std::optional<floating_context> second;
+    expect_to_yield_with_two_contexts([&] {
+      context_driver const driver = on_gpus() ? context_driver::gpus() : context_driver::cpus(1);
+      second.emplace(driver, driver.devices()[0]);
+    });
+  });
+}
+
+// C2.11: primary contexts of other code count, too
+TEST_F(ContextWaiting, AutomaticCountsPrimaryContextsOfOtherCode) {
+  one_processor const bound;
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    expect_to_yield_with_two_contexts([] {
+      CUdevice device{};
+      CUcontext primary = nullptr;
+      EXPECT_OK(cu().device_get(&device, 0));
+      EXPECT_OK(cu().device_primary_ctx_retain(&primary, device));
+    });
+  });
 }
 
 }  // namespace

@@ -106,26 +106,6 @@ TEST_P(Arguments, WrongCountOrSizeIsRefusedByName) {
 }
 
 // requirement
-TEST_P(Arguments, BuffersOfTwoDevicesAreRefused) {
-  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
-  device_word here{rt(), first()}, there{rt(), last()};
-  EXPECT_THAT(thrown<invalid_argument>([&] {
-                (void)program().copy.with_shape({1}, {1})(here.buffer(), there.buffer());
-              }),
-              HasSubstr("device"));
-}
-
-// error guess: submit refuses a launch if the options name a device that does not own the buffer
-TEST_P(Arguments, BufferOfAnotherDeviceThanTheNamedOneIsRefused) {
-  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
-  device_word here{rt(), first(), 8};
-  EXPECT_THROW((void)rt().submit(program().write.with_shape({1}, {1})(here.buffer(), 1u),
-                                 {.device = last()}),
-               invalid_argument);
-  EXPECT_EQ(here.read(), 8u);
-}
-
-// requirement
 TEST_P(Arguments, EmptyGridOrBlockIsRefusedByName) {
   auto const refused = [&](launch const& empty) {
     EXPECT_THAT(thrown<invalid_argument>([&] { (void)rt().submit(empty); }), HasSubstr("nothing"));

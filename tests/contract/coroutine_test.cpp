@@ -9,6 +9,7 @@
 #include <coroutine>
 #include <exception>
 #include <stdexcept>
+#include <stop_token>
 #include <vector>
 
 #include "support/child.hpp"
@@ -67,6 +68,58 @@ TEST_P(Coroutine, HundredsOfCoroutinesRunConcurrently) {
   EXPECT_TRUE(pumping(rt(), [&] { return done == coroutines; })) << done;
   EXPECT_EQ(here.read(), 500u);
   EXPECT_EQ(there.read(), 500u);
+}
+
+fire_and_forget await_after(runtime& rt, test_program const& kernels, device_word& value,
+                            device_ordinal device, std::atomic<bool>& done) {
+  auto const add = [&](std::uint32_t amount) {
+    return kernels.add.with_shape({1}, {1})(value.buffer(), amount);
+  };
+  ticket const a = rt.submit(add(1), {.device = device});
+  co_await rt.submit(add(10), {.after = {a}});
+  ticket const b = rt.submit(add(100), {.device = device, .label = "b", .after = {a}});
+  co_await rt.submit(add(1000), {.label = "a and b", .after = {a, b.id()}});
+  ticket const c = rt.submit(add(10000)), d = rt.submit(add(20000)), e = rt.submit(add(30000));
+  co_await rt.submit(add(100000), {.device = device, .after = {a, b, c, d, e}, .priority = -1});
+  EXPECT_TRUE(c.ready() && d.ready() && e.ready());
+  // The predecessors may be temporary objects, too.
+  co_await rt.submit(add(1000000), {.after = {rt.submit(add(2000000))}});
+  co_await when_all(dependency_list{a, b, c, d, e});
+  done = true;
+}
+
+// requirement: `after` takes tickets in braces in the same expression as `co_await`. (g++ 12 cannot
+// compile a std::initializer_list there.) Every predecessor counts: one, two and five
+TEST_P(Coroutine, AwaitsASubmitWithPredecessors) {
+  device_word value{rt(), last()};
+  std::atomic<bool> done{false};
+  await_after(rt(), program(), value, last(), done);
+  EXPECT_TRUE(pumping(rt(), [&] { return done.load(); }));
+  EXPECT_EQ(value.read(), 3161111u);
+}
+
+fire_and_forget await_with_token(runtime& rt, std::stop_source& source, std::atomic<int>& steps) {
+  for (int i = 0; i < 20; ++i) {
+    co_await rt.submit([](task_context&) {}, {.stop = source.get_token()});
+    ++steps;
+  }
+  source.request_stop();
+  try {
+    co_await rt.submit([](task_context&) {}, {.stop = source.get_token()});
+  } catch (task_cancelled const&) { ++steps; }
+}
+
+// requirement: a stop token may be given in the same expression as `co_await`. It is released once
+// (g++ 12 destroys the options twice)
+TEST_P(Coroutine, AwaitsASubmitWithAStopToken) {
+  std::atomic<int> steps{0};
+  std::stop_source source;
+  await_with_token(rt(), source, steps);
+  EXPECT_TRUE(pumping(rt(), [&] { return steps == 21; }));
+  EXPECT_TRUE(source.stop_requested());
+  std::stop_token const token = source.get_token();
+  source = std::stop_source{std::nostopstate};
+  EXPECT_TRUE(token.stop_requested()) << "the token must not use freed memory";
 }
 
 fire_and_forget await_all_kinds(runtime& rt, launch nothing, std::vector<int>& steps,

@@ -74,6 +74,16 @@ TEST_P(Deadlock, WaitIdleInsideACallableThrows) {
   EXPECT_FALSE(message.empty());
 }
 
+// requirement
+TEST_P(Deadlock, WaitIdleInsideAContinuationThrows) {
+  std::string message;
+  ticket const task = rt().submit(program().nothing.with_shape({1}, {1})());
+  task.then(
+          [&](std::exception_ptr) { message = thrown<would_deadlock>([&] { rt().wait_idle(); }); })
+      .wait();
+  EXPECT_NE(message.find("continuation"), std::string::npos) << message;
+}
+
 // requirement: a callable may wait for a launched task of its device, because that task ends
 // without help from the waiting thread
 TEST_P(Deadlock, WaitForALaunchedTaskOfTheSameDeviceEnds) {

@@ -62,7 +62,7 @@ int first_not_refused(std::array<std::function<void()>, count> const& calls) {
 int first_call_not_refused(runtime_objects& mine) {
   runtime& rt = mine.rt;
   std::array<std::byte, 4> four{};
-  return first_not_refused(std::array<std::function<void()>, 21>{
+  return first_not_refused(std::array<std::function<void()>, 22>{
       [&] { (void)rt.submit(mine.valid); },
       [&] { (void)rt.submit(mine.memory.fill(1)); },
       [&] { (void)rt.submit([](task_context&) {}); },
@@ -71,6 +71,7 @@ int first_call_not_refused(runtime_objects& mine) {
       [&] { (void)rt.try_submit([](task_context&) {}); },
       [&] { (void)rt.pump(); },
       [&] { rt.wait_idle(); },
+      [&] { (void)event_fd(rt); },
       [&] { (void)rt.memory(device_ordinal{0}); },
       [&] { (void)rt.counters(device_ordinal{0}); },
       [&] { (void)rt.worker_counters(); },

@@ -130,6 +130,57 @@ TEST_P(Lifecycle, WaitIdleWaitsForEverythingAndThrowsNothing) {
   rt().wait_idle();  // returns at once
 }
 
+// requirement: `wait_idle` also waits for tasks and continuations that continuations create during
+// the call. An earlier version returned after the first of the rounds
+TEST_P(Lifecycle, WaitIdleWaitsForWhatContinuationsSubmit) {
+  constexpr int rounds = 100;
+  std::atomic<int> ran{0};
+  std::function<void(std::exception_ptr)> const again = [&](std::exception_ptr) {
+    if (++ran < rounds) {
+      rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()}).then(again);
+    }
+  };
+  rt().submit(program().nothing.with_shape({1}, {1})(), {.device = first()}).then(again);
+  rt().wait_idle();
+  EXPECT_EQ(ran, rounds);
+}
+
+// requirement: the same for tasks that callables submit, and for a continuation that has begun
+// before the call
+TEST_P(Lifecycle, WaitIdleWaitsForWhatCallablesSubmit) {
+  constexpr int rounds = 100;
+  std::atomic<int> ran{0};
+  std::function<void(task_context&)> const again = [&](task_context&) {
+    if (++ran < rounds) { rt().post(again, {.device = last()}); }
+  };
+  rt().post(again, {.device = first()});
+  rt().wait_idle();
+  EXPECT_EQ(ran, rounds);
+}
+
+// requirement: `wait_idle` waits for a continuation that runs on another thread
+TEST_P(Lifecycle, WaitIdleWaitsForARunningContinuation) {
+  latch begun;
+  latch may_end;
+  std::atomic<bool> done{false};
+  ticket const task = rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last()});
+  task.then([&](std::exception_ptr) {
+    begun.open();
+    may_end.wait();
+    rt().post([&](task_context&) { done = true; }, {.device = last()});
+  });
+  std::thread other{[&] { EXPECT_TRUE(pumping(rt(), [&] { return begun.is_open(); })); }};
+  begun.wait();
+  std::thread opener{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    may_end.open();
+  }};
+  rt().wait_idle();
+  EXPECT_TRUE(done) << "the task that the continuation submitted must have ended";
+  opener.join();
+  other.join();
+}
+
 // requirement
 TEST_P(Lifecycle, PumpTellsWhetherTasksAreLeft) {
   EXPECT_FALSE(rt().pump()) << "nothing was submitted";

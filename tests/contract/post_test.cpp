@@ -274,5 +274,17 @@ TEST_P(Post, SlotOfAFailedPostedTaskIsUsedAgain) {
   EXPECT_EQ(errors.count<my_error>(), errors.size());
 }
 
+// requirement: if a kernel reports a failure, the handler receives it
+TEST_P(Post, HandlerReceivesTheFailureThatAKernelReports) {
+  start_reporting();
+  auto const fail_with = program().loaded.kernel<task_status, int>("fail_with");
+  rt().post(fail_with.with_shape({1}, {1})(task_status{}, 8),
+            {.device = last(), .label = "posted"});
+  rt().wait_idle();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(thrown<task_failed>([&] { std::rethrow_exception(errors.all()[0]); }),
+              AllOf(HasSubstr("posted"), EndsWith("failure code 8")));
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -136,7 +136,7 @@ TEST_P(Refusal, RefusedLaunchFailsAlone) {
               AllOf(HasSubstr("cuLaunch"), HasSubstr("CUDA_ERROR_"), HasSubstr("nothing"),
                     HasSubstr("step seven"), HasSubstr("device " + std::to_string(last().value)),
                     HasSubstr("67108864 bytes of dynamic shared memory"),
-                    HasSubstr("at most 1024 threads and 49152 bytes of dynamic shared memory")));
+                    HasSubstr("at most 1024 threads and 232448 bytes of dynamic shared memory")));
   good.back().wait();
   EXPECT_EQ(value.read(), 3u);
 }

@@ -214,16 +214,20 @@ TEST_P(Span, KernelsTakeSpans) {
   }
 }
 
-// requirement
+// requirement: without peer access, a launch with spans of two devices is refused by `submit`
 TEST_P(Span, SpansOfTwoDevicesInOneLaunchAreRefused) {
   if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  runtime_options changed = options();
+  changed.settings.all.peer_access = false;
+  start(std::move(changed));
   device_buffer<std::uint32_t> here{rt(), first(), 4}, there{rt(), last(), 4};
   auto const copy = program().copy.with_shape({1}, {1});
-  EXPECT_THAT(thrown<invalid_argument>([&] { (void)copy(here.subspan(1), there.subspan(2)); }),
-              AllOf(HasSubstr("copy_value"), HasSubstr("argument 1"), HasSubstr("device 0"),
-                    HasSubstr("device " + std::to_string(last().value))));
-  EXPECT_THROW((void)copy(here, std::as_const(there).span()), invalid_argument);
-  EXPECT_THROW((void)copy(there.span(), here), invalid_argument);
+  EXPECT_THAT(
+      thrown<invalid_argument>([&] { (void)rt().submit(copy(here.subspan(1), there.subspan(2))); }),
+      AllOf(HasSubstr("copy_value"), HasSubstr("argument 1"), HasSubstr("device 0"),
+            HasSubstr("device " + std::to_string(last().value))));
+  EXPECT_THROW((void)rt().submit(copy(here, std::as_const(there).span())), invalid_argument);
+  EXPECT_THROW((void)rt().submit(copy(there.span(), here)), invalid_argument);
   EXPECT_THROW((void)rt().submit(program().write.with_shape({1}, {1})(there.subspan(1), 1u),
                                  {.device = first()}),
                invalid_argument);

@@ -3,6 +3,7 @@
 
 // Streams of the application that wait for tasks (enqueue_wait).
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -62,6 +63,32 @@ TEST_P(StreamWait, StreamWaitsForATaskThatIsNotLaunched) {
   app_->open_gate();
   EXPECT_TRUE(is_written(7));
   EXPECT_TRUE(task.ready());
+}
+
+// requirement: continuations that block do not delay a stream that waits for a task
+TEST_P(StreamWait, BlockedContinuationsDelayNoStream) {
+  if (worker_count() == 0) { GTEST_SKIP() << "needs threads that run continuations"; }
+  constexpr int threads = 8;  // documented in <flotilla/task/executor.hpp>
+  latch go;
+  std::atomic<int> inside{0};
+  {
+    open_on_exit const always{go};
+    ticket const ended = rt().submit(program().nothing.with_shape({1}, {1})());
+    for (int i = 0; i < threads + 4; ++i) {
+      ended.then([&](std::exception_ptr) {
+        ++inside;
+        go.wait();
+      });
+    }
+    EXPECT_TRUE(pumping(rt(), [&] { return inside == threads; })) << inside;
+    ticket const task = submit_behind_gate();
+    enqueue_wait(task, stream_);
+    app_->write(stream_, 7);
+    EXPECT_TRUE(stays_unwritten(7));
+    app_->open_gate();
+    EXPECT_TRUE(is_written(7));
+  }
+  stop();  // the continuations use `go`
 }
 
 // requirement: a stream never waits for a task that has ended, whether it failed or not

@@ -143,3 +143,39 @@ extern "C" __global__ void trap_now() { __trap(); }
 // Stands in for flotilla's kernel that updates graph nodes. In unit tests, the CPU driver updates
 // the nodes.
 extern "C" __global__ void update_nodes(void*, unsigned, unsigned) {}
+
+// Adds 1 to *runs. Fails with the number of the block if values[block] is greater than `limit`.
+extern "C" __global__ void fail_above(unsigned const* values, unsigned limit,
+                                      flotilla::task_status status, unsigned* runs) {
+  if (threadIdx.x != 0) { return; }
+  atomicAdd(runs, 1u);
+  if (values[blockIdx.x] > limit) { flotilla::fail(status, static_cast<int>(blockIdx.x)); }
+}
+
+// Fails with `code`.
+extern "C" __global__ void fail_with(flotilla::task_status status, int code) {
+  flotilla::fail(status, code);
+}
+
+struct words_of_fail_large {
+  unsigned word[128];
+};
+
+// Fails with the sum of the words.
+extern "C" __global__ void fail_large(words_of_fail_large words, flotilla::task_status status) {
+  unsigned sum = 0;
+  for (unsigned word : words.word) { sum += word; }
+  flotilla::fail(status, static_cast<int>(sum));
+}
+
+struct sources {
+  unsigned count;
+  unsigned index[8];
+};
+
+// values[to] = 1 + the sum of the values at the sources.
+extern "C" __global__ void add_sources(unsigned* values, unsigned to, sources from) {
+  unsigned sum = 1;
+  for (unsigned i = 0; i < from.count; ++i) { sum += values[from.index[i]]; }
+  values[to] = sum;
+}

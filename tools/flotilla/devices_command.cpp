@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <flotilla/device/driver_report.hpp>
+#include <flotilla/device/peer_access.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings.hpp>
 
@@ -40,6 +41,35 @@ table devices_table(flotilla::runtime const& runtime) {
                std::to_string(one.multiprocessors), in_gib(one.memory_bytes)});
   }
   return shown;
+}
+
+/// A table with a row for each device. The cells say whose memory the device can access.
+table peers_table(flotilla::runtime const& runtime) {
+  std::vector<std::string> heading{"from"};
+  for (flotilla::device const& to : runtime.devices()) {
+    heading.push_back("to device " + std::to_string(to.ordinal.value));
+  }
+  table shown{heading};
+  for (flotilla::device const& from : runtime.devices()) {
+    std::vector<std::string> row{"device " + std::to_string(from.ordinal.value)};
+    for (flotilla::device const& to : runtime.devices()) {
+      row.push_back(can_access_peer(runtime, from, to) ? "yes" : "no");
+    }
+    shown.add(row);
+  }
+  return shown;
+}
+
+void print_peers(std::ostream& out, flotilla::runtime const& runtime) {
+  out << "\naccess to the memory of other devices\n" << peers_table(runtime);
+  for (flotilla::device const& from : runtime.devices()) {
+    for (flotilla::device const& to : runtime.devices()) {
+      std::string const why = why_no_peer_access(runtime, from, to);
+      if (why.empty()) { continue; }
+      out << "no access from device " << from.ordinal.value << " to device " << to.ordinal.value
+          << ": " << why << '\n';
+    }
+  }
 }
 
 /// A table with a row for each setting and a column for each device. A cell is "requested ->
@@ -85,6 +115,18 @@ json_value as_json(flotilla::runtime const& runtime, flotilla::device const& one
   return made;
 }
 
+json_value peers_as_json(flotilla::runtime const& runtime, flotilla::device const& from) {
+  json_value made = json_value::array();
+  for (flotilla::device const& to : runtime.devices()) {
+    if (to.ordinal == from.ordinal) { continue; }
+    std::string const why = why_no_peer_access(runtime, from, to);
+    json_value line{{"ordinal", to.ordinal.value}, {"access", why.empty()}};
+    if (!why.empty()) { line["reason"] = why; }
+    made.push_back(line);
+  }
+  return made;
+}
+
 void print_json(std::ostream& out, flotilla::driver_report const& drivers,
                 flotilla::runtime const& runtime) {
   json_value report{{"gpu_driver", drivers.gpu_text},
@@ -93,6 +135,7 @@ void print_json(std::ostream& out, flotilla::driver_report const& drivers,
                     {"devices", json_value::array()}};
   for (flotilla::device const& one : runtime.devices()) {
     report["devices"].push_back(as_json(runtime, one));
+    report["devices"].back()["peers"] = peers_as_json(runtime, one);
   }
   out << report.dump(2, ' ', false, json_value::error_handler_t::replace) << '\n';
 }
@@ -120,6 +163,7 @@ void print_devices(std::ostream& out, std::string const& specification, bool jso
       out << "warning: " << each << '\n';
     }
   }
+  if (runtime.devices().size() > 1) { print_peers(out, runtime); }
 }
 
 }  // namespace tool

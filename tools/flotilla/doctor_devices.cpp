@@ -9,6 +9,7 @@
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/floating_context.hpp>
+#include <flotilla/device/peer_access.hpp>
 #include <flotilla/runtime.hpp>
 
 #include "finding.hpp"
@@ -100,6 +101,35 @@ void examine_links(findings& into, flotilla::context_driver const& driver,
   }
 }
 
+/// Adds a finding for each device that has no access to the memory of another device of the
+/// runtime, although the runtime tries to enable it.
+void examine_peer_access(findings& into, flotilla::runtime const& runtime) {
+  std::size_t pairs = 0;
+  std::size_t reached = 0;
+  for (flotilla::device const& from : runtime.devices()) {
+    for (flotilla::device const& to : runtime.devices()) {
+      if (from.ordinal == to.ordinal) { continue; }
+      ++pairs;
+      std::string const why = why_no_peer_access(runtime, from, to);
+      if (why.empty()) {
+        ++reached;
+        continue;
+      }
+      into.push_back({grades::warning, "peer access",
+                      "no access from device " + std::to_string(from.ordinal.value) +
+                          " to device " + std::to_string(to.ordinal.value) + ": " + why,
+                      "copies between the two devices go through host memory, and a launch cannot "
+                      "use memory of both"});
+    }
+  }
+  if (reached != 0) {
+    into.push_back({grades::ok, "peer access",
+                    "enabled for " + std::to_string(reached) + " of " + std::to_string(pairs) +
+                        " ordered pairs of devices",
+                    ""});
+  }
+}
+
 }  // namespace
 
 void examine_devices(findings& into, bool gpus) {
@@ -138,6 +168,7 @@ void examine_runtime(findings& into, std::string const& specification) {
                         "request the granted value, or remove the setting"});
       }
     }
+    examine_peer_access(into, runtime);
   } catch (std::exception const& failed) {
     into.push_back({grades::broken, "runtime", failed.what(),
                     "correct FLOTILLA_DEVICES and the settings; see also the lines above"});

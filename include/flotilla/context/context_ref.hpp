@@ -112,9 +112,20 @@ class FLOTILLA_EXPORT context_ref {
   void synchronize() const;
   /// Resets all persisting lines of the L2 cache to normal. This affects every context of the GPU.
   void reset_persisting_l2() const;
-  /// Allows kernels and copies in this context to access the memory of `other`, a context on
-  /// another device.
+  /// Allows kernels in this context to access the memory of `other`, a context on another device:
+  /// the memory that was allocated in `other` (cuMemAlloc, cudaMalloc), including the variables of
+  /// its modules, and the memory of the other device's current memory pool (cuMemAllocAsync,
+  /// cudaMallocAsync), which includes every device_buffer. A pool has no context, so all contexts
+  /// of this context's device get access to it. Other pools are not affected. Copies need no
+  /// access, but without access they go through host memory. A runtime calls the same driver
+  /// functions for its own contexts (see flotilla/device/peer_access.hpp).
+  /// @throws driver_error  `peer_access_already_enabled`: the access of this context was already
+  ///                       enabled. The call still enables the access to the pool.
+  ///                       `peer_access_unsupported`: the devices cannot access each other.
   void enable_peer(context_ref const& other) const;
+  /// Ends the access of this context to the memory that was allocated in `other`. The access to the
+  /// memory pool stays, because other contexts of this device may use it.
+  /// @throws driver_error  `peer_access_not_enabled`: there is no such access.
   void disable_peer(context_ref const& other) const;
 
   friend bool operator==(context_ref const& a, context_ref const& b) noexcept {

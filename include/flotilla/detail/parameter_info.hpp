@@ -10,6 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <flotilla/device/device.hpp>
+
 namespace flotilla {
 inline namespace v0_1 {
 namespace detail {
@@ -22,10 +24,14 @@ struct parameter_info {
   std::string_view type;          // as the compiler writes it, for messages
 };
 
-/// The bytes of a device_buffer or device_span that is an argument of a launch.
+/// A device_buffer or device_span that is an argument of a launch.
 struct argument_range {
   std::size_t argument;  // index of the argument
   std::size_t bytes;
+  device_ordinal device;
+  // Whether the span has const elements. Used only if the type of the parameter is not known;
+  // otherwise parameter_info::is_read_only says what the kernel may do.
+  bool is_read_only;
 };
 
 /// Returns the name of `T`. Cuts it out of the name of this function, because C++20 has no other

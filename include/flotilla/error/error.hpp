@@ -68,6 +68,14 @@ class FLOTILLA_EXPORT unknown_symbol : public invalid_argument {
   ~unknown_symbol() override;
 };
 
+/// The kernel is only for GPUs (option GPU_ONLY of flotilla_add_kernels), but the runtime has CPU
+/// devices.
+class FLOTILLA_EXPORT gpu_only_kernel : public error {
+ public:
+  using error::error;
+  ~gpu_only_kernel() override;
+};
+
 /// A setting does not exist, or its value is not allowed.
 class FLOTILLA_EXPORT unknown_setting : public invalid_argument {
  public:
@@ -132,6 +140,28 @@ class FLOTILLA_EXPORT dependency_failed : public error {
 
  private:
   std::exception_ptr cause_;
+};
+
+/// The task was cancelled before it was launched (see ticket::cancel and task_options::stop), so it
+/// did not run. The message names the task.
+class FLOTILLA_EXPORT task_cancelled : public error {
+ public:
+  using error::error;
+  ~task_cancelled() override;
+};
+
+/// A kernel reported that its task has failed (see flotilla::fail in kernel_language/fail.hpp). The
+/// message names the device, the kernel, the label and the code. Other tasks are not affected,
+/// except the tasks that have this task in `after`: they fail with dependency_failed.
+class FLOTILLA_EXPORT task_failed : public error {
+ public:
+  task_failed(int code, std::string const& what);
+  ~task_failed() override;
+  /// Returns the code that the kernel passed to `flotilla::fail`.
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
 };
 
 /// The runtime can run no more tasks. The message says why and names the status:

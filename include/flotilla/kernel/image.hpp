@@ -20,6 +20,10 @@ struct image {
   /// A CPU image (a shared object).
   void const* cpu = nullptr;
   std::size_t cpu_bytes = 0;
+  /// Null, or the names of the kernels in an image that was made with the option `GPU_ONLY`: an
+  /// array of strings that ends with a null pointer. Such an image has no code for CPU devices. CPU
+  /// devices load it, but `program::kernel` throws gpu_only_kernel.
+  char const* const* gpu_only = nullptr;
 };
 
 }  // namespace v0_1

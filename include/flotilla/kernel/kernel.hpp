@@ -12,6 +12,7 @@
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/launch.hpp>
+#include <flotilla/kernel/task_status.hpp>
 #include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/memory/device_span.hpp>
 
@@ -37,9 +38,7 @@ inline constexpr bool is_on_device<device_buffer<T>> = true;
 template <class T>
 inline constexpr bool is_on_device<device_span<T>> = true;
 
-[[noreturn]] FLOTILLA_EXPORT void refuse_argument(launch const& to, std::size_t index,
-                                                  device_ordinal device, bool of_other_runtime);
-[[noreturn]] FLOTILLA_EXPORT void refuse_thread_count(long long threads);
+[[noreturn]] FLOTILLA_EXPORT void refuse_argument(launch const& to, std::size_t index);
 
 // Compilers print these names in the errors of kernel_argument.
 template <std::size_t>
@@ -76,14 +75,28 @@ struct kernel_argument<argument_index<Index>, parameter_type<Parameter>, argumen
 /// Makes kernels, and launches for kernels.
 struct launch_builder {
   template <class... Parameters>
-  static flotilla::kernel<Parameters...> make_kernel(runtime_impl* owner, std::uint32_t index,
-                                                     bool records_ranges) noexcept {
-    return {owner, index, records_ranges};
+  static flotilla::kernel<Parameters...> make_kernel(kernel_ref const& found) noexcept {
+    return flotilla::kernel<Parameters...>{found};
   }
-  static launch make(runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
-                     std::uint32_t dynamic_shared_bytes, std::span<parameter_info const> parameters,
-                     bool records_ranges) noexcept {
-    return {owner, kernel, grid, block, dynamic_shared_bytes, parameters, records_ranges};
+  static launch make(kernel_ref const& kernel, launch_shape const& shape,
+                     std::span<parameter_info const> parameters) noexcept {
+    return {kernel, shape, parameters};
+  }
+
+  /// Checks a buffer or span that is argument `index`, and records its device. If it is the first
+  /// one, the launch runs on its device, unless the task names a device.
+  static void append_range(launch& to, std::size_t index, device_range const& range,
+                           bool is_read_only) {
+    if (range.owner() != to.owner_) { refuse_argument(to, index); }
+    to.append_range({index, range.bytes(), range.device(), is_read_only});
+  }
+  /// Appends an argument whose type is not known, at the offset `at`.
+  static void put(launch& to, std::size_t at, void const* value, std::size_t size) {
+    to.put(at, value, size);
+  }
+
+  static std::size_t next_offset(launch const& to, std::size_t alignment) noexcept {
+    return (to.bytes_ + alignment - 1) & ~(alignment - 1);
   }
 
   template <std::size_t Index, class Parameter, class Argument>
@@ -91,15 +104,14 @@ struct launch_builder {
     using checked =
         kernel_argument<argument_index<Index>, parameter_type<Parameter>, argument_type<Argument>>;
     if constexpr (checked::is_on_device) {
-      device_range const range = range_access::range(argument);
-      bool const is_foreign = range.owner() != to.owner_;
-      if (is_foreign || !to.require(range.device())) {
-        refuse_argument(to, Index, range.device(), is_foreign);
-      }
-      if (to.records_ranges_) { to.ranges_.push_back({Index, range.bytes()}); }
+      append_range(to, Index, range_access::range(argument), false);
     }
     if constexpr (checked::converts) {  // otherwise a static_assert has failed
       Parameter const value = static_cast<Parameter>(argument);
+      if constexpr (std::is_same_v<Parameter, task_status>) {
+        to.status_offset_ = static_cast<std::uint16_t>(next_offset(to, alignof(Parameter)));
+        to.attributed_ = to.goes_alone_ = true;
+      }
       to.append(&value, sizeof value, alignof(Parameter));
     }
   }
@@ -117,24 +129,28 @@ template <class... Parameters>
 class kernel {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "kernel parameters are copied as bytes");
+  static_assert((0 + ... + int{std::is_same_v<Parameters, task_status>}) <= 1,
+                "a kernel may have at most one parameter of type task_status");
 
  public:
   /// A kernel with its grid and block. Call this object with the arguments to make a launch.
-  class configured {
+  /// shape_functions describes the functions that set attributes.
+  class configured : public shape_functions<configured> {
    public:
     /// Returns the launch. Each argument is converted to the type of its parameter. A device_buffer
-    /// or device_span is converted to its address, and the launch runs on the device of the buffer
-    /// or span. A floating-point argument does not convert to an integral parameter.
-    /// @throws invalid_argument  Two buffers are on different devices.
-    /// @throws wrong_runtime     A buffer belongs to another runtime.
+    /// or device_span is converted to its address. The launch runs on the device that the task
+    /// names, or else on the device of the first buffer or span. Buffers and spans may be on
+    /// several devices if the device of the launch can access the memory of the others (see
+    /// can_access_peer): `submit` checks this. A floating-point argument does not convert to an
+    /// integral parameter.
+    /// @throws wrong_runtime  A buffer belongs to another runtime.
     template <class... Arguments>
     [[nodiscard]] launch operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),
                     "the number of arguments differs from the kernel's number of parameters");
       if constexpr (sizeof...(Arguments) == sizeof...(Parameters)) {
-        launch made = detail::launch_builder::make(kernel_.owner_, kernel_.index_, grid_, block_,
-                                                   shared_, detail::parameter_table<Parameters...>,
-                                                   kernel_.records_ranges_);
+        launch made = detail::launch_builder::make(kernel_.found_, this->shape(),
+                                                   detail::parameter_table<Parameters...>);
         [&]<std::size_t... Index>(std::index_sequence<Index...>) {
           (detail::launch_builder::append<Index, Parameters>(made, arguments), ...);
         }
@@ -145,13 +161,10 @@ class kernel {
 
    private:
     friend kernel;
-    configured(kernel const& base, extent grid, extent block, std::uint32_t shared) noexcept
-        : kernel_{base}, grid_{grid}, block_{block}, shared_{shared} {}
+    configured(kernel const& base, launch_shape const& shape) noexcept
+        : shape_functions<configured>{shape}, kernel_{base} {}
 
     kernel kernel_;
-    extent grid_;
-    extent block_;
-    std::uint32_t shared_;
   };
 
   /// Returns the kernel with a one-dimensional grid of at least `threads` threads, in blocks of
@@ -161,17 +174,7 @@ class kernel {
   template <class Count>
   [[nodiscard]] configured over(Count threads, std::uint32_t block = 256) const
       noexcept(!std::is_signed_v<Count>) {
-    static_assert(std::is_integral_v<Count>, "the number of threads must be an integer");
-    if constexpr (std::is_signed_v<Count>) {
-      if (threads < 0) { detail::refuse_thread_count(threads); }
-    }
-    // Clamped, because a number that wraps around would launch fewer threads than requested.
-    constexpr std::uint64_t max_blocks = UINT32_MAX;
-    auto const count = static_cast<std::uint64_t>(threads);
-    std::uint64_t const blocks = block == 0 ? 0 : count / block + (count % block != 0);
-    return configured{*this,
-                      extent{static_cast<std::uint32_t>(blocks < max_blocks ? blocks : max_blocks)},
-                      extent{block}, 0};
+    return configured{*this, {.grid = detail::grid_for(threads, block), .block = extent{block}}};
   }
 
   /// Returns the kernel with a grid of `grid` blocks of `block` threads. Each block gets
@@ -179,18 +182,15 @@ class kernel {
   /// memory.
   [[nodiscard]] configured with_shape(extent grid, extent block,
                                       std::uint32_t dynamic_shared_bytes = 0) const noexcept {
-    return configured{*this, grid, block, dynamic_shared_bytes};
+    return configured{*this, {grid, block, dynamic_shared_bytes}};
   }
 
  private:
   friend class program;
   friend struct detail::launch_builder;
-  kernel(detail::runtime_impl* owner, std::uint32_t index, bool records_ranges) noexcept
-      : owner_{owner}, index_{index}, records_ranges_{records_ranges} {}
+  explicit kernel(detail::kernel_ref const& found) noexcept : found_{found} {}
 
-  detail::runtime_impl* owner_;
-  std::uint32_t index_;
-  bool records_ranges_;  // see launch
+  detail::kernel_ref found_;
 };
 
 }  // namespace v0_1

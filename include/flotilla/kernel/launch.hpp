@@ -17,22 +17,24 @@
 #include <flotilla/detail/export.hpp>
 #include <flotilla/detail/parameter_info.hpp>
 #include <flotilla/device/device.hpp>
+#include <flotilla/kernel/launch_shape.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
 
 namespace detail {
-struct launch_builder;
-}
 
-/// The size of a grid in blocks, or of a block in threads, in three dimensions. Each dimension must
-/// be at least 1.
-struct extent {
-  std::uint32_t x = 1, y = 1, z = 1;
-  constexpr extent() = default;
-  constexpr extent(std::uint32_t x_size, std::uint32_t y_size = 1, std::uint32_t z_size = 1)
-      : x{x_size}, y{y_size}, z{z_size} {}
+struct launch_builder;
+
+/// A kernel of a runtime.
+struct kernel_ref {
+  runtime_impl* owner = nullptr;
+  std::uint32_t index = 0;
+  bool records_ranges = false;  // whether the runtime makes checks, which need the buffers' sizes
+  bool has_clusters = false;    // whether its source sets the size of clusters
 };
+
+}  // namespace detail
 
 /// Describes a kernel launch: the kernel, the grid, the block, and a copy of the arguments.
 /// `kernel::over` and `kernel::with_shape` make launches. The same launch can be submitted any
@@ -69,45 +71,56 @@ class launch {
     return *this;
   }
 
-  [[nodiscard]] extent grid() const noexcept { return grid_; }
-  [[nodiscard]] extent block() const noexcept { return block_; }
-  [[nodiscard]] std::uint32_t dynamic_shared_bytes() const noexcept { return shared_; }
+  [[nodiscard]] extent grid() const noexcept { return shape_.grid; }
+  [[nodiscard]] extent block() const noexcept { return shape_.block; }
+  [[nodiscard]] std::uint32_t dynamic_shared_bytes() const noexcept {
+    return shape_.dynamic_shared_bytes;
+  }
+  [[nodiscard]] launch_attributes const& attributes() const noexcept { return shape_.attributes; }
   /// Returns the bytes of the arguments. The offset of each argument is a multiple of its
   /// alignment.
   [[nodiscard]] void const* arguments() const noexcept { return large_ ? large_.get() : small_; }
   [[nodiscard]] std::size_t argument_bytes() const noexcept { return bytes_; }
-  /// Returns the device of the buffers among the arguments, or empty if no argument is a buffer.
+  /// Returns the device of the first buffer or span among the arguments, or empty if there is none.
+  /// The launch runs on this device unless the task names another one.
   [[nodiscard]] std::optional<device_ordinal> device() const noexcept { return device_; }
+  /// Returns whether the kernel has a parameter of type task_status.
+  [[nodiscard]] bool has_task_status() const noexcept { return status_offset_ != no_status; }
 
  private:
   friend struct detail::access;
   friend struct detail::launch_builder;
-  launch(detail::runtime_impl* owner, std::uint32_t kernel, extent grid, extent block,
-         std::uint32_t dynamic_shared_bytes, std::span<detail::parameter_info const> parameters,
-         bool records_ranges) noexcept
-      : owner_{owner},
-        kernel_{kernel},
-        shared_{dynamic_shared_bytes},
-        grid_{grid},
-        block_{block},
-        records_ranges_{records_ranges},
+  launch(detail::kernel_ref const& kernel, launch_shape const& shape,
+         std::span<detail::parameter_info const> parameters) noexcept
+      : owner_{kernel.owner},
+        kernel_{kernel.index},
+        shape_{shape},
+        records_ranges_{kernel.records_ranges},
+        goes_alone_{kernel.has_clusters || shape.attributes.prevent_batch()},
+        attributed_{goes_alone_ || shape.attributes.programmatic},
         parameters_{parameters} {}
+
+  static constexpr std::uint16_t no_status = 0xffff;
 
   /// Copies everything except the arguments.
   void copy_shape(launch const& other) noexcept {
     owner_ = other.owner_;
     kernel_ = other.kernel_;
-    shared_ = other.shared_;
-    grid_ = other.grid_;
-    block_ = other.block_;
+    shape_ = other.shape_;
     device_ = other.device_;
     records_ranges_ = other.records_ranges_;
+    goes_alone_ = other.goes_alone_;
+    attributed_ = other.attributed_;
     parameters_ = other.parameters_;
+    status_offset_ = other.status_offset_;
   }
 
   /// Appends an argument of `size` bytes at the next multiple of `alignment`, a power of two.
   void append(void const* value, std::size_t size, std::size_t alignment) {
-    std::size_t const at = (bytes_ + alignment - 1) & ~(alignment - 1);
+    put((bytes_ + alignment - 1) & ~(alignment - 1), value, size);
+  }
+  /// Appends an argument of `size` bytes at the offset `at`, behind the earlier arguments.
+  void put(std::size_t at, void const* value, std::size_t size) {
     if (at + size > inline_bytes && !large_) {
       large_ = std::make_unique<std::byte[]>(max_bytes);
       std::memcpy(large_.get(), small_, bytes_);
@@ -121,26 +134,26 @@ class launch {
     bytes_ = at + size;
   }
 
-  /// Records that an argument is in the memory of `device`. So the launch will run on this device.
-  /// @return False if an earlier argument is on another device.
-  bool require(device_ordinal device) noexcept {
-    if (device_ && *device_ != device) { return false; }
-    device_ = device;
-    return true;
+  /// Records a buffer or span among the arguments. The first one determines the device.
+  void append_range(detail::argument_range const& range) {
+    if (!device_) { device_ = range.device; }
+    if (records_ranges_ || range.device != *device_) { ranges_.push_back(range); }
   }
 
   detail::runtime_impl* owner_ = nullptr;  // null if the launch was moved from
   std::uint32_t kernel_ = 0;
-  std::uint32_t shared_ = 0;
-  extent grid_;
-  extent block_;
+  launch_shape shape_;
   std::optional<device_ordinal> device_;
-  bool records_ranges_ = false;  // whether the runtime checks the order of tasks
+  bool records_ranges_ = false;  // see kernel_ref
+  bool goes_alone_ = false;      // whether the launch must not share a batch with other tasks
+  bool attributed_ = false;      // whether the launch goes alone, has an attribute or a task_status
+  std::uint16_t status_offset_ = no_status;  // offset of the task_status in the arguments
   std::span<detail::parameter_info const> parameters_;
   std::size_t bytes_ = 0;
   alignas(16) std::byte small_[inline_bytes];
   std::unique_ptr<std::byte[]> large_;
-  // The buffers and spans among the arguments. Empty unless records_ranges_ is true.
+  // The buffers and spans among the arguments. If records_ranges_ is false, only those that are not
+  // on `device_`.
   std::vector<detail::argument_range> ranges_;
 };
 

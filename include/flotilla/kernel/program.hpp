@@ -14,6 +14,8 @@
 #include <flotilla/detail/export.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/kernel/kernel.hpp>
+#include <flotilla/kernel/kernel_handle.hpp>
+#include <flotilla/kernel/untyped_kernel.hpp>
 #include <flotilla/settings/settings.hpp>
 
 namespace flotilla {
@@ -28,6 +30,7 @@ class FLOTILLA_EXPORT program {
   /// @throws unknown_symbol    The program has no such kernel. The message lists its kernels.
   /// @throws invalid_argument  The parameters of the kernel differ from `Parameters` in their
   ///                           number, sizes or offsets.
+  /// @throws gpu_only_kernel   The kernel is only for GPUs, and the runtime has CPU devices.
   /// Blocks  at most for one control operation.
   /// Cost    some driver calls. Create the kernel once and keep it.
   template <class... Parameters>
@@ -35,8 +38,20 @@ class FLOTILLA_EXPORT program {
     constexpr std::size_t count = sizeof...(Parameters);
     detail::parameter_layout const layout[count + 1] = {
         {sizeof(Parameters), alignof(Parameters)}..., {0, 1}};
-    return {owner_, find_kernel(name, std::span{layout, count}), checks_order()};
+    return flotilla::kernel<Parameters...>{find_kernel(name, std::span{layout, count})};
   }
+  /// Returns the kernel with the parameter types of its source. `flotilla_add_kernels` writes the
+  /// handle: `program.kernel(app_kernels.saxpy)`.
+  /// @throws the exceptions of the function above
+  template <class... Parameters>
+  [[nodiscard]] flotilla::kernel<Parameters...> kernel(
+      kernel_handle<void(Parameters...)> handle) const {
+    return kernel<Parameters...>(std::string_view{handle.name});
+  }
+  /// Returns the kernel `name` for launches whose arguments are chosen at run time.
+  /// @throws unknown_symbol, gpu_only_kernel
+  /// @throws invalid_argument  The kernel takes more than launch::max_bytes bytes of arguments.
+  [[nodiscard]] untyped_kernel kernel(std::string_view name) const;
 
   /// Returns the names of all kernels of the program.
   [[nodiscard]] std::vector<std::string> kernel_names() const;
@@ -63,11 +78,8 @@ class FLOTILLA_EXPORT program {
   friend struct detail::access;
   program(detail::runtime_impl& owner, std::uint32_t index) noexcept
       : owner_{&owner}, index_{index} {}
-  [[nodiscard]] std::uint32_t find_kernel(std::string_view name,
-                                          std::span<detail::parameter_layout const> layout) const;
-  /// Returns whether the runtime checks the order of tasks. If so, launches record the sizes of
-  /// their buffers.
-  [[nodiscard]] bool checks_order() const noexcept;
+  [[nodiscard]] detail::kernel_ref find_kernel(
+      std::string_view name, std::span<detail::parameter_layout const> layout) const;
   detail::runtime_impl* owner_;
   std::uint32_t index_;
 };

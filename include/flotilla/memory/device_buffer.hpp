@@ -23,6 +23,9 @@ inline namespace v0_1 {
 ///
 /// A `device_buffer const` gives no write access to its memory.
 ///
+/// The memory comes from the memory pool of the device. No context owns it, so only the runtime
+/// frees it, before the runtime releases its contexts.
+///
 /// Lifetime: must end before its runtime does. If it ends later, the destructor prints a message
 /// and frees nothing. Threads: same rules as for a std::vector.
 template <class T>

@@ -38,8 +38,10 @@ inline namespace v0_1 {
 ///   it polls 20, 40, 80, 160 and 320 us after the last progress, and then every 500 us.
 /// * `automatic` follows the rule of CU_CTX_SCHED_AUTO: yield if there are more active contexts
 ///   than processors, else spin. It counts the contexts of the runtimes and `floating_context`s in
-///   this process, and the processors that this process may use. For CPU devices, `automatic` means
-///   yield, because these devices need the processors for their kernels.
+///   this process, all other active primary contexts, and the processors that this process may use.
+///   It cannot count contexts that other code creates with cuCtxCreate, because the driver does not
+///   list them. For CPU devices, `automatic` means yield, because these devices need the processors
+///   for their kernels.
 ///
 /// Some waits are for several devices: `wait_idle`, `wait_any`, a wait for a completion, and a wait
 /// for a task that any device may take. Such a wait spins if one of the devices has the policy
@@ -92,6 +94,10 @@ struct FLOTILLA_EXPORT device_settings {
   std::optional<unsigned> exec_affinity{};
   std::optional<unsigned> lanes{};      ///< "lanes": number of streams for launches, 1 to 32
   std::optional<std::size_t> window{};  ///< "window": maximum number of open tasks, 64 to 65000
+  /// "peer_access": whether the runtime gives the device access to the memory of its other devices.
+  /// The default is true. A pair of devices that cannot have access is never an error, even if this
+  /// setting is true and without best effort: see flotilla/device/peer_access.hpp.
+  std::optional<bool> peer_access{};
 
   bool operator==(device_settings const&) const = default;
 

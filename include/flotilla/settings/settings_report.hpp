@@ -19,13 +19,16 @@ struct setting_outcome {
     granted,     ///< the device has the requested value
     adjusted,    ///< the driver rounded or clamped the requested value
     no_effect,   ///< the driver accepted the value, but current drivers ignore it
-    refused,     ///< the device has the driver's default; possible only with `best_effort`
+    /// The device has the driver's default. Possible only with `best_effort` and for "peer_access".
+    refused,
   };
   std::string name;       ///< such as "limits.stack"
   std::string requested;  ///< the requested value as text; empty if the setting was not requested
   std::string granted;    ///< read back from the driver; empty if the driver lacks the setting
   kinds kind = kinds::by_default;
-  std::string note;  ///< the reason for `adjusted`, `no_effect` and `refused`
+  /// The reason for `adjusted`, `no_effect` and `refused`. For "peer_access": the devices whose
+  /// memory this device cannot access, with the reason for each of them.
+  std::string note;
 };
 
 struct FLOTILLA_EXPORT settings_report {

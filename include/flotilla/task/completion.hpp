@@ -95,9 +95,10 @@ class FLOTILLA_EXPORT completion {
   /// Waits until the completion is done. Every call throws the error of the completion, if there is
   /// one: the exception of the callable or, for `when_all`, the error of the task whose failure was
   /// seen first.
-  /// The caller helps while it waits: it launches and retires tasks, and it runs continuations, no
-  /// matter which thread attached them. While there is nothing to do, the wait policies of the
-  /// devices with open tasks determine how the caller waits (see wait_policy).
+  /// The caller helps while it waits: it launches and retires tasks. In single-threaded mode it
+  /// also runs continuations, no matter which thread attached them, or gives them to the executor.
+  /// While there is nothing to do, the wait policies of the devices with open tasks determine how
+  /// the caller waits (see wait_policy).
   /// @throws would_deadlock  The completion is not done, and the caller is inside a callable or a
   ///                         continuation of this runtime. There, use `then` or co_await instead.
   void wait() const;
@@ -147,7 +148,9 @@ requires(sizeof...(Tasks) > 0 && detail::tasks<Tasks...>) [[nodiscard]] completi
 /// Waits until one of the tasks has ended, successfully or not. The caller helps as in
 /// ticket::wait. While there is nothing to do, the wait policies of the tasks' devices determine
 /// how the caller waits (see wait_policy).
-/// @return The lowest index of a task that has ended. The ticket of this task has the error.
+/// For tickets that lie in objects, see wait_any_of.
+/// @return The lowest index of a task that has ended. The ticket of this task has the error. The
+///         same task may occur several times.
 /// @throws invalid_argument  `tasks` is empty, or an entry names no task.
 /// @throws wrong_runtime     The tasks belong to different runtimes.
 /// @throws would_deadlock    No task has ended, and the caller is inside a callable.

@@ -3,15 +3,15 @@
 #pragma once
 /// The predecessors of a task.
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <ranges>
 #include <span>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/task/task_id.hpp>
@@ -35,8 +35,12 @@ class dependency_list {
   };
 
   dependency_list() noexcept = default;
-  dependency_list(std::initializer_list<item> items) {
-    for (item const& each : items) { add(each); }
+  /// Makes a list of tickets, ids and recorded tasks: `{a, b.id(), c}`. This is no constructor from
+  /// an initializer_list, because g++ 12 cannot compile such a list in a co_await expression.
+  template <class... Tasks>
+  requires(sizeof...(Tasks) > 0 && (std::convertible_to<Tasks const&, item> && ...))
+      dependency_list(Tasks const&... tasks) {
+    (add(item(tasks)), ...);
   }
   /// Makes a list from a range of tickets, ids or recorded tasks.
   template <std::ranges::input_range Range>
@@ -50,8 +54,8 @@ class dependency_list {
     if (size_ < inline_size) {
       first_[size_] = task.id;
     } else {
-      if (size_ == inline_size) { all_.assign(first_.begin(), first_.end()); }
-      all_.push_back(task.id);
+      if (size_ == inline_size) { all_.assign(first_); }
+      all_.push_back(task.id, size_);
     }
     ++size_;
   }
@@ -72,9 +76,53 @@ class dependency_list {
     return {task.recording_ == 0 ? 0 : task.recording_ | recording_bit, task.index_, 0};
   }
 
+  /// An array that grows. In a co_await expression, g++ 12 copies a temporary list bit by bit into
+  /// the task_options and later destroys both objects. So the array frees its memory only if it is
+  /// the object that allocated the memory.
+  class id_array {
+   public:
+    id_array() noexcept = default;
+    id_array(id_array const& other) : size_{other.size_} {
+      if (size_ == 0) { return; }
+      ids_ = new task_id[size_];
+      std::copy_n(other.ids_, size_, ids_);
+    }
+    id_array& operator=(id_array other) noexcept {
+      if (owner_ == this) { delete[] ids_; }
+      ids_ = std::exchange(other.ids_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+      owner_ = this;
+      return *this;
+    }
+    ~id_array() {
+      if (owner_ == this) { delete[] ids_; }
+    }
+    [[nodiscard]] task_id const* data() const noexcept { return ids_; }
+    void assign(std::array<task_id, inline_size> const& first) {
+      for (std::size_t i = 0; i < inline_size; ++i) { push_back(first[i], i); }
+    }
+    /// Adds an entry behind the first `used` entries.
+    void push_back(task_id id, std::size_t used) {
+      if (used >= size_) {
+        auto* const larger = new task_id[2 * used + 8];
+        std::copy_n(ids_, used, larger);
+        if (owner_ == this) { delete[] ids_; }
+        ids_ = larger;
+        size_ = 2 * used + 8;
+        owner_ = this;
+      }
+      ids_[used] = id;
+    }
+
+   private:
+    task_id* ids_ = nullptr;
+    std::size_t size_ = 0;  // how many entries fit
+    id_array const* owner_ = this;
+  };
+
   std::size_t size_ = 0;
   std::array<task_id, inline_size> first_;
-  std::vector<task_id> all_;  // all entries if there are more than inline_size, else unused
+  id_array all_;  // all entries if there are more than inline_size, else unused
 };
 
 }  // namespace v0_1

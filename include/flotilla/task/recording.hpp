@@ -25,8 +25,9 @@ class runtime;
 
 /// How a task is recorded.
 struct recorded_options {
-  /// The device of the task. If empty, the task runs on the device of its arguments, or on device 0
-  /// if no argument is on a device.
+  /// The device of the task. If empty, a launch runs on the device of its first buffer or span, or
+  /// on device 0 if no argument is on a device. A copy or fill runs on the device of its
+  /// destination, or of its source if the destination is on the host.
   std::optional<device_ordinal> device{};
   /// The predecessors: tasks of this recording, on any device.
   dependency_list after{};
@@ -50,9 +51,12 @@ struct replay_options {
 ///           order of `add`. The chains add dependencies, so a kernel in a recording must not wait
 ///           for another kernel of the recording. Replays of one recording run one after another,
 ///           in the order of the calls.
-/// Content   A recording can contain launches, fills, copies within one device, and copies from and
-///           to pinned memory. It cannot contain copies of pageable memory, copies between devices,
-///           or callables. Submit these, and order them with `after`.
+/// Content   A recording can contain launches, fills, copies within one device and between devices,
+///           and copies from and to pinned memory. It cannot contain copies of pageable memory or
+///           callables. Submit these, and order them with `after`. A copy between devices is a task
+///           of the device of its destination. If that device can access the memory of the source
+///           (see can_access_peer), the copy is direct. Otherwise the driver copies through host
+///           memory.
 /// Threads   Any thread may call `replay` at any time, even inside a callable. After `finish`, the
 ///           same is true for `set`. The rules for the other functions are the same as for a
 ///           std::vector.
@@ -69,14 +73,14 @@ class FLOTILLA_EXPORT recording {
   recording& operator=(recording&& other) noexcept;
   ~recording();
 
-  /// Adds a task, and copies the arguments of a launch. A copy or fill runs on the device of its
-  /// buffer. The call runs nothing.
+  /// Adds a task, and copies the arguments of a launch. The call runs nothing.
   /// @return The name of the task for `after` and `set`.
-  /// @throws invalid_argument  One of: the grid is empty; the arguments do not match the kernel; a
-  ///                           buffer is not on the device that `options` names; the copy uses
-  ///                           pageable memory, is between devices, or has no bytes; the value of
-  ///                           the fill does not repeat a pattern of 1, 2 or 4 bytes; `after` names
-  ///                           a task that is not in this recording; the recording is finished.
+  /// @throws invalid_argument  One of: the grid is empty; the arguments do not match the kernel;
+  ///                           the device of a launch cannot access the memory of a buffer on
+  ///                           another device; `options` names another device for a copy or fill;
+  ///                           the copy uses pageable memory or has no bytes; the value of the fill
+  ///                           does not repeat a pattern of 1, 2 or 4 bytes; `after` names a task
+  ///                           that is not in this recording; the recording is finished.
   /// @throws unknown_device    There is no such device.
   /// @throws wrong_runtime     The kernel or a buffer belongs to another runtime.
   ///         If the call throws, it has added nothing.
@@ -130,7 +134,8 @@ class FLOTILLA_EXPORT recording {
   /// Replays that are already submitted do not change.
   /// @throws invalid_argument  `which` is not in this recording; or `what` has another kind (a
   ///                           launch must stay a launch, a fill must stay a fill, and a copy must
-  ///                           keep its direction); or `add` would refuse `what`.
+  ///                           keep its direction and the device of its source); or `add` would
+  ///                           refuse `what`.
   /// @throws wrong_runtime     The kernel or a buffer belongs to another runtime.
   ///         If the call throws, the task is unchanged. If the device refuses the change later, the
   ///         ticket of the replay reports the error.

@@ -72,13 +72,30 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
                       std::chrono::ceil<std::chrono::steady_clock::duration>(time));
   }
 
+  /// Cancels the task if it is not launched yet. A cancelled task never runs: it ends with
+  /// task_cancelled, or with dependency_failed if a predecessor has failed. Tasks that have it in
+  /// `after` fail with dependency_failed. The cancelled task ends when the device next looks at it:
+  /// a task that waits for a predecessor ends only after this predecessor is launched or has ended.
+  /// To cancel a chain at once, cancel the tasks from the first to the last. The captures of a
+  /// cancelled callable are destroyed as after a run, by a thread that drives the device.
+  /// @return True if the task will not run or was cancelled earlier. False if the task has ended
+  ///         otherwise, or if its launch has begun: then the task runs as if `cancel` had not been
+  ///         called. Always false for the ticket of a replay.
+  /// @throws used_after_fork
+  /// Threads  any, even inside a callable or continuation.
+  /// Blocks   never.
+  /// Cost     some atomic operations and no driver call.
+  bool cancel() const;
+
   /// Attaches a continuation: `callable(std::exception_ptr)` runs once after the task has ended.
   /// The argument is null, or the exception that `wait` would throw. The continuation runs on a
-  /// worker, or inside `pump`, `wait_idle` or the wait for a completion. In single-threaded mode it
-  /// can run inside every pump and wait. The continuation does not run inside `then`, with one
-  /// exception: if the ticket has outlived its runtime, `then` runs the continuation at once, on
-  /// the calling thread. A continuation that attaches itself again to such a ticket recurses
-  /// without end.
+  /// thread of the executor (runtime_options::continuation_executor), by default on one of up to 8
+  /// threads of the runtime. It may block: that delays no task, and no other continuation as long
+  /// as one of these threads is free. In single-threaded mode without an executor, the continuation
+  /// runs inside a pump or a wait. The same happens if the runtime can start no thread. The
+  /// continuation does not run inside `then`, with one exception: if the ticket has outlived its
+  /// runtime, `then` runs the continuation at once, on the calling thread. A continuation that
+  /// attaches itself again to such a ticket recurses without end.
   ///
   /// No device context is current in a continuation. A continuation may submit, wait for tickets,
   /// and call `then`. It must leave the thread's context stack unchanged, and it must not destroy
@@ -90,9 +107,10 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// @throws used_after_fork
   /// Threads  any, even inside a callable.
   /// Blocks   never.
-  /// Cost     two or three allocations and a lock; tasks without a continuation pay nothing. While
-  ///          continuations are open, one worker polls for ended tasks and follows the device's
-  ///          wait policy. The runtime enqueues no host function on the stream.
+  /// Cost     two or three allocations and a lock, and when the task ends the wake-up of a thread.
+  ///          Tasks without a continuation pay nothing. While continuations wait for tasks, one
+  ///          worker polls for ended tasks and follows the device's wait policy. The runtime
+  ///          enqueues no host function on the stream.
   template <class F>
   requires std::invocable < std::decay_t<F>
   &, std::exception_ptr > completion then(F&& callable) const;

@@ -63,6 +63,13 @@ FLOTILLA_EXPORT void fault_kernel(cpu_device device, std::uint64_t nth, driver_s
 ///                           argument.
 FLOTILLA_EXPORT void limit_memory(cpu_device device, std::size_t bytes);
 
+/// Makes the driver answer that kernels on `from` cannot access the memory of `to`, as for two GPUs
+/// that are not peers. Access in the other direction is not affected. Existing runtimes do not
+/// notice, so call this function before the runtime is constructed.
+/// @throws invalid_argument  The CPU driver cannot have such a device, or both devices are the
+///                           same. The message names the argument.
+FLOTILLA_EXPORT void separate_peers(cpu_device from, cpu_device to);
+
 /// Removes all injections, including those from FLOTILLA_CPU_INJECT. A poisoned driver stays
 /// poisoned.
 FLOTILLA_EXPORT void clear_faults();

@@ -16,6 +16,7 @@ CUresult create_context(char const* entry, CUcontext* made, unsigned flags,
     device* const home = driver_state::get().find_device(ordinal);
     if (home == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     if (made == nullptr || !context_flags::valid(flags)) { return CUDA_ERROR_INVALID_VALUE; }
+    if (prohibits_contexts(ordinal)) { return CUDA_ERROR_UNKNOWN; }
     CUcontext const created = context::create(*home, flags, context_kind::owned);
     try {
       context_stack::push(created);
@@ -26,6 +27,14 @@ CUresult create_context(char const* entry, CUcontext* made, unsigned flags,
     *made = created;
     return CUDA_SUCCESS;
   });
+}
+
+/// Returns whether a thread can make the context current. A released primary context can still
+/// become current. Most calls then return CUDA_ERROR_CONTEXT_IS_DESTROYED until the context is
+/// retained again. <cuda.h> says so in the description of this status.
+bool can_become_current(CUcontext handle) noexcept {
+  place found;
+  return find_place(handle, found) || context::table().is_standing(handle);
 }
 
 }  // namespace
@@ -94,8 +103,7 @@ FLOTILLA_CPU_API CUresult cuCtxDetach(CUcontext handle) {
 FLOTILLA_CPU_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
   return with_driver<when_poisoned::ignore>(__func__, [&] {
     if (handle == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    place found;
-    if (!find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (!can_become_current(handle)) { return CUDA_ERROR_INVALID_CONTEXT; }
     context_stack::push(handle);
     return CUDA_SUCCESS;
   });
@@ -112,8 +120,7 @@ FLOTILLA_CPU_API CUresult cuCtxPopCurrent_v2(CUcontext* popped) {
 
 FLOTILLA_CPU_API CUresult cuCtxSetCurrent(CUcontext handle) {
   return with_driver<when_poisoned::ignore>(__func__, [&] {
-    place found;
-    if (handle != nullptr && !find_place(handle, found)) { return CUDA_ERROR_INVALID_CONTEXT; }
+    if (handle != nullptr && !can_become_current(handle)) { return CUDA_ERROR_INVALID_CONTEXT; }
     context_stack::pop();
     if (handle != nullptr) { context_stack::push(handle); }
     return CUDA_SUCCESS;

@@ -76,9 +76,9 @@ FLOTILLA_CPU_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 }
 
 FLOTILLA_CPU_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return with_context(__func__, [&](context&) {
+  return with_context(__func__, [&](context& current) {
     if (least != nullptr) { *least = stream::least_priority; }
-    if (greatest != nullptr) { *greatest = stream::greatest_priority; }
+    if (greatest != nullptr) { *greatest = greatest_priority(current.home().ordinal()); }
     return CUDA_SUCCESS;
   });
 }

@@ -25,6 +25,16 @@ CUresult about_device(char const* entry, CUdevice ordinal, Body&& body) noexcept
   });
 }
 
+/// Returns the value of an attribute that a fault injection rule can change. Returns `usual` for
+/// other attributes.
+int injected_attribute(int which, int ordinal, int usual) noexcept {
+  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) { return injection::compute_mode(ordinal); }
+  if (which == CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) {
+    return injection::has_priorities(ordinal) ? usual : 0;
+  }
+  return usual;
+}
+
 CUresult copy_text(char const* text, char* to, int bytes) noexcept {
   if (to == nullptr || bytes <= 0) { return CUDA_ERROR_INVALID_VALUE; }
   std::snprintf(to, static_cast<std::size_t>(bytes), "%s", text);
@@ -73,8 +83,11 @@ FLOTILLA_CPU_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
 FLOTILLA_CPU_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which,
                                                CUdevice ordinal) {
   return about_device(__func__, ordinal, [&](device& asked) {
-    auto const known = properties::attribute(raw_enum(which), asked.ordinal());
+    auto known = properties::attribute(raw_enum(which), asked.ordinal());
     if (value == nullptr || !known) { return CUDA_ERROR_INVALID_VALUE; }
+    if (injection::armed()) {
+      known = injected_attribute(raw_enum(which), asked.ordinal(), *known);
+    }
     *value = *known;
     return CUDA_SUCCESS;
   });

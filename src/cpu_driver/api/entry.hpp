@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -49,6 +50,21 @@ CUresult guarded(Body&& body) noexcept {
     if (CUresult const injected = injection::before(entry)) { return injected; }
   }
   return rule == when_poisoned::refuse ? fault::status() : CUDA_SUCCESS;
+}
+
+/// Returns whether the compute mode of a device prohibits contexts. Only a fault injection rule can
+/// set this mode.
+[[nodiscard]] inline bool prohibits_contexts(int ordinal) noexcept {
+  return injection::armed() && injection::compute_mode(ordinal) == CU_COMPUTEMODE_PROHIBITED;
+}
+
+/// Returns the most urgent priority that streams of the device can have.
+[[nodiscard]] inline int greatest_priority(int ordinal) noexcept {
+  bool const has_priorities = !injection::armed() || injection::has_priorities(ordinal);
+  return has_priorities ? stream::greatest_priority : stream::least_priority;
+}
+[[nodiscard]] inline int clamped_priority(int priority, int ordinal) noexcept {
+  return std::clamp(priority, greatest_priority(ordinal), stream::least_priority);
 }
 
 /// Implements an entry point that needs no context.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Entry points for green contexts, and for the device resources from which they are made.
-#include <algorithm>
 
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
@@ -65,6 +64,7 @@ FLOTILLA_CPU_API CUresult cuGreenCtxCreate(CUgreenCtx* made, CUdevResourceDesc d
                          (!read_description(description, device, allowed) || device != ordinal)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    if (prohibits_contexts(ordinal)) { return CUDA_ERROR_UNKNOWN; }
     return green_context::create(*home, std::move(allowed), *made);
   });
 }
@@ -104,9 +104,8 @@ FLOTILLA_CPU_API CUresult cuGreenCtxStreamCreate(CUstream* made, CUgreenCtx hand
                                                  int priority) {
   return with_green<when_poisoned::refuse>(__func__, handle, [&](green_context& found) {
     if (made == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
-    *made = found.streams().create(
-        stream_kind::non_blocking,
-        std::clamp(priority, stream::greatest_priority, stream::least_priority));
+    *made = found.streams().create(stream_kind::non_blocking,
+                                   clamped_priority(priority, found.whole().home().ordinal()));
     // Null means that another thread is destroying the green context.
     if (*made == nullptr) { return CUDA_ERROR_CONTEXT_IS_DESTROYED; }
     if (flags == CU_STREAM_NON_BLOCKING) { return CUDA_SUCCESS; }

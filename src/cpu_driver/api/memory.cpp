@@ -29,7 +29,7 @@ FLOTILLA_CPU_API CUresult cuMemAllocAsync(CUdeviceptr* made, size_t bytes, CUstr
     if (made == nullptr || bytes == 0) { return CUDA_ERROR_INVALID_VALUE; }
     return memory_map::of_process().allocate(*made, bytes, memory_kind::device,
                                              found.resources().account, found.resources().handle,
-                                             true);
+                                             true, of_pool);
   });
 }
 

@@ -153,6 +153,16 @@ FLOTILLA_CPU_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attri
   });
 }
 
+FLOTILLA_CPU_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                                      CUfunction handle,
+                                                                      int block_size,
+                                                                      std::size_t shared_bytes) {
+  return with_function(__func__, handle, [&](function& found) {
+    if (blocks == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return max_active_blocks(*blocks, found.record(), block_size, shared_bytes);
+  });
+}
+
 FLOTILLA_CPU_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
   return with_function(__func__, handle, [&](function& found) {
     if (!known_cache_preference(raw_enum(config))) { return CUDA_ERROR_INVALID_VALUE; }

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Entry points for peer access. All memory is host memory, so every device can always access it.
-// The CPU driver only records that peer access was enabled.
+// Entry points for peer access. All memory is host memory, so kernels can always access it. The
+// driver only records which contexts have enabled peer access, and answers as a GPU would.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/api/peer_capability.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/context/driver_state.hpp"
@@ -16,7 +17,7 @@ FLOTILLA_CPU_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUde
     if (driver_state::get().find_device(ordinal) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
     if (can == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
     if (driver_state::get().find_device(peer) == nullptr) { return CUDA_ERROR_INVALID_DEVICE; }
-    *can = ordinal != peer ? 1 : 0;
+    *can = are_peers(ordinal, peer) ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }
@@ -32,7 +33,8 @@ FLOTILLA_CPU_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttrib
       case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
         return answer(value, 0);  // all pairs of devices have the same rank
       case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
-      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: return answer(value, 1);
+      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+        return answer(value, are_peers(from, to) ? 1 : 0);
       case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:  // CPU devices have no arrays
       case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: return answer(value, 0);
       default: return CUDA_ERROR_INVALID_VALUE;
@@ -46,7 +48,9 @@ FLOTILLA_CPU_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) 
     place other;
     if (peer == nullptr || !find_place(peer, other)) { return CUDA_ERROR_INVALID_CONTEXT; }
     // Two contexts of one device are not peers.
-    if (&other.whole->home() == &current.home()) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }
+    if (!are_peers(current.home().ordinal(), other.whole->home().ordinal())) {
+      return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    }
     return current.peers().enable(other.whole->id()) ? CUDA_SUCCESS
                                                      : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   });

@@ -7,6 +7,7 @@
 
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/api/peer_capability.hpp"
 #include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/device.hpp"
 #include "cpu_driver/memory/memory_map.hpp"
@@ -20,14 +21,25 @@ CUresult write_to(void* to, Value value) noexcept {
   return CUDA_SUCCESS;
 }
 
+/// Returns the pool of the allocation, or null if the allocation is not from a pool.
+memory_pool* pool_of(allocation const& found) noexcept {
+  bool const is_pooled = found.kind == memory_kind::device && found.flags == of_pool;
+  return is_pooled ? &driver_state::get().find_device(found.account->ordinal())->pool() : nullptr;
+}
+
 /// Returns the CUmemAccess_flags of the current context for the allocation.
 unsigned long long access_flags(allocation const& found, bool on_host) noexcept {
   place here, owner;
+  if (memory_pool const* const pool = pool_of(found);
+      pool != nullptr && current_place(here) == CUDA_SUCCESS) {
+    return access_to(*pool, here.whole->home().ordinal());
+  }
   // Without a current context, the driver of an H200 answers for the device of the memory.
   bool const is_reachable = on_host || current_place(here) != CUDA_SUCCESS ||
                             here.whole->home().ordinal() == found.account->ordinal() ||
                             (found.owner != nullptr && find_place(found.owner, owner) &&
-                             here.whole->peers().holds(owner.whole->id()));
+                             here.whole->peers().holds(owner.whole->id()) &&
+                             are_peers(here.whole->home().ordinal(), found.account->ordinal()));
   return is_reachable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
@@ -58,8 +70,10 @@ CUresult pointer_attribute(void* to, int which, allocation const& found,
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write_to(to, found.bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: return write_to(to, 1u);
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return write_to(to, static_cast<CUmemoryPool>(nullptr));
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: {
+      memory_pool* const pool = pool_of(found);
+      return write_to(to, pool != nullptr ? pool->handle() : nullptr);
+    }
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write_to(to, access_flags(found, on_host));
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -22,7 +22,8 @@ CUresult about_primary(char const* entry, CUdevice ordinal, Body&& body) noexcep
 
 FLOTILLA_CPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext* retained, CUdevice ordinal) {
   return about_primary<when_poisoned::refuse>(__func__, ordinal, [&](primary& asked) {
-    return retained != nullptr ? asked.retain(*retained) : CUDA_ERROR_INVALID_VALUE;
+    if (retained == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
+    return prohibits_contexts(ordinal) ? CUDA_ERROR_UNKNOWN : asked.retain(*retained);
   });
 }
 

@@ -3,7 +3,6 @@
 
 // Entry points for streams, for host functions, and for operations that write a value or wait for a
 // value.
-#include <algorithm>
 
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
@@ -23,8 +22,7 @@ CUresult create_stream(char const* entry, CUstream* made, unsigned flags, int pr
     if ((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) { return CUDA_ERROR_INVALID_VALUE; }
     auto const kind =
         flags == CU_STREAM_NON_BLOCKING ? stream_kind::non_blocking : stream_kind::blocking;
-    *made = here.streams().create(
-        kind, std::clamp(priority, stream::greatest_priority, stream::least_priority));
+    *made = here.streams().create(kind, clamped_priority(priority, here.whole->home().ordinal()));
     // Null means that another thread is destroying the context.
     return *made != nullptr ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
   });

@@ -121,6 +121,13 @@ class handle_table {
     return ref(this, place, index);
   }
 
+  /// Returns whether `handle` is a standing handle that names an object, or has named one before.
+  [[nodiscard]] bool is_standing(Handle handle) const noexcept {
+    std::uint64_t index = 0;
+    std::uint64_t generation = 0;
+    return decode(handle, index, generation) && generation == 0 && resolve(handle) != nullptr;
+  }
+
   /// Closes the handle, so that find() no longer finds the object. The object is destroyed when no
   /// ref to it is left. Returns false if the handle was not open.
   bool close(Handle handle) noexcept {

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cpu_driver/base/entry_names.hpp"
@@ -28,6 +30,9 @@ struct rules {
   std::multimap<std::string, countdown, std::less<>> failures;
   std::multimap<int, countdown> faults;
   std::map<int, std::size_t> capacities;
+  std::set<std::pair<int, int>> separated;  // {from, to}
+  std::map<int, CUcomputemode> modes;
+  std::set<int> without_priorities;
 };
 
 std::mutex mutex;
@@ -72,6 +77,14 @@ CUresult parse_status(std::string_view text) {
   return *status;
 }
 
+CUcomputemode parse_mode(std::string_view text) {
+  if (text == "default") { return CU_COMPUTEMODE_DEFAULT; }
+  if (text == "prohibited") { return CU_COMPUTEMODE_PROHIBITED; }
+  if (text == "exclusive") { return CU_COMPUTEMODE_EXCLUSIVE_PROCESS; }
+  throw bad_part("'" + std::string(text) +
+                 "' is not a compute mode: expected default, prohibited or exclusive");
+}
+
 double parse_factor(std::string_view text) {
   std::string const copy(text);
   char* end = nullptr;
@@ -104,6 +117,23 @@ std::pair<std::string_view, countdown> parse_countdown(std::string_view text,
   return {who, {*left, parse_status(status)}};
 }
 
+// Adds a rule about a property of a device.
+void add_property(rules& to, std::string_view kind, std::string_view rest) {
+  if (kind == "mode") {
+    auto const [device, mode] = split(rest, ':', "mode=DEVICE:MODE");
+    to.modes[parse_device(device)] = parse_mode(mode);
+  } else if (kind == "priorities") {
+    auto const [device, text] = split(rest, ':', "priorities=DEVICE:none");
+    if (text != "none") { throw bad_part("'" + std::string(text) + "': expected none"); }
+    to.without_priorities.insert(parse_device(device));
+  } else {
+    throw bad_part(
+        "'" + std::string(kind) +
+        "' is not a kind of rule: expected slow, delay, fail, fault, capacity, no_peer, mode "
+        "or priorities");
+  }
+}
+
 void add(rules& to, std::string_view part) {
   auto const [kind, rest] = split(part, '=', "KIND=...");
   if (kind == "slow") {
@@ -134,9 +164,15 @@ void add(rules& to, std::string_view part) {
                      "' is not a size: expected a number of bytes such as 512MiB");
     }
     to.capacities[parse_device(device)] = *bytes;
+  } else if (kind == "no_peer") {
+    auto const [from, other] = split(rest, ':', "no_peer=FROM:TO");
+    std::pair const devices{parse_device(from), parse_device(other)};
+    if (devices.first == devices.second) {
+      throw bad_part("'" + std::string(rest) + "' names the same device twice");
+    }
+    to.separated.insert(devices);
   } else {
-    throw bad_part("'" + std::string(kind) +
-                   "' is not a kind of rule: expected slow, delay, fail, fault or capacity");
+    add_property(to, kind, rest);
   }
 }
 
@@ -214,6 +250,22 @@ std::optional<std::size_t> capacity(int device) {
   std::lock_guard const lock(mutex);
   auto const found = active.capacities.find(device);
   return found != active.capacities.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool are_separated(int from, int to) noexcept {
+  std::lock_guard const lock(mutex);
+  return active.separated.contains({from, to});
+}
+
+CUcomputemode compute_mode(int device) noexcept {
+  std::lock_guard const lock(mutex);
+  auto const found = active.modes.find(device);
+  return found != active.modes.end() ? found->second : CU_COMPUTEMODE_DEFAULT;
+}
+
+bool has_priorities(int device) noexcept {
+  std::lock_guard const lock(mutex);
+  return !active.without_priorities.contains(device);
 }
 
 }  // namespace flotilla::cpu_driver::injection

@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fault injection: slow devices, delayed or failing calls, faults, little memory. cuInit reads
-// rules from the environment variable FLOTILLA_CPU_INJECT. Tests add rules through control.hpp.
-// Commas separate the rules:
+// Fault injection: slow devices, delayed or failing calls, faults, little memory, devices that are
+// not peers, properties that only other devices have. cuInit reads rules from the environment
+// variable FLOTILLA_CPU_INJECT. Tests add rules through control.hpp. Commas separate the rules:
 //
 //   slow=DEVICE:FACTOR            kernels on the device take FACTOR times as long
 //   delay=ENTRY:MICROSECONDS      every call of the entry point takes MICROSECONDS longer
 //   fail=ENTRY@N:STATUS           the N-th call from now returns STATUS and does nothing else
 //   fault=DEVICE@N:STATUS         the N-th kernel from now on the device faults with STATUS
 //   capacity=DEVICE:BYTES         the device has BYTES of memory (suffixes: KiB, MiB, GiB)
+//   no_peer=FROM:TO               device FROM cannot access the memory of device TO
+//   mode=DEVICE:MODE              the compute mode: default, prohibited or exclusive
+//   priorities=DEVICE:none        the streams of the device have no priorities
 //
 // ENTRY is a name such as cuLaunchKernel, without a version suffix. STATUS is a name or a number.
 
@@ -50,5 +53,11 @@ void clear();
 [[nodiscard]] double slowness(int device) noexcept;
 /// Returns the device's memory in bytes, or nothing if no rule sets it.
 [[nodiscard]] std::optional<std::size_t> capacity(int device);
+/// Whether a rule makes `from` unable to access the memory of `to`.
+[[nodiscard]] bool are_separated(int from, int to) noexcept;
+/// Returns the device's compute mode. Without a rule, this is CU_COMPUTEMODE_DEFAULT.
+[[nodiscard]] CUcomputemode compute_mode(int device) noexcept;
+/// Returns whether the streams of the device have priorities. Without a rule, they have.
+[[nodiscard]] bool has_priorities(int device) noexcept;
 
 }  // namespace flotilla::cpu_driver::injection

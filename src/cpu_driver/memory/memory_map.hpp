@@ -18,7 +18,7 @@ namespace flotilla::cpu_driver {
 class memory_account;
 
 enum class memory_kind : std::uint8_t {
-  device,      // cuMemAlloc and cuMemAllocAsync
+  device,      // cuMemAlloc and cuMemAllocAsync; only the latter has the flag `of_pool`
   host,        // pinned: cuMemHostAlloc
   registered,  // memory of the application, pinned by cuMemHostRegister
   global       // a variable of a module, stored in the module's image
@@ -31,9 +31,13 @@ struct allocation {
   memory_account* account;  // account of the allocation's device
   CUcontext owner;
   std::uint64_t id;
-  bool ending;     // cuMemFreeAsync was called, but the stream has not executed the free yet
-  unsigned flags;  // host memory: the flags of cuMemHostAlloc or cuMemHostRegister
+  bool ending;  // cuMemFreeAsync was called, but the stream has not executed the free yet
+  // Host memory: the flags of cuMemHostAlloc or cuMemHostRegister. Device memory: 0 or `of_pool`.
+  unsigned flags;
 };
+
+/// The flag of device memory from the memory pool of the device.
+inline constexpr unsigned of_pool = 1;
 
 class memory_map {
  public:

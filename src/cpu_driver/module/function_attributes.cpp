@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/module/function_attributes.hpp"
 
+#include <algorithm>
+
 #include "cpu_driver/module/module.hpp"
 #include "cpu_driver/properties/device_properties.hpp"
 
@@ -47,6 +49,26 @@ CUresult set_function_attribute(int which, int value, function_settings& setting
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
+}
+
+CUresult max_active_blocks(int& blocks, cpu::kernel_record const& record, int block_size,
+                           std::size_t shared_bytes) noexcept {
+  constexpr int threads_of_multiprocessor = 2048;
+  constexpr int max_blocks = 32;
+  constexpr std::size_t shared_of_multiprocessor = 233472;
+  constexpr std::size_t reserved_of_block = 1024;
+  if (block_size < 1) { return CUDA_ERROR_INVALID_VALUE; }
+  std::uint32_t const bound = record.max_threads_per_block;
+  int const max_threads = bound != 0 ? static_cast<int>(bound) : properties::max_threads_per_block;
+  if (block_size > max_threads || shared_bytes > properties::max_shared_bytes) {
+    blocks = 0;
+    return CUDA_SUCCESS;
+  }
+  int const warp_threads = (block_size + 31) / 32 * 32;
+  auto const by_shared =
+      static_cast<int>(shared_of_multiprocessor / (shared_bytes + reserved_of_block));
+  blocks = std::min({max_blocks, threads_of_multiprocessor / warp_threads, by_shared});
+  return CUDA_SUCCESS;
 }
 
 CUresult set_function_cache(int config, function_settings& settings) noexcept {

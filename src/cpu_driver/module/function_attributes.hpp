@@ -20,6 +20,11 @@ struct function_settings;
                                               function_settings& settings) noexcept;
 [[nodiscard]] CUresult set_function_cache(int config, function_settings& settings) noexcept;
 
+/// Computes how many blocks a multiprocessor could hold at the same time. The registers of a kernel
+/// are not known, so only threads and shared memory count, as for an H200.
+[[nodiscard]] CUresult max_active_blocks(int& blocks, cpu::kernel_record const& record,
+                                         int block_size, std::size_t shared_bytes) noexcept;
+
 /// Finds the offset and the size of parameter `index`. `bytes` may be null. Returns
 /// CUDA_ERROR_INVALID_VALUE if the kernel has no such parameter.
 [[nodiscard]] CUresult parameter_info(cpu::kernel_record const& record, std::size_t index,

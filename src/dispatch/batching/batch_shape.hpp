@@ -17,6 +17,8 @@ struct batch_shape {
   std::uint32_t max_tasks_saturated = 1;
   std::uint32_t chains = 1;     // number of parallel chains in a batch
   std::uint32_t max_chain = 1;  // maximum length of a chain
+  // Replaces `max_chain` in a batch that begins behind other tasks (see shape_for).
+  std::uint32_t max_chain_behind = 1;
   // number of rows from one completion node to the next (see graph_template)
   std::uint32_t rows_per_completion = 1;
   std::uint32_t lanes = 8;  // number of lanes that the batches use
@@ -62,7 +64,10 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 /// Completion nodes inside a batch are at most about 60 us apart, or two kernels apart if two
 /// kernels take longer. So the end of a task becomes visible at most 60 us late, or one kernel late
 /// if a kernel takes more than 60 us. Kernels of 8 us and more run one after another in a batch
-/// only if the device is saturated.
+/// only if the device is saturated, or if the batch begins behind other tasks. In the second case
+/// at most 60 us of kernels share a batch. Each graph launch leaves the GPU idle for about 3 us
+/// between two tasks of a chain, which is much beside a kernel of 20 us and little beside one of 60
+/// us.
 ///
 /// If the device itself updates the templates of short kernels, a lane has one batch in flight
 /// instead of two. The eight batches, one on each lane, are 100 us of work in total, which keeps
@@ -84,6 +89,9 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
   shape.rows_per_completion = rows(completion_interval_ns);
   shape.max_tasks_saturated = std::min(rows(max_batch_ns) * shape.chains, 64u);
   shape.max_chain = rows(max_batch_ns);
+  shape.max_chain_behind = !is_long                                  ? shape.max_chain
+                           : 2 * kernel_ns <= completion_interval_ns ? shape.rows_per_completion
+                                                                     : 1;
   shape.max_tasks =
       is_long ? shape.chains : std::min(shape.rows_per_completion * shape.chains, 64u);
   shape.lanes = is_short ? lanes_of_short_kernels : 16;

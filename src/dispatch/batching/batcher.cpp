@@ -4,78 +4,212 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
-
-#include <flotilla/error/driver_status.hpp>
-
-#include "base/single_writer.hpp"
-#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
 
 // A task whose predecessor is in flight goes to the predecessor's lane, because the task could not
-// start earlier in another lane. Exception: if that lane has this many batches in flight, the task
-// goes to another lane. So every lane keeps room for one flush.
-constexpr std::size_t max_batches_ahead = lane::max_batches - batcher::max_batches_of_flush;
+// start earlier in another lane. It waits if that lane has this many batches in flight or open.
+// These batches keep the GPU busy until the next pass. With more batches, the tasks of one step
+// would drift apart and share fewer batches, and each batch needs a template, which costs as much
+// time as many launches.
+constexpr std::size_t max_short_ahead = 12;
+constexpr std::size_t max_long_ahead = 2;
 
-std::uint64_t bit_of(unsigned lane) noexcept { return std::uint64_t{1} << lane; }
+// Two kernels in one chain of a graph take this much more time than the kernels themselves, and the
+// launch of one more graph takes this much (docs/performance.md).
+constexpr float chain_node_ns = 500;
+constexpr float graph_launch_ns = 5000;
+
+// The maximum number of tasks that are launched without a graph and with one write at their end.
+// The end of the first becomes visible only after the end of the last.
+constexpr std::uint32_t max_one_by_one = 16;
+
+/// Whether the last task of the batch is among the first predecessors of `task`.
+bool follows_last(slot const& task, open_batch const& batch) noexcept {
+  auto const end =
+      task.after_slot.begin() + std::min<std::size_t>(task.dependencies, slot::inline_dependencies);
+  return std::find(task.after_slot.begin(), end, batch.tasks[batch.count - 1]) != end;
+}
+
+/// Whether a programmatic launch may join this batch, so that it directly follows its predecessor.
+bool can_be_one_by_one(open_batch const& batch) noexcept {
+  return (batch.count == 1 && !batch.traits.device_wait.valid()) || batch.traits.one_by_one;
+}
 
 }  // namespace
 
-batcher::batcher(parts const& with)
-    : parts_(with),
-      runs_in_turn_(with.context.where().kind == device_kind::cpu),
-      timer_(with.context) {
+batcher::batcher(parts const& with) : parts_(with) {
   for (unsigned level = 0; level < priority_levels; ++level) {
     filling_[level] = lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
   }
 }
 
-kernel_profile& batcher::profile_of(std::uint32_t kernel) {
-  if (kernel >= profiles_.size()) { profiles_.resize(parts_.kernels.kernels.size()); }
-  return profiles_[kernel];
+bool batcher::is_short(std::uint32_t kernel) const {
+  float const kernel_ns = parts_.profiles.of(kernel).kernel_ns();
+  return kernel_ns != 0 && kernel_ns < short_kernel_ns;
 }
 
-void batcher::sample_kernel_time() {
-  if (auto const sample = timer_.result(parts_.page)) {
-    auto const took = sample->took - sample->entry -
-                      (sample->completions - 1) * kernel_profile::completion_node_cost;
-    // A CPU device runs the chains one after another, so divide the time by the number of chains.
-    profile_of(sample->kernel)
-        .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
-              runs_in_turn_ ? 1 : sample->chains);
-  } else if (auto const open = runs_in_turn_ ? std::nullopt : timer_.still_open(parts_.page)) {
-    profile_of(open->kernel).note_open(open->took, open->depth, open->ahead);
+bool batcher::takes_batch(unsigned lane, std::uint32_t kernel) const {
+  std::size_t const ahead = parts_.lanes[lane].in_flight() + parts_.waves.batches_of(lane);
+  return ahead < (is_short(kernel) ? max_short_ahead : max_long_ahead);
+}
+
+bool batcher::may_join(batch_place where) const noexcept {
+  open_batch const& batch = parts_.waves.at(where);
+  return batch.may_grow && batch.has_room() && !batch.traits.ordered;
+}
+
+bool batcher::waits_for(open_batch const& batch, unsigned lane,
+                        std::span<end_mark const> waits) noexcept {
+  return std::all_of(waits.begin(), waits.end(), [&](end_mark wanted) {
+    return wanted.lane() == lane ||
+           std::any_of(batch.marks.begin(), batch.marks.end(), [wanted](end_mark mark) {
+             return mark.lane() == wanted.lane() && mark.number() >= wanted.number();
+           });
+  });
+}
+
+bool batcher::extends_chain(slot const& task, unended_predecessors const& before,
+                            batch_place where) {
+  open_batch const& batch = parts_.waves.at(where);
+  kernel_profile& profile = parts_.profiles.of(task.kernel);
+  bool const is_only_predecessor =
+      before.open.size() == 1 &&
+      std::all_of(before.launched.begin(), before.launched.end(), [&](end_mark mark) {
+        return mark.device() == parts_.lanes.device() && mark.lane() == where.lane;
+      });
+  if (!is_only_predecessor || lane_layout::level_of(where.lane) != task.level) { return false; }
+  bool const is_chain = batch.count == 1 || batch.traits.ordered;
+  bool const is_short = profile.kernel_ns() < short_kernel_ns;
+  // A task waits for the end of a whole batch. So if two tasks follow one task, and the first of
+  // them has extended the chain, the second waits for the first.
+  if (is_chain && !is_short && !follows_last(task, batch)) {
+    profile.note_fork();
+    return false;
   }
+  if (batch.count >= std::min(batch.max_chain, profile.shape().max_chain)) { return false; }
+  // Few short tasks take less time one after another in one graph than in a graph of their own.
+  return is_short ? is_chain ||
+                        static_cast<float>(batch.count) * (profile.kernel_ns() + chain_node_ns) <=
+                            graph_launch_ns
+                  : is_chain && profile.note_link();
 }
 
-batcher::step batcher::follow(slot_address task, unsigned lane) {
+bool batcher::follows_programmatically(slot const& task, unended_predecessors const& before,
+                                       batch_place where) const {
+  return task.batch && before.open.size() == 1 && before.launched.empty() &&
+         can_be_one_by_one(parts_.waves.at(where)) &&
+         lane_layout::level_of(where.lane) == task.level;
+}
+
+unsigned batcher::lane_of_wave(unsigned wave, unended_predecessors const& before,
+                               slot const& task) const {
+  lane_range const range = lane_layout::launch_lanes_of(task.level);
+  bool is_full = false;  // whether the lane of a predecessor has too many batches
+  for (batch_place const ahead : before.open) {
+    batch_place const where{wave, ahead.lane};
+    if (!range.contains(ahead.lane)) { continue; }
+    if (parts_.waves.is_open(where) ? may_join(where) : takes_batch(ahead.lane, task.kernel)) {
+      return ahead.lane;
+    }
+    is_full = is_full || !parts_.waves.is_open(where);
+  }
+  if (is_full) { return lane_layout::no_lane; }
+  // All batches of a wave wait for earlier waves, so joining another batch costs little time.
+  for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
+    auto const lane = static_cast<unsigned>(std::countr_zero(left));
+    if (range.contains(lane) && may_join({wave, lane})) { return lane; }
+  }
+  batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
+  return parts_.lanes.find_lane(
+      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), filling_[task.level]});
+}
+
+void batcher::begin_after(batch_place where, slot const& first, batch_shape const& shape) {
+  open_batch& batch = parts_.waves.at(where);
+  batch.max_tasks = shape.max_tasks;
+  batch.max_chain = shape.max_chain_behind;
+  batch.waits = batch.may_grow = true;
+  // Other tasks wait for the whole batch, so its tasks run side by side as far as possible.
+  batch.traits = {.chains = template_pool::max_chains,
+                  .rows_per_completion = shape.rows_per_completion,
+                  .kernel = first.kernel,
+                  .is_awaited = true};
+}
+
+batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
   using kinds = step::kinds;
   slot const& one = parts_.tasks.at(task);
-  batch_shape const& shape = profile_of(one.kernel).shape();
-  open_batch& batch = batches_[lane];
-  std::uint32_t const max = std::min(batch.max_chain, shape.max_chain);
-  if (goes_alone(one) || batch.count >= max || lane_layout::level_of(lane) != one.level) {
-    return {kinds::flush_first, lane};
+  batch_place const last =
+      *std::max_element(before.open.begin(), before.open.end(),
+                        [](batch_place a, batch_place b) { return a.wave < b.wave; });
+  if (one.attributed && follows_programmatically(one, before, last)) [[unlikely]] {
+    open_batch& batch = parts_.waves.at(last);
+    batch.traits.chains = 1;
+    batch.traits.ordered = batch.traits.one_by_one = true;
+    batch.max_tasks = batch.max_chain = max_one_by_one;
+    return added(task, last);
   }
-  batch.max_tasks = batch.max_chain = max;
-  batch.traits.chains = 1;
-  batch.traits.rows_per_completion =
-      std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
-  batch.traits.ordered = true;
-  return added(task, lane);
+  if (extends_chain(one, before, last)) {
+    open_batch& batch = parts_.waves.at(last);
+    batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
+    batch.max_tasks = batch.max_chain = std::min(batch.max_chain, shape.max_chain);
+    batch.traits.chains = 1;
+    batch.traits.rows_per_completion =
+        std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
+    batch.traits.ordered = true;
+    return added(task, last);
+  }
+  unsigned const wave = last.wave + 1;
+  if (wave == open_waves::max_waves) { return {kinds::flush_first, last}; }
+  batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
+  unsigned const lane = lane_of_wave(wave, before, one);
+  if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
+  batch_place const where{wave, lane};
+  parts_.waves.reach(wave);
+  open_batch& batch = parts_.waves.at(where);
+  if (!parts_.waves.is_open(where)) { begin_after(where, one, shape); }
+  for (batch_place const ahead : before.open) {
+    batch.lanes_before |= open_waves::bit_of(ahead.lane);
+  }
+  for (end_mark const mark : before.launched) { unended_predecessors::add_mark(batch.marks, mark); }
+  // A full batch of a later wave cannot be launched yet. `may_join` refuses further tasks.
+  put(task, where);
+  return {kinds::added, where};
 }
 
-unsigned batcher::lane_of_predecessor(std::span<end_mark const> waits,
-                                      priority_level level) const noexcept {
-  lane_range const range = lane_layout::launch_lanes_of(level);
-  unsigned found = lane_layout::no_lane;
+unsigned batcher::joinable_lane(std::span<end_mark const> waits, slot const& task) const {
+  lane_range const range = lane_layout::launch_lanes_of(task.level);
+  unsigned of_predecessor = lane_layout::no_lane;
+  for (std::uint64_t left = parts_.waves.lanes(0); left != 0; left &= left - 1) {
+    auto const lane = static_cast<unsigned>(std::countr_zero(left));
+    if (!range.contains(lane) || !may_join({0, lane})) { continue; }
+    open_batch const& batch = parts_.waves.at({0, lane});
+    // A task that waits for nothing joins only tasks that wait for nothing.
+    if (waits.empty() ? batch.marks.empty() : waits_for(batch, lane, waits)) { return lane; }
+    bool const follows = std::any_of(waits.begin(), waits.end(),
+                                     [lane](end_mark mark) { return mark.lane() == lane; });
+    if (follows) { of_predecessor = lane; }
+  }
+  return of_predecessor;
+}
+
+batcher::lane_choice batcher::lane_behind(std::span<end_mark const> waits, slot const& task,
+                                          bool alone) const {
+  lane_range const range = lane_layout::launch_lanes_of(task.level);
+  lane_choice found{lane_layout::no_lane, false};
   for (end_mark const mark : waits) {
-    if (mark.device() == parts_.lanes.device() && range.contains(mark.lane())) {
-      found = mark.lane();
-    }
+    unsigned const lane = mark.lane();
+    if (!range.contains(lane) || parts_.waves.is_open({0, lane})) { continue; }
+    // Behind other work, a long task would wait in this lane although it could run in another one.
+    bool const is_last = parts_.lanes[lane].last_number() == mark.number();
+    if (!is_last && !is_short(task.kernel)) { continue; }
+    bool const takes = alone ? parts_.lanes[lane].has_room(open_waves::max_batches_of_flush)
+                             : takes_batch(lane, task.kernel);
+    if (takes) { return {lane, false}; }
+    found.is_full = true;
   }
   return found;
 }
@@ -84,188 +218,81 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
                            bool alone) {
   using kinds = step::kinds;
   slot const& one = parts_.tasks.at(task);
-  batch_shape const& shape = profile_of(one.kernel).shape();
+  batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
   unsigned& filling = filling_[one.level];
   unsigned lane = lane_layout::no_lane;
-  if (!waits.empty()) {
-    lane = lane_of_predecessor(waits, one.level);
+  bool const waits_here = std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
+    return mark.device() == parts_.lanes.device();
+  });
+  if (one.dependencies != 0 && waits_here) {
+    lane = alone ? lane_layout::no_lane : joinable_lane(waits, one);
     if (lane != lane_layout::no_lane) {
-      if ((open_ & bit_of(lane)) != 0) { return {kinds::flush_first, lane}; }
-      if (parts_.lanes[lane].in_flight() >= max_batches_ahead) { lane = lane_layout::no_lane; }
+      for (end_mark const mark : waits) {
+        unended_predecessors::add_mark(parts_.waves.at({0, lane}).marks, mark);
+      }
+      return added(task, {0, lane});
     }
-  } else if (open_batch& batch = batches_[filling]; batch.count != 0) {
+    lane_choice const behind = lane_behind(waits, one, alone);
+    lane = behind.lane;
+    if (behind.is_full && lane == lane_layout::no_lane) { return {kinds::no_room}; }
+  } else if (open_batch& batch = parts_.waves.at({0, filling}); waits.empty() && batch.count != 0) {
     std::uint32_t const max = std::min(batch.max_tasks, shape.max_batch(at_hand()));
-    if (alone || batch.waits || batch.traits.chains != shape.chains || batch.count >= max) {
-      return {kinds::flush_first, filling};
+    if (alone || batch.waits || batch.traits.one_by_one || batch.traits.chains != shape.chains ||
+        batch.count >= max) {
+      return {kinds::flush_first, {0, filling}};
     }
     batch.max_tasks = max;
     batch.max_chain = std::min(batch.max_chain, shape.max_ordered_batch(at_hand()));
     batch.traits.rows_per_completion =
         std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
-    return added(task, filling);
+    return added(task, {0, filling});
   }
   if (lane == lane_layout::no_lane) {
-    lane = parts_.lanes.find_lane({one.level, shape.lanes, shape.batches, open_, filling});
+    lane = parts_.lanes.find_lane(
+        {one.level, shape.lanes, shape.batches, parts_.waves.lanes(), filling});
   }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
-  if (auto const answer = parts_.lanes.enqueue_waits(parts_.lanes[lane], waits, device_wait);
-      !answer.ok()) {
-    return {kinds::refused, lane, answer};
+  if (alone) {
+    auto const answer = parts_.lanes.enqueue_waits(parts_.lanes[lane], waits);
+    return {answer.ok() ? kinds::alone : kinds::refused, {0, lane}, answer};
   }
-  if (alone) { return {kinds::alone, lane}; }
-  open_batch& batch = batches_[lane];
-  batch.max_tasks = shape.max_batch(at_hand());
-  batch.max_chain = shape.max_ordered_batch(at_hand());
-  batch.waits = !waits.empty();
-  batch.traits = {.chains = shape.chains,
-                  .rows_per_completion = shape.rows_per_completion,
-                  .kernel = one.kernel,
-                  .device_wait = device_wait};
-  if (device_wait.valid()) { ++open_device_waits_; }
-  if (!batch.waits) { filling = lane; }
-  return added(task, lane);
+  open_batch& batch = parts_.waves.at({0, lane});
+  if (one.dependencies != 0 && waits_here) {
+    begin_after({0, lane}, one, shape);
+  } else {
+    begin(lane, one, shape, device_wait);
+    batch.waits = !waits.empty();
+    if (waits.empty()) { filling = lane; }
+  }
+  batch.marks.assign(waits.begin(), waits.end());
+  return added(task, {0, lane});
 }
 
-bool batcher::put(slot_address task, unsigned lane) {
-  open_batch& batch = batches_[lane];
+void batcher::begin(unsigned lane, slot const& first, batch_shape const& shape,
+                    end_mark device_wait) {
+  open_batch& batch = parts_.waves.at({0, lane});
+  batch.max_tasks = shape.max_batch(at_hand());
+  batch.max_chain = shape.max_ordered_batch(at_hand());
+  batch.traits = {.chains = shape.chains,
+                  .rows_per_completion = shape.rows_per_completion,
+                  .kernel = first.kernel,
+                  .device_wait = device_wait};
+}
+
+bool batcher::put(slot_address task, batch_place where) {
+  open_batch& batch = parts_.waves.at(where);
   slot& one = parts_.tasks.at(task);
   if (batch.count == 0 || one.kernel != batch.traits.kernel) {
-    batch.traits.long_running = batch.traits.long_running || profile_of(one.kernel).long_running();
+    batch.traits.long_running =
+        batch.traits.long_running || parts_.profiles.of(one.kernel).long_running();
     if (one.kernel != batch.traits.kernel) { batch.traits.kernel = batch_traits::no_kernel; }
   }
   // relaxed: only the holder of this device's lease uses the device's batch marks
-  one.batched.store(batch_mark::of(parts_.lanes.device(), lane), std::memory_order_relaxed);
+  one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
   batch.tasks[batch.count++] = task;
-  open_ |= bit_of(lane);
+  parts_.waves.open(where);
   parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
   return batch.count >= batch.max_tasks;
-}
-
-void batcher::flush(unsigned lane_number, flush_outcome& outcome) {
-  open_ &= ~bit_of(lane_number);
-  open_batch& batch = batches_[lane_number];
-  lane& lane = parts_.lanes[lane_number];
-  batch_traits traits = batch.traits;
-  if (traits.device_wait.valid()) { --open_device_waits_; }
-  traits.prompt = !parts_.lanes.any_long_running() &&
-                  parts_.lanes.batches_waiting_on_device() == 0 && open_device_waits_ == 0;
-  std::span<slot_address const> left{batch.tasks.data(), std::exchange(batch.count, 0)};
-  // Otherwise a flush of the empty batch would decrement open_device_waits_ again.
-  batch.traits.device_wait = {};
-  while (!left.empty()) {
-    bool refused = false;
-    left = left.subspan(launch_first(lane, left, traits, outcome, refused));
-    // The other graphs of this flush run after the first graph in the same stream, so only the
-    // first graph needs the wait.
-    traits.device_wait = {};
-    if (outcome.lost) { return; }
-    if (!refused || (!traits.ordered && lane.has_room(max_batches_of_flush))) { continue; }
-    // The remaining tasks may depend on a refused task, or the lane may have no room for them.
-    for (slot_address const task : left) {
-      parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
-      outcome.again.push_back(task);
-    }
-    return;
-  }
-}
-
-std::size_t batcher::launch_first(lane& lane, std::span<slot_address const> tasks,
-                                  batch_traits const& traits, flush_outcome& outcome,
-                                  bool& refused) {
-  parts_.launcher.prepare(lane, tasks, traits, prepared_);
-  auto const note_error = [&](CUresult error) {
-    outcome.lost = outcome.lost || is_sticky(driver::status_of(error));
-    refused = true;
-  };
-  auto const launch_later = [&](slot_address task) {
-    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
-    outcome.alone.push_back(task);
-  };
-  if (prepared_.carrier == nullptr) {
-    note_error(prepared_.status);
-    outcome.errors.push_back(prepared_.status);
-    launch_later(tasks[0]);
-    return 1;
-  }
-  if (CUresult const answer = launch_prepared(lane, traits); answer == CUDA_SUCCESS) {
-    base::add(launched_);
-    for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
-  } else {
-    refused = true;
-    if (prepared_.intact) {  // if it is not intact, the launcher did not call the driver
-      note_error(answer);
-      outcome.errors.push_back(answer);
-    }
-    for (lane::batch const* const part : prepared_.all()) {
-      std::for_each_n(part->tasks.begin(), part->count, launch_later);
-    }
-  }
-  for (prepared_batch::refusal const& each : prepared_.refused) {
-    // Name cuLaunchKernel, the driver call that the user expects. Which call was really made
-    // depends on how the batch was filled.
-    outcome.refused.push_back(
-        {each.task, {each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)"}});
-    note_error(each.status);
-  }
-  return prepared_.taken;
-}
-
-CUresult batcher::launch_prepared(lane& lane, batch_traits const& traits) {
-  graph_template const& carrier = *prepared_.carrier;
-  graph_template::shape const& shape = carrier.dimensions();
-  bool const one_kernel = traits.kernel != batch_traits::no_kernel;
-  if (one_kernel && shape.size >= device_updated_pool::min_nodes) {
-    profile_of(traits.kernel).note_filled(carrier.is_device_updated());
-  }
-  bool const measured = one_kernel && !carrier.waits_on_device() &&
-                        profile_of(traits.kernel).count_batch(prepared_.taken) &&
-                        timer_.begin(lane.stream());
-  if (!measured) { return parts_.launcher.launch(lane, traits, prepared_); }
-  auto const begun = std::chrono::steady_clock::now();
-  CUresult const answer = parts_.launcher.launch(lane, traits, prepared_);
-  if (answer != CUDA_SUCCESS) { return answer; }
-  auto const busy_lanes = static_cast<std::uint32_t>(std::popcount(
-      (parts_.lanes.busy_launch_lanes() | bit_of(lane.index())) & lane_layout::launch_lane_set));
-  timer_.end(lane.stream(),
-             {.kernel = traits.kernel,
-              .depth = (shape.size + shape.chains - 1) / shape.chains,
-              .chains = busy_lanes * shape.chains,
-              .completions = carrier.completions(),
-              .lane = lane.index(),
-              .number = prepared_.all().back()->number,
-              .ahead = lane.in_flight() - prepared_.batch_count,
-              .begun = begun,
-              .launching = std::chrono::steady_clock::now() - begun,
-              .entry = carrier.is_device_updated() ? kernel_profile::device_update_cost
-                       : carrier.has_entry_node()  ? kernel_profile::entry_node_cost
-                                                   : std::chrono::nanoseconds{0}});
-  return answer;
-}
-
-void batcher::launch_alone(slot_address task, unsigned lane_number, flush_outcome& outcome) {
-  lane& lane = parts_.lanes[lane_number];
-  parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
-  if (!lane.has_room()) {
-    outcome.again.push_back(task);
-    return;
-  }
-  if (CUresult const answer = parts_.launcher.launch_direct(lane, task); answer != CUDA_SUCCESS) {
-    outcome.refused.push_back({task, {answer, "cuLaunchKernel"}});
-    return;
-  }
-  lane::batch& batch = lane.begin();
-  batch.tasks[batch.count++] = task;
-  if (CUresult const answer = lane.commit_with_write(); answer != CUDA_SUCCESS) {
-    outcome.errors.push_back(answer);
-  }
-  base::add(launched_);
-  commit(lane, batch);
-}
-
-void batcher::commit(lane const& lane, lane::batch const& batch) {
-  parts_.lanes.add(lane, batch);
-  parts_.order.mark_launched({batch.tasks.data(), batch.count},
-                             end_mark::of(parts_.lanes.device(), lane.index(), batch.number));
 }
 
 }  // namespace flotilla::dispatch

@@ -77,6 +77,17 @@ class kernel_profile {
     }
   }
 
+  /// Records that two tasks of this kernel follow one task, and that the second of them waits for
+  /// the first, because the first has extended the chain of their predecessor.
+  void note_fork() noexcept { links_until_chain_ = links_after_fork; }
+  /// Records that a task could extend the chain of its predecessor. Returns whether it should:
+  /// after a fork, other forks are likely.
+  [[nodiscard]] bool note_link() noexcept {
+    if (links_until_chain_ == 0) { return true; }
+    --links_until_chain_;
+    return false;
+  }
+
   /// Counts a batch of `tasks` tasks. Returns whether to measure the batch. A measurement costs the
   /// host about 7 us. That is little for a batch of many tasks, but much for a single task that a
   /// thread waits for. So the interval between two measurements is counted in tasks, not in
@@ -111,6 +122,7 @@ class kernel_profile {
   static constexpr std::uint32_t max_rewritten = 64;
   static constexpr std::uint32_t max_counted_tasks = 16;  // per batch
   static constexpr std::uint32_t max_interval = 256;      // counted tasks
+  static constexpr std::uint32_t links_after_fork = 256;
 
   /// Counts a vague sample. In batches with many chains, a short kernel appears long, so its
   /// batches would keep many chains forever. To prevent this, the profile sometimes tries the
@@ -144,6 +156,7 @@ class kernel_profile {
   std::uint32_t vague_limit_ = 8;
   std::uint32_t interval_ = 1;  // in counted tasks
   std::uint32_t until_measured_ = 1;
+  std::uint32_t links_until_chain_ = 0;
   batch_shape shape_;
 };
 

@@ -5,23 +5,41 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "dispatch/graph/batch_launcher.hpp"
 #include "dispatch/lane/lane.hpp"
 
 namespace flotilla::dispatch {
 
-/// The next batch of one lane. At the end of each pass the open batch is empty. Threads: only the
-/// holder of the device's lease.
+/// A batch that is not launched yet. At the end of each pass the open batch is empty. Threads: only
+/// the holder of the device's lease.
 struct open_batch {
   std::array<slot_address, lane::max_tasks> tasks;
   std::uint32_t count = 0;
   std::uint32_t max_tasks = 1;
   std::uint32_t max_chain = 1;  // replaces max_tasks if the tasks run one after another
-  // Whether the batch or its lane's stream waits for a predecessor. If so, only tasks that depend
-  // on a task of this batch may join the batch, because other tasks would wait without need.
+  // Whether the batch waits for predecessors. If so, only tasks with predecessors may join the
+  // batch, because other tasks would wait without need.
   bool waits = false;
+  // Whether tasks with other predecessors may join. They may not if the batch waits for another
+  // device, because such a wait takes long.
+  bool may_grow = false;
+  std::vector<end_mark> marks;     // launched predecessors for which the lane's stream must wait
+  std::uint64_t lanes_before = 0;  // other lanes whose open batches of earlier waves must end first
   batch_traits traits;
+
+  [[nodiscard]] bool has_room() const noexcept { return count < max_tasks; }
+  /// Removes the tasks, and keeps the memory of `marks`.
+  void reset() noexcept {
+    count = 0;
+    waits = false;
+    may_grow = false;
+    marks.clear();
+    lanes_before = 0;
+    // Otherwise a second flush of the empty batch would count its device-side wait again.
+    traits.device_wait = {};
+  }
 };
 
 }  // namespace flotilla::dispatch

@@ -16,16 +16,22 @@ void argument_check::check(launch const& what, std::string_view label,
                            std::optional<unsigned> device) const {
   auto const* const bytes = static_cast<std::byte const*>(what.arguments());
   std::span<detail::parameter_info const> const parameters = detail::access::parameters(what);
+  std::span<detail::argument_range const> const ranges = detail::access::ranges(what);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].is_pointer) { continue; }
+    // If the types of the parameters are not known, only spans are known to be addresses.
+    bool const is_address = parameters[i].is_pointer ||
+                            std::any_of(ranges.begin(), ranges.end(),
+                                        [i](auto const& each) { return each.argument == i; });
+    if (!is_address) { continue; }
     std::uintptr_t address = 0;
     std::memcpy(&address, bytes + parameters[i].offset, sizeof address);
     if (address == 0) { continue; }  // kernels may have optional arguments
     std::string const why = refusal(address, device);
     if (why.empty()) { continue; }
     std::string const& kernel = parts_.kernels.kernels[detail::access::kernel_index(what)].name;
+    std::string const type{parameters[i].type};
     throw invalid_argument(check_text::of_kernel(kernel, label) + ": argument " +
-                           std::to_string(i) + " (" + std::string{parameters[i].type} + ") is " +
+                           std::to_string(i) + (type.empty() ? "" : " (" + type + ")") + " is " +
                            check_text::of_address(address) + ", " + why);
   }
 }

@@ -26,10 +26,13 @@ std::vector<memory_access> task_accesses::of(launch const& what) const {
     detail::parameter_info const& one = parameters[i];
     bool const has_range = !ranges.empty() && ranges.front().argument == i;
     std::size_t const size = has_range ? ranges.front().bytes : one.pointee_bytes;
+    // If the type of the parameter is not known, the span says whether the kernel may write.
+    bool const is_read_only =
+        one.is_pointer || !has_range ? one.is_read_only : ranges.front().is_read_only;
     if (has_range) { ranges = ranges.subspan(1); }
-    if (!one.is_pointer) { continue; }
+    if (!one.is_pointer && !has_range) { continue; }
     memory_access access{
-        .reads = true, .writes = !one.is_read_only, .argument = static_cast<unsigned>(i)};
+        .reads = true, .writes = !is_read_only, .argument = static_cast<unsigned>(i)};
     std::memcpy(&access.begin, bytes + one.offset, sizeof access.begin);
     add(made, access, size);
   }

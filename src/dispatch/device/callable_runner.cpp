@@ -3,6 +3,7 @@
 #include "dispatch/device/callable_runner.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -14,12 +15,14 @@
 #include "base/tbb_bridge.hpp"
 #include "context/context_stack_guard.hpp"
 #include "dispatch/task/callable_frame.hpp"
+#include "dispatch/task/cancellation.hpp"
 
 namespace flotilla::dispatch {
 
 namespace {
+using clock = std::chrono::steady_clock;
 constexpr std::size_t max_in_a_pass = 64;  // callables per priority level
-}
+}  // namespace
 
 bool callable_runner::run(helper_filter filter,
                           std::function<bool(priority_level)> const& more_urgent) {
@@ -32,14 +35,19 @@ bool callable_runner::run(helper_filter filter,
     priority_queues::queue& queue = queued_.at(level);
     for (std::size_t left = std::min(queue.size(), max_in_a_pass); left > 0; --left) {
       slot_address const task = queue.take_front();
-      slot const& one = parts_.shared.tasks.at(task);
+      slot& one = parts_.shared.tasks.at(task);
+      if (is_cancelled(one)) [[unlikely]] {
+        parts_.reporter.cancel(task);
+        moved = true;
+        continue;
+      }
       bool const allowed = filter.helper == 0 || one.submitter == filter.helper ||
                            one.demanded.load(std::memory_order_relaxed) != 0;
       if (!allowed) {
         queue.push_back(task);
         continue;
       }
-      resolution const before = parts_.before.resolve(task, false, waits_);
+      resolution const before = parts_.before.resolve(task, found_);
       if (before.kind == resolution::kinds::failed) {
         parts_.reporter.fail_dependent(task, before.cause);
       }
@@ -69,7 +77,11 @@ bool callable_runner::run_one(slot_address task) {
     queued_.at(level).push_front(task);
     return false;
   }
-  if (auto const answer = parts_.lanes.enqueue_waits(*lane, waits_); !answer.ok()) {
+  if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+    parts_.reporter.cancel(task);
+    return true;
+  }
+  if (auto const answer = parts_.lanes.enqueue_waits(*lane, found_.launched); !answer.ok()) {
     parts_.reporter.refuse(task, answer);
     return true;
   }
@@ -108,6 +120,9 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   } invoked{held_in<callable>(one),
             task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
   std::uint32_t const process = base::fork_generation();
+  clock::time_point const begun = clock::now();
+  running_since_.store(begun.time_since_epoch().count(), std::memory_order_seq_cst);
+  parts_.shared.bell.note_callable();
   // Isolate the callable: if user code waits inside oneTBB, oneTBB must not run a worker of
   // flotilla on this thread.
   base::isolated(
@@ -121,6 +136,9 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   base::end_returning_child(process, "a callable");
   one.holds_callable = false;
   std::destroy_at(&held_in<callable>(one));  // runs user destructors, so call `restore` afterwards
+  running_since_.store(0, std::memory_order_release);
+  parts_.shared.slow_calls.note_callable(clock::now() - begun,
+                                         [&] { return parts_.reporter.describe(task); });
   violation = guard.restore();
   CUstreamCaptureStatus capture{};
   CUresult const answer = parts_.context.api().stream_is_capturing(lane.stream(), &capture);

@@ -52,6 +52,13 @@ class callable_runner {
   /// Removes and returns the failure of a callable. Returns null if the callable has not failed.
   /// Call this after the callable's work in the stream has completed.
   [[nodiscard]] std::shared_ptr<failure const> take_failure(slot_address task);
+  /// Returns when the callable that runs now has begun, as a count of nanoseconds of
+  /// steady_clock. Returns 0 if no callable runs. Threads: any.
+  [[nodiscard]] std::int64_t running_since() const noexcept {
+    // seq_cst: the stand-ins stop watching and then call this function; `call` stores the time and
+    // then looks whether they watch
+    return running_since_.load(std::memory_order_seq_cst);
+  }
   /// Returns how many callables have run so far. Threads: any.
   [[nodiscard]] std::uint64_t ran() const noexcept { return ran_.load(std::memory_order_relaxed); }
 
@@ -66,10 +73,11 @@ class callable_runner {
 
   parts const parts_;
   priority_queues queued_;
-  std::vector<end_mark> waits_;  // scratch memory
+  unended_predecessors found_;  // scratch memory
   // Failures of callables whose work in the stream has not completed.
   std::unordered_map<slot_address, std::shared_ptr<failure const>> failures_;
-  std::atomic<std::uint64_t> ran_{0};  // written by the holder of the lease
+  std::atomic<std::uint64_t> ran_{0};           // written by the holder of the lease
+  std::atomic<std::int64_t> running_since_{0};  // written by the holder of the lease
 };
 
 }  // namespace flotilla::dispatch

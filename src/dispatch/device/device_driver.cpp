@@ -27,22 +27,25 @@ device_driver::device_driver(parts const& with)
       reporter_(with.shared, with.own.context, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
-      batches_({with.own.context, with.shared.tasks, with.shared.kernels, with.shared.order, lanes_,
-                page_, launcher_}),
-      device_waits_({with.shared, with.own.context, lanes_, batches_, launcher_.functions(),
-                     static_cast<unsigned>(with.contexts.size())}),
+      profiles_(with.shared.kernels),
+      batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, waves_, profiles_}),
+      flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, page_, launcher_,
+                waves_, profiles_}),
+      device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
+                     launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       before_(with.shared, with.index),
       committer_(with.shared, lanes_, reporter_),
       staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
                committer_}),
       copies_(
           {with.shared, with.own.context, lanes_, reporter_, committer_, staged_, with.contexts}),
-      replays_({with.shared, with.own.context, page_, lanes_, launcher_, batches_, reporter_}),
+      replays_(
+          {with.shared, with.own.context, page_, lanes_, launcher_, batches_, waves_, reporter_}),
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
-      starter_({with.shared, lanes_, before_, batches_, device_waits_, copies_, replays_,
-                callables_, events_, reporter_}),
+      starter_({with.shared, lanes_, before_, waves_, profiles_, batches_, flusher_, device_waits_,
+                copies_, replays_, callables_, events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
   try {
@@ -60,7 +63,7 @@ void device_driver::destroy_resources() noexcept {
   staged_.destroy();
   parts_.shared.recordings.destroy_all_of(parts_.index);
   launcher_.destroy();
-  batches_.destroy();
+  flusher_.destroy();
   lanes_.destroy();
   frees_.destroy();
   page_.unregister();
@@ -70,7 +73,7 @@ device_counters device_driver::counters() const noexcept {
   device_counters counters;
   counters.tasks = parts_.shared.ends.ended(parts_.index);
   counters.failed = parts_.shared.ends.failed(parts_.index);
-  counters.batches = batches_.launched();
+  counters.batches = flusher_.launched();
   counters.pushes = gate().pushes();
   counters.migrations = gate().migrations();
   counters.callables = callables_.ran();

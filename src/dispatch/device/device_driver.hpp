@@ -59,6 +59,8 @@ class device_driver {
   [[nodiscard]] lane_set& lanes() noexcept { return lanes_; }
   [[nodiscard]] lane_set const& lanes() const noexcept { return lanes_; }
   [[nodiscard]] device_counters counters() const noexcept;
+  /// Returns when the running callable has begun (see callable_runner), or 0.
+  [[nodiscard]] std::int64_t callable_since() const noexcept { return callables_.running_since(); }
 
   // ---- the holder of the lease ----
 
@@ -106,7 +108,10 @@ class device_driver {
   lane_set lanes_;
   failure_reporter reporter_;
   batch_launcher launcher_;
+  open_waves waves_;
+  kernel_profiles profiles_;
   batcher batches_;
+  batch_flusher flusher_;
   device_side_waits device_waits_;
   predecessors before_;
   batch_committer committer_;

@@ -15,9 +15,9 @@ device_set::lease_guard::~lease_guard() {
   // time, either this thread sees the announcement, or the other thread sees that the lease is
   // free.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (device_.inbound().needs_drain() || devices_.shared_.shared.is_pending()) {
-    devices_.shared_.bell.ring();
-  }
+  devices_.shared_.bell.ring_after_lease(
+      device_.inbound().is_announced(),
+      device_.inbound().needs_drain() || devices_.shared_.shared.is_pending());
 }
 
 bool device_set::drain_if_free(device_driver& device, helper_filter filter,
@@ -92,9 +92,21 @@ bool device_set::work_pending() const noexcept {
                      [](auto const& device) { return device->inbound().needs_drain(); });
 }
 
+bool device_set::unattended_work() const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(), [&](auto const& device) {
+    return (device->inbound().needs_drain() || shared_.shared.is_pending()) &&
+           !device->gate().held();
+  });
+}
+
 bool device_set::any_batches() const noexcept {
   return std::any_of(devices_.begin(), devices_.end(),
                      [](auto const& device) { return device->lanes().has_batches(); });
+}
+
+bool device_set::any_ended() const noexcept {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [](auto const& device) { return device->lanes().any_ended(); });
 }
 
 bool device_set::all_retired() const noexcept {

@@ -65,8 +65,13 @@ class device_set {
   [[nodiscard]] bool other_work_pending(device_driver const& device) const noexcept;
   /// Returns whether any device needs a drain, or shared tasks are pending.
   [[nodiscard]] bool work_pending() const noexcept;
+  /// Returns whether work is pending for a device whose lease is free.
+  [[nodiscard]] bool unattended_work() const noexcept;
   /// Returns whether any device had batches in flight after its last pass.
   [[nodiscard]] bool any_batches() const noexcept;
+  /// Returns whether any device has completed a batch whose tasks no thread has ended yet. The
+  /// answer may be out of date. Needs no lease.
+  [[nodiscard]] bool any_ended() const noexcept;
   /// Returns whether none of the contexts can be made current any more.
   [[nodiscard]] bool all_retired() const noexcept;
 

@@ -101,7 +101,7 @@ bool device_side_waits::should_keep(slot const& task, std::span<end_mark const> 
   if (count() < max_count() || waiting >= max_kept) { return false; }
   auto const since_end = std::chrono::steady_clock::now() - last_end_;
   return since_end < parts_.shared.tuned.device_wait_turnover && passes_are_frequent_ &&
-         parts_.batches.profile_of(task.kernel).kernel_ns() != 0 && near_wait(waits).valid();
+         parts_.profiles.of(task.kernel).kernel_ns() != 0 && near_wait(waits).valid();
 }
 
 }  // namespace flotilla::dispatch

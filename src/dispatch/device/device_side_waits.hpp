@@ -9,7 +9,8 @@
 #include <optional>
 #include <span>
 
-#include "dispatch/batching/batcher.hpp"
+#include "dispatch/batching/kernel_profiles.hpp"
+#include "dispatch/batching/open_waves.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 
 namespace flotilla::dispatch {
@@ -31,14 +32,15 @@ namespace flotilla::dispatch {
 /// kernels of one thread each.
 ///
 /// A cooperative launch or a launch in clusters needs places for several blocks at once. So a
-/// device where such a launch is possible uses no device-side waits. Only callables can make
-/// cooperative launches. So a device stops using device-side waits when its first callable arrives.
-/// The callable starts when the spin kernels in flight have ended, but after one second at the
-/// latest. Without this limit, spin kernels that wait for work of the callable would never end.
+/// device where such a launch is possible uses no device-side waits. Callables can make such
+/// launches too. So a device stops using device-side waits when its first such launch or its first
+/// callable arrives. The launch or callable starts when the spin kernels in flight have ended, but
+/// after one second at the latest. Without this limit, spin kernels that wait for work behind it
+/// would never end.
 ///
 /// Two cases can still deadlock. In the first case, blocks of an ordinary launch wait for each
-/// other. CUDA does not guarantee that this works. In the second case, the first callable starts
-/// after one second, while spin kernels are in flight, and makes a cooperative launch.
+/// other. CUDA does not guarantee that this works. In the second case, the first callable or such
+/// launch starts after one second, while spin kernels are in flight, and needs their places.
 ///
 /// The contexts of one GPU share the GPU in time slices of milliseconds. A spin kernel uses up the
 /// time slice of its context, but a waiting stream does not. So no batch uses a device-side wait
@@ -52,7 +54,8 @@ class device_side_waits {
     runtime_parts const& shared;
     context::context_handle const& context;
     lane_set const& lanes;
-    batcher& batches;
+    open_waves const& waves;
+    kernel_profiles& profiles;
     builtin_functions const& functions;
     unsigned devices;  // how many devices the runtime has
   };
@@ -80,13 +83,13 @@ class device_side_waits {
                                  std::size_t waiting) const;
   /// Returns whether any batch, open or in flight, has a device-side wait.
   [[nodiscard]] bool any() const noexcept { return count() != 0; }
-  /// Returns whether a callable may run: no batch has a device-side wait, or `disable` was first
-  /// called more than a second ago.
+  /// Returns whether a callable, or a launch that needs several places, may run: no batch has a
+  /// device-side wait, or `disable` was first called more than a second ago.
   [[nodiscard]] bool callables_may_run() const;
 
  private:
   [[nodiscard]] std::uint32_t count() const noexcept {
-    return parts_.lanes.batches_waiting_on_device() + parts_.batches.open_device_waits();
+    return parts_.lanes.batches_waiting_on_device() + parts_.waves.device_waits();
   }
   [[nodiscard]] std::uint32_t max_count() const noexcept;
   [[nodiscard]] bool supported_by_device() const;

@@ -6,6 +6,8 @@
 
 #include <flotilla/detail/event_command.hpp>
 
+#include "dispatch/task/cancellation.hpp"
+
 namespace flotilla::dispatch {
 
 void event_waits::add(slot_address task, std::span<end_mark const> after) {
@@ -18,6 +20,11 @@ bool event_waits::poll() {
 }
 
 bool event_waits::end_if_completed(wait& one) {
+  slot& task = shared_.tasks.at(one.task);
+  if (is_cancelled(task)) [[unlikely]] {
+    reporter_.cancel(one.task);
+    return true;
+  }
   std::erase_if(one.after, [this](end_mark mark) { return shared_.board.reached(mark); });
   if (!one.after.empty()) { return false; }
   CUresult const answer = context_.api().event_query(one.event);
@@ -25,7 +32,9 @@ bool event_waits::end_if_completed(wait& one) {
   if (answer == CUDA_ERROR_NOT_READY || answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
     return false;
   }
-  if (answer == CUDA_SUCCESS) {
+  if (cancelled_before_launch(task)) [[unlikely]] {
+    reporter_.cancel(one.task);
+  } else if (answer == CUDA_SUCCESS) {
     shared_.ends.end(one.task, nullptr);
   } else {
     reporter_.refuse(one.task, {answer, "cuEventQuery"});

@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
+#include "dispatch/device/launch_text.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "driver/check.hpp"
 
@@ -19,31 +20,10 @@ void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
   std::string subject = describe(task);
   slot const& one = shared_.tasks.at(task);
   if (one.kind == task_kind::launch) {
-    // The driver refuses a launch if the device cannot run the kernel with this grid, block or
-    // shared memory.
-    auto const product = [](auto const& sizes) {
-      return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
-             std::to_string(sizes[2]);
-    };
-    subject += ", grid " + product(one.grid) + ", block " + product(one.block) + ", " +
-               std::to_string(one.shared_bytes) + " bytes of dynamic shared memory" +
-               limits_of(shared_.kernels.kernels[one.kernel].functions[device_]);
+    subject += launch_text(context_, shared_.kernels.kernels[one.kernel].functions[device_], one,
+                           shared_.tasks.side(task));
   }
   abandon(task, make_failure(std::make_exception_ptr(driver_error(status, why.call, subject))));
-}
-
-std::string failure_reporter::limits_of(CUfunction kernel) const {
-  driver::table const& api = context_.api();
-  int threads = 0;
-  int shared_bytes = 0;
-  if (api.func_get_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel) !=
-          CUDA_SUCCESS ||
-      api.func_get_attribute(&shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                             kernel) != CUDA_SUCCESS) {
-    return {};
-  }
-  return " (for this kernel, a block may have at most " + std::to_string(threads) +
-         " threads and " + std::to_string(shared_bytes) + " bytes of dynamic shared memory)";
 }
 
 void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {
@@ -52,6 +32,19 @@ void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure
       " did not run because a task in `after` failed; first cause: " + cause->first_cause().text;
   abandon(task,
           make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause));
+}
+
+void failure_reporter::cancel(slot_address task) {
+  abandon(task, make_failure(std::make_exception_ptr(
+                    task_cancelled(describe(task) + " was cancelled before it was launched"))));
+}
+
+std::shared_ptr<failure const> failure_reporter::failure_of_status(slot_address task,
+                                                                   std::uint64_t status) const {
+  if (status == 0) { return nullptr; }
+  auto const code = static_cast<int>(static_cast<std::uint32_t>(status));
+  return make_failure(std::make_exception_ptr(task_failed(
+      code, describe(task) + ": the kernel reported failure code " + std::to_string(code))));
 }
 
 void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const> why) {

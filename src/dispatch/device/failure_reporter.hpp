@@ -3,6 +3,7 @@
 #pragma once
 // Ends tasks that cannot run on a device.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,18 +27,20 @@ class failure_reporter {
   void refuse(slot_address task, driver::call_outcome why);
   /// Ends a task with dependency_failed because its predecessor has failed.
   void fail_dependent(slot_address task, std::shared_ptr<failure const> cause);
+  /// Ends a cancelled task with task_cancelled.
+  void cancel(slot_address task);
   /// Ends a task that was never started, with the failure `why`.
   void abandon(slot_address task, std::shared_ptr<failure const> why);
+  /// Returns the failure of an ended task whose status word is `status`. Returns null if the kernel
+  /// has reported no failure.
+  [[nodiscard]] std::shared_ptr<failure const> failure_of_status(slot_address task,
+                                                                 std::uint64_t status) const;
   /// Describes the task and this device for an error message.
   [[nodiscard]] std::string describe(slot_address task) const {
     return shared_.text.describe(task, context_.subject());
   }
 
  private:
-  /// Returns the limits of a block of `kernel` as a text, or nothing if the driver does not tell
-  /// them.
-  [[nodiscard]] std::string limits_of(CUfunction kernel) const;
-
   runtime_parts const& shared_;
   context::context_handle const& context_;
   unsigned const device_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch/task/cancellation.hpp"
+
 namespace flotilla::dispatch {
 
 namespace {
@@ -50,6 +52,10 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
   bool const is_download = what.kind == memory_op_kind::device_to_host;
   lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
   if (!lane.has_room()) { return false; }
+  if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+    parts_.reporter.cancel(task);
+    return true;
+  }
   parts_.staged.write_number();
   if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
     parts_.reporter.refuse(task, answer);
@@ -86,6 +92,8 @@ driver::call_outcome memory_ops::enqueue(detail::memory_command const& what,
       if (what.device == what.from_device) {
         return {api.memcpy_dtod_async(what.to, what.from, what.bytes, stream), "cuMemcpyDtoDAsync"};
       }
+      // The copy is direct if this device has access to the source (context::peer_table). Otherwise
+      // the driver copies through host memory.
       return {api.memcpy_peer_async(what.to, parts_.context.handle(), what.from,
                                     parts_.contexts[what.from_device.value]->handle(), what.bytes,
                                     stream),

@@ -108,7 +108,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   }
   bool moved = end_completed();
   moved = events_.poll() || moved;
-  batches_.sample_kernel_time();
+  flusher_.sample_kernel_time();
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
   if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
@@ -117,7 +117,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = intake_.pull_shared() || moved;
   // One launch takes as long as several submits. So look for tasks that have arrived during this
   // pass, and launch all new tasks together.
-  for (int i = 0; i < max_late_intakes && batches_.open_lanes() != 0; ++i) {
+  for (int i = 0; i < max_late_intakes && waves_.lanes() != 0; ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
   starter_.flush_all();
@@ -133,7 +133,8 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
 
 bool device_driver::has_work_left() const noexcept {
   return !starter_.waiting().empty() || !callables_.empty() || callables_.has_failures() ||
-         !staged_.empty() || !events_.empty() || intake_.has_left_some();
+         !staged_.empty() || !events_.empty() || lanes_.any_with_status() ||
+         intake_.has_left_some();
 }
 
 bool device_driver::retire() {
@@ -141,17 +142,27 @@ bool device_driver::retire() {
 }
 
 bool device_driver::end_completed() {
-  slot_returns returns;
-  return lanes_.retire([&](lane const& lane, lane::batch const& batch, clock::duration took) {
-    end_batch(lane, batch, took, returns);
-  });
+  bool moved = false;
+  {
+    slot_returns returns;
+    moved = lanes_.retire([&](lane const& lane, lane::batch const& batch, clock::duration took) {
+      end_batch(lane, batch, took, returns);
+    });
+  }
+  // Only now, because an event loop that waits for room in the window needs the slots.
+  if (moved) { parts_.shared.bell.note_end(); }
+  return moved;
 }
 
 void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock::duration took,
                               slot_returns& returns) {
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
   std::uint32_t shared_tasks = 0;
-  if (!callables_.has_failures()) {
+  if (batch.has_status) {
+    shared_tasks = parts_.shared.tasks.is_shared(tasks[0]) ? 1 : 0;
+    parts_.shared.ends.end(
+        tasks[0], reporter_.failure_of_status(tasks[0], page_.status(lane.index(), batch.number)));
+  } else if (!callables_.has_failures()) {
     shared_tasks = parts_.shared.ends.end_batch(parts_.index, lane_layout::level_of(lane.index()),
                                                 tasks, returns);
   } else {

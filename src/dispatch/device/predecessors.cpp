@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "dispatch/lane/lane_layout.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 
 namespace flotilla::dispatch {
@@ -15,41 +14,50 @@ task_key predecessors::key_of(slot_address task, std::size_t i) const noexcept {
   return shared_.tasks.side(task).more_dependencies[i - slot::inline_dependencies];
 }
 
-resolution predecessors::resolve(slot_address task, bool may_join, std::vector<end_mark>& waits) {
+resolution predecessors::resolve_one(slot_address task, task_key key, bool may_fail,
+                                     unended_predecessors& found) {
   using kinds = resolution::kinds;
   using states = task_state::states;
-  waits.clear();
-  resolution found{kinds::ready};
+  task_state state = shared_.order.look(key);
+  while (state.state == states::open) {
+    // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
+    // task.
+    if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
+    // relaxed: only this thread writes marks of this device, and other marks do not matter here
+    std::uint32_t const mark = shared_.tasks.at(key.slot).batched.load(std::memory_order_relaxed);
+    if (batch_mark::is_on(mark, device_)) {
+      found.add_open(batch_mark::place(mark));
+      return {kinds::ready};
+    }
+    if (shared_.order.park(task, key)) { return {kinds::stopped}; }
+    state = shared_.order.look(key);  // launched or ended between `look` and `park`
+  }
+  if (state.state == states::failed && may_fail) { return {kinds::failed, std::move(state.why)}; }
+  if (state.state == states::launched) { found.add_launched(state.end); }
+  return {kinds::ready};
+}
+
+resolution predecessors::resolve(slot_address task, unended_predecessors& found) {
+  found.clear();
   slot& one = shared_.tasks.at(task);
+  std::size_t const count = one.dependencies;
   std::uint32_t const order_only =
       one.kind == task_kind::recorded ? held_in<replayed_part>(one).order_only : 0;
-  for (std::size_t i = 0; i < one.dependencies; ++i) {
-    task_key const key = key_of(task, i);
-    task_state state = shared_.order.look(key);
-    while (state.state == states::open) {
-      // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
-      // task.
-      if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
-      // relaxed: only this thread writes marks of this device, and other marks do not matter here
-      std::uint32_t const mark = shared_.tasks.at(key.slot).batched.load(std::memory_order_relaxed);
-      if (batch_mark::is_on(mark, device_)) {
-        // The predecessor is in an open batch, which is launched before this pass ends. The task
-        // can join only one open batch. Other open batches must be launched first.
-        unsigned const lane = batch_mark::lane(mark);
-        bool const joins = may_join && (found.lane == lane_layout::no_lane || found.lane == lane);
-        if (!joins) { return {kinds::flush_first, lane}; }
-        found.lane = lane;
-        break;
-      }
-      if (shared_.order.park(task, key)) { return {kinds::stopped}; }
-      state = shared_.order.look(key);  // launched or ended between `look` and `park`
+  // A task with many predecessors may be parked once for each of them. So begin with the
+  // predecessor on which it was parked last: then each predecessor is looked at about twice, and
+  // not once for each time that the task was parked.
+  bool const has_many = count > slot::inline_dependencies;
+  std::size_t const first = has_many ? shared_.tasks.side(task).first_unstarted : 0;
+  for (std::size_t step = 0; step < count; ++step) {
+    std::size_t const i = first + step < count ? first + step : first + step - count;
+    // Write before `park`: after it, another thread may start the task.
+    if (has_many && i >= first) {
+      shared_.tasks.side(task).first_unstarted = static_cast<std::uint16_t>(i);
     }
-    if (state.state == states::failed && i >= order_only) {
-      return {kinds::failed, lane_layout::no_lane, std::move(state.why)};
-    }
-    if (state.state == states::launched) { waits.push_back(state.end); }
+    resolution one_found = resolve_one(task, key_of(task, i), i >= order_only, found);
+    if (one_found.kind != resolution::kinds::ready) { return one_found; }
   }
-  return found;
+  return {resolution::kinds::ready};
 }
 
 }  // namespace flotilla::dispatch

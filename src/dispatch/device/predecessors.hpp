@@ -4,8 +4,8 @@
 // Finds out what a task must wait for before the task can go into a stream.
 
 #include <memory>
-#include <vector>
 
+#include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 
 namespace flotilla::dispatch {
@@ -13,14 +13,10 @@ namespace flotilla::dispatch {
 /// The combined state of all predecessors of a task.
 struct resolution {
   enum class kinds {
-    ready,        // the task may start; its stream must wait for `waits`
-    stopped,      // the task is parked, or the driver is poisoned: ignore the task
-    failed,       // a predecessor failed, so the task fails too
-    flush_first,  // launch the open batch of `lane`, then resolve again
+    ready,    // the task may start after the predecessors that `resolve` has found
+    stopped,  // the task is parked, or the driver is poisoned: ignore the task
+    failed,   // a predecessor failed, so the task fails too
   } kind;
-  // If `ready`: the lane whose open batch the task joins, or no_lane. If `flush_first`: the lane
-  // whose open batch must be launched.
-  unsigned lane = lane_layout::no_lane;
   std::shared_ptr<failure const> cause{};  // if `failed`: the failure of the predecessor
 };
 
@@ -31,12 +27,14 @@ class predecessors {
 
   /// Checks all predecessors of the task. Parks the task if a predecessor is neither launched nor
   /// in an open batch of this device.
-  /// @param may_join  Whether the task may join the open batch of a predecessor.
-  /// @param waits     Receives the marks that the task's stream must wait for. Cleared first.
-  [[nodiscard]] resolution resolve(slot_address task, bool may_join, std::vector<end_mark>& waits);
+  /// @param found  Receives the predecessors that have not ended.
+  [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
 
  private:
   [[nodiscard]] task_key key_of(slot_address task, std::size_t i) const noexcept;
+  /// Checks one predecessor. @param may_fail  Whether its failure makes the task fail.
+  [[nodiscard]] resolution resolve_one(slot_address task, task_key key, bool may_fail,
+                                       unended_predecessors& found);
 
   runtime_parts const& shared_;
   unsigned const device_;

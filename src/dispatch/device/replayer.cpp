@@ -32,14 +32,14 @@ unsigned replayer::find_lane(priority_level level, std::span<end_mark const> wai
   unsigned found = lane_layout::no_lane;
   for (end_mark const mark : waits) {
     bool const here = mark.device() == parts_.lanes.device() && range.contains(mark.lane());
-    if (here && parts_.lanes[mark.lane()].has_room(1 + batcher::max_batches_of_flush)) {
+    if (here && parts_.lanes[mark.lane()].has_room(1 + open_waves::max_batches_of_flush)) {
       found = mark.lane();
     }
   }
   if (found != lane_layout::no_lane) { return found; }
   return parts_.lanes.find_lane({.level = level,
                                  .lanes = parts_.lanes.launch_lanes(),
-                                 .excluded = parts_.batches.open_lanes(),
+                                 .excluded = parts_.waves.lanes(),
                                  .after = parts_.batches.filling(level)});
 }
 

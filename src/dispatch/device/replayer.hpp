@@ -23,6 +23,7 @@ class replayer {
     lane_set& lanes;
     batch_launcher& launcher;
     batcher const& batches;
+    open_waves const& waves;
     failure_reporter& reporter;
   };
   explicit replayer(parts const& with) : parts_(with) {}

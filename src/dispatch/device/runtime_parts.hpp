@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "dispatch/fault/fault_monitor.hpp"
+#include "dispatch/fault/slow_call_report.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/graph/builtin_kernels.hpp"
 #include "dispatch/graph/kernel_table.hpp"
@@ -61,6 +62,7 @@ struct runtime_parts {
   task_end& ends;
   task_text const& text;
   fault_monitor& faults;
+  slow_call_report& slow_calls;
 };
 
 }  // namespace flotilla::dispatch

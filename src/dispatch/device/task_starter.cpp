@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "dispatch/task/cancellation.hpp"
+
 namespace flotilla::dispatch {
 
 void task_starter::start_all(std::span<slot_address const> tasks) {
@@ -30,71 +32,98 @@ void task_starter::start_followers() {
 }
 
 void task_starter::start_one(slot_address task, bool alone) {
-  slot const& one = parts_.shared.tasks.at(task);
+  slot& one = parts_.shared.tasks.at(task);
+  // The request may come later. So each launch looks again, with the handshake in cancellation.hpp.
+  if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
   if (!alone && parts_.batches.fits_open_batch(one)) {
-    if (parts_.batches.append(task, one.level)) { flush(parts_.batches.filling(one.level)); }
+    if (parts_.batches.append(task, one.level)) { flush({0, parts_.batches.filling(one.level)}); }
     return;
   }
   bool const is_launch = one.kind == task_kind::launch;
   while (true) {
-    resolution const before = parts_.before.resolve(task, is_launch && !alone, waits_);
+    resolution const before = parts_.before.resolve(task, found_);
     switch (before.kind) {
       case resolution::kinds::stopped: return;
       case resolution::kinds::failed: return parts_.reporter.fail_dependent(task, before.cause);
-      case resolution::kinds::flush_first: flush(before.lane); continue;
       case resolution::kinds::ready: break;
     }
-    if (!is_launch) { return start_other(task); }
-    if (start_launch(task, before.lane, alone)) { return; }
+    if (is_launch) {
+      if (start_launch(task, alone)) { return; }
+    } else if (found_.open.empty()) {
+      return start_other(task);
+    } else {
+      flush_predecessors();
+    }
   }
 }
 
 void task_starter::start_other(slot_address task) {
   switch (parts_.shared.tasks.at(task).kind) {
     case task_kind::memory_op:
-      if (!parts_.copies.start(task, waits_)) { wait_for_room(task); }
+      if (!parts_.copies.start(task, found_.launched)) { wait_for_room(task); }
       break;
     case task_kind::recorded:
-      if (!parts_.replays.start(task, waits_)) { wait_for_room(task); }
+      if (!parts_.replays.start(task, found_.launched)) { wait_for_room(task); }
       break;
-    case task_kind::event_wait: parts_.events.add(task, waits_); break;
+    case task_kind::event_wait: parts_.events.add(task, found_.launched); break;
     default: parts_.callables.add(task); break;  // runs after the launches of this pass
   }
 }
 
-bool task_starter::start_launch(slot_address task, unsigned joins, bool alone) {
+bool task_starter::must_wait_for_places(slot_address task) {
+  slot const& one = parts_.shared.tasks.at(task);
+  bool const needs_several = parts_.shared.tasks.side(task).attributes.prevent_batch() ||
+                             parts_.shared.kernels.kernels[one.kernel].has_clusters;
+  if (!needs_several) { return false; }  // programmatic
+  parts_.device_waits.disable();
+  return !parts_.device_waits.callables_may_run();
+}
+
+bool task_starter::start_launch(slot_address task, bool alone) {
   using kinds = batcher::step::kinds;
   slot const& one = parts_.shared.tasks.at(task);
-  if (joins != lane_layout::no_lane) {
-    // A task that must also wait for marks does not join the batch, because the whole batch would
-    // have to wait for them.
-    batcher::step const step =
-        waits_.empty() ? parts_.batches.follow(task, joins) : batcher::step{kinds::flush_first};
-    if (step.kind == kinds::flush_first) {
-      flush(joins);
-      return false;
-    }
-    do_step(task, step);
-    return true;
-  }
   if (!parts_.lanes.has_room(one.level)) {
     wait_for_room(task);
     return true;
   }
+  if (one.attributed && must_wait_for_places(task)) [[unlikely]] {
+    wait_for_room(task);
+    return true;
+  }
   alone = alone || parts_.batches.goes_alone(one);
+  if (!found_.open.empty()) { return start_follower(task, alone); }
   end_mark device_wait{};
-  if (!alone && !waits_.empty()) {
-    if (parts_.device_waits.should_keep(one, waits_, waiting_.at(0).size())) {
+  if (!alone && !found_.launched.empty()) {
+    if (parts_.device_waits.should_keep(one, found_.launched, waiting_.at(0).size())) {
       kept_ = true;
       wait_for_room(task);
       return true;
     }
-    device_wait = parts_.device_waits.choose(waits_, parts_.batches.profile_of(one.kernel));
+    device_wait = parts_.device_waits.choose(found_.launched, parts_.profiles.of(one.kernel));
   }
-  batcher::step step = parts_.batches.add(task, waits_, device_wait, alone);
+  batcher::step step = parts_.batches.add(task, found_.launched, device_wait, alone);
   while (step.kind == kinds::flush_first) {
-    flush(step.lane);
-    step = parts_.batches.add(task, waits_, device_wait, alone);
+    flush(step.where);
+    step = parts_.batches.add(task, found_.launched, device_wait, alone);
+  }
+  do_step(task, step);
+  return true;
+}
+
+bool task_starter::start_follower(slot_address task, bool alone) {
+  using kinds = batcher::step::kinds;
+  // A batch that waits for another device would make the other tasks of its wave wait too.
+  bool const waits_elsewhere =
+      std::any_of(found_.launched.begin(), found_.launched.end(),
+                  [this](end_mark mark) { return mark.device() != parts_.lanes.device(); });
+  if (alone || waits_elsewhere) {
+    flush_predecessors();
+    return false;
+  }
+  batcher::step const step = parts_.batches.follow(task, found_);
+  if (step.kind == kinds::flush_first) {
+    flush(step.where);
+    return false;
   }
   do_step(task, step);
   return true;
@@ -103,10 +132,13 @@ bool task_starter::start_launch(slot_address task, unsigned joins, bool alone) {
 void task_starter::do_step(slot_address task, batcher::step const& step) {
   using kinds = batcher::step::kinds;
   switch (step.kind) {
-    case kinds::full: flush(step.lane); break;
+    case kinds::full: flush(step.where); break;
     case kinds::alone:
+      if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
+        return parts_.reporter.cancel(task);
+      }
       outcome_.clear();
-      parts_.batches.launch_alone(task, step.lane, outcome_);
+      parts_.flusher.launch_one_by_one(step.where.lane, {&task, 1}, outcome_);
       finish_flush();
       break;
     case kinds::no_room: wait_for_room(task); break;
@@ -115,10 +147,14 @@ void task_starter::do_step(slot_address task, batcher::step const& step) {
   }
 }
 
-void task_starter::flush(unsigned lane) {
+void task_starter::flush(batch_place where) {
   outcome_.clear();
-  parts_.batches.flush(lane, outcome_);
+  parts_.flusher.flush(where, outcome_);
   finish_flush();
+}
+
+void task_starter::flush_predecessors() {
+  for (batch_place const where : found_.open) { flush(where); }
 }
 
 void task_starter::finish_flush() {
@@ -126,6 +162,7 @@ void task_starter::finish_flush() {
   for (flush_outcome::refusal const& each : outcome_.refused) {
     parts_.reporter.refuse(each.task, each.why);
   }
+  for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
   // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse
   // order.
   alone_.insert(alone_.end(), outcome_.alone.rbegin(), outcome_.alone.rend());
@@ -134,29 +171,45 @@ void task_starter::finish_flush() {
 }
 
 bool task_starter::retry_waiting(priority_level level) {
+  // A task may wait for room in one lane while others can start. Looking at more tasks than this
+  // would cost more time than it saves.
+  constexpr std::size_t max_without_room = 64;
   bool moved = false;
+  std::size_t without_room = 0;
   priority_queues::queue& queue = waiting_.at(level);
-  for (std::size_t left = queue.size(); left > 0 && parts_.lanes.has_room(level); --left) {
+  for (std::size_t left = queue.size(); left > 0; --left) {
+    bool const may_start = without_room < max_without_room && parts_.lanes.has_room(level);
+    if (!may_start && without_room == 0) { break; }
     slot_address const task = queue.take_front();
+    if (!may_start) {
+      queue.push_back(task);  // the tasks without room are behind it, so this keeps the order
+      continue;
+    }
     std::size_t const before = queue.size();
     start(task);
-    if (queue.size() > before) { break; }  // queued again: there is no room
-    moved = true;
+    bool const has_started = queue.size() == before;
+    moved = moved || has_started;
+    without_room += has_started ? 0 : 1;
   }
   return moved;
 }
 
 void task_starter::flush_urgent() {
-  while ((parts_.batches.open_lanes() & lane_layout::urgent_lane_set) != 0) {
-    flush(static_cast<unsigned>(std::bit_width(parts_.batches.open_lanes())) - 1);
+  while (std::uint64_t const urgent = parts_.waves.lanes() & lane_layout::urgent_lane_set) {
+    auto const lane = static_cast<unsigned>(std::bit_width(urgent)) - 1;
+    for (unsigned wave = 0; wave < parts_.waves.count(); ++wave) {
+      if (parts_.waves.is_open({wave, lane})) { flush({wave, lane}); }
+    }
     start_followers();
   }
 }
 
 void task_starter::flush_all() {
   flush_urgent();
-  while (parts_.batches.open_lanes() != 0) {
-    flush(static_cast<unsigned>(std::countr_zero(parts_.batches.open_lanes())));
+  while (parts_.waves.lanes() != 0) {
+    outcome_.clear();
+    parts_.flusher.flush_all(outcome_);
+    finish_flush();
     start_followers();
   }
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/batching/batch_flusher.hpp"
 #include "dispatch/batching/batcher.hpp"
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/device_side_waits.hpp"
@@ -28,7 +29,10 @@ class task_starter {
     runtime_parts const& shared;
     lane_set& lanes;
     predecessors& before;
+    open_waves const& waves;
+    kernel_profiles& profiles;
     batcher& batches;
+    batch_flusher& flusher;
     device_side_waits& device_waits;
     memory_ops& copies;
     replayer& replays;
@@ -70,13 +74,19 @@ class task_starter {
   /// batch that contained it has failed, so that each task gets its own status.
   void start_one(slot_address task, bool alone = false);
   /// Starts a launch whose predecessors are resolved.
-  /// @param joins  The lane whose open batch holds a predecessor of the task, or no_lane.
   /// @return false if the caller must resolve the predecessors again.
-  bool start_launch(slot_address task, unsigned joins, bool alone);
+  bool start_launch(slot_address task, bool alone);
+  /// Starts a launch that has predecessors in open batches.
+  bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
+  /// Returns whether a launch with attributes must wait until spin kernels have ended, because
+  /// several of its blocks need places at once.
+  bool must_wait_for_places(slot_address task);
   void do_step(slot_address task, batcher::step const& step);
-  /// Launches the open batch of `lane`.
-  void flush(unsigned lane);
+  /// Launches the open batch at `where`, after the batches of all earlier waves.
+  void flush(batch_place where);
+  /// Launches the open batches that contain predecessors of the task that was resolved last.
+  void flush_predecessors();
   /// Handles outcome_: reports errors, and queues the tasks that must be started again.
   void finish_flush();
   /// Starts the tasks that became runnable when other tasks were started. They are started in a
@@ -88,7 +98,7 @@ class task_starter {
 
   parts const parts_;
   priority_queues waiting_;
-  std::vector<end_mark> waits_;      // scratch memory of start_one
+  unended_predecessors found_;       // scratch memory of start_one
   flush_outcome outcome_;            // scratch memory of flush
   std::vector<slot_address> alone_;  // tasks to launch without others; the last task is next
   bool kept_ = false;

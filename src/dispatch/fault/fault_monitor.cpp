@@ -26,10 +26,11 @@ struct suspect_list {
 }  // namespace
 
 fault_monitor::fault_monitor(task_table const& tasks, completion_board const& board,
-                             task_text const& text)
+                             task_text const& text, doorbell const& bell)
     : tasks_(tasks),
       board_(board),
       text_(text),
+      bell_(bell),
       without_memory_(make_failure(std::make_exception_ptr(
           poisoned(driver_status::unknown,
                    "the CUDA driver of this process is unusable; there was not enough memory for "
@@ -77,6 +78,7 @@ void fault_monitor::end_all_with(std::shared_ptr<failure const> why) noexcept {
   poisoned_.store(true, std::memory_order_release);  // pairs with the acquire in is_poisoned
   // Stop the spin kernels. Otherwise they would run forever, and no context could be destroyed.
   board_.stop_all();
+  bell_.note_end();
 }
 
 std::string fault_monitor::report(CUresult answer, unsigned device) const {

@@ -11,6 +11,7 @@
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/lane/completion_board.hpp"
 #include "dispatch/lane/lane_set.hpp"
+#include "dispatch/queue/doorbell.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_table.hpp"
 
@@ -22,7 +23,8 @@ namespace flotilla::dispatch {
 /// any.
 class fault_monitor {
  public:
-  fault_monitor(task_table const& tasks, completion_board const& board, task_text const& text);
+  fault_monitor(task_table const& tasks, completion_board const& board, task_text const& text,
+                doorbell const& bell);
   /// Adds the next device. Call it only while the runtime starts.
   void add(lane_set& lanes, context::context_handle const& context) {
     devices_.push_back({&lanes, &context});
@@ -59,6 +61,7 @@ class fault_monitor {
   task_table const& tasks_;
   completion_board const& board_;
   task_text const& text_;
+  doorbell const& bell_;
   std::vector<watched_device> devices_;
   std::atomic<bool> poisoning_{false};      // set by the first thread that poisons the runtime
   std::atomic<bool> poisoned_{false};       // set by that thread after it has written failure_

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/graph/graph_memory.hpp"
+#include "dispatch/graph/launch_attributes.hpp"
 #include "dispatch/graph/updatable.hpp"
 
 namespace flotilla::dispatch {
@@ -80,9 +82,11 @@ graph_template* batch_launcher::take_device_updated(lane const& lane,
                                                     std::uint32_t size) {
   std::uint32_t const min_nodes = traits.long_running ? device_updated_pool::min_nodes_long_running
                                                       : device_updated_pool::min_nodes;
-  // A device update delays the first task by 3 us. If the batch waits for another device, or if its
-  // tasks run one after another, the delay costs more than the update saves.
-  bool const pays = size >= min_nodes && !traits.ordered && !traits.device_wait.valid();
+  // A device update delays the first task by 3 us. If the batch waits for another device, if its
+  // tasks run one after another, or if other tasks wait for it, the delay costs more than the
+  // update saves.
+  bool const pays =
+      size >= min_nodes && !traits.ordered && !traits.is_awaited && !traits.device_wait.valid();
   if (!pays || !device_updated_.usable() || traits.kernel == batch_traits::no_kernel) {
     return nullptr;
   }
@@ -115,6 +119,10 @@ std::byte const* batch_launcher::arguments_of(slot_address task) const noexcept 
 
 CUDA_KERNEL_NODE_PARAMS const& batch_launcher::node_of(slot_address task) {
   slot const& one = parts_.tasks.at(task);
+  if (one.shared_bytes != 0) [[unlikely]] {
+    allow_shared_bytes(parts_.context.api(), parts_.kernels.kernels[one.kernel],
+                       parts_.lanes.device(), one.shared_bytes);
+  }
   return node_.fill(parts_.kernels.kernels[one.kernel], parts_.lanes.device(),
                     {{one.grid[0], one.grid[1], one.grid[2]},
                      {one.block[0], one.block[1], one.block[2]},
@@ -164,6 +172,9 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
         continue;
       }
       batch.refused.push_back({tasks[i], answer});
+      // On an H200, a graph whose update failed for lack of device memory faults when it is used
+      // again (FullDevice.ALaunchWithoutRoomForItsLocalMemoryFailsAlone).
+      if (answer == CUDA_ERROR_OUT_OF_MEMORY) { batch.intact = false; }
       if (traits.ordered) { batch.taken = i + 1; }  // later tasks may depend on this task
     }
     // The node still holds an earlier task. Disable the node, or that task would run again.
@@ -205,11 +216,38 @@ void batch_launcher::give_back(graph_template& unused) noexcept {
   unused.is_device_updated() ? device_updated_.give_back(unused) : templates_.give_back(unused);
 }
 
-CUresult batch_launcher::launch_direct(lane const& lane, slot_address task) {
+bool batch_launcher::has_attributes(slot_address task) const noexcept {
+  return parts_.tasks.at(task).attributed &&
+         parts_.tasks.side(task).attributes != launch_attributes{};
+}
+
+char const* batch_launcher::direct_entry(slot_address task) const noexcept {
+  return has_attributes(task) ? "cuLaunchKernelEx" : "cuLaunchKernel";
+}
+
+CUresult batch_launcher::launch_direct(lane const& lane, lane::batch& batch, slot_address task) {
+  if (parts_.tasks.at(task).attributed) [[unlikely]] {
+    slot_side const& side = parts_.tasks.side(task);
+    if (side.status_offset != slot_side::no_status) { pass_status(lane, batch, task); }
+    if (has_attributes(task)) {
+      return launch_with_attributes(parts_.context.api(), lane.stream(), node_of(task),
+                                    side.attributes);
+    }
+  }
   CUDA_KERNEL_NODE_PARAMS const& node = node_of(task);
   return parts_.context.api().launch_kernel(
       node.func, node.gridDimX, node.gridDimY, node.gridDimZ, node.blockDimX, node.blockDimY,
       node.blockDimZ, node.sharedMemBytes, lane.stream(), node.kernelParams, nullptr);
+}
+
+void batch_launcher::pass_status(lane const& lane, lane::batch& batch, slot_address task) {
+  batch.has_status = true;
+  CUdeviceptr const word =
+      parts_.board.page_of(parts_.lanes.device()).clear_status(lane.index(), batch.number);
+  slot& one = parts_.tasks.at(task);
+  slot_side& side = parts_.tasks.side(task);
+  std::byte* const arguments = one.large ? side.arguments.get() : one.bytes;
+  std::memcpy(arguments + side.status_offset, &word, sizeof word);
 }
 
 }  // namespace flotilla::dispatch

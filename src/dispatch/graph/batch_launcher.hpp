@@ -29,8 +29,12 @@ struct batch_traits {
   std::uint32_t chains = 1;
   std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
   std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
-  end_mark device_wait{};  // what the spin kernel waits for; not valid if there is no spin kernel
-  bool ordered = false;    // whether some tasks of the batch run after others
+  end_mark device_wait{};   // what the spin kernel waits for; not valid if there is no spin kernel
+  bool ordered = false;     // whether some tasks of the batch run after others
+  bool is_awaited = false;  // whether other tasks probably wait for the whole batch
+  // Whether to launch the tasks one by one, without a graph. Then a programmatic launch can begin
+  // before the launch ahead has ended.
+  bool one_by_one = false;
   bool long_running = false;  // whether a kernel of the batch is long or was never measured
   // whether no batch on the device is long-running or waits for another device
   bool prompt = false;
@@ -66,7 +70,7 @@ class batch_launcher {
     context::context_handle const& context;
     task_table const& tasks;
     kernel_table const& kernels;
-    completion_board const& board;
+    completion_board& board;
     lane_set& lanes;
   };
   explicit batch_launcher(parts const& with);
@@ -91,8 +95,11 @@ class batch_launcher {
   /// Takes back a template. Call it after the batches that the template carried have ended.
   void give_back(graph_template& unused) noexcept;
 
-  /// Launches one task without a graph.
-  [[nodiscard]] CUresult launch_direct(lane const& lane, slot_address task);
+  /// Launches one task without a graph. If the kernel has a task_status, makes it name the status
+  /// word of `batch`, and marks the batch.
+  [[nodiscard]] CUresult launch_direct(lane const& lane, lane::batch& batch, slot_address task);
+  /// Returns the name of the driver function with which `launch_direct` launches this task.
+  [[nodiscard]] char const* direct_entry(slot_address task) const noexcept;
 
   [[nodiscard]] builtin_functions const& functions() const noexcept {
     return builtins_.functions();
@@ -113,6 +120,9 @@ class batch_launcher {
   /// Returns whether these launches of one kernel differ only in properties that the device can
   /// change.
   [[nodiscard]] bool have_one_form(std::span<slot_address const> tasks) const noexcept;
+  [[nodiscard]] bool has_attributes(slot_address task) const noexcept;
+  /// Makes the task_status among the arguments name the status word of `batch`.
+  void pass_status(lane const& lane, lane::batch& batch, slot_address task);
   [[nodiscard]] CUresult fill(graph_template& carrier, std::uint32_t node, slot_address task);
   [[nodiscard]] std::byte const* arguments_of(slot_address task) const noexcept;
   /// Returns the node parameters of the task's launch, valid until the next call.

@@ -15,7 +15,7 @@
 namespace flotilla::dispatch {
 
 /// The properties of a launch other than its kernel.
-struct launch_shape {
+struct node_contents {
   std::array<std::uint32_t, 3> grid;
   std::array<std::uint32_t, 3> block;
   std::uint32_t shared_bytes;
@@ -28,7 +28,7 @@ class kernel_node {
  public:
   /// @return parameters that are valid until the next call, and only while the arguments exist.
   CUDA_KERNEL_NODE_PARAMS const& fill(kernel_entry const& kernel, unsigned device,
-                                      launch_shape const& shape) {
+                                      node_contents const& shape) {
     if (pointers_.size() < kernel.parameters.size()) { pointers_.resize(kernel.parameters.size()); }
     auto* const arguments = const_cast<std::byte*>(shape.arguments);  // the driver only reads them
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {

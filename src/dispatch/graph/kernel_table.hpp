@@ -7,28 +7,36 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <flotilla/detail/parameter_info.hpp>
+#include <flotilla/kernel/untyped_kernel.hpp>
 
 #include "base/append_only.hpp"
 
 namespace flotilla::dispatch {
 
-struct parameter {
-  std::uint32_t offset, bytes;
-};
-
 struct kernel_entry {
   std::string name;
   CUkernel handle = nullptr;
-  std::vector<parameter> parameters;
+  std::vector<kernel_parameter> parameters;
+  std::vector<detail::parameter_info> infos;  // for launches without types: only the offsets
   std::uint32_t argument_bytes = 0;
   std::vector<CUfunction> functions;  // by device index
+  // Whether the source of the kernel sets the size of clusters. The nodes of a template keep the
+  // cluster size of their first kernel, so launches of such a kernel go alone.
+  bool has_clusters = false;
+  // By device index: the maximum number of bytes of dynamic shared memory, as last set; 0: not
+  // known. Only the holder of the device's lease uses its element.
+  std::unique_ptr<std::uint32_t[]> shared_limits;
 };
 
 struct program_entry {
   std::string name;
-  CUlibrary library = nullptr;
+  CUlibrary library = nullptr;        // null if the image is for GPUs only and this is no GPU
+  std::vector<std::string> gpu_only;  // in this case: the names of the image's kernels
   // Maps a kernel's name to its index in kernel_table::kernels.
   std::map<std::string, std::uint32_t, std::less<>> kernels;
 };

@@ -7,7 +7,7 @@ namespace flotilla::dispatch {
 completion_page::completion_page(context::context_handle const& context, unsigned lanes,
                                  std::uint64_t first_number)
     : lanes_(lanes),
-      memory_(context, (lanes + 1) * stride * sizeof(std::uint64_t)),
+      memory_(context, ((lanes + 1) * stride + lanes * max_batches) * sizeof(std::uint64_t)),
       numbers_(reinterpret_cast<std::uint64_t*>(memory_.host())) {
   for (unsigned lane = 0; lane < lanes; ++lane) { numbers_[lane * stride] = first_number; }
 }
@@ -18,6 +18,13 @@ void completion_page::raise(unsigned lane, std::uint64_t number) noexcept {
   // release: pairs with the acquire in number
   while (seen < number && !counter.compare_exchange_weak(seen, number, std::memory_order_release)) {
   }
+}
+
+CUdeviceptr completion_page::clear_status(unsigned lane, std::uint64_t number) noexcept {
+  std::size_t const index = status_index(lane, number);
+  // relaxed: the launch of the kernel orders this store before the kernel's store
+  std::atomic_ref<std::uint64_t>{numbers_[index]}.store(0, std::memory_order_relaxed);
+  return memory_.device() + index * sizeof(std::uint64_t);
 }
 
 }  // namespace flotilla::dispatch

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "context/context_handle.hpp"
@@ -13,11 +14,13 @@
 
 namespace flotilla::dispatch {
 
-/// A 64-bit counter for each lane of a device. The counters are in mapped host memory, each counter
-/// on its own cache line. The device writes the counters. Any thread may read them, even after the
-/// context was destroyed.
+/// A 64-bit counter for each lane of a device, and a status word for each batch that can be in
+/// flight. The words are in mapped host memory, each counter on its own cache line. The device
+/// writes the words. Any thread may read them, even after the context was destroyed.
 class completion_page {
  public:
+  static constexpr std::size_t max_batches = 48;  // in flight in one lane
+
   /// Call it with the context current.
   /// @param first_number  The initial value of all counters. Tests use a value just below 2^32.
   /// @throws driver_error, std::bad_alloc
@@ -42,6 +45,16 @@ class completion_page {
     return memory_.device() + lane * stride * sizeof(std::uint64_t);
   }
 
+  /// Clears the status word of the batch `number` of a lane. Call it before the batch is launched.
+  /// @return the word's address, for a kernel of this batch.
+  [[nodiscard]] CUdeviceptr clear_status(unsigned lane, std::uint64_t number) noexcept;
+  /// Returns the status word of a batch that has ended: 0, or the value that flotilla::fail wrote.
+  [[nodiscard]] std::uint64_t status(unsigned lane, std::uint64_t number) const noexcept {
+    // relaxed: the caller has already acquired the completion number, which is written later
+    return std::atomic_ref<std::uint64_t>{numbers_[status_index(lane, number)]}.load(
+        std::memory_order_relaxed);
+  }
+
   /// Stops the spin kernels on this device (see builtin_functions::spin). The kernels then trap,
   /// which is a fault. So call it only if the runtime is poisoned. Threads: any.
   void stop() noexcept {
@@ -54,6 +67,11 @@ class completion_page {
 
  private:
   static constexpr std::size_t stride = 8;  // words per cache line
+  /// The batches in flight in a lane have consecutive numbers, so they have different words.
+  [[nodiscard]] std::size_t status_index(unsigned lane, std::uint64_t number) const noexcept {
+    return (lanes_ + 1) * stride + lane * max_batches + number % max_batches;
+  }
+
   unsigned const lanes_;
   registered_memory memory_;
   std::uint64_t* numbers_;

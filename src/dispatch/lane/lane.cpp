@@ -33,14 +33,17 @@ lane::batch& lane::begin() {
   made.number = last_number_ + ++begun_;
   made.carrier = nullptr;
   made.count = 0;
-  made.waits_on_device = made.long_running = false;
+  made.waits_on_device = made.long_running = made.has_status = false;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }
 
 void lane::cancel() noexcept { open_ -= std::exchange(begun_, 0); }
 
-void lane::commit() noexcept { last_number_ += std::exchange(begun_, 0); }
+void lane::commit() noexcept {
+  last_number_ += std::exchange(begun_, 0);
+  publish_oldest();
+}
 
 CUresult lane::commit_with_write() {
   commit();
@@ -70,6 +73,7 @@ void lane::query() noexcept {
 void lane::drop() noexcept {
   first_ = (first_ + 1) % ring_.size();
   --open_;
+  publish_oldest();
 }
 
 }  // namespace flotilla::dispatch

@@ -28,8 +28,8 @@ class graph_template;
 /// several numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
-  static constexpr std::uint32_t max_tasks = 64;  // per batch
-  static constexpr std::size_t max_batches = 48;  // in flight
+  static constexpr std::uint32_t max_tasks = 64;                            // per batch
+  static constexpr std::size_t max_batches = completion_page::max_batches;  // in flight
 
   struct batch {
     std::uint64_t number = 0;
@@ -40,6 +40,7 @@ class lane {
     std::uint32_t count = 0;       // number of tasks
     bool waits_on_device = false;  // whether the batch begins with a spin kernel
     bool long_running = false;     // whether a kernel of the batch is long or was never measured
+    bool has_status = false;       // whether the batch is one task whose kernel has a task_status
     std::array<slot_address, max_tasks> tasks;
   };
 
@@ -62,6 +63,8 @@ class lane {
     return open_ + batches <= max_batches;
   }
   [[nodiscard]] std::size_t in_flight() const noexcept { return open_; }
+  /// The number of the batch that was committed last.
+  [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
   /// Begins a batch and gives it a number. The lane must have room.
   [[nodiscard]] batch& begin();
@@ -82,6 +85,12 @@ class lane {
   /// If the driver has refused to write a number, asks the stream whether its work has ended. If
   /// so, raises the lane's counter to this number. Threads: any.
   void query() noexcept;
+  /// Returns whether the oldest batch has ended. The answer may be out of date. Threads: any.
+  [[nodiscard]] bool has_ended_batch() const noexcept {
+    // Relaxed, because the caller only tells another thread to look.
+    std::uint64_t const oldest = oldest_number_.load(std::memory_order_relaxed);
+    return oldest != no_number && page_.number(index_) >= oldest;
+  }
   /// The time at which a thread last noticed the end of a batch.
   [[nodiscard]] std::chrono::steady_clock::time_point last_end() const noexcept {
     return last_end_;
@@ -89,12 +98,19 @@ class lane {
   void set_last_end(std::chrono::steady_clock::time_point when) noexcept { last_end_ = when; }
 
  private:
+  static constexpr std::uint64_t no_number = ~std::uint64_t{0};
+  void publish_oldest() noexcept {
+    oldest_number_.store(open_ == begun_ ? no_number : ring_[first_].number,
+                         std::memory_order_relaxed);
+  }
+
   context::context_handle const& context_;
   completion_page& page_;
   unsigned const index_;
   CUstream stream_ = nullptr;
-  std::uint64_t last_number_;                       // the number of the last committed batch
-  std::atomic<std::uint64_t> unwritten_number_{0};  // the last number whose write was refused
+  std::uint64_t last_number_;                            // the number of the last committed batch
+  std::atomic<std::uint64_t> unwritten_number_{0};       // the last number whose write was refused
+  std::atomic<std::uint64_t> oldest_number_{no_number};  // the oldest committed batch in flight
   std::size_t begun_ = 0;    // number of begun batches that are not committed yet
   std::size_t first_ = 0;    // index of the oldest batch in ring_
   std::size_t open_ = 0;     // number of batches in ring_, including uncommitted ones

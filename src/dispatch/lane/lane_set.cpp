@@ -86,6 +86,7 @@ void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
   if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ += batch.count; }
   if (batch.long_running) { ++long_running_batches_; }
   if (batch.waits_on_device) { ++waiting_batches_; }
+  if (batch.has_status) { ++status_batches_; }
   set_busy(lane);
 }
 
@@ -94,6 +95,11 @@ bool lane_set::any_done() {
     if (lanes_[static_cast<unsigned>(std::countr_zero(left))]->done() != nullptr) { return true; }
   }
   return false;
+}
+
+bool lane_set::any_ended() const noexcept {
+  return has_batches() && std::any_of(lanes_.begin(), lanes_.end(),
+                                      [](auto const& each) { return each->has_ended_batch(); });
 }
 
 CUresult lane_set::sleep_until_done(unsigned lane) {

@@ -80,6 +80,9 @@ class alignas(base::cache_line) lane_set {
   /// The number of launches in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
   [[nodiscard]] bool any_long_running() const noexcept { return long_running_batches_ != 0; }
+  /// Whether a task whose kernel has a task_status is in flight. Its successors start only after a
+  /// thread has ended the task.
+  [[nodiscard]] bool any_with_status() const noexcept { return status_batches_ != 0; }
   [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
     return waiting_batches_;
   }
@@ -94,6 +97,9 @@ class alignas(base::cache_line) lane_set {
     // acquire: pairs with the release in publish_busy
     return has_batches_.load(std::memory_order_acquire);
   }
+  /// Returns whether a batch has ended and no thread has retired it yet. The answer may be out of
+  /// date.
+  [[nodiscard]] bool any_ended() const noexcept;
   void publish_busy() noexcept { has_batches_.store(busy_ != 0, std::memory_order_release); }
   /// Blocks until everything that is now in the lane's stream has ended. Not for lanes of
   /// callables, because recording an event would break a capture by user code.
@@ -121,6 +127,7 @@ class alignas(base::cache_line) lane_set {
   std::size_t launches_ = 0;         // number of launches in flight
   std::size_t urgent_launches_ = 0;  // number of launches in flight with a priority level above 0
   std::size_t long_running_batches_ = 0;  // number of long-running batches in flight
+  std::uint32_t status_batches_ = 0;      // number of batches in flight with a task_status
   std::uint32_t waiting_batches_ = 0;  // number of batches in flight that begin with a spin kernel
   bool has_urgent_launches_ = false;   // whether this GPU ever had an urgent launch
 
@@ -143,6 +150,7 @@ bool lane_set::retire(End&& end) {
         if (lane_layout::level_of(lane.index()) != 0) { urgent_launches_ -= done->count; }
         if (done->long_running) { --long_running_batches_; }
         if (done->waits_on_device) { --waiting_batches_; }
+        if (done->has_status) { --status_batches_; }
       }
       lane.drop();
       moved = true;

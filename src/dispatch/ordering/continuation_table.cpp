@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/ordering/continuation_table.hpp"
 
+#include <cstddef>
 #include <cstdio>
+#include <new>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
 
 #include "base/fork_guard.hpp"
 #include "base/tbb_bridge.hpp"
@@ -41,6 +46,10 @@ struct frame {
   frame const* outer;
 };
 thread_local frame const* innermost = nullptr;
+
+/// Whether a job was destroyed on this thread during a call of executor::execute. Null outside of
+/// such a call.
+thread_local bool* dropped_in_call = nullptr;
 
 }  // namespace
 
@@ -91,10 +100,18 @@ void continuation_table::arrived(state_ptr const& state, std::exception_ptr cons
 void continuation_table::arrive(state_ptr const& state, std::exception_ptr const& why) {
   if (state->error == nullptr) { state->error = why; }
   if (--state->left != 0) { return; }
+  if (state->immediate) {
+    state->callable->run(state->error);
+    state->callable.reset();
+  }
   if (state->callable == nullptr) {
     finish(*state);
     return;
   }
+  add_due(state);
+}
+
+void continuation_table::add_due(state_ptr const& state) noexcept {
   (last_due_ == nullptr ? first_due_ : last_due_->next_due) = state;
   last_due_ = state.get();
   due_.fetch_add(1, std::memory_order_seq_cst);
@@ -113,27 +130,100 @@ bool continuation_table::depend(state_ptr const& state, state_ptr const& depende
   return true;
 }
 
-bool continuation_table::run_due() {
-  constexpr int max_runs = 64;
+bool continuation_table::run_next() {
   if (!any_due() || inside()) { return false; }
-  bool ran = false;
-  for (int i = 0; i < max_runs; ++i) {
-    // Create `here` before the state is taken. Otherwise `end` could run between these two steps,
-    // and see neither a due state nor a user.
-    use const here{*this};
-    state_ptr next;
-    {
-      std::lock_guard const lock{mutex_};
-      if (first_due_ == nullptr) { break; }
-      next = std::move(first_due_);
-      first_due_ = std::move(next->next_due);
-      if (first_due_ == nullptr) { last_due_ = nullptr; }
-      due_.fetch_sub(1, std::memory_order_seq_cst);
-    }
-    run(next);
-    ran = true;
+  state_ptr next;
+  {
+    std::lock_guard const lock{mutex_};
+    if (first_due_ == nullptr) { return false; }
+    next = std::move(first_due_);
+    first_due_ = std::move(next->next_due);
+    if (first_due_ == nullptr) { last_due_ = nullptr; }
+    // Begin the use in the same step. Otherwise `end` could run between the two steps, and see
+    // neither a due state nor a user.
+    users_.fetch_add(1, std::memory_order_relaxed);
+    uses_.fetch_add(1, std::memory_order_relaxed);
+    due_.fetch_sub(1, std::memory_order_seq_cst);
   }
-  return ran;
+  if (executor_ != nullptr && !next->refused) {
+    give_to_executor(std::move(next));
+    return true;
+  }
+  run(next);
+  next.reset();
+  end_use();
+  return true;
+}
+
+void continuation_table::give_to_executor(state_ptr state) noexcept {
+  bool dropped = false;
+  bool* const outer = std::exchange(dropped_in_call, &dropped);
+  try {
+    executor_->execute(detail::completion_state::make_job(std::move(state)));
+    dropped_in_call = outer;
+    if (dropped) { complain_of_drop(); }
+  } catch (...) {
+    dropped_in_call = outer;
+    // The job was destroyed, which has made the callable due again, or the executor has kept it.
+    if (has_complained_.exchange(true, std::memory_order_relaxed)) { return; }
+    try {
+      std::fprintf(stderr, "flotilla: the continuation executor threw: %s\n",
+                   make_failure(std::current_exception())->text.c_str());
+    } catch (...) {  // not enough memory for the text
+      std::fprintf(stderr, "flotilla: the continuation executor threw\n");
+    }
+  }
+}
+
+void continuation_table::run_job(state_ptr state) {
+  std::shared_ptr<continuation_table> const table = state->table;
+  if (base::fork_generation() != table->process_) {
+    take_back(std::move(state));
+    throw used_after_fork(
+        "this job belongs to a runtime of the parent process; a child of fork() cannot use it");
+  }
+  run(state);
+  state.reset();
+  // This thread runs no further callables, so wake another thread for those that are due now.
+  if (table->any_due()) { table->bell_.ring_for_continuations(); }
+  table->end_use();
+}
+
+void continuation_table::take_back(state_ptr state) noexcept {
+  std::shared_ptr<continuation_table> const table = state->table;
+  if (base::fork_generation() != table->process_) {
+    // The mutex may be locked forever by a thread that does not exist in this process. Abandon the
+    // state: this copy of the pointer is never destroyed.
+    alignas(state_ptr) std::byte kept[sizeof(state_ptr)];
+    ::new (static_cast<void*>(kept)) state_ptr(std::move(state));
+    return;
+  }
+  {
+    std::lock_guard const lock{table->mutex_};
+    state->refused = true;
+    table->add_due(state);
+  }
+  state.reset();
+  if (dropped_in_call != nullptr) {
+    *dropped_in_call = true;  // if the executor throws, the message has its exception
+  } else {
+    table->complain_of_drop();
+  }
+  table->bell_.ring_for_continuations();
+  table->end_use();
+}
+
+void continuation_table::complain_of_drop() noexcept {
+  if (!has_complained_.exchange(true, std::memory_order_relaxed)) {
+    std::fprintf(stderr,
+                 "flotilla: the continuation executor destroyed a job without running it; flotilla "
+                 "runs this and all further such continuations itself\n");
+  }
+}
+
+void continuation_table::end_use() noexcept {
+  bell_.note_end();
+  users_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in users
 }
 
 void continuation_table::run(state_ptr const& state) {

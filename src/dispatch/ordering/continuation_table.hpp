@@ -13,7 +13,10 @@
 #include <vector>
 
 #include <flotilla/task/completion.hpp>
+#include <flotilla/task/executor.hpp>
 
+#include "base/fork_guard.hpp"
+#include "dispatch/queue/doorbell.hpp"
 #include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
@@ -33,6 +36,10 @@ struct completion_state {
   completion_state(completion_state const&) = delete;
   completion_state& operator=(completion_state const&) = delete;
   ~completion_state();
+  /// Makes the job that an executor gets. The callable must be due.
+  static executor_job make_job(std::shared_ptr<completion_state> state) noexcept {
+    return executor_job{std::move(state)};
+  }
 
   std::shared_ptr<dispatch::continuation_table> const table;
   std::unique_ptr<continuation> callable;
@@ -46,7 +53,10 @@ struct completion_state {
   // The states that wait for this state. Each of them has a callable.
   std::vector<std::shared_ptr<completion_state>> dependents;
   std::shared_ptr<completion_state> next_due;
-  bool threw = false;  // whether the callable has thrown `error`
+  bool threw = false;    // whether the callable has thrown `error`
+  bool refused = false;  // whether the executor has destroyed the job of this state
+  // Whether `callable` is code of flotilla that runs at once, see continuation_table::arrive.
+  bool immediate = false;
   std::atomic<bool> done{false};
   std::atomic<bool> asked{false};  // whether a thread has read the error or will read it
 };
@@ -93,6 +103,12 @@ class continuation_table {
     bool over_;
   };
 
+  /// @param bell      Rung if a callable becomes due on a thread that will not run it. It is not
+  ///                  used after the runtime has ended.
+  /// @param executor  Runs the callables. Null: the thread that calls `run_next` runs them.
+  explicit continuation_table(doorbell const& bell, executor* executor) noexcept
+      : bell_(bell), executor_(executor) {}
+
   void watch(key task, state_ptr state);
   /// Records that the task has ended: removes the task's entry, and counts the end for each state
   /// in the entry. Does not allocate.
@@ -102,9 +118,14 @@ class continuation_table {
   /// Makes `dependent` run after `state`. Returns false if `state` is already done. In that case
   /// the caller must pass the error of `state` to `dependent`.
   [[nodiscard]] bool depend(state_ptr const& state, state_ptr const& dependent);
-  /// Runs due callables, but at most a fixed number of them. Runs none if this thread is already
-  /// inside a callable of this table. Returns whether any callable ran.
-  bool run_due();
+  /// Runs one due callable, or gives it to the executor. Does nothing if this thread is already
+  /// inside a callable of this table. Returns whether a callable was due.
+  bool run_next();
+  /// Runs a callable that was given to the executor, on this thread. Never blocks beyond that.
+  static void run_job(state_ptr state);
+  /// Makes a callable due again that the executor will not run. A thread that calls `run_next` then
+  /// runs it itself. Runs no user code.
+  static void take_back(state_ptr state) noexcept;
   /// Runs the state's callable on this thread. Afterwards the state is done.
   static void run(state_ptr const& state);
   /// Treats every watched task as ended with the error `outcome(key)`. Call it on a poisoned
@@ -119,6 +140,7 @@ class continuation_table {
     return watching_.load(std::memory_order_seq_cst) != 0;
   }
   [[nodiscard]] bool any_due() const noexcept { return due_.load(std::memory_order_seq_cst) != 0; }
+  [[nodiscard]] std::size_t due() const noexcept { return due_.load(std::memory_order_seq_cst); }
   [[nodiscard]] std::size_t users() const noexcept {
     // acquire: pairs with the release in ~use
     return users_.load(std::memory_order_acquire);
@@ -141,14 +163,27 @@ class continuation_table {
   using watch_map = std::unordered_map<key, std::vector<state_ptr>, hash>;
 
   // Call these with the mutex locked.
+  /// If the state waits for nothing more, runs its callable if it is immediate, or else makes it
+  /// due.
   void arrive(state_ptr const& state, std::exception_ptr const& why);
   void finish(completion_state& state);
+  void add_due(state_ptr const& state) noexcept;
 
+  void give_to_executor(state_ptr state) noexcept;
+  void complain_of_drop() noexcept;
+  /// Ends a use that `run_next` began, after a callable has run or was taken back. The runtime may
+  /// end during the call.
+  void end_use() noexcept;
+
+  doorbell const& bell_;
+  executor* const executor_;
+  std::uint32_t const process_ = base::fork_generation();
   std::mutex mutex_;
   watch_map watched_;
   state_ptr first_due_;
   completion_state* last_due_ = nullptr;
   bool over_ = false;
+  std::atomic<bool> has_complained_{false};  // about the executor
   // Written with the mutex locked. Exception: `use` decrements users_ without the mutex.
   std::atomic<std::size_t> watching_{0};  // number of entries in watched_
   std::atomic<std::size_t> due_{0};

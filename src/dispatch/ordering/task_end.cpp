@@ -13,6 +13,12 @@ void task_end::notify_watchers(slot_address task, std::uint64_t generation,
   parts_.bell.ring_for_continuations();
 }
 
+void task_end::note_observers(slot_address task, generation_word before,
+                              std::exception_ptr const& why) {
+  if (before.stoppable()) { parts_.tasks.side(task).stop->callback.reset(); }
+  if (before.watched()) { notify_watchers(task, before.generation(), why); }
+}
+
 void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   slot& one = parts_.tasks.at(task);
   std::uint64_t const generation =
@@ -36,13 +42,14 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     parts_.reclaimer.retire(
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
-  if (before.watched()) { notify_watchers(task, generation, bad ? why->error : nullptr); }
+  if (before.observed()) { note_observers(task, before, bad ? why->error : nullptr); }
   if (bad && one.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why->error); }
   if (!before.detached()) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
   }
   parts_.order.release_successors(task, generation);
   parts_.tasks.pool(task).give_back(task);
+  parts_.bell.note_end();
 }
 
 std::uint32_t task_end::end_batch(unsigned device, priority_level level,
@@ -64,7 +71,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
     generation_word const before{
         one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
     if (!before.detached()) { ++left; }
-    if (before.watched()) { notify_watchers(task, generation, nullptr); }
+    if (before.observed()) { note_observers(task, before, nullptr); }
     parts_.order.release_successors(task, generation);
     returns.add(parts_.tasks.pool(task), task);
   }

@@ -46,7 +46,8 @@ class task_end {
   /// Ends one task.
   /// @param why  The failure; null if the task succeeded.
   void end(slot_address task, std::shared_ptr<failure const> why);
-  /// Ends tasks that all have succeeded. They must have the same device and priority level.
+  /// Ends tasks that all have succeeded. They must have the same device and priority level. The
+  /// caller calls doorbell::note_end after the slots were returned.
   /// @param returns  Receives the slots of the tasks.
   /// @return how many of the tasks came from the shared queue.
   std::uint32_t end_batch(unsigned device, priority_level level,
@@ -62,6 +63,12 @@ class task_end {
   }
 
  private:
+  /// Tells the continuations that watch `task` about its end, and destroys its stop_watch. Not
+  /// inline, because few tasks have either.
+  /// @param before  The generation word before the end.
+  [[gnu::noinline]] void note_observers(slot_address task, generation_word before,
+                                        std::exception_ptr const& why);
+
   /// The counts of one device's ended tasks. The holder of the device's lease writes them; any
   /// thread may read them.
   struct alignas(base::cache_line) count {

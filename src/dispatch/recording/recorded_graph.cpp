@@ -10,6 +10,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "dispatch/graph/launch_attributes.hpp"
 #include "dispatch/graph/updatable.hpp"
 #include "driver/check.hpp"
 
@@ -22,7 +23,12 @@ constexpr std::size_t min_updated_nodes = 16;
 
 CUDA_MEMCPY3D copy_parameters(detail::memory_command const& what) {
   CUDA_MEMCPY3D made{};
-  made.srcMemoryType = made.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  // CU_MEMORYTYPE_DEVICE means memory of the node's context. For a copy between devices, the driver
+  // must find the device of each address itself.
+  bool const is_between_devices =
+      what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
+  made.srcMemoryType = made.dstMemoryType =
+      is_between_devices ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_DEVICE;
   made.srcDevice = what.from;
   made.dstDevice = what.to;
   if (what.kind == memory_op_kind::host_to_device) {
@@ -156,6 +162,9 @@ driver::call_outcome recorded_graph::write(change_list::node_update const& chang
     detail::memory_command what;
     std::memcpy(&what, arguments, sizeof what);
     return write_memory_op(change.node, what, ahead);
+  }
+  if (change.shared_bytes != 0) {
+    allow_shared_bytes(api, kernels_.kernels[change.kernel], device_, change.shared_bytes);
   }
   CUDA_KERNEL_NODE_PARAMS const& parameters =
       node_.fill(kernels_.kernels[change.kernel], device_,

@@ -73,6 +73,19 @@ std::shared_ptr<completion_state> continuations::after(
   return state;
 }
 
+void continuations::notify(task_id id, std::unique_ptr<detail::continuation> callable) const {
+  auto const state = std::make_shared<completion_state>(table_);
+  state->callable = std::move(callable);
+  state->immediate = true;
+  std::shared_ptr<continuation_table> const table = table_;
+  continuation_table::use const use{*table};
+  if (use.over()) {
+    continuation_table::run(state);
+  } else {
+    watch(id, state);
+  }
+}
+
 std::shared_ptr<completion_state> continuations::after_all(std::span<task_id const> tasks) const {
   usage_.check_process();
   auto const state = std::make_shared<completion_state>(table_);
@@ -119,7 +132,7 @@ std::shared_ptr<completion_state> continuations::after(
   return dependent;
 }
 
-void continuations::end() const noexcept {
+void continuations::wait_until_idle() const {
   auto const& [shared, devices, policies, query, runner] = waiter_.with();
   for (unsigned round = 1;; ++round) {
     // A continuation that was running before the wait below may have submitted a task. So
@@ -127,18 +140,29 @@ void continuations::end() const noexcept {
     // since.
     std::uint64_t const uses = table_->uses();
     bool const at_rest = table_->users() == 0;
+    task_number const next = checks_ == nullptr ? 0 : checks_->next();
     idle_wait wait{waiter_, shared.reclaimer.close_epoch()};
     waiter_.until(wait);
+    if (checks_ != nullptr) { checks_->observed_before(next); }
     bool ran = false;
     while (runner.run()) { ran = true; }
-    if (ran) {
+    // A callable or another thread may have submitted a task during the wait.
+    bool const is_task_open = !shared.faults.is_poisoned() && shared.tasks.any_open();
+    if (ran || is_task_open) {
+      if (!ran) { std::this_thread::yield(); }
       round = 0;
       continue;
     }
-    if (at_rest && table_->uses() == uses && table_->end()) { return; }
+    // Read `uses` last: a continuation that is no longer due because it has begun is counted there
+    // (tests/unit/dispatch/ordering/idle_model_test.cpp).
+    if (at_rest && !runner.any_open() && table_->uses() == uses) { return; }
     // Another thread runs a continuation. User code may take any time, so sleep between the checks.
     std::this_thread::sleep_for(sleep_time(round));
   }
+}
+
+void continuations::end() const noexcept {
+  do { wait_until_idle(); } while (!table_->end());
 }
 
 }  // namespace flotilla::dispatch

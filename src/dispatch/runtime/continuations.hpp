@@ -26,6 +26,11 @@ class continuations {
   /// Makes `callable` run once after the task has ended.
   [[nodiscard]] std::shared_ptr<completion_state> after(
       task_id id, std::unique_ptr<detail::continuation> callable) const;
+  /// Makes code of flotilla run once, on the thread that ends the task. It needs no thread that
+  /// user code may occupy.
+  /// @param callable  Must not throw, must not block, and must not use the continuation table: its
+  /// mutex is locked meanwhile.
+  void notify(task_id id, std::unique_ptr<detail::continuation> callable) const;
   /// Makes `callable` run once after `state` is done.
   /// @param runtime  The `continuations` object of the runtime. Not used if the runtime has ended.
   [[nodiscard]] static std::shared_ptr<completion_state> after(
@@ -34,6 +39,9 @@ class continuations {
   /// Returns a state that is done after all of `tasks` have ended.
   /// @param tasks  At least one task.
   [[nodiscard]] std::shared_ptr<completion_state> after_all(std::span<task_id const> tasks) const;
+  /// Waits until no task and no continuation is open, including those that callables, continuations
+  /// and other threads submit during the call. Not allowed inside a callable or continuation.
+  void wait_until_idle() const;
   /// Waits until no task and no continuation is open, then closes the continuation table. Called
   /// when the runtime ends.
   void end() const noexcept;

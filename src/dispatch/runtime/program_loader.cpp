@@ -8,6 +8,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/runtime/image_file.hpp"
+#include "dispatch/runtime/kernel_description.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -41,61 +42,6 @@ void load_in_current_context(driver::table const& api, CUlibrary library, std::s
   check(api.library_get_module(&module, library), "cuLibraryGetModule", name);
 }
 
-struct kernel_description {
-  std::string name;
-  std::vector<parameter> parameters;
-  std::uint32_t argument_bytes = 0;
-};
-
-kernel_description query_kernel(driver::table const& api, CUkernel handle,
-                                std::string const& program) {
-  kernel_description found;
-  char const* name = nullptr;
-  check(api.kernel_get_name(&name, handle), "cuKernelGetName", program);
-  found.name = name;
-  for (std::size_t i = 0;; ++i) {
-    std::size_t offset = 0;
-    std::size_t bytes = 0;
-    CUresult const answer = api.kernel_get_param_info(handle, i, &offset, &bytes);
-    if (answer == CUDA_ERROR_INVALID_VALUE) { break; }  // there is no parameter `i`
-    check(answer, "cuKernelGetParamInfo",
-          [&] { return "kernel '" + found.name + "' of " + program; });
-    found.parameters.push_back(
-        {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes)});
-    found.argument_bytes =
-        std::max(found.argument_bytes, static_cast<std::uint32_t>(offset + bytes));
-  }
-  return found;
-}
-
-/// @throws invalid_argument  The parameters of the kernel differ from `layout`.
-void check_layout(kernel_entry const& kernel, std::string const& program,
-                  std::span<detail::parameter_layout const> layout) {
-  std::string const subject = "kernel '" + kernel.name + "' of " + program;
-  if (kernel.argument_bytes > launch::max_bytes) {
-    throw invalid_argument(subject + " takes " + std::to_string(kernel.argument_bytes) +
-                           " bytes of arguments, but the maximum is " +
-                           std::to_string(launch::max_bytes));
-  }
-  if (kernel.parameters.size() != layout.size()) {
-    throw invalid_argument(subject + " has " + std::to_string(kernel.parameters.size()) +
-                           " parameters, but " + std::to_string(layout.size()) +
-                           " argument types were given");
-  }
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i < layout.size(); ++i) {
-    offset = (offset + layout[i].alignment - 1) & ~(layout[i].alignment - 1);
-    if (kernel.parameters[i].bytes != layout[i].bytes || kernel.parameters[i].offset != offset) {
-      throw invalid_argument(subject + ": parameter " + std::to_string(i) + " has " +
-                             std::to_string(kernel.parameters[i].bytes) + " bytes at offset " +
-                             std::to_string(kernel.parameters[i].offset) +
-                             ", but the given type has " + std::to_string(layout[i].bytes) +
-                             " bytes at offset " + std::to_string(offset));
-    }
-    offset += layout[i].bytes;
-  }
-}
-
 }  // namespace
 
 CUlibrary program_loader::open(std::string const& name, void const* code,
@@ -115,6 +61,15 @@ CUlibrary program_loader::open(std::string const& name, void const* code,
     }
   });
   return library;
+}
+
+std::uint32_t program_loader::load_gpu_only(std::string const& name,
+                                            std::vector<std::string> kernels) const {
+  parts_.usage.check_usable();
+  return static_cast<std::uint32_t>(parts_.kernels.programs.add([&](program_entry& entry) {
+    entry.name = name;
+    entry.gpu_only = std::move(kernels);
+  }));
 }
 
 std::uint32_t program_loader::load(std::string const& name, void const* code,
@@ -169,15 +124,13 @@ std::uint32_t program_loader::add(std::string const& name, CUlibrary library) co
   // The CUDA driver describes parameters only while a context is current.
   parts_.operations.run(0, [&](device_driver&) {
     for (std::size_t i = 0; i < handles.size(); ++i) {
-      kernel_description found = query_kernel(api, handles[i], name);
-      std::size_t const index = parts_.kernels.kernels.add([&](kernel_entry& entry) {
-        entry.name = found.name;
-        entry.handle = handles[i];
-        entry.functions = std::move(functions[i]);
-        entry.parameters = std::move(found.parameters);
-        entry.argument_bytes = found.argument_bytes;
-      });
-      kernels.emplace(std::move(found.name), static_cast<std::uint32_t>(index));
+      kernel_entry found = query_kernel(api, handles[i], name);
+      found.functions = std::move(functions[i]);
+      complete(api, found);
+      std::string kernel = found.name;
+      std::size_t const index =
+          parts_.kernels.kernels.add([&](kernel_entry& entry) { entry = std::move(found); });
+      kernels.emplace(std::move(kernel), static_cast<std::uint32_t>(index));
     }
   });
   return static_cast<std::uint32_t>(parts_.kernels.programs.add([&](program_entry& entry) {
@@ -192,6 +145,14 @@ std::uint32_t program_loader::index_of(program_entry const& program, std::string
   if (found != program.kernels.end()) { return found->second; }
   std::string all;
   for (auto const& [each, index] : program.kernels) { all += (all.empty() ? "" : ", ") + each; }
+  for (std::string const& each : program.gpu_only) {
+    if (each == name) {
+      throw gpu_only_kernel("kernel '" + each + "' of " + program.name +
+                            " is only for GPUs, because flotilla_add_kernels has the option "
+                            "GPU_ONLY; this runtime has CPU devices");
+    }
+    all += (all.empty() ? "" : ", ") + each;
+  }
   throw unknown_symbol("there is no kernel '" + std::string{name} + "' in " + program.name +
                        (all.empty() ? "; it has no kernels" : "; its kernels: " + all));
 }
@@ -212,7 +173,7 @@ std::uint32_t program_loader::adopt(CUkernel handle,
   if (handle == nullptr) { throw invalid_argument("adopt_kernel: the handle is null"); }
   driver::table const& api = parts_.api;
   kernel_entry adopted;
-  adopted.handle = handle;
+  std::vector<CUfunction> functions;
   for (unsigned device = 0; device < parts_.devices.size(); ++device) {
     parts_.operations.run(device, [&](device_driver& driver) {
       auto const subject = [&] {
@@ -221,21 +182,29 @@ std::uint32_t program_loader::adopt(CUkernel handle,
       CUfunction function = nullptr;
       check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
       check(api.func_load(function), "cuFuncLoad", subject);
-      adopted.functions.push_back(function);
-      if (device != 0) { return; }
-      kernel_description found = query_kernel(api, handle, owner);
-      adopted.name = std::move(found.name);
-      adopted.parameters = std::move(found.parameters);
-      adopted.argument_bytes = found.argument_bytes;
+      functions.push_back(function);
     });
   }
+  parts_.operations.run(0, [&](device_driver&) {
+    adopted = query_kernel(api, handle, owner);
+    adopted.functions = std::move(functions);
+    complete(api, adopted);
+  });
   check_layout(adopted, owner, layout);
   return static_cast<std::uint32_t>(
       parts_.kernels.kernels.add([&](kernel_entry& entry) { entry = std::move(adopted); }));
 }
 
+std::uint32_t program_loader::find_kernel(std::uint32_t program, std::string_view name) const {
+  parts_.usage.check_process();
+  program_entry const& entry = parts_.kernels.programs[program];
+  std::uint32_t const index = index_of(entry, name);
+  check_argument_bytes(parts_.kernels.kernels[index], entry.name);
+  return index;
+}
+
 std::vector<std::string> program_loader::kernel_names(std::uint32_t program) const {
-  std::vector<std::string> names;
+  std::vector<std::string> names = parts_.kernels.programs[program].gpu_only;
   for (auto const& [name, index] : parts_.kernels.programs[program].kernels) {
     names.push_back(name);
   }
@@ -264,6 +233,11 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
                                  std::span<std::byte> bytes, bool write) const {
   program_entry const& entry = parts_.kernels.programs[program];
   std::string const variable{name};
+  if (entry.library == nullptr) {
+    throw gpu_only_kernel("variable '" + variable + "' of " + entry.name +
+                          " is only for GPUs, because flotilla_add_kernels has the option "
+                          "GPU_ONLY; this runtime has CPU devices");
+  }
   driver::table const& api = parts_.api;
   parts_.operations.run(device, [&](device_driver& driver) {
     CUdeviceptr address = 0;
@@ -291,6 +265,7 @@ void program_loader::copy_global(std::uint32_t program, unsigned device, std::st
 void program_loader::unload_all() const noexcept {
   auto const& programs = parts_.kernels.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].library == nullptr) { continue; }
     parts_.shared.faults.note(parts_.api.library_unload(programs[i].library), 0);
   }
 }

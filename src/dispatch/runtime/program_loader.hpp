@@ -38,16 +38,25 @@ class program_loader {
   /// @throws bad_image, driver_error, and the exceptions of usage_guard::check_usable
   [[nodiscard]] std::uint32_t load(std::string const& name, void const* code,
                                    std::string const& file) const;
+  /// Adds a program without code, for CPU devices. @return the index of the program.
+  /// @param kernels  The names of the image's kernels, which are only for GPUs.
+  [[nodiscard]] std::uint32_t load_gpu_only(std::string const& name,
+                                            std::vector<std::string> kernels) const;
   /// Finds a kernel and checks that its parameters match `layout`. @return the index of the kernel.
-  /// @throws unknown_symbol, invalid_argument
+  /// @throws unknown_symbol, gpu_only_kernel, invalid_argument
   [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name,
                                           std::span<detail::parameter_layout const> layout) const;
+  /// The same for a kernel whose parameters are not known.
+  [[nodiscard]] std::uint32_t find_kernel(std::uint32_t program, std::string_view name) const;
   /// Adds a kernel of the application, and checks that its parameters match `layout`. @return the
   /// index of the kernel.
   /// @throws invalid_argument, driver_error, and the exceptions of usage_guard::check_usable
   [[nodiscard]] std::uint32_t adopt(CUkernel handle,
                                     std::span<detail::parameter_layout const> layout) const;
   [[nodiscard]] std::vector<std::string> kernel_names(std::uint32_t program) const;
+  [[nodiscard]] kernel_entry const& kernel(std::uint32_t index) const {
+    return parts_.kernels.kernels[index];
+  }
   /// Describes the kernel for a message, for example "kernel 'saxpy'".
   [[nodiscard]] std::string describe_kernel(std::uint32_t kernel) const {
     return "kernel '" + parts_.kernels.kernels[kernel].name + "'";

@@ -4,18 +4,31 @@
 // The functions of runtime_state that answer questions.
 #include "dispatch/runtime/runtime_state.hpp"
 
+#include <string>
+
 namespace flotilla::dispatch {
 
 device_settings runtime_state::effective_settings(unsigned device) const {
   device_settings settings = contexts_[device].context.effective();
   settings.window = tasks_.pool_at(device).window();
   settings.lanes = devices[device].lanes().launch_lanes();
+  settings.peer_access =
+      requests_[device].settings.peer_access.value_or(true) && peers.refusals_of(device).empty();
   return settings;
 }
 
 settings_report runtime_state::report_settings(unsigned device) const {
-  return context::report(chosen_.devices[device], requests_[device].settings,
-                         effective_settings(device), contexts_[device].context.refused());
+  device_settings const& asked = requests_[device].settings;
+  settings_report made = context::report(chosen_.devices[device], asked, effective_settings(device),
+                                         contexts_[device].context.refused());
+  std::string const refused = peers.refusals_of(device);
+  if (refused.empty() || asked.peer_access == false) { return made; }
+  for (setting_outcome& each : made.outcomes) {
+    if (each.name != "peer_access") { continue; }
+    each.note = refused;
+    if (asked.peer_access) { each.kind = setting_outcome::kinds::refused; }
+  }
+  return made;
 }
 
 device_counters runtime_state::counters(unsigned device) const {

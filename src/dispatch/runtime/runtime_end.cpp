@@ -13,6 +13,24 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// Waits for the kernels of all devices. Call it before memory is freed, because kernels may use
+/// memory of other devices.
+void wait_for_kernels(device_set const& devices) noexcept {
+  for (unsigned i = 0; i < devices.size(); ++i) {
+    context::lease lease = devices[i].gate().take();
+    try {
+      context::current_scope const scope{lease};
+      devices[i].context().api().ctx_synchronize();
+    } catch (std::exception const&) {
+      // The context cannot be made current, so the driver is unusable.
+    }
+  }
+}
+
+}  // namespace
+
 void runtime_state::end(runtime_state& runtime) noexcept {
   // In a child of fork(), the other threads that used the runtime do not exist. So use nothing of
   // the runtime.
@@ -50,19 +68,21 @@ void runtime_state::destroy_callables() noexcept {
 
 void runtime_state::shut_down() noexcept {
   continuations.end();
+  if (threads_ != nullptr) { threads_->stop(); }
   workers.stop();
+  events.stop();
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);
   // On a poisoned driver, some callables never run. Destroy these callables here.
   if (is_poisoned) { destroy_callables(); }
+  // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
+  // freed below, so wait for the kernels. After a fault, no kernel runs any more.
+  if (is_poisoned) { wait_for_kernels(devices); }
   // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
     context::lease lease = devices[i].gate().take();
     try {
       context::current_scope const scope{lease};
-      // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is
-      // freed below, so wait for the kernels. After a fault, no kernel runs any more.
-      if (is_poisoned) { devices[i].context().api().ctx_synchronize(); }
       devices[i].free_unused(deferred_free::blocking::allowed);
       if (i == 0) { stream_waits.destroy(); }
       devices[i].destroy_resources();

@@ -25,6 +25,11 @@ std::deque<context::leased_context> make_contexts(context::choice const& chosen,
   return contexts;
 }
 
+std::unique_ptr<continuation_threads> make_threads(int workers, continuation_table& table,
+                                                   doorbell& bell) {
+  return workers == 0 ? nullptr : std::make_unique<continuation_threads>(table, bell);
+}
+
 std::unique_ptr<submit_checks> make_checks(checks which, argument_check::parts const& parts) {
   return which == checks{} ? nullptr : std::make_unique<submit_checks>(which, parts);
 }
@@ -42,12 +47,14 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       shared_queue_(tasks_.devices(), bell_),
       board_(*chosen_.api),
       order_(tasks_, board_, failures_, shared_queue_),
-      table_(std::make_shared<continuation_table>()),
+      table_(std::make_shared<continuation_table>(bell_, options_.continuation_executor.get())),
+      threads_(make_threads(worker_count(options_.workers, tasks_.devices()), *table_, bell_)),
       posted_(error_handler(), tasks_, table_, bell_),
       ends_({tasks_, failures_, reclaimer_, order_, *table_, posted_, shared_queue_, tickets_,
              bell_}),
       text_(tasks_, kernels_, recordings_),
-      faults_(tasks_, board_, text_),
+      faults_(tasks_, board_, text_, bell_),
+      slow_calls_(options_.report_calls_longer_than),
       shared_{number,      worker_count(options_.workers, tasks_.devices()) == 0,
               tuned_,      tasks_,
               reclaimer_,  failures_,
@@ -56,16 +63,18 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
               recordings_, order_,
               *table_,     posted_,
               ends_,       text_,
-              faults_},
+              faults_,     slow_calls_},
+      peers(contexts_),
       usage(faults_),
       devices(shared_),
       policies(devices, chosen_.api->kind),
       query(shared_),
-      runner(shared_, query),
+      runner(shared_, query, threads_.get()),
+      events(shared_, devices, runner, bell_),
       waits({shared_, devices, policies, query, runner}),
       deadlocks(shared_, devices, tasks_.devices()),
       operations(shared_, devices, usage, deadlocks),
-      valid(*this, kernels_, tasks_.devices()),
+      valid(*this, kernels_, peers, tasks_.devices(), chosen_.api->kind),
       places(number, tasks_, shared_queue_),
       slots(waits, usage, places),
       checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
@@ -136,7 +145,7 @@ bool runtime_state::ready(task_id const& id) {
   usage.check_process();
   bool ended = query.has_ended(id);
   if (!ended && shared_.single_threaded && !is_inside_callable()) {
-    pump();
+    pump(false);
     ended = query.has_ended(id);
   }
   if (ended) { note_end(checks.get(), id); }
@@ -185,24 +194,23 @@ bool runtime_state::wait(completion_state const& state, waiter::deadline until) 
 
 void runtime_state::wait_idle() {
   usage.check_process();
-  if (is_inside_callable()) {
+  if (is_inside_callable() || runner.inside()) {
     throw would_deadlock(
-        "wait_idle is not allowed inside a callable, because it waits for all tasks, the callable "
-        "included; call wait_idle after the callable has ended");
+        "wait_idle is not allowed inside a callable or continuation, because it waits for all "
+        "callables and continuations, this one included; call wait_idle after it has ended");
   }
-  task_number const next = checks == nullptr ? 0 : checks->next();
-  idle_wait wait{waits, reclaimer_.close_epoch()};
-  waits.until(wait);
-  if (checks != nullptr) { checks->observed_before(next); }
-  while (runner.run()) {}
+  continuations.wait_until_idle();
 }
 
-bool runtime_state::pump() {
+bool runtime_state::pump(bool clears_events) {
   usage.check_process();
+  std::optional<event_source::pumping> pumping;
+  if (clears_events) { pumping.emplace(events); }
   task_number const next = checks == nullptr ? 0 : checks->next();
   for (unsigned i = 0; i < devices.size(); ++i) {
     if (!devices[i].gate().held_by_this_thread()) {
-      devices.drain_if_free(devices[i], helper_filter{});
+      bool const moved = devices.drain_if_free(devices[i], helper_filter{});
+      if (moved && pumping) { pumping->note_progress(); }
     }
   }
   bool has_continuations = false;
@@ -225,7 +233,7 @@ bool runtime_state::pump() {
 
 void runtime_state::pump_if_single_threaded() {
   usage.check_process();
-  if (shared_.single_threaded && !is_inside_callable()) { pump(); }
+  if (shared_.single_threaded && !is_inside_callable()) { pump(false); }
 }
 
 }  // namespace flotilla::dispatch

@@ -17,8 +17,10 @@
 #include "base/sharded_count.hpp"
 #include "context/description.hpp"
 #include "context/leased_context.hpp"
+#include "context/peers.hpp"
 #include "context/plan.hpp"
 #include "dispatch/runtime/continuations.hpp"
+#include "dispatch/runtime/event_source.hpp"
 #include "dispatch/runtime/memory.hpp"
 #include "dispatch/runtime/program_loader.hpp"
 #include "dispatch/runtime/stream_waits.hpp"
@@ -69,8 +71,10 @@ class runtime_state final : public detail::runtime_impl {
   void wait_idle();
   /// Drains every device whose lease is free, and runs due continuations. @return whether a task or
   /// a continuation is open.
-  bool pump();
-  /// Calls `pump` in single-threaded mode, except inside a callable.
+  /// @param clears_events  Whether the call is `runtime::pump`, which clears the signal of
+  ///                       `event_fd`. Other calls must leave the signal as it is.
+  bool pump(bool clears_events);
+  /// Calls `pump(false)` in single-threaded mode, except inside a callable.
   void pump_if_single_threaded();
 
   // ---- questions; threads: any ----
@@ -104,19 +108,24 @@ class runtime_state final : public detail::runtime_impl {
   // Shared, because completions may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
   base::sharded_count tickets_;
+  // Null in single-threaded mode.
+  std::unique_ptr<continuation_threads> const threads_;
   posted_errors posted_;
   task_end ends_;
   task_text text_;
   fault_monitor faults_;
+  slow_call_report slow_calls_;
   runtime_parts const shared_;
   std::deque<device_inbound> inbounds_;
 
  public:
+  context::peer_table const peers;
   usage_guard usage;
   device_set devices;
   policy_table policies;
   task_query query;
   continuation_runner runner;
+  event_source events;
   waiter waits;
   deadlock_detector deadlocks;
   control operations;
@@ -145,5 +154,11 @@ class runtime_state final : public detail::runtime_impl {
  public:
   worker_pool workers;  // last member, because its threads use the others
 };
+
+/// Returns what the public classes need to know about a kernel.
+[[nodiscard]] inline detail::kernel_ref ref_of(runtime_state& state,
+                                               std::uint32_t kernel) noexcept {
+  return {&state, kernel, state.checks != nullptr, state.programs.kernel(kernel).has_clusters};
+}
 
 }  // namespace flotilla::dispatch

@@ -49,7 +49,7 @@ void worker::set_polling(bool polling) noexcept {
 void worker::stop_polling_for_ends() {
   if (!std::exchange(polls_for_ends_, false)) { return; }
   state_.polling_for_ends.store(false, std::memory_order_seq_cst);
-  if (environment_.continuations.any_open()) { wake_(); }
+  if (environment_.continuations.needs_worker()) { wake_(); }
 }
 
 void worker::run() {
@@ -113,7 +113,7 @@ bool worker::leave_to_waiter(device_inbound& inbound) {
 
 bool worker::tend_continuations() {
   continuation_runner const& continuations = environment_.continuations;
-  if (!continuations.any_open()) {
+  if (!continuations.needs_worker()) {
     stop_polling_for_ends();
     return false;
   }
@@ -172,7 +172,7 @@ bool worker::stay_after_all() {
   state_.active.fetch_sub(1, std::memory_order_seq_cst);
   // Pairs with the fence in device_inbound::ring.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  bool const ends_unattended = environment_.continuations.any_open() &&
+  bool const ends_unattended = environment_.continuations.needs_worker() &&
                                !state_.polling_for_ends.load(std::memory_order_seq_cst);
   bool const has_work =
       environment_.devices.work_pending() && !environment_.shared.faults.is_poisoned();

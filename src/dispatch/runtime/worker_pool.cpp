@@ -60,14 +60,17 @@ worker_pool::worker_pool(worker_environment const& environment, doorbell& bell, 
     : environment_(environment),
       max_(max),
       idle_poll_time_(idle_poll_time),
-      state_(std::make_shared<worker_state>()) {
+      state_(std::make_shared<worker_state>()),
+      stand_ins_(
+          environment, *state_, [this] { wake(); }, idle_poll_time) {
   // Even a pool without workers needs this, because callables run inside base::isolated.
   base::initialize_tbb();
   if (max_ == 0) { return; }
   arena_ = std::make_unique<base::worker_arena>(max_);
   bell.connect(
       this, [](void* pool) noexcept { static_cast<worker_pool*>(pool)->wake(); },
-      [](void* pool) noexcept { static_cast<worker_pool*>(pool)->wake_to_poll(); });
+      [](void* pool) noexcept { static_cast<worker_pool*>(pool)->wake_to_poll(); },
+      [](void* pool) noexcept { static_cast<worker_pool*>(pool)->note_callable(); });
 }
 
 worker_pool::~worker_pool() { stop(); }
@@ -75,7 +78,10 @@ worker_pool::~worker_pool() { stop(); }
 void worker_pool::wake() noexcept {
   int active = state_->active.load(std::memory_order_seq_cst);
   do {
-    if (active >= max_) { return; }
+    if (active >= max_) {
+      stand_ins_.ring();
+      return;
+    }
   } while (!state_->active.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst));
   pending_jobs::job* job = nullptr;
   try {
@@ -123,8 +129,12 @@ worker_stats& worker_pool::stats_of_this_thread() {
 }
 
 void worker_pool::stop() noexcept {
+  {
+    std::lock_guard const lock{state_->mutex};
+    state_->closed = true;
+  }
+  stand_ins_.stop();
   std::unique_lock lock{state_->mutex};
-  state_->closed = true;
   state_->ended.wait(lock, [this] { return state_->running == 0; });
 }
 

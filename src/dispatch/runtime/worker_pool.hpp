@@ -10,6 +10,7 @@
 #include <flotilla/device/counters.hpp>
 
 #include "base/tbb_bridge.hpp"
+#include "dispatch/runtime/stand_ins.hpp"
 #include "dispatch/runtime/worker.hpp"
 
 namespace flotilla::dispatch {
@@ -41,8 +42,10 @@ class worker_pool {
   /// Asks for a worker if no worker polls for ended tasks. Call this after a continuation was
   /// registered or became due.
   void wake_to_poll() noexcept;
-  /// Prevents new workers and waits until the running workers have ended. Does not wait for jobs
-  /// that oneTBB has not begun.
+  /// Announces that a callable is about to run, which may occupy a worker for any time.
+  void note_callable() noexcept { stand_ins_.note_callable(); }
+  /// Prevents new workers, and waits until the running workers and the stand-ins have ended. Does
+  /// not wait for jobs that oneTBB has not begun.
   void stop() noexcept;
   [[nodiscard]] std::vector<worker_counters> counters() const;
 
@@ -56,6 +59,7 @@ class worker_pool {
   std::chrono::microseconds const idle_poll_time_;
   std::shared_ptr<worker_state> state_;  // shared, because jobs may outlive the pool
   std::unique_ptr<base::worker_arena> arena_;
+  stand_ins stand_ins_;  // last member, because its threads use the others
 };
 
 }  // namespace flotilla::dispatch

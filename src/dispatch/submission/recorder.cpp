@@ -63,6 +63,7 @@ void recorder::refuse(task_id task, std::string const& subject) const {
 
 unsigned recorder::check(launch const& what, std::optional<device_ordinal> device) const {
   with_.valid.check(what, device);
+  with_.valid.check_recordable(what);
   unsigned const on = device.value_or(what.device().value_or(device_ordinal{0})).value;
   if (with_.checks != nullptr) { with_.checks->check_arguments(what, {}, on); }
   return on;
@@ -77,13 +78,6 @@ unsigned recorder::check(detail::memory_command const& what,
     throw invalid_argument(
         "a copy from or to pageable memory cannot be recorded; use a host_buffer, whose memory is "
         "pinned");
-  }
-  if (what.kind == memory_op_kind::device_to_device && what.device != what.from_device) {
-    throw invalid_argument(
-        "a copy from device " + std::to_string(what.from_device.value) + " to device " +
-        std::to_string(what.device.value) +
-        " cannot be recorded; only copies within one device or from or to the host "
-        "can");
   }
   if (what.bytes == 0) {
     throw invalid_argument(
@@ -143,12 +137,15 @@ void recorder::set(recorded_task which, Action const& what) {
   auto* const held = std::get_if<Action>(&actions_[task]);
   bool same = held != nullptr;
   if constexpr (std::is_same_v<Action, detail::memory_command>) {
-    same = same && held->kind == what.kind;
+    // The driver cannot change the device of a node's memory.
+    same = same && held->kind == what.kind &&
+           (what.kind != memory_op_kind::device_to_device || held->from_device == what.from_device);
   }
   if (!same) {
-    throw invalid_argument("task " + std::to_string(task) +
-                           " of the recording must keep its kind: a launch stays a launch, a fill "
-                           "stays a fill, and a copy keeps its direction");
+    throw invalid_argument(
+        "task " + std::to_string(task) +
+        " of the recording must keep its kind: a launch stays a launch, a fill "
+        "stays a fill, and a copy keeps its direction and the device of its source");
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
     *held = what;

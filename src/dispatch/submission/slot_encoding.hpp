@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <utility>
 
 #include <flotilla/detail/event_command.hpp>
@@ -34,6 +35,13 @@ inline void encode(slot& task, slot_side& side, launch const& what) {
   task.block[0] = static_cast<std::uint16_t>(block.x);
   task.block[1] = static_cast<std::uint16_t>(block.y);
   task.block[2] = static_cast<std::uint16_t>(block.z);
+  task.attributed = detail::access::is_attributed(what);
+  if (task.attributed) [[unlikely]] {
+    side.attributes = what.attributes();
+    side.status_offset =
+        what.has_task_status() ? detail::access::status_offset(what) : slot_side::no_status;
+    task.batch = task.batch && !detail::access::goes_alone(what);
+  }
   std::size_t const bytes = what.argument_bytes();
   task.argument_bytes = static_cast<std::uint16_t>(bytes);
   if (bytes == 0) { return; }
@@ -74,10 +82,23 @@ inline void encode(slot& task, slot_side&, callable& what) noexcept {
   task.holds_callable = true;
 }
 
+/// Stores the label, and reserves the memory of the stop_watch.
+inline void encode_rarities(slot& task, slot_side& side, task_options const& options) {
+  task.labelled = !options.label.empty();
+  if (task.labelled) { side.set_label(options.label); }
+  // Later tasks of this slot reuse the memory.
+  if (options.stop.stop_possible() && side.stop == nullptr) {
+    side.stop = std::make_unique<stop_watch>();
+  }
+}
+
 inline void encode_dependencies(slot& task, slot_side& side, dependency_list const& after) {
   std::size_t const count = after.size();
   task.dependencies = static_cast<std::uint16_t>(count);
-  if (count > slot::inline_dependencies) { side.more_dependencies.clear(); }
+  if (count > slot::inline_dependencies) {
+    side.more_dependencies.clear();
+    side.first_unstarted = 0;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     task_id const ahead = after[i];
     if (i < slot::inline_dependencies) {
@@ -106,8 +127,12 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
   task.parked_on.store(0, std::memory_order_relaxed);
   task.batched.store(0, std::memory_order_relaxed);
   task.epoch.store(epoch, std::memory_order_relaxed);
-  task.labelled = !options.label.empty();
-  if (task.labelled) { side.set_label(options.label); }
+  task.starting.store(false,
+                      std::memory_order_release);  // pairs with the acquire in request_cancel
+  task.labelled = false;
+  if (!options.label.empty() || options.stop.stop_possible()) {
+    encode_rarities(task, side, options);
+  }
   encode_dependencies(task, side, options.after);
   encode(task, side, what);
 }
@@ -137,6 +162,15 @@ inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t d
   task.generation.store(word, std::memory_order_release);
   detail::access::set(*ticket, runtime, address, generation, device);
   return generation;
+}
+
+/// Cancels the open task when `stop` requests it. Call this after open_slot, because a token that
+/// has already requested a stop cancels the task at once, and before the task is pushed, because
+/// the end of the task destroys the watch. Not inline, because few tasks have a token.
+[[gnu::noinline]] inline void watch_stop(slot& task, slot_side& side, std::uint64_t generation,
+                                         std::stop_token const& stop) noexcept {
+  task.generation.fetch_or(generation_word::stoppable_bit, std::memory_order_relaxed);
+  side.stop->callback.emplace(stop, stop_request{&task, generation});
 }
 
 }  // namespace flotilla::dispatch

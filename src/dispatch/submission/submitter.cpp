@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/submission/submitter.hpp"
 
+#include <string>
 #include <type_traits>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
 
 #include "dispatch/submission/slot_encoding.hpp"
 #include "dispatch/task/callable_frame.hpp"
@@ -75,9 +79,10 @@ std::vector<task_name> submitter::callables_inside() const {
   return made;
 }
 
-template <class What>
-bool submitter::submit(What& what, task_options const& options, bool may_wait,
-                       ticket* ticket) const {
+template <class What, class Source>
+[[gnu::always_inline]] inline bool submitter::submit_to(What& what, task_options const& options,
+                                                        ticket* ticket,
+                                                        Source const& source) const {
   usage_.check_usable();
   if constexpr (std::is_same_v<What, callable>) {
     valid_.check(what, options.device, options.label);
@@ -89,18 +94,22 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
   priority_level const level = level_of_priority(options.priority);
   // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);
-  slot_address const address = slots_.take(to, inbox, may_wait);
+  slot_address const address = source.take(to, inbox);
   if (address == no_slot) { return false; }
   slot& task = to.slots[address & 0xffff];
+  slot_side& side = to.slots.side(address & 0xffff);
   try {
     if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to, address); }
-    encode(task, to.slots.side(address & 0xffff), what, options, level, reclaimer_.epoch());
+    encode(task, side, what, options, level, reclaimer_.epoch());
   } catch (...) {
     if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
-    to.slots.give_back(address);
+    source.give_back(to, address);
     throw;
   }
   std::uint64_t const generation = open_slot(task, address, to.device(), owner_, ticket);
+  if (options.stop.stop_possible()) [[unlikely]] {
+    watch_stop(task, side, generation, options.stop.token());
+  }
   if (ticket == nullptr) {
     posted_.expect();
   } else {
@@ -108,9 +117,25 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
         wait_predictor::of_this_thread().on_submit(owner_.number, address, generation);
     if (will_wait && to.inbound != nullptr && predicts_waits_) { to.inbound->expect_waiter(); }
   }
+  source.used(address);
   inbox.push(address);
   to.announce();
   return true;
+}
+
+template <class What>
+bool submitter::submit(What& what, task_options const& options, bool may_wait,
+                       ticket* ticket) const {
+  struct window_slots {
+    slot_taker const& slots;
+    bool may_wait;
+    [[nodiscard]] slot_address take(place const& to, inbox& inbox) const {
+      return slots.take(to, inbox, may_wait);
+    }
+    void give_back(place const& to, slot_address slot) const noexcept { to.slots.give_back(slot); }
+    void used(slot_address) const noexcept {}
+  };
+  return submit_to(what, options, ticket, window_slots{slots_, may_wait});
 }
 
 template bool submitter::submit(launch const&, task_options const&, bool, ticket*) const;
@@ -120,10 +145,88 @@ template bool submitter::submit(callable&, task_options const&, bool, ticket*) c
 template bool submitter::submit(detail::event_command const&, task_options const&, bool,
                                 ticket*) const;
 
+template <class What>
+void submitter::submit_reserved(What& what, task_options const& options, reserved_slots& slots,
+                                ticket& ticket) const {
+  struct reserved {
+    submitter const& owner;
+    reserved_slots& slots;
+    std::string_view label;
+    [[nodiscard]] slot_address take(place const& to, inbox&) const {
+      slot_address const slot = slots.find(to.index);
+      if (slot == no_slot) { owner.refuse_unreserved(to, label); }
+      return slot;
+    }
+    void give_back(place const&, slot_address) const noexcept {}  // the slot stays reserved
+    void used(slot_address slot) const noexcept {
+      slots.remove(slot);
+      owner.slots_.note_used(slot);
+    }
+  };
+  submit_to(what, options, &ticket, reserved{*this, slots, options.label});
+}
+
+template void submitter::submit_reserved(launch const&, task_options const&, reserved_slots&,
+                                         ticket&) const;
+template void submitter::submit_reserved(detail::memory_command const&, task_options const&,
+                                         reserved_slots&, ticket&) const;
+template void submitter::submit_reserved(callable&, task_options const&, reserved_slots&,
+                                         ticket&) const;
+
+void submitter::refuse_unreserved(place const& to, std::string_view label) const {
+  throw invalid_argument(
+      "the reservation has no place left for " +
+      (to.inbound == nullptr ? std::string{"tasks that any device may run"}
+                             : "device " + std::to_string(to.index)) +
+      (label.empty() ? "" : ", but the task '" + std::string{label} + "' needs one") +
+      "; reserve a place for each task");
+}
+
+unsigned submitter::reserved_place(reserved_tasks const& wanted) const {
+  if (wanted.device) { return valid_.checked(*wanted.device); }
+  if (placement_ != nullptr) {
+    throw invalid_argument(
+        "try_reserve: a reservation without a device is not possible in a runtime with a "
+        "placement, which chooses the device only at the submit; name the device");
+  }
+  return infos_.size() == 1 ? 0 : places_.shared().index;
+}
+
+bool submitter::try_reserve(std::span<reserved_tasks const> wanted, reserved_slots& slots) const {
+  usage_.check_usable();
+  std::vector<std::size_t> tasks(infos_.size() + 1);  // by place
+  for (reserved_tasks const& each : wanted) {
+    unsigned const index = reserved_place(each);
+    std::size_t const window = places_[index].slots.window();
+    if (each.tasks > window || tasks[index] + each.tasks > window) {
+      throw invalid_argument("try_reserve: more than " + std::to_string(window) +
+                             " places were asked for, but that is the whole window of " +
+                             (places_[index].inbound == nullptr
+                                  ? "the tasks that any device may run"
+                                  : "device " + std::to_string(index)) +
+                             "; set a larger window or reserve fewer places");
+    }
+    tasks[index] += each.tasks;
+  }
+  std::vector<unsigned> indices;
+  for (unsigned index = 0; index < tasks.size(); ++index) {
+    indices.insert(indices.end(), tasks[index], index);
+  }
+  if (indices.empty()) {
+    throw invalid_argument("try_reserve: no place was asked for; ask for at least one");
+  }
+  std::vector<slot_address> taken(indices.size());
+  if (!slots_.try_reserve(indices, taken)) { return false; }
+  slots = reserved_slots{std::move(taken)};
+  return true;
+}
+
 void submitter::fill(slot_address slot, replayed_part const& what,
                      task_options const& options) const {
   encode(tasks_.at(slot), tasks_.side(slot), what, options, level_of_priority(options.priority),
          reclaimer_.epoch());
+  // A replay cannot be cancelled: it may consist of several tasks, and the ticket is of the last.
+  begin_launch(tasks_.at(slot));
 }
 
 task_id submitter::id_when_open(slot_address slot) const noexcept {

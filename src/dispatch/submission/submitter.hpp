@@ -12,11 +12,13 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/task/placement.hpp>
+#include <flotilla/task/reservation.hpp>
 #include <flotilla/task/ticket.hpp>
 
 #include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/submission/reserved_slots.hpp"
 #include "dispatch/submission/slot_taker.hpp"
 #include "dispatch/submission/validation.hpp"
 
@@ -49,6 +51,18 @@ class submitter {
   template <class What>
   bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
 
+  // ---- for tasks that take reserved slots ----
+
+  /// Takes all wanted slots or none. @return false if a window has too few free slots.
+  /// @throws the exceptions of flotilla::try_reserve
+  [[nodiscard]] bool try_reserve(std::span<reserved_tasks const> wanted,
+                                 reserved_slots& slots) const;
+  /// Submits a task like `submit`, but takes a slot out of `slots`.
+  /// @throws invalid_argument  `slots` has no slot for the place of the task.
+  template <class What>
+  void submit_reserved(What& what, task_options const& options, reserved_slots& slots,
+                       ticket& ticket) const;
+
   // ---- for several tasks: take all slots, then fill all, open all, and publish all ----
 
   void fill(slot_address slot, replayed_part const& what, task_options const& options) const;
@@ -66,6 +80,18 @@ class submitter {
   [[nodiscard]] std::vector<task_name> callables_inside() const;
 
  private:
+  /// The implementation of `submit` and `submit_reserved`.
+  /// @param source  Has `take(place, inbox)`, which returns a slot or no_slot; `give_back(slot)`,
+  /// if the task is refused after all; and `used(slot)`, after the slot was opened.
+  /// @return false if `take` returned no_slot.
+  template <class What, class Source>
+  bool submit_to(What& what, task_options const& options, ticket* ticket,
+                 Source const& source) const;
+  /// Returns the index of the place whose window has the wanted slots.
+  /// @throws invalid_argument, unknown_device
+  [[nodiscard]] unsigned reserved_place(reserved_tasks const& wanted) const;
+  [[noreturn]] void refuse_unreserved(place const& to, std::string_view label) const;
+
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.
   [[nodiscard]] place const& choose(task_options const& options,

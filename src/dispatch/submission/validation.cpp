@@ -41,12 +41,36 @@ bool is_possible(extent const& grid, extent const& block) noexcept {
                          "and 1024 threads in total, and a grid at most 2147483647 x 65535 "
                          "x 65535 blocks");
 }
-[[noreturn, gnu::noinline]] void refuse_device(std::string const& kernel, launch const& what,
-                                               device_ordinal device) {
-  throw invalid_argument("kernel '" + kernel + "': a buffer of device " +
-                         std::to_string(what.device()->value) + " cannot be used on device " +
-                         std::to_string(device.value) +
-                         "; submit the launch for the buffer's device");
+
+/// @throws invalid_argument  No device of this kind can launch with these attributes.
+[[gnu::noinline]] void check_attributes(std::string const& kernel, launch const& what,
+                                        device_kind kind) {
+  extent const cluster = what.attributes().cluster;
+  extent const grid = what.grid();
+  auto const refuse = [&](std::string const& why) {
+    throw invalid_argument("kernel '" + kernel + "': " + why);
+  };
+  std::string const text = "clusters of " + text_of(cluster) + " blocks";
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) {
+    refuse(text + " are empty; every extent must be at least 1");
+  }
+  bool const portable = what.attributes().cluster_limit == cluster_limit::portable;
+  std::uint64_t const max = portable ? 8 : 16;
+  if (cluster.x > max || cluster.y > max || cluster.z > max ||
+      std::uint64_t{cluster.x} * cluster.y * cluster.z > max) {
+    refuse(text + " are too large; a cluster may have at most " + std::to_string(max) + " blocks" +
+           (portable ? ", or 16 with cluster_limit::non_portable" : ""));
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    refuse("a grid of " + text_of(grid) + " blocks cannot be divided into " + text +
+           "; every extent of the grid must be a multiple of the cluster's");
+  }
+  if (kind != device_kind::cpu) { return; }
+  if (cluster != extent{}) { refuse("CPU devices cannot run " + text); }
+  if (what.attributes().cooperative && grid != extent{}) {
+    refuse("CPU devices run only cooperative grids of 1 block, but the grid has " + text_of(grid) +
+           " blocks");
+  }
 }
 
 }  // namespace
@@ -69,10 +93,49 @@ void validation::check(launch const& what, std::optional<device_ordinal> device)
   }
   kernel_entry const& kernel = kernels_.kernels[detail::access::kernel_index(what)];
   if (!is_possible(what.grid(), what.block())) { refuse_extents(kernel.name, what); }
-  if (device) { static_cast<void>(checked(*device)); }
-  if (device && what.device() && *device != *what.device()) {
-    refuse_device(kernel.name, what, *device);
+  if (detail::access::is_attributed(what)) [[unlikely]] {
+    check_attributes(kernel.name, what, kind_);
   }
+  if (device) { static_cast<void>(checked(*device)); }
+  if (what.device()) {
+    device_ordinal const on = device.value_or(*what.device());
+    if (on != *what.device() || !detail::access::ranges(what).empty()) { check_access(what, on); }
+  }
+}
+
+void validation::check_access(launch const& what, device_ordinal device) const {
+  auto const check_one = [&](device_ordinal home, std::optional<std::size_t> argument) {
+    std::string const& why = peers_.refusal(device.value, home.value);
+    if (why.empty()) { return; }
+    throw invalid_argument(
+        "kernel '" + kernels_.kernels[detail::access::kernel_index(what)].name + "'" +
+        (argument ? ", argument " + std::to_string(*argument) : "") + ": a buffer of device " +
+        std::to_string(home.value) + " cannot be used on device " + std::to_string(device.value) +
+        ", because device " + std::to_string(device.value) + " has no access to that memory: " +
+        why + "; submit the launch for the buffer's device, or copy the data to device " +
+        std::to_string(device.value));
+  };
+  for (detail::argument_range const& each : detail::access::ranges(what)) {
+    check_one(each.device, each.argument);
+  }
+  check_one(*what.device(), std::nullopt);
+}
+
+void validation::check_recordable(launch const& what) const {
+  if (what.has_task_status()) {
+    throw invalid_argument(
+        "kernel '" + kernels_.kernels[detail::access::kernel_index(what)].name +
+        "' has a task_status, so it cannot be recorded: a graph would run its successors even if "
+        "it failed; submit the launch");
+  }
+  launch_attributes const& attributes = what.attributes();
+  if (attributes == launch_attributes{}) { return; }
+  throw invalid_argument("kernel '" + kernels_.kernels[detail::access::kernel_index(what)].name +
+                         "': a launch " +
+                         (attributes.cooperative    ? "with the attribute `cooperative`"
+                          : attributes.programmatic ? "with the attribute `programmatic`"
+                                                    : "in clusters") +
+                         " cannot be recorded; submit it as a task");
 }
 
 void validation::check(detail::memory_command const& what,

@@ -13,6 +13,7 @@
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/dependency_list.hpp>
 
+#include "context/peers.hpp"
 #include "dispatch/graph/kernel_table.hpp"
 
 namespace flotilla::dispatch {
@@ -22,8 +23,9 @@ class validation {
  public:
   static constexpr std::size_t max_dependencies = 0xffff;
 
-  validation(detail::runtime_impl const& owner, kernel_table const& kernels, unsigned devices)
-      : owner_(owner), kernels_(kernels), devices_(devices) {}
+  validation(detail::runtime_impl const& owner, kernel_table const& kernels,
+             context::peer_table const& peers, unsigned devices, device_kind kind)
+      : owner_(owner), kernels_(kernels), peers_(peers), devices_(devices), kind_(kind) {}
 
   /// Returns the index of the device.
   /// @throws unknown_device
@@ -39,14 +41,22 @@ class validation {
   void check(callable const& what, std::optional<device_ordinal> device,
              std::string_view label) const;
   void check(detail::event_command const& what, std::optional<device_ordinal> device) const;
+  /// @throws invalid_argument  The launch has attributes.
+  void check_recordable(launch const& what) const;
   void check_after(dependency_list const& after, std::size_t max = max_dependencies) const;
 
  private:
   [[noreturn]] void refuse(device_ordinal device) const;
+  /// Checks whether `device` can access the memory of all buffers among the arguments. Not inline,
+  /// because most launches use the memory of one device only.
+  /// @throws invalid_argument
+  [[gnu::noinline]] void check_access(launch const& what, device_ordinal device) const;
 
   detail::runtime_impl const& owner_;
   kernel_table const& kernels_;
+  context::peer_table const& peers_;
   unsigned const devices_;  // number of devices
+  device_kind const kind_;  // of all devices
 };
 
 }  // namespace flotilla::dispatch

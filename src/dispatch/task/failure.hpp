@@ -30,6 +30,15 @@ struct failure {
   // acquire: pairs with the release by a thread that has handed an exception to user code
   ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
 
+  /// Returns whether the error is an `Error`.
+  template <class Error>
+  [[nodiscard]] bool is_a() const noexcept {
+    try {
+      std::rethrow_exception(error);
+    } catch (Error const&) { return true; } catch (...) {
+      return false;
+    }
+  }
   /// Returns the first failure in the chain of causes.
   [[nodiscard]] failure const& first_cause() const noexcept {
     failure const* first = this;

@@ -36,32 +36,66 @@ struct end_mark {
   [[nodiscard]] std::uint64_t number() const noexcept { return word & 0xffff'ffff'ffff; }
 };
 
-/// The device and lane of the open batch that contains a task. A successor that joins the same
-/// batch will run after the task. Zero means that the task is in no open batch.
-struct batch_mark {
-  static std::uint32_t of(unsigned device, unsigned lane) noexcept {
-    return (device + 1) << 8 | lane;
-  }
-  static bool is_on(std::uint32_t mark, unsigned device) noexcept {
-    return mark >> 8 == device + 1;
-  }
-  static unsigned lane(std::uint32_t mark) noexcept { return mark & 0xff; }
+/// The place of an open batch on its device: its wave (see open_waves) and its lane.
+struct batch_place {
+  unsigned wave;
+  unsigned lane;
+  bool operator==(batch_place const&) const = default;
 };
 
-/// The word with a slot's generation and two flags. The generation increases when a task is
-/// submitted and again when the task ends, so an odd generation means open. `detached` says that
-/// the task's ticket is gone or already counted. `watched` says that a continuation waits for the
-/// task. The generation and both flags are in one word, so the thread that ends the task reads both
-/// flags in the same atomic step.
+/// The device and the place of the open batch that contains a task. Zero means that the task is in
+/// no open batch.
+struct batch_mark {
+  static std::uint32_t of(unsigned device, batch_place where) noexcept {
+    return (device + 1) << 16 | where.wave << 8 | where.lane;
+  }
+  static bool is_on(std::uint32_t mark, unsigned device) noexcept {
+    return mark >> 16 == device + 1;
+  }
+  static batch_place place(std::uint32_t mark) noexcept { return {mark >> 8 & 0xff, mark & 0xff}; }
+};
+
+/// How far the cancellation of a task has come (see cancellation.hpp).
+enum class cancel_state : std::uint8_t {
+  none,
+  requested,  // not decided yet
+  cancelled,  // decided: the task will not run
+  withdrawn,  // decided: the launch had begun, so the task runs
+};
+
+/// The word with a slot's generation, three flags and a cancel_state. The generation increases when
+/// a task is submitted and again when the task ends, so an odd generation means open. `detached`
+/// says that the task's ticket is gone or already counted. `watched` says that a continuation waits
+/// for the task. `stoppable` says that slot_side watches a std::stop_token for the task. All of
+/// them are in one word, so the thread that ends the task reads the flags in the same atomic step,
+/// and a request to cancel a task never reaches the next task of the slot.
 struct generation_word {
   static constexpr std::uint64_t detached_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
-  static constexpr std::uint64_t of(std::uint64_t generation) noexcept { return generation << 2; }
+  static constexpr std::uint64_t stoppable_bit = 4;
+  static constexpr unsigned cancel_shift = 3;
+  static constexpr std::uint64_t cancel_bits = std::uint64_t{3} << cancel_shift;
+  static constexpr unsigned generation_shift = 5;
+  static constexpr std::uint64_t of(std::uint64_t generation) noexcept {
+    return generation << generation_shift;
+  }
   std::uint64_t word = 0;
-  [[nodiscard]] std::uint64_t generation() const noexcept { return word >> 2; }
-  [[nodiscard]] bool open() const noexcept { return (word & 4) != 0; }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return word >> generation_shift; }
+  [[nodiscard]] bool open() const noexcept { return (generation() & 1) != 0; }
   [[nodiscard]] bool detached() const noexcept { return (word & detached_bit) != 0; }
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
+  [[nodiscard]] bool stoppable() const noexcept { return (word & stoppable_bit) != 0; }
+  /// Returns whether the word is `watched` or `stoppable`.
+  [[nodiscard]] bool observed() const noexcept {
+    return (word & (watched_bit | stoppable_bit)) != 0;
+  }
+  [[nodiscard]] cancel_state cancel() const noexcept {
+    return static_cast<cancel_state>((word & cancel_bits) >> cancel_shift);
+  }
+  /// Returns the same word with another cancel_state.
+  [[nodiscard]] std::uint64_t with(cancel_state state) const noexcept {
+    return (word & ~cancel_bits) | std::uint64_t{static_cast<std::uint8_t>(state)} << cancel_shift;
+  }
 };
 
 /// The list of the tasks that are parked on one task, their predecessor. The word holds the index
@@ -92,12 +126,12 @@ struct alignas(base::cache_line) slot {
   // loads of `end` pair with the release in mark_launched. Acquire loads of `successors` pair with
   // the exchanges in park and take_successors. Acquire loads of `device` pair with the release in
   // intake.
-  std::atomic<std::uint64_t> generation;   // submitter, task_end; the flags: tickets, `then`
-  std::atomic<std::uint64_t> end;          // holder of the device's lease: an end_mark
-  std::atomic<std::uint64_t> successors;   // threads that park, launch, end: a successor_word
-  std::atomic<std::uint64_t> epoch;        // submitter: the epoch of the submit
-  std::atomic<std::uint32_t> device;       // submitter, pulling device: 1 + device; 0: none
-  std::atomic<std::uint32_t> parked_on;    // parking, releasing threads: 1 + slot; 0: not parked
+  std::atomic<std::uint64_t> generation;  // submitter, task_end; the flags: tickets, `then`, cancel
+  std::atomic<std::uint64_t> end;         // holder of the device's lease: an end_mark
+  std::atomic<std::uint64_t> successors;  // threads that park, launch, end: a successor_word
+  std::atomic<std::uint64_t> epoch;       // submitter: the epoch of the submit
+  std::atomic<std::uint32_t> device;      // submitter, pulling device: 1 + device; 0: none
+  std::atomic<std::uint32_t> parked_on;   // parking, releasing threads: 1 + slot; 0: not parked
   std::atomic<std::uint32_t> next_parked;  // parking threads: the next task in the list
   std::atomic<std::uint32_t> demanded;     // waiting threads: a hint that a thread waits
   std::atomic<std::uint32_t> batched;      // holder of the device's lease: a batch_mark
@@ -105,11 +139,13 @@ struct alignas(base::cache_line) slot {
   // The submitter writes the members below before it pushes the slot's address. The holder of the
   // lease reads them.
   task_kind kind;
-  bool batch;                // task_options::batch
-  bool large;                // the arguments of the launch are in slot_side
-  bool holds_callable;       // `bytes` holds a callable; the lease holder clears this flag
-  bool labelled;             // slot_side holds the label
-  std::atomic<bool> posted;  // the task has no ticket; posted_errors reads this at any time
+  bool batch;                  // whether the task may share a batch
+  bool holds_callable;         // `bytes` holds a callable; the lease holder clears this flag
+  bool large : 1;              // the arguments of the launch are in slot_side
+  bool labelled : 1;           // slot_side holds the label
+  bool attributed : 1;         // a launch: slot_side holds attributes or the place of a task_status
+  std::atomic<bool> posted;    // the task has no ticket; posted_errors reads this at any time
+  std::atomic<bool> starting;  // holder of the lease: a launch has begun (see cancellation.hpp)
   priority_level level;
   std::uint32_t submitter;  // lower half of context::this_thread_token
   std::uint32_t kernel;
@@ -127,6 +163,8 @@ struct alignas(base::cache_line) slot {
   alignas(16) std::byte bytes[inline_bytes];
 };
 static_assert(sizeof(slot) == 256);
+// The thread that launches tasks reads the first cache line of each slot in any case.
+static_assert(offsetof(slot, submitter) < base::cache_line);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// Returns the memory_command, callable, replayed_part or event_command in a slot.

@@ -9,18 +9,39 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
+#include <flotilla/kernel/launch_shape.hpp>
+
+#include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/task_state.hpp"
 
 namespace flotilla::dispatch {
 
+/// Cancels a task when a stop is requested. It exists from the submit of the task until its end.
+/// Its destructor waits while another thread calls stop_request, which takes no lock and never
+/// blocks.
+struct stop_watch {
+  std::optional<std::stop_callback<stop_request>> callback;
+};
+
 /// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
 struct slot_side {
+  static constexpr std::uint16_t no_status = 0xffff;
+
   std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated at first use
   std::vector<task_key> more_dependencies;  // predecessors beyond slot::inline_dependencies
+  std::unique_ptr<stop_watch> stop;         // allocated at first use; watches if `stoppable` is set
+  launch_attributes attributes{};           // if slot::attributed is true
   std::array<char, 48> label{};             // zero-terminated; longer labels are truncated
+  // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor
+  // that may still be neither launched nor in an open batch.
+  std::uint16_t first_unstarted = 0;
+  // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
+  std::uint16_t status_offset = no_status;
 
   void set_label(std::string_view text) noexcept {
     std::size_t const bytes = std::min(text.size(), label.size() - 1);

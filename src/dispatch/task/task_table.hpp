@@ -3,6 +3,7 @@
 #pragma once
 // All slots of a runtime, by address.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,8 +56,17 @@ class task_table {
   /// that was ever used.
   template <class Visit>
   void for_each_open(Visit&& visit) const;
-  /// Returns whether any task is open. Reads one cache line per 32 slots.
+  /// Returns whether any task is open. Reads one cache line per 32 slots, or every slot while slots
+  /// are reserved.
   [[nodiscard]] bool any_open() const noexcept;
+  /// Counts the slots that are taken but will not be opened soon. Call `add_reserved` before the
+  /// slots are taken, and `remove_reserved` after a slot was opened or given back.
+  void add_reserved(std::size_t slots) const noexcept {
+    reserved_.fetch_add(slots, std::memory_order_relaxed);
+  }
+  void remove_reserved(std::size_t slots) const noexcept {
+    reserved_.fetch_sub(slots, std::memory_order_relaxed);
+  }
   /// Returns the epoch of the oldest open task, or `current` if no task is open.
   [[nodiscard]] std::uint64_t oldest_epoch(std::uint64_t current) const noexcept;
   /// Returns whether the slot holds an open task of `epoch` or an earlier epoch.
@@ -65,7 +75,8 @@ class task_table {
 
  private:
   std::vector<std::unique_ptr<slot_pool>> pools_;
-  std::vector<slot*> slots_;  // the first slot of each pool, for a fast `at`
+  std::vector<slot*> slots_;                      // the first slot of each pool, for a fast `at`
+  mutable std::atomic<std::size_t> reserved_{0};  // written by any thread
 };
 
 template <class Visit>

@@ -2,11 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/waiting/continuation_runner.hpp"
 
+#include <chrono>
+
 namespace flotilla::dispatch {
+
+namespace {
+constexpr int max_runs = 64;  // continuations in one call of `run`
+}
 
 bool continuation_runner::run() const {
   continuation_table& table = shared_.continuations;
-  if (table.watching() && shared_.faults.is_poisoned()) {
+  bool const made_due = table.watching() && shared_.faults.is_poisoned();
+  if (made_due) {
     table.end_all([this](continuation_table::key const& task) {
       task_id id;
       id.slot = task.slot;
@@ -17,9 +24,21 @@ bool continuation_runner::run() const {
   if (shared_.posted.awaits_poison() && shared_.faults.is_poisoned()) {
     shared_.posted.report_poison(shared_.faults.failure_of_all()->error);
   }
-  bool const ran = table.run_due();
-  // `run_due` has stopped at its limit, and this thread may not call `run` again soon. So ask for a
-  // worker.
+  if (!runs_here()) {
+    if (made_due) { shared_.bell.ring_for_continuations(); }
+    return false;
+  }
+  bool ran = false;
+  for (int i = 0; i < max_runs; ++i) {
+    auto const begun = std::chrono::steady_clock::now();
+    if (!table.run_next()) { break; }
+    ran = true;
+    // While this thread ran the continuation, it drove no device.
+    if (shared_.tasks.any_open()) {
+      shared_.slow_calls.note_continuation(std::chrono::steady_clock::now() - begun);
+    }
+  }
+  // This thread may not call `run` again soon. So ask for a worker.
   if (table.any_due()) { shared_.bell.ring_for_continuations(); }
   return ran;
 }

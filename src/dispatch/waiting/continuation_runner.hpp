@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs the due continuations of a runtime.
+// Runs the due continuations of a runtime, if no other threads do so.
 
+#include "dispatch/ordering/continuation_threads.hpp"
 #include "dispatch/waiting/task_query.hpp"
 
 namespace flotilla::dispatch {
@@ -10,15 +11,22 @@ namespace flotilla::dispatch {
 /// Threads: any thread that holds no lease.
 class continuation_runner {
  public:
-  continuation_runner(runtime_parts const& shared, task_query const& query) noexcept
-      : shared_(shared), query_(query) {}
+  /// @param threads  The threads that run continuations. Null in single-threaded mode.
+  continuation_runner(runtime_parts const& shared, task_query const& query,
+                      continuation_threads const* threads) noexcept
+      : shared_(shared), query_(query), threads_(threads) {}
 
-  /// Runs a bounded number of due continuations. If the runtime is poisoned, first makes all
-  /// waiting continuations due. @return whether any continuation ran.
+  /// If the runtime is poisoned, makes all waiting continuations due. Then runs a bounded number of
+  /// due continuations, but only if `runs_here`. @return whether any continuation ran.
   bool run() const;
-  /// Returns whether `run` would find a due continuation.
+  /// Returns whether the callers of `run` must run the continuations, because the runtime has no
+  /// threads for them.
+  [[nodiscard]] bool runs_here() const noexcept {
+    return threads_ == nullptr || !threads_->serves();
+  }
+  /// Returns whether `run` has something to do.
   [[nodiscard]] bool any_due() const noexcept {
-    return shared_.continuations.any_due() ||
+    return (shared_.continuations.any_due() && runs_here()) ||
            ((shared_.continuations.watching() || shared_.posted.awaits_poison()) &&
             shared_.faults.is_poisoned());
   }
@@ -26,6 +34,8 @@ class continuation_runner {
   [[nodiscard]] bool any_open() const noexcept {
     return shared_.continuations.watching() || shared_.continuations.any_due();
   }
+  /// Returns whether a worker must stay for continuations.
+  [[nodiscard]] bool needs_worker() const noexcept { return any_watched() || any_due(); }
   [[nodiscard]] bool any_watched() const noexcept { return shared_.continuations.watching(); }
   /// Returns whether `pump` must ask the streams for errors, because perhaps no other thread does
   /// so: a continuation waits for a task, or a task was posted.
@@ -38,6 +48,7 @@ class continuation_runner {
  private:
   runtime_parts const& shared_;
   task_query const& query_;
+  continuation_threads const* const threads_;
 };
 
 }  // namespace flotilla::dispatch

@@ -7,6 +7,7 @@
 
 #include "base/pause.hpp"
 #include "base/processors.hpp"
+#include "context/primary_holders.hpp"
 
 namespace flotilla::dispatch {
 
@@ -18,7 +19,12 @@ constexpr std::chrono::microseconds sleep_after_yields{50};
 
 wait_policy policy_table::resolved(wait_policy policy) const noexcept {
   if (policy != wait_policy::automatic) { return policy; }
-  return resolve(policy, kind_, context::live_contexts(), base::usable_processors());
+  unsigned const processors = base::usable_processors();
+  unsigned const contexts =
+      gpu_driver_ == nullptr
+          ? context::live_contexts()
+          : context::contexts_in_process(*gpu_driver_->api, gpu_driver_->devices, processors);
+  return resolve(policy, kind_, contexts, processors);
 }
 
 wait_policy policy_table::of_task(std::uint32_t device) const noexcept {

@@ -10,6 +10,7 @@
 
 #include "dispatch/device/device_set.hpp"
 #include "dispatch/waiting/wait_policy.hpp"
+#include "driver/library.hpp"
 
 namespace flotilla::dispatch {
 
@@ -17,8 +18,10 @@ namespace flotilla::dispatch {
 /// the other functions.
 class policy_table {
  public:
-  explicit policy_table(device_set const& devices, device_kind kind) noexcept
-      : devices_(devices), kind_(kind) {}
+  policy_table(device_set const& devices, device_kind kind)
+      : devices_(devices),
+        kind_(kind),
+        gpu_driver_(kind == device_kind::gpu ? &driver::gpu_driver() : nullptr) {}
   /// Adds the policy that the driver granted for the next device.
   void add(wait_policy granted) {
     by_device_.push_back(granted);
@@ -49,6 +52,7 @@ class policy_table {
  private:
   device_set const& devices_;
   device_kind const kind_;
+  driver::opened const* const gpu_driver_;  // null for CPU devices
   std::vector<wait_policy> by_device_;
   wait_policies all_;
 };

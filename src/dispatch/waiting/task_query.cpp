@@ -4,6 +4,10 @@
 
 #include <atomic>
 
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/task/cancellation.hpp"
+
 namespace flotilla::dispatch {
 
 // `id` is passed by reference, because a copy would stall the CPU: the copy would load words that
@@ -20,6 +24,13 @@ bool task_query::has_ended(task_id const& id) const noexcept {
   // Check again: `end` may belong to a later task in the same slot. In that case this task has
   // ended.
   return is_gone() || shared_.faults.is_poisoned();
+}
+
+bool task_query::cancel(task_id const& id) const {
+  cancel_answer const answer = request_cancel(shared_.tasks.at(id.slot), id.generation);
+  if (answer != cancel_answer::ended) { return answer == cancel_answer::will_not_run; }
+  auto const why = failure_of(id);
+  return why != nullptr && why->is_a<task_cancelled>();
 }
 
 std::shared_ptr<failure const> task_query::failure_of(task_id const& id) const {

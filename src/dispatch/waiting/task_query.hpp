@@ -15,7 +15,7 @@
 
 namespace flotilla::dispatch {
 
-/// Reads the state of submitted tasks. Threads: any.
+/// Reads the state of submitted tasks, and cancels tasks. Threads: any.
 class task_query {
  public:
   explicit task_query(runtime_parts const& shared) noexcept : shared_(shared) {}
@@ -26,6 +26,8 @@ class task_query {
   [[nodiscard]] bool was_launched(task_id const& id) const noexcept {
     return shared_.tasks.at(id.slot).end.load(std::memory_order_acquire) != 0;
   }
+  /// Cancels the task if it is not launched yet. @return whether the task never runs.
+  [[nodiscard]] bool cancel(task_id const& id) const;
   /// Returns the failure of an ended task, or null if the task succeeded.
   [[nodiscard]] std::shared_ptr<failure const> failure_of(task_id const& id) const;
   [[nodiscard]] std::exception_ptr error_of(task_id const& id) const;

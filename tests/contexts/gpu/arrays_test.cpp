@@ -13,17 +13,6 @@ namespace {
 
 class ContextArrays : public runtime_test {
  protected:
-  /// Returns the driver function `name`. flotilla's own table of driver functions has no array
-  /// functions, so the test asks the runtime library for the function's address.
-  template <class Function>
-  static Function entry(char const* name) {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult how{};
-    EXPECT_CUDART_OK(
-        cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &how));
-    EXPECT_EQ(how, cudaDriverEntryPointSuccess) << name;
-    return reinterpret_cast<Function>(found);
-  }
   static constexpr std::size_t width = 64, height = 32;
 };
 
@@ -36,8 +25,9 @@ TEST_F(ContextArrays, TheRuntimesIsTheDrivers) {
   EXPECT_CUDART_OK(cudaMallocArray(&of_runtime, &format, width, height));
   auto const of_driver = reinterpret_cast<CUarray>(of_runtime);
   CUDA_ARRAY_DESCRIPTOR described{};
-  EXPECT_OK(
-      (entry<decltype(&cuArrayGetDescriptor)>("cuArrayGetDescriptor"))(&described, of_driver));
+  auto const describe = entry<decltype(&cuArrayGetDescriptor)>("cuArrayGetDescriptor");
+  ASSERT_NE(describe, nullptr);
+  EXPECT_OK(describe(&described, of_driver));
   EXPECT_EQ(described.Width, width);
   EXPECT_EQ(described.Height, height);
   EXPECT_EQ(described.Format, CU_AD_FORMAT_FLOAT);
@@ -51,7 +41,10 @@ TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   create();
   CUDA_ARRAY_DESCRIPTOR const wanted{width, height, CU_AD_FORMAT_FLOAT, 1};
   CUarray of_driver = nullptr;
-  EXPECT_OK((entry<decltype(&cuArrayCreate)>("cuArrayCreate"))(&of_driver, &wanted));
+  auto const make = entry<decltype(&cuArrayCreate)>("cuArrayCreate");
+  auto const destroy_array = entry<decltype(&cuArrayDestroy)>("cuArrayDestroy");
+  ASSERT_TRUE(make != nullptr && destroy_array != nullptr);
+  EXPECT_OK(make(&of_driver, &wanted));
   auto const of_runtime = reinterpret_cast<cudaArray_t>(of_driver);
   std::array<float, width * height> from{}, to{};
   for (std::size_t i = 0; i < from.size(); ++i) { from[i] = static_cast<float>(i); }
@@ -61,7 +54,7 @@ TEST_F(ContextArrays, TheDriversIsTheRuntimes) {
   EXPECT_CUDART_OK(
       cudaMemcpy2DFromArray(to.data(), row, of_runtime, 0, 0, row, height, cudaMemcpyDeviceToHost));
   EXPECT_EQ(from, to);
-  EXPECT_OK((entry<decltype(&cuArrayDestroy)>("cuArrayDestroy"))(of_driver));
+  EXPECT_OK(destroy_array(of_driver));
   pop();
 }
 
@@ -70,17 +63,14 @@ TEST_F(ContextArrays, EndWithTheirContext) {
   create();
   CUcontext const owner = create();
   pop();
-  std::size_t before = 0, during = 0, after = 0, total = 0;
-  EXPECT_OK(cu().mem_get_info(&before, &total));
+  std::size_t const before = free_bytes();
   push(owner);
   cudaChannelFormatDesc const format = cudaCreateChannelDesc<float>();
   cudaArray_t large = nullptr;
   EXPECT_CUDART_OK(cudaMallocArray(&large, &format, 16384, 16384));  // 1 GiB
-  EXPECT_OK(cu().mem_get_info(&during, &total));
-  EXPECT_LE(during + (std::size_t{1} << 30), before);
+  EXPECT_LE(free_bytes() + (std::size_t{1} << 30), before);
   destroy(owner);
-  EXPECT_OK(cu().mem_get_info(&after, &total));
-  EXPECT_GE(after, before);
+  EXPECT_GE(free_bytes(), before);
   pop();
 }
 

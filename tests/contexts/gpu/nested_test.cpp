@@ -4,6 +4,8 @@
 // Launches from kernels, and the limit of pending launches.
 #include "runtime_test.hpp"
 
+#include <utility>
+
 namespace flotilla::test {
 namespace {
 
@@ -45,17 +47,40 @@ TEST_F(NestedLaunches, BeyondTheLimitFail) {
       << cudaGetErrorName(seen.first) << ", limit: " << seen.granted;
 }
 
+// C2.78 C2.79: the same for the limit that a runtime sets in the contexts of its devices
+TEST_F(NestedLaunches, KeepToTheLimitOfARuntime) {
+  for (auto const& [pending, children] : {std::pair{8192u, 4000}, std::pair{32u, 20'000}}) {
+    runtime_options options{.devices = device_spec(1), .workers = 1};
+    options.settings.all.pending_launches = pending;
+    runtime rt{options};
+    EXPECT_EQ(rt.effective_settings(device_ordinal{0}).pending_launches, pending);
+    host_buffer<int> words{rt, 2};
+    words[0] = words[1] = 0;
+    rt.submit([&, children = children](task_context& context) {
+        EXPECT_CUDART_OK(
+            launch_children(children, words.data(), words.data() + 1, context.stream()));
+      }).wait();
+    if (pending > 4000) {
+      EXPECT_EQ(words[0], 0);
+    } else {
+      EXPECT_GT(words[0], 0);
+      auto const first = static_cast<cudaError_t>(words[1]);
+      EXPECT_TRUE(first == cudaErrorLaunchPendingCountExceeded ||
+                  first == cudaErrorLaunchOutOfResources)
+          << cudaGetErrorName(first);
+    }
+  }
+}
+
 // C2.81: a larger limit of pending launches needs more device memory
 TEST_F(NestedLaunches, RoomForMoreTakesMemory) {
   create();
-  std::size_t before = 0, after = 0, total = 0;
-  EXPECT_OK(cu().mem_get_info(&before, &total));
+  std::size_t const before = free_bytes();
   EXPECT_OK(cu().ctx_set_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 1u << 20));
   auto* const words = reinterpret_cast<int*>(pinned(2));
   EXPECT_CUDART_OK(launch_children(1, words, words + 1, nullptr));
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
-  EXPECT_OK(cu().mem_get_info(&after, &total));
-  EXPECT_LT(after, before);
+  EXPECT_LT(free_bytes(), before);
   pop();
 }
 

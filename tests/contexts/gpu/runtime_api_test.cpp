@@ -58,12 +58,7 @@ TEST_F(RuntimeApi, ItsContextIsOnTheDeviceSetBefore) {
   FLOTILLA_NEED_GPUS(2);
   FLOTILLA_EXPECT_IN_CHILD([] {
     EXPECT_CUDART_OK(cudaSetDevice(1));
-    EXPECT_CUDART_OK(cudaFree(nullptr));
-    CUdevice expected{}, found{};
-    EXPECT_OK(cu().device_get(&expected, 1));
-    EXPECT_OK(cu().ctx_get_device(&found));
-    EXPECT_EQ(found, expected);
-    EXPECT_EQ(primary().active, 0) << "device 0 must have no primary context";
+    expect_context_on_device_1();
   });
 }
 
@@ -115,18 +110,16 @@ TEST_F(RuntimeApi, UsesTheContextThatIsCurrent) {
 TEST_F(RuntimeApi, DoesNotKeepAnOwnedContextAlive) {
   constexpr std::size_t block = 512u << 20;
   CUcontext const witness = create();
-  std::size_t before = 0, after = 0, total = 0;
   CUcontext const owned = create();
   pop();
-  EXPECT_OK(cu().mem_get_info(&before, &total));
+  std::size_t const before = free_bytes();
   push(owned);
   void* const memory = runtime_memory(block);
   EXPECT_CUDART_OK(cudaMemset(memory, 1, block));
   EXPECT_CUDART_OK(cudaDeviceSynchronize());
   destroy(owned);
   EXPECT_EQ(current(), witness);
-  EXPECT_OK(cu().mem_get_info(&after, &total));
-  EXPECT_GE(after, before);
+  EXPECT_GE(free_bytes(), before);
   // The runtime library now uses `witness`, because `witness` is current.
   EXPECT_EQ(owner_of(runtime_memory(4)), witness);
   pop();
@@ -153,6 +146,24 @@ TEST_F(RuntimeApi, StateTravelsWithTheContext) {
   }
   EXPECT_EQ(state_of(a), 100);
   EXPECT_EQ(state_of(b), 7);
+}
+
+// C3.9: `cudaGetSymbolAddress` returns one address of a variable in a context, on every thread, and
+// another address in another context
+TEST_F(RuntimeApi, AddressesOfVariablesBelongToTheContext) {
+  CUcontext const a = floating(), b = floating();
+  auto const address_in = [](CUcontext which) {
+    void* found = nullptr;
+    elsewhere([&] {
+      pushed const here{which};
+      EXPECT_CUDART_OK(address_of_state(&found));
+      EXPECT_EQ(owner_of(found), which);
+    });
+    return found;
+  };
+  void* const first = address_in(a);
+  EXPECT_EQ(address_in(a), first);
+  EXPECT_NE(address_in(b), first);
 }
 
 // C4.17 C4.12: the runtime library has no functions for contexts. Functions of the driver API can

@@ -27,6 +27,11 @@ __global__ void read_texture(float* out, cudaTextureObject_t from, int count) {
     out[i] = tex2D<float>(from, static_cast<float>(i) + 0.5f, 0.5f);
   }
 }
+__global__ void write_surface(cudaSurfaceObject_t to, int count, float value) {
+  for (int i = 0; i < count; ++i) {
+    surf2Dwrite(value + static_cast<float>(i), to, i * static_cast<int>(sizeof(float)), 0);
+  }
+}
 
 }  // namespace
 
@@ -47,6 +52,7 @@ cudaError_t launch_take_state(int* to, cudaStream_t stream) {
   take_state<<<1, 1, 0, stream>>>(to);
   return cudaGetLastError();
 }
+cudaError_t address_of_state(void** address) { return cudaGetSymbolAddress(address, state); }
 cudaError_t launch_hold(unsigned* words, cudaStream_t stream) {
   hold<<<1, 1, 0, stream>>>(words);
   return cudaGetLastError();
@@ -54,6 +60,11 @@ cudaError_t launch_hold(unsigned* words, cudaStream_t stream) {
 cudaError_t launch_read_texture(float* out, cudaTextureObject_t from, int count,
                                 cudaStream_t stream) {
   read_texture<<<1, 1, 0, stream>>>(out, from, count);
+  return cudaGetLastError();
+}
+cudaError_t launch_write_surface(cudaSurfaceObject_t to, int count, float value,
+                                 cudaStream_t stream) {
+  write_surface<<<1, 1, 0, stream>>>(to, count, value);
   return cudaGetLastError();
 }
 

@@ -20,11 +20,16 @@ void const* axpy_symbol();
 /// initial value of the variable in each context is 7.
 cudaError_t launch_put_state(int value, cudaStream_t stream);
 cudaError_t launch_take_state(int* to, cudaStream_t stream);
+/// Returns the address of this variable in the current context.
+cudaError_t address_of_state(void** address);
 /// Sets words[0] to 1, then waits until words[1] is not 0.
 cudaError_t launch_hold(unsigned* words, cudaStream_t stream);
 /// Writes texel i of the texture to out[i].
 cudaError_t launch_read_texture(float* out, cudaTextureObject_t from, int count,
                                 cudaStream_t stream);
+/// Writes `value` + i to element i of the surface's array.
+cudaError_t launch_write_surface(cudaSurfaceObject_t to, int count, float value,
+                                 cudaStream_t stream);
 /// Launches `children` kernels. Writes the number of failed launches to `*failed` and the error of
 /// the first failed launch to `*first_error`.
 cudaError_t launch_children(int children, int* failed, int* first_error, cudaStream_t stream);

@@ -33,6 +33,25 @@ class runtime_test : public contexts_test {
     EXPECT_OK(cu().device_primary_ctx_get_state(device, &now.flags, &now.active));
     return now;
   }
+  /// Makes the runtime library create its context, which must be on device 1.
+  static void expect_context_on_device_1() {
+    EXPECT_CUDART_OK(cudaFree(nullptr));
+    CUdevice expected{}, found{};
+    EXPECT_OK(cu().device_get(&expected, 1));
+    EXPECT_OK(cu().ctx_get_device(&found));
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(primary().active, 0) << "device 0 must have no primary context";
+  }
+  /// Returns the driver function `name`, or null if the driver has none. flotilla's own table lacks
+  /// the functions for arrays and textures, so the test asks the runtime library for the address.
+  template <class Function>
+  static Function entry(char const* name) {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult how{};
+    EXPECT_CUDART_OK(
+        cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &how));
+    return how == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(found) : nullptr;
+  }
   static CUcontext owner_of(void const* memory) {
     CUcontext found = nullptr;
     EXPECT_OK(cu().pointer_get_attribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT,

@@ -13,27 +13,14 @@
 
 #include <flotilla_kernels.hpp>
 
-#include "support/devices.hpp"
-#include "support/guest_test.hpp"
+#include "one_gpu_test.hpp"
 
 namespace flotilla::test {
 namespace {
 
-class GpuKernels : public guest_test {
+class GpuKernels : public one_gpu_test {
  protected:
-  void SetUp() override {
-    FLOTILLA_NEED_DEVICES(1);
-    guest_test::SetUp();
-    rt_.emplace(runtime_options{.devices = device_spec(1), .workers = 1});
-    loaded_.emplace(rt_->load(flotilla_kernels));
-  }
-  void TearDown() override {
-    rt_.reset();
-    guest_test::TearDown();
-  }
-  runtime& rt() { return *rt_; }
-  program const& loaded() { return *loaded_; }
-  static constexpr device_ordinal gpu{0};
+  GpuKernels() : one_gpu_test{flotilla_kernels} {}
 
   static std::vector<float> numbers(std::size_t count) {
     std::vector<float> values(count);
@@ -42,16 +29,6 @@ class GpuKernels : public guest_test {
     }
     return values;
   }
-  template <class T>
-  std::vector<T> fetch(device_buffer<T> const& from, ticket const& after) {
-    std::vector<T> host(from.size());
-    rt().submit(from.copy_to(host), {.after = {after}}).wait();
-    return host;
-  }
-
- private:
-  std::optional<runtime> rt_;
-  std::optional<program> loaded_;
 };
 
 // requirement
@@ -60,7 +37,7 @@ TEST_F(GpuKernels, StoreWritesItsValue) {
   device_buffer<int> where{rt(), gpu, 1};
   ticket const done =
       rt().submit(loaded().kernel<int*, int>("store").with_shape({1}, {1})(where, -5));
-  EXPECT_EQ(fetch(where, done), std::vector<int>{-5});
+  EXPECT_EQ(fetch(where, {done}), std::vector<int>{-5});
 }
 
 // requirement
@@ -68,7 +45,7 @@ TEST_F(GpuKernels, FillWritesEveryElement) {
   device_buffer<std::uint32_t> data{rt(), gpu, 100'003};
   auto const fill = loaded().kernel<std::uint32_t*, std::uint32_t, unsigned long long>("fill");
   ticket const done = rt().submit(fill.with_shape({64}, {256})(data, 0xfeedu, data.size()));
-  EXPECT_EQ(fetch(data, done), std::vector<std::uint32_t>(data.size(), 0xfeedu));
+  EXPECT_EQ(fetch(data, {done}), std::vector<std::uint32_t>(data.size(), 0xfeedu));
 }
 
 // requirement
@@ -80,7 +57,7 @@ TEST_F(GpuKernels, SaxpyMatchesTheHost) {
   ticket const done =
       rt().submit(saxpy.over(x.size())(3.0f, there_x, there_y, static_cast<int>(x.size())));
   for (std::size_t i = 0; i < x.size(); ++i) { y[i] = std::fma(3.0f, x[i], y[i]); }
-  EXPECT_EQ(fetch(there_y, done), y);  // all values are multiples of 1/8, so no rounding occurs
+  EXPECT_EQ(fetch(there_y, {done}), y);  // all values are multiples of 1/8, so no rounding occurs
 }
 
 // requirement
@@ -91,7 +68,7 @@ TEST_F(GpuKernels, SumMatchesTheHost) {
   auto const sum = loaded().kernel<float const*, unsigned long long, float*>("sum");
   ticket const done = rt().submit(sum.with_shape({132}, {1024})(there, data.size(), total));
   double const expected = std::accumulate(data.begin(), data.end(), 0.0);
-  EXPECT_NEAR(fetch(total, done)[0], expected, std::abs(expected) * 1e-4 + 1.0);
+  EXPECT_NEAR(fetch(total, {done})[0], expected, std::abs(expected) * 1e-4 + 1.0);
 }
 
 // requirement: matrix sizes need not be multiples of the tile size
@@ -104,7 +81,7 @@ TEST_F(GpuKernels, SgemmMatchesTheHost) {
       loaded().kernel<int, int, int, float, float const*, float const*, float, float*>("sgemm");
   ticket const done = rt().submit(sgemm.with_shape({(n + 63) / 64, (m + 63) / 64}, {16, 16})(
       m, n, k, 0.5f, there_a, there_b, 2.0f, there_c));
-  std::vector<float> const got = fetch(there_c, done);
+  std::vector<float> const got = fetch(there_c, {done});
   for (int row = 0; row < m; ++row) {
     for (int column = 0; column < n; ++column) {
       double sum = 0;
@@ -136,7 +113,7 @@ TEST_F(GpuKernels, Sha256MatchesTheStandardsExamples) {
                                   unsigned long long, std::uint8_t*>("sha256_blocks");
   ticket const done =
       rt().submit(sha256.over(2)(there, data.size(), two_blocks.size(), 2, digests));
-  std::vector<std::uint8_t> const got = fetch(digests, done);
+  std::vector<std::uint8_t> const got = fetch(digests, {done});
   EXPECT_EQ(hex(got.data()), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hex(got.data() + 32),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

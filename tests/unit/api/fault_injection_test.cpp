@@ -79,6 +79,20 @@ TEST_F(FaultInjection, LimitsMemory) {
 }
 
 // requirement
+TEST_F(FaultInjection, SeparatesPeersInOneDirection) {
+  auto const can = [&](int from, int to) {
+    int answer = 9;
+    EXPECT_EQ(api()->device_can_access_peer(&answer, from, to), CUDA_SUCCESS);
+    return answer;
+  };
+  separate_peers(cpu_device{0}, cpu_device{1});
+  EXPECT_EQ(can(0, 1), 0);
+  EXPECT_EQ(can(1, 0), 1);
+  clear_faults();
+  EXPECT_EQ(can(0, 1), 1);
+}
+
+// requirement
 TEST_F(FaultInjection, IsTakenBackByClearFaults) {
   fail_call("cuDeviceGetName", 1, driver_status::not_permitted);
   clear_faults();
@@ -113,6 +127,12 @@ TEST_F(FaultInjection, NamesTheArgumentThatItRefuses) {
       HasSubstr("factor is nan"));
   EXPECT_THAT(refusal([&] { fault_kernel(cpu_device{0}, 0, failed); }), HasSubstr("nth is 0"));
   EXPECT_THAT(refusal([] { limit_memory(cpu_device{100000}, 1); }), HasSubstr("device 100000"));
+  EXPECT_THAT(refusal([] { separate_peers(cpu_device{1}, cpu_device{1}); }),
+              HasSubstr("both device 1"));
+  EXPECT_THAT(refusal([] { separate_peers(cpu_device{-1}, cpu_device{1}); }),
+              HasSubstr("separate_peers: device is -1"));
+  EXPECT_THAT(refusal([] { separate_peers(cpu_device{0}, cpu_device{100000}); }),
+              HasSubstr("devices 0 and 100000"));
   EXPECT_EQ(ask_name(), CUDA_SUCCESS) << "nothing was injected";
 }
 

@@ -45,6 +45,45 @@ TEST_F(InjectionTest, TheNthKernelOfADeviceFaults) {
   EXPECT_EQ(*counter, 2);
 }
 
+TEST_F(InjectionTest, AProhibitedDeviceMakesNoContext) {
+  inject("mode=1:prohibited");
+  int mode = -1;
+  EXPECT_OK(cu::cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 1));
+  EXPECT_EQ(mode, CU_COMPUTEMODE_PROHIBITED);
+  EXPECT_OK(cu::cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0));
+  EXPECT_EQ(mode, CU_COMPUTEMODE_DEFAULT);
+  CUcontext made = nullptr;
+  CUgreenCtx green = nullptr;
+  EXPECT_STATUS(CUDA_ERROR_UNKNOWN, cu::cuCtxCreate_v2(&made, 0, 1));
+  EXPECT_STATUS(CUDA_ERROR_UNKNOWN, cu::cuDevicePrimaryCtxRetain(&made, 1));
+  EXPECT_STATUS(CUDA_ERROR_UNKNOWN,
+                cu::cuGreenCtxCreate(&green, nullptr, 1, CU_GREEN_CTX_DEFAULT_STREAM));
+  EXPECT_EQ(made, nullptr);
+  EXPECT_EQ(current(), context_);
+  EXPECT_OK(cu::cuCtxDestroy(floating(0)));
+  inject("mode=1:exclusive");
+  EXPECT_OK(cu::cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 1));
+  EXPECT_EQ(mode, CU_COMPUTEMODE_EXCLUSIVE_PROCESS);
+  EXPECT_OK(cu::cuCtxDestroy(floating(1)));
+}
+
+TEST_F(InjectionTest, ADeviceCanHaveNoPriorities) {
+  inject("priorities=0:none");
+  int supported = -1, least = 9, greatest = 9, got = 9;
+  EXPECT_OK(
+      cu::cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 0));
+  EXPECT_EQ(supported, 0);
+  EXPECT_OK(cu::cuCtxGetStreamPriorityRange(&least, &greatest));
+  EXPECT_EQ(least, 0);
+  EXPECT_EQ(greatest, 0);
+  CUstream const urgent = stream(CU_STREAM_NON_BLOCKING, -5);
+  EXPECT_OK(cu::cuStreamGetPriority(urgent, &got));
+  EXPECT_EQ(got, 0);
+  EXPECT_OK(
+      cu::cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1));
+  EXPECT_EQ(supported, 1);
+}
+
 TEST_F(InjectionTest, CallsCanBeDelayed) {
   inject("delay=cuStreamQuery:20000");
   auto const start = clock::now();
@@ -73,6 +112,9 @@ TEST_F(InjectionTest, WrongSpecificationsAreNamedAndChangeNothing) {
       {"slow=0:0.5", "0.5"},
       {"slow=0:1001", "1001"},
       {"capacity=0:lots", "lots"},
+      {"no_peer=0:99", "99"},
+      {"no_peer=1:1", "'1:1'"},
+      {"no_peer=1", "no_peer=FROM:TO"},
       {"speed=0:2", "speed"},
   };
   for (auto const& each : cases) {

@@ -47,6 +47,26 @@ TEST_F(LaunchTest, MoreSharedMemoryMustBeRequested) {
   EXPECT_OK(launch_shape("nothing", 1, 1, 100000));
 }
 
+// The values of an H200 for a kernel that uses few registers.
+TEST_F(LaunchTest, OccupancyDependsOnThreadsAndSharedMemory) {
+  auto const blocks = [&](char const* kernel, int threads, std::size_t shared_bytes) {
+    int count = -1;
+    EXPECT_OK(cu::cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function(kernel), threads,
+                                                              shared_bytes));
+    return count;
+  };
+  EXPECT_EQ(blocks("nothing", 1, 0), 32);
+  EXPECT_EQ(blocks("nothing", 1024, 0), 2);
+  EXPECT_EQ(blocks("nothing", 1000, 0), 2);
+  EXPECT_EQ(blocks("nothing", 32, 232448), 1);
+  EXPECT_EQ(blocks("nothing", 32, 100000), 2);
+  EXPECT_EQ(blocks("nothing", 32, 300000), 0);
+  EXPECT_EQ(blocks("bounded", 65, 0), 0);
+  int count = 0;
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu::cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function("nothing"), 0, 0));
+}
+
 TEST_F(LaunchTest, EveryThreadOfEveryBlockRuns) {
   auto* const counter = shared<unsigned>();
   void* arguments[] = {const_cast<unsigned**>(&counter)};

@@ -64,7 +64,6 @@ TEST_F(DriverTest, ACurrentHandleIsValidAgainInTheNextPrimaryContext) {
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
   EXPECT_EQ(current(), first);
   EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu::cuMemAlloc(&memory, 4));
-  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxPushCurrent(first));
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&other_device, 1));
   EXPECT_NE(other_device, first);
   ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&second, 0));
@@ -78,6 +77,37 @@ TEST_F(DriverTest, ACurrentHandleIsValidAgainInTheNextPrimaryContext) {
   EXPECT_OK(cu::cuCtxPopCurrent(nullptr));
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
   EXPECT_OK(cu::cuDevicePrimaryCtxRelease(1));
+}
+
+// requirement: the description of CUDA_ERROR_CONTEXT_IS_DESTROYED in <cuda.h>: the current context
+// can be a primary context that is not initialised
+TEST_F(DriverTest, AReleasedPrimaryContextCanBecomeCurrentAndItsMemoryCannotBeUsed) {
+  CUcontext primary = nullptr;
+  CUcontext found = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_OK(cu::cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_YIELD));
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&primary, 0));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_OK(cu::cuCtxPushCurrent(primary));
+  EXPECT_OK(cu::cuCtxSetCurrent(primary));
+  EXPECT_EQ(current(), primary);
+  EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu::cuMemAlloc(&memory, 4));
+  EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu::cuCtxSynchronize());
+  CUdevice device = 9;
+  EXPECT_OK(cu::cuCtxGetDevice(&device));
+  EXPECT_EQ(device, 0);
+  // The context works as soon as it is retained.
+  ASSERT_OK(cu::cuDevicePrimaryCtxRetain(&found, 0));
+  EXPECT_EQ(found, primary);
+  EXPECT_OK(cu::cuMemAlloc(&memory, 4));
+  EXPECT_OK(cu::cuDevicePrimaryCtxRelease(0));
+  EXPECT_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu::cuMemAlloc(&memory, 4));
+  EXPECT_OK(cu::cuCtxPopCurrent(&found));
+  EXPECT_EQ(found, primary);
+  // A context that was not primary cannot become current again.
+  CUcontext const owned = floating();
+  EXPECT_OK(cu::cuCtxDestroy(owned));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuCtxPushCurrent(owned));
 }
 
 TEST_F(DriverTest, ALibraryIsLoadedAgainIntoTheNextPrimaryContext) {

@@ -56,11 +56,14 @@ struct world {
   CUmoduleLoadingMode mode{};
   CUexecAffinityParam affinity{};
   CUDA_MEMCPY2D empty_copy{};
+  CUmemoryPool pool = nullptr;
+  CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   CUpointer_attribute facts[1] = {CU_POINTER_ATTRIBUTE_CONTEXT};
   void* places[1] = {&context};
 
   world() {
     EXPECT_OK(cu::cuCtxCreate_v2(&owner, 0, 0));
+    EXPECT_OK(cu::cuDeviceGetMemPool(&pool, 0));
     EXPECT_OK(cu::cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     EXPECT_OK(cu::cuEventCreate(&event, 0));
     EXPECT_OK(cu::cuEventCreate(&recorded, 0));

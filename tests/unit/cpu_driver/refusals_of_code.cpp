@@ -42,6 +42,8 @@ std::vector<refusal> refusals_of_code() {
       ROW(cuFuncGetAttribute, (&w.number, fact, w.function), ok, ok, (nullptr, fact, nullptr),
           handle),
       ROW(cuFuncSetAttribute, (w.function, settable, 64), ok, ok, (nullptr, settable, 64), handle),
+      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor, (&w.number, w.function, 32, 0), ok, ok,
+          (nullptr, nullptr, 32, 0), handle),
       ROW(cuFuncSetCacheConfig, (w.function, l1), ok, ok, (nullptr, l1), handle),
       ROW(cuFuncSetSharedMemConfig, (w.function, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE), ok, ok,
           (nullptr, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE), handle),

@@ -37,6 +37,8 @@ TEST(BatchShape, FollowsTheLengthOfKernels) {
   EXPECT_EQ(shape_for(20'000).max_tasks_saturated, 64u);
   EXPECT_EQ(shape_for(20'000).rows_per_completion, 2u)
       << "larger batches must not delay the visible end of their first tasks";
+  EXPECT_EQ(shape_for(20'000).max_chain_behind, 2u) << "a chain of such tasks needs few launches";
+  EXPECT_EQ(shape_for(1e6F).max_chain_behind, 1u);
 }
 
 // requirement: templates of every shape can be created, and every shape uses at most the existing
@@ -65,6 +67,9 @@ TEST(BatchShape, BoundsHowLateAnEndIsSeen) {
     std::uint32_t const together =
         std::min(shape.rows_per_completion, shape.max_tasks / shape.chains);
     EXPECT_LE(static_cast<float>(together - 1) * length, 60'000.0F) << length;
+    std::uint32_t const together_behind =
+        std::min(shape.rows_per_completion, shape.max_chain_behind);
+    EXPECT_LE(static_cast<float>(together_behind - 1) * length, 60'000.0F) << length;
     std::uint32_t const together_when_full =
         std::min(shape.rows_per_completion, shape.max_tasks_saturated / shape.chains);
     EXPECT_LE(static_cast<float>(together_when_full - 1) * length, std::max(60'000.0F, length))

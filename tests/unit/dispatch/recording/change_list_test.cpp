@@ -14,7 +14,7 @@ namespace {
 
 launch launch_with(std::uint32_t kernel, std::vector<std::uint32_t> const& arguments) {
   static detail::runtime_impl owner{0};
-  launch made = detail::launch_builder::make(&owner, kernel, {1}, {1}, 0, {}, false);
+  launch made = detail::launch_builder::make({&owner, kernel}, {}, {});
   for (std::uint32_t const argument : arguments) {
     detail::launch_builder::append<0, std::uint32_t>(made, argument);  // 0: only for error texts
   }

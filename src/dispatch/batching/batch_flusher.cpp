@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/batching/batch_flusher.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <flotilla/error/driver_status.hpp>
+
+#include "base/single_writer.hpp"
+#include "dispatch/batching/unended_predecessors.hpp"
+#include "dispatch/task/cancellation.hpp"
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+batch_flusher::batch_flusher(parts const& with)
+    : parts_(with),
+      runs_in_turn_(with.context.where().kind == device_kind::cpu),
+      timer_(with.context) {}
+
+void batch_flusher::sample_kernel_time() {
+  if (auto const sample = timer_.result(parts_.page)) {
+    auto const took = sample->took - sample->entry -
+                      (sample->completions - 1) * kernel_profile::completion_node_cost;
+    // A CPU device runs the chains one after another, so divide the time by the number of chains.
+    parts_.profiles.of(sample->kernel)
+        .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
+              runs_in_turn_ ? 1 : sample->chains);
+  } else if (auto const open = runs_in_turn_ ? std::nullopt : timer_.still_open(parts_.page)) {
+    parts_.profiles.of(open->kernel).note_open(open->took, open->depth, open->ahead);
+  }
+}
+
+void batch_flusher::flush_before(unsigned wave, flush_outcome& outcome) {
+  for (unsigned each = 0; each < wave && each < parts_.waves.count(); ++each) {
+    while (std::uint64_t const open = parts_.waves.lanes(each)) {
+      // The urgent lanes have the greatest numbers.
+      launch_open({each, static_cast<unsigned>(std::bit_width(open)) - 1}, outcome);
+      if (outcome.lost) { return; }
+    }
+  }
+}
+
+void batch_flusher::flush_all(flush_outcome& outcome) {
+  flush_before(open_waves::max_waves, outcome);
+}
+
+void batch_flusher::flush(batch_place where, flush_outcome& outcome) {
+  flush_before(where.wave, outcome);
+  if (parts_.waves.is_open(where)) { launch_open(where, outcome); }
+}
+
+void batch_flusher::start_again(std::span<slot_address const> tasks, flush_outcome& outcome) {
+  for (slot_address const task : tasks) {
+    slot& one = parts_.tasks.at(task);
+    one.batched.store(0, std::memory_order_relaxed);
+    give_up_launch(one);
+    outcome.again.push_back(task);
+  }
+}
+
+void batch_flusher::abandon_waves_after(unsigned wave, flush_outcome& outcome) {
+  for (unsigned later = wave + 1; later < parts_.waves.count(); ++later) {
+    for (std::uint64_t open = parts_.waves.lanes(later); open != 0; open &= open - 1) {
+      open_batch& batch = parts_.waves.at({later, static_cast<unsigned>(std::countr_zero(open))});
+      start_again({batch.tasks.data(), batch.count}, outcome);
+    }
+  }
+  parts_.waves.close_after(wave);
+}
+
+driver::call_outcome batch_flusher::enqueue_waits(lane& lane, open_batch& batch) {
+  for (std::uint64_t left = batch.lanes_before & ~open_waves::bit_of(lane.index()); left != 0;
+       left &= left - 1) {
+    auto const other = static_cast<unsigned>(std::countr_zero(left));
+    unended_predecessors::add_mark(
+        batch.marks, end_mark::of(parts_.lanes.device(), other, parts_.lanes[other].last_number()));
+  }
+  return parts_.lanes.enqueue_waits(lane, batch.marks, batch.traits.device_wait);
+}
+
+bool batch_flusher::any_cancelled(std::span<slot_address const> tasks) const noexcept {
+  for (slot_address const task : tasks) { begin_launch(parts_.tasks.at(task)); }
+  launch_fence();
+  return std::any_of(tasks.begin(), tasks.end(), [this](slot_address task) {
+    // relaxed: the fence orders this load after the stores of begin_launch
+    generation_word const word{parts_.tasks.at(task).generation.load(std::memory_order_relaxed)};
+    return word.cancel() == cancel_state::requested || word.cancel() == cancel_state::cancelled;
+  });
+}
+
+void batch_flusher::remove_cancelled(batch_place where, flush_outcome& outcome) {
+  open_batch& batch = parts_.waves.at(where);
+  std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+  parts_.waves.close(where);
+  for (slot_address const& task : tasks) {
+    if (is_cancelled(parts_.tasks.at(task))) {
+      outcome.cancelled.push_back(task);
+    } else {
+      start_again({&task, 1}, outcome);
+    }
+  }
+  abandon_waves_after(where.wave, outcome);
+}
+
+void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
+  open_batch& batch = parts_.waves.at(where);
+  lane& lane = parts_.lanes[where.lane];
+  std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+  if (any_cancelled(tasks)) [[unlikely]] { return remove_cancelled(where, outcome); }
+  driver::call_outcome const waited = enqueue_waits(lane, batch);
+  batch_traits traits = batch.traits;
+  parts_.waves.close(where);
+  traits.prompt = !parts_.lanes.any_long_running() &&
+                  parts_.lanes.batches_waiting_on_device() == 0 && parts_.waves.device_waits() == 0;
+  bool launched = false;
+  if (waited.ok()) {
+    launched = launch_tasks(lane, tasks, traits, outcome);
+  } else {
+    for (slot_address const task : tasks) {
+      parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
+      outcome.refused.push_back({task, waited});
+    }
+  }
+  // Tasks of later waves may depend on a task that was not launched.
+  if (!launched && !outcome.lost) { abandon_waves_after(where.wave, outcome); }
+}
+
+bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks,
+                                 batch_traits traits, flush_outcome& outcome) {
+  if (traits.one_by_one) { return launch_one_by_one(lane.index(), tasks, outcome); }
+  bool all_launched = true;
+  while (!tasks.empty()) {
+    bool refused = false;
+    if (lane.has_room(open_waves::max_batches_of_flush)) {
+      tasks = tasks.subspan(launch_first(lane, tasks, traits, outcome, refused));
+      if (outcome.lost) { return false; }
+      // The other graphs of this flush run after the first graph in the same stream, so only the
+      // first graph needs the wait.
+      traits.device_wait = {};
+      if (!refused) { continue; }
+      all_launched = false;
+      if (!traits.ordered) { continue; }
+    }
+    // The remaining tasks may depend on a refused task, or the lane has no room for them.
+    start_again(tasks, outcome);
+    return false;
+  }
+  return all_launched;
+}
+
+std::size_t batch_flusher::launch_first(lane& lane, std::span<slot_address const> tasks,
+                                        batch_traits const& traits, flush_outcome& outcome,
+                                        bool& refused) {
+  parts_.launcher.prepare(lane, tasks, traits, prepared_);
+  auto const note_error = [&](CUresult error) {
+    outcome.lost = outcome.lost || is_sticky(driver::status_of(error));
+    refused = true;
+  };
+  auto const launch_later = [&](slot_address task) {
+    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
+    outcome.alone.push_back(task);
+  };
+  if (prepared_.carrier == nullptr) {
+    note_error(prepared_.status);
+    outcome.errors.push_back(prepared_.status);
+    launch_later(tasks[0]);
+    return 1;
+  }
+  if (CUresult const answer = launch_prepared(lane, traits); answer == CUDA_SUCCESS) {
+    base::add(launched_);
+    for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
+  } else {
+    refused = true;
+    if (prepared_.intact) {  // if it is not intact, the launcher did not call the driver
+      note_error(answer);
+      outcome.errors.push_back(answer);
+    }
+    for (lane::batch const* const part : prepared_.all()) {
+      std::for_each_n(part->tasks.begin(), part->count, launch_later);
+    }
+  }
+  for (prepared_batch::refusal const& each : prepared_.refused) {
+    // Name cuLaunchKernel, the driver call that the user expects. Which call was really made
+    // depends on how the batch was filled.
+    outcome.refused.push_back(
+        {each.task, {each.status, "cuLaunchKernel (as cuGraphExecKernelNodeSetParams)"}});
+    note_error(each.status);
+  }
+  return prepared_.taken;
+}
+
+CUresult batch_flusher::launch_prepared(lane& lane, batch_traits const& traits) {
+  graph_template const& carrier = *prepared_.carrier;
+  graph_template::shape const& shape = carrier.dimensions();
+  bool const one_kernel = traits.kernel != batch_traits::no_kernel;
+  if (one_kernel && shape.size >= device_updated_pool::min_nodes) {
+    parts_.profiles.of(traits.kernel).note_filled(carrier.is_device_updated());
+  }
+  bool const measured = one_kernel && !carrier.waits_on_device() &&
+                        parts_.profiles.of(traits.kernel).count_batch(prepared_.taken) &&
+                        timer_.begin(lane.stream());
+  if (!measured) { return parts_.launcher.launch(lane, traits, prepared_); }
+  auto const begun = std::chrono::steady_clock::now();
+  CUresult const answer = parts_.launcher.launch(lane, traits, prepared_);
+  if (answer != CUDA_SUCCESS) { return answer; }
+  auto const busy_lanes = static_cast<std::uint32_t>(
+      std::popcount((parts_.lanes.busy_launch_lanes() | open_waves::bit_of(lane.index())) &
+                    lane_layout::launch_lane_set));
+  timer_.end(lane.stream(),
+             {.kernel = traits.kernel,
+              .depth = (shape.size + shape.chains - 1) / shape.chains,
+              .chains = busy_lanes * shape.chains,
+              .completions = carrier.completions(),
+              .lane = lane.index(),
+              .number = prepared_.all().back()->number,
+              .ahead = lane.in_flight() - prepared_.batch_count,
+              .begun = begun,
+              .launching = std::chrono::steady_clock::now() - begun,
+              .entry = carrier.is_device_updated() ? kernel_profile::device_update_cost
+                       : carrier.has_entry_node()  ? kernel_profile::entry_node_cost
+                                                   : std::chrono::nanoseconds{0}});
+  return answer;
+}
+
+bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_address const> tasks,
+                                      flush_outcome& outcome) {
+  lane& lane = parts_.lanes[lane_number];
+  for (slot_address const task : tasks) {
+    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
+  }
+  if (!lane.has_room()) {
+    start_again(tasks, outcome);
+    return false;
+  }
+  lane::batch& batch = lane.begin();
+  CUresult answer = CUDA_SUCCESS;
+  while (batch.count < tasks.size() && answer == CUDA_SUCCESS) {
+    slot_address const task = tasks[batch.count];
+    answer = parts_.launcher.launch_direct(lane, batch, task);
+    if (answer == CUDA_SUCCESS) { batch.tasks[batch.count++] = task; }
+  }
+  std::span<slot_address const> const left = tasks.subspan(batch.count);
+  if (batch.count == 0) {
+    lane.cancel();
+  } else {
+    if (CUresult const written = lane.commit_with_write(); written != CUDA_SUCCESS) {
+      outcome.errors.push_back(written);
+    }
+    base::add(launched_, batch.count);
+    commit(lane, batch);
+  }
+  if (left.empty()) { return true; }
+  outcome.refused.push_back({left[0], {answer, parts_.launcher.direct_entry(left[0])}});
+  outcome.lost = outcome.lost || is_sticky(driver::status_of(answer));
+  start_again(left.subspan(1), outcome);  // they may depend on the refused task
+  return false;
+}
+
+void batch_flusher::commit(lane const& lane, lane::batch const& batch) {
+  parts_.lanes.add(lane, batch);
+  // Whether this task fails is known only when it ends. Until then its successors must not start,
+  // so it does not count as launched.
+  if (batch.has_status) { return; }
+  parts_.order.mark_launched({batch.tasks.data(), batch.count},
+                             end_mark::of(parts_.lanes.device(), lane.index(), batch.number));
+}
+
+}  // namespace flotilla::dispatch

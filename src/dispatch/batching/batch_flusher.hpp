@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Launches the open batches of a device.
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dispatch/batching/kernel_profiles.hpp"
+#include "dispatch/batching/kernel_timer.hpp"
+#include "dispatch/batching/open_waves.hpp"
+#include "dispatch/graph/batch_launcher.hpp"
+#include "dispatch/lane/lane_set.hpp"
+#include "dispatch/ordering/dependencies.hpp"
+#include "driver/call_outcome.hpp"
+
+namespace flotilla::dispatch {
+
+/// The result of a flush. The caller must end, launch or restart the tasks in it.
+struct flush_outcome {
+  struct refusal {
+    slot_address task;
+    driver::call_outcome why;
+  };
+  std::vector<refusal> refused;         // launches that the driver refused
+  std::vector<slot_address> cancelled;  // tasks to end, because they were cancelled
+  // Tasks to launch one by one, so that each task gets its own status.
+  std::vector<slot_address> alone;
+  // Tasks to start again: a predecessor may have been refused, or the lane had no room.
+  std::vector<slot_address> again;
+  std::vector<CUresult> errors;  // driver errors that belong to no single task
+  // Whether a launch got a sticky error. The driver is unusable then, and every open task counts as
+  // ended.
+  bool lost = false;
+
+  void clear() noexcept {
+    refused.clear();
+    cancelled.clear();
+    alone.clear();
+    again.clear();
+    errors.clear();
+    lost = false;
+  }
+};
+
+/// Launches open batches, and measures their kernels. Threads: only the holder of the device's
+/// lease, with the context current.
+class batch_flusher {
+ public:
+  struct parts {
+    context::context_handle const& context;
+    task_table const& tasks;
+    dependencies& order;
+    lane_set& lanes;
+    completion_page const& page;
+    batch_launcher& launcher;
+    open_waves& waves;
+    kernel_profiles& profiles;
+  };
+  explicit batch_flusher(parts const& with);
+  void destroy() noexcept { timer_.destroy(); }
+
+  /// Launches the open batch at `where`, after the batches of all earlier waves.
+  void flush(batch_place where, flush_outcome& outcome);
+  /// Launches all open batches.
+  void flush_all(flush_outcome& outcome);
+  /// Launches tasks without a graph, one after another. One write marks the end of all. The lane's
+  /// stream must already wait for the predecessors of the first task.
+  /// @return whether all of them were launched.
+  bool launch_one_by_one(unsigned lane, std::span<slot_address const> tasks,
+                         flush_outcome& outcome);
+
+  /// If the measured batch has ended or is overdue, adds the measurement to the kernel's profile.
+  void sample_kernel_time();
+  /// The number of graph launches and single launches so far. Threads: any.
+  [[nodiscard]] std::uint64_t launched() const noexcept {
+    return launched_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  /// Launches the open batches of the waves before `wave`.
+  void flush_before(unsigned wave, flush_outcome& outcome);
+  /// Launches the open batch at `where`. The batches of earlier waves must be launched.
+  void launch_open(batch_place where, flush_outcome& outcome);
+  /// Begins the launch of the tasks. Returns whether a request to cancel one of them was seen.
+  [[nodiscard]] bool any_cancelled(std::span<slot_address const> tasks) const noexcept;
+  /// Removes all tasks from the open batch at `where`: ends the cancelled tasks, and starts the
+  /// others again, because they may depend on a cancelled task.
+  void remove_cancelled(batch_place where, flush_outcome& outcome);
+  /// Makes the lane's stream wait for the predecessors of the batch.
+  [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
+  /// Launches the tasks of a batch. Returns whether all of them were launched.
+  bool launch_tasks(lane& lane, std::span<slot_address const> tasks, batch_traits traits,
+                    flush_outcome& outcome);
+  /// Removes all tasks from the waves after `wave`, to be started again.
+  void abandon_waves_after(unsigned wave, flush_outcome& outcome);
+  /// Removes the tasks from their batch, to be started again.
+  void start_again(std::span<slot_address const> tasks, flush_outcome& outcome);
+  /// Launches the first tasks of `tasks` as one graph. Returns how many tasks it took from the
+  /// front of `tasks`, and sets `refused` if the driver returned an error.
+  std::size_t launch_first(lane& lane, std::span<slot_address const> tasks,
+                           batch_traits const& traits, flush_outcome& outcome, bool& refused);
+  /// Launches `prepared_`. Measures the batch if its kernel is due for a measurement.
+  [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
+  /// Records that the batch is in the stream: counts it, and releases the tasks that are parked on
+  /// its tasks.
+  void commit(lane const& lane, lane::batch const& batch);
+
+  parts const parts_;
+  bool const runs_in_turn_;  // a CPU device runs one kernel at a time
+  kernel_timer timer_;
+  prepared_batch prepared_;
+  std::atomic<std::uint64_t> launched_{0};  // written by the holder of the lease
+};
+
+}  // namespace flotilla::dispatch

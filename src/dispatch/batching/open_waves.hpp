@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The open batches of one device.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dispatch/batching/open_batch.hpp"
+#include "dispatch/lane/lane_layout.hpp"
+
+namespace flotilla::dispatch {
+
+/// The open batches form *waves*. All predecessors of the tasks in wave 0 are launched. A task in
+/// any later wave has a predecessor in an open batch of an earlier wave. Waves are launched in
+/// their order, so the lane of a batch can wait for batches of earlier waves. One wave has at most
+/// one open batch for each lane, and successive waves in one lane need no wait.
+///
+/// Threads: only the holder of the device's lease.
+class open_waves {
+ public:
+  // A pass takes at most 64 tasks at once, so most waves are of one pass. A task that would begin a
+  // later wave has to wait until the open waves are launched.
+  static constexpr unsigned max_waves = 16;
+
+  // The maximum number of batches that the launch of an open batch begins: at most six templates,
+  // which write at most 22 completion numbers in total.
+  static constexpr std::size_t max_batches_of_flush = 22;
+
+  open_waves() { waves_.push_back(std::make_unique<open_wave>()); }
+
+  /// The number of waves that may have open batches.
+  [[nodiscard]] unsigned count() const noexcept { return count_; }
+  [[nodiscard]] open_batch& at(batch_place where) noexcept {
+    return waves_[where.wave]->batches[where.lane];
+  }
+  [[nodiscard]] open_batch const& at(batch_place where) const noexcept {
+    return waves_[where.wave]->batches[where.lane];
+  }
+  /// The set of lanes that have an open batch in this wave.
+  [[nodiscard]] std::uint64_t lanes(unsigned wave) const noexcept {
+    return wave < count_ ? waves_[wave]->open : 0;
+  }
+  [[nodiscard]] bool is_open(batch_place where) const noexcept {
+    return (lanes(where.wave) & bit_of(where.lane)) != 0;
+  }
+  /// The set of lanes that have an open batch.
+  [[nodiscard]] std::uint64_t lanes() const noexcept;
+  /// The number of open batches of a lane.
+  [[nodiscard]] unsigned batches_of(unsigned lane) const noexcept;
+  [[nodiscard]] static std::uint64_t bit_of(unsigned lane) noexcept {
+    return std::uint64_t{1} << lane;
+  }
+  /// The number of open batches that begin with a wait for another device.
+  [[nodiscard]] std::uint32_t device_waits() const noexcept { return device_waits_; }
+
+  /// Makes the wave `wave` usable, which must be below max_waves and at most `count`.
+  /// @throws std::bad_alloc
+  void reach(unsigned wave);
+  /// Marks the batch as open. Its traits must not change any more.
+  void open(batch_place where) noexcept;
+  /// Closes the batch and empties it. Its tasks remain in the array until the next task is added.
+  void close(batch_place where) noexcept;
+  /// Closes all batches of the waves after `wave`.
+  void close_after(unsigned wave) noexcept;
+
+ private:
+  struct open_wave {
+    std::array<open_batch, lane_layout::all_lanes> batches;
+    std::uint64_t open = 0;  // the set of lanes whose batch has tasks
+  };
+  std::vector<std::unique_ptr<open_wave>> waves_;  // the first `count_` are in use
+  unsigned count_ = 1;
+  std::uint32_t device_waits_ = 0;
+};
+
+inline std::uint64_t open_waves::lanes() const noexcept {
+  std::uint64_t all = 0;
+  for (unsigned i = 0; i < count_; ++i) { all |= waves_[i]->open; }
+  return all;
+}
+
+inline unsigned open_waves::batches_of(unsigned lane) const noexcept {
+  unsigned found = 0;
+  for (unsigned i = 0; i < count_; ++i) {
+    found += static_cast<unsigned>(waves_[i]->open >> lane & 1);
+  }
+  return found;
+}
+
+inline void open_waves::reach(unsigned wave) {
+  if (wave == waves_.size()) { waves_.push_back(std::make_unique<open_wave>()); }
+  if (wave == count_) { ++count_; }
+}
+
+inline void open_waves::open(batch_place where) noexcept {
+  if (is_open(where)) { return; }
+  waves_[where.wave]->open |= bit_of(where.lane);
+  if (at(where).traits.device_wait.valid()) { ++device_waits_; }
+}
+
+inline void open_waves::close(batch_place where) noexcept {
+  if (at(where).traits.device_wait.valid()) { --device_waits_; }
+  at(where).reset();
+  waves_[where.wave]->open &= ~bit_of(where.lane);
+  while (count_ > 1 && waves_[count_ - 1]->open == 0) { --count_; }
+}
+
+inline void open_waves::close_after(unsigned wave) noexcept {
+  while (count_ > wave + 1) {
+    std::uint64_t const open = waves_[count_ - 1]->open;
+    close({count_ - 1, static_cast<unsigned>(std::countr_zero(open))});
+  }
+}
+
+}  // namespace flotilla::dispatch

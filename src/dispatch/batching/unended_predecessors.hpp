@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The predecessors of a task that have not ended.
+
+#include <algorithm>
+#include <vector>
+
+#include "dispatch/task/slot.hpp"
+
+namespace flotilla::dispatch {
+
+/// Several predecessors in one lane or in one open batch count as one, so a task with a thousand
+/// predecessors has few entries.
+struct unended_predecessors {
+  std::vector<end_mark> launched;  // at most one for each lane: the last mark
+  std::vector<batch_place> open;   // the open batches of this device that contain predecessors
+
+  void clear() noexcept {
+    launched.clear();
+    open.clear();
+  }
+  void add_launched(end_mark mark) { add_mark(launched, mark); }
+  void add_open(batch_place place) {
+    // The last entry is the most likely one.
+    if (std::find(open.rbegin(), open.rend(), place) == open.rend()) { open.push_back(place); }
+  }
+  /// Adds `mark` to marks of which each lane has at most one.
+  static void add_mark(std::vector<end_mark>& marks, end_mark mark) {
+    auto const same_lane = std::find_if(marks.rbegin(), marks.rend(), [mark](end_mark each) {
+      return each.device() == mark.device() && each.lane() == mark.lane();
+    });
+    if (same_lane == marks.rend()) {
+      marks.push_back(mark);
+    } else if (same_lane->number() < mark.number()) {
+      *same_lane = mark;
+    }
+  }
+};
+
+}  // namespace flotilla::dispatch

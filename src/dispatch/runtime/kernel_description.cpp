@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/runtime/kernel_description.hpp"
+
+#include <algorithm>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/kernel/launch.hpp>
+
+#include "driver/check.hpp"
+
+namespace flotilla::dispatch {
+
+using driver::check;
+
+kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string const& program) {
+  kernel_entry found;
+  found.handle = handle;
+  char const* name = nullptr;
+  check(api.kernel_get_name(&name, handle), "cuKernelGetName", program);
+  found.name = name;
+  for (std::size_t i = 0;; ++i) {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    CUresult const answer = api.kernel_get_param_info(handle, i, &offset, &bytes);
+    if (answer == CUDA_ERROR_INVALID_VALUE) { break; }  // there is no parameter `i`
+    check(answer, "cuKernelGetParamInfo",
+          [&] { return "kernel '" + found.name + "' of " + program; });
+    found.parameters.push_back(
+        {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes)});
+    found.infos.emplace_back().offset = offset;
+    found.argument_bytes =
+        std::max(found.argument_bytes, static_cast<std::uint32_t>(offset + bytes));
+  }
+  return found;
+}
+
+void complete(driver::table const& api, kernel_entry& kernel) {
+  kernel.shared_limits = std::make_unique<std::uint32_t[]>(kernel.functions.size());
+  int width = 0;
+  CUresult const answer = api.func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                                 kernel.functions.front());
+  kernel.has_clusters = answer == CUDA_SUCCESS && width != 0;
+}
+
+void check_argument_bytes(kernel_entry const& kernel, std::string const& program) {
+  if (kernel.argument_bytes <= launch::max_bytes) { return; }
+  throw invalid_argument("kernel '" + kernel.name + "' of " + program + " takes " +
+                         std::to_string(kernel.argument_bytes) +
+                         " bytes of arguments, but the maximum is " +
+                         std::to_string(launch::max_bytes));
+}
+
+void check_layout(kernel_entry const& kernel, std::string const& program,
+                  std::span<detail::parameter_layout const> layout) {
+  std::string const subject = "kernel '" + kernel.name + "' of " + program;
+  check_argument_bytes(kernel, program);
+  if (kernel.parameters.size() != layout.size()) {
+    throw invalid_argument(subject + " has " + std::to_string(kernel.parameters.size()) +
+                           " parameters, but " + std::to_string(layout.size()) +
+                           " argument types were given");
+  }
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    offset = (offset + layout[i].alignment - 1) & ~(layout[i].alignment - 1);
+    if (kernel.parameters[i].bytes != layout[i].bytes || kernel.parameters[i].offset != offset) {
+      throw invalid_argument(subject + ": parameter " + std::to_string(i) + " has " +
+                             std::to_string(kernel.parameters[i].bytes) + " bytes at offset " +
+                             std::to_string(kernel.parameters[i].offset) +
+                             ", but the given type has " + std::to_string(layout[i].bytes) +
+                             " bytes at offset " + std::to_string(offset));
+    }
+    offset += layout[i].bytes;
+  }
+}
+
+}  // namespace flotilla::dispatch
