@@ -158,10 +158,15 @@ function(_flotilla_types work target common types result)
     endif()
   endforeach()
   file(CONFIGURE OUTPUT "${work}/types.txt" CONTENT "${lines}" @ONLY)
-  list(JOIN common "\n" options)
+  # The compiler splits the file at white space, so an option with a path is quoted.
+  set(options "")
+  foreach(option IN LISTS common)
+    string(REGEX REPLACE "([\\\"])" "\\\\\\1" option "${option}")
+    string(APPEND options "\"${option}\"\n")
+  endforeach()
   set(dirs "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
-  file(GENERATE OUTPUT "${work}/host.rsp"
-       CONTENT "${CMAKE_CXX_FLAGS}\n-std=c++20\n${options}\n$<$<BOOL:${dirs}>:-I$<JOIN:${dirs},\n-I>>\n")
+  file(GENERATE OUTPUT "${work}/host.rsp" CONTENT
+    "${CMAKE_CXX_FLAGS}\n-std=c++20\n${options}$<$<BOOL:${dirs}>:\"-I$<JOIN:${dirs},\"\n\"-I>\">\n")
   set(${result} "${work}/types.txt" ${files} PARENT_SCOPE)
 endfunction()
 

@@ -97,7 +97,7 @@ template <class... Parameters>
 /// @param options  `after`: the task ends after these tasks have ended and the event has completed.
 ///                 `device`: the device that polls the event. The default is device 0.
 /// @return The ticket of the task. If the driver reports an error of the event, the task fails with
-///         driver_error.
+///         driver_error. The task can be cancelled until the event has completed.
 /// @throws invalid_argument  `event` is null.
 /// @throws the exceptions of runtime::submit
 /// Blocks  as runtime::submit does.

@@ -91,6 +91,24 @@ TEST_P(EventWait, ManyEventsReleaseTheirOwnTasks) {
   }
 }
 
+// requirement: the task of an event can be cancelled until the event has completed. Then it ends
+// without waiting for the event, and tasks after it do not run
+TEST_P(EventWait, CancelledTaskEndsBeforeTheEvent) {
+  device_word value{rt(), last(), 1};
+  ticket const event = submit_event(rt(), event_behind_gate(), {.label = "upload"});
+  ticket const after =
+      rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 5u), {.after = {event}});
+  EXPECT_TRUE(stays_open(event));
+  EXPECT_TRUE(event.cancel());
+  EXPECT_THAT(thrown<task_cancelled>([&] { event.wait(); }), HasSubstr("upload"));
+  EXPECT_THROW(after.wait(), dependency_failed);
+  app_->open_gate();
+  ticket const done = submit_event(rt(), app_->make_event());
+  done.wait();
+  EXPECT_FALSE(done.cancel());
+  EXPECT_EQ(value.read(), 1u);
+}
+
 // requirement: the destructor waits for events as for all tasks
 TEST_P(EventWait, TheDestructorWaitsForTheEvent) {
   CUevent const event = event_behind_gate();
