@@ -54,7 +54,7 @@ foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu su
            named_1p_4gpu named_4p_4gpu named_16p_4gpu empty_1p_2gpu empty_1p_4gpu empty_16p_4gpu
            empty_tbb_1p empty_tbb_2p empty_tbb_4p empty_tbb_8p empty_tbb_16p
            pump_1gpu pump_2gpu idle_pump_1gpu idle_pump_2gpu idle_pump_4gpu
-           submit_2p submit_4p submit_8p submit_16p submit_tbb_1p submit_tbb_4p
+           bulk bulk_submit submit_2p submit_4p submit_8p submit_16p submit_tbb_1p submit_tbb_4p
            submit_any_1p submit_any_2p submit_any_4p submit_any_8p submit_any_16p
            lone_spin_0w lone_yield lone_yield_0w lone_blocking lone_blocking_0w lone_tbb
            call_1p call_4p call_1p_4gpu call_4p_4gpu copy_peer_4k copy_peer_64m)

@@ -42,6 +42,7 @@ void add_all(bench::bench_suite& suite) {
   bench::add_wait_policies(suite);
   bench::add_callables(suite);
   bench::add_peer_copies(suite);
+  bench::add_bulks(suite);
 }
 
 /// @throws CLI::ValidationError  An id is unknown. The message names the id.

@@ -30,6 +30,7 @@
 #include <flotilla/settings/context_source.hpp>
 #include <flotilla/settings/settings.hpp>
 #include <flotilla/settings/settings_report.hpp>
+#include <flotilla/task/bulk.hpp>
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/completion.hpp>
 #include <flotilla/task/dependency_list.hpp>

@@ -25,6 +25,7 @@ runtime_closed::~runtime_closed() = default;
 window_full::~window_full() = default;
 would_deadlock::~would_deadlock() = default;
 dependency_failed::~dependency_failed() = default;
+bulk_error::~bulk_error() = default;
 task_cancelled::~task_cancelled() = default;
 task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
@@ -39,6 +40,13 @@ driver_error::driver_error(driver_status status, std::string call, std::string s
 
 dependency_failed::dependency_failed(std::string const& what, std::exception_ptr cause)
     : error(what), cause_(std::move(cause)) {}
+
+bulk_error::bulk_error(std::size_t index, std::size_t count, std::string const& why,
+                       std::exception_ptr cause)
+    : error("item " + std::to_string(index) + " of " + std::to_string(count) + ": " + why),
+      index_(index),
+      count_(count),
+      cause_(std::move(cause)) {}
 
 task_failed::task_failed(int code, std::string const& what) : error(what), code_(code) {}
 

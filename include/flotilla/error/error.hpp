@@ -4,6 +4,7 @@
 /// The exceptions of flotilla: one type for each cause. A message names the failed call, its object
 /// and the reason.
 
+#include <cstddef>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -139,6 +140,28 @@ class FLOTILLA_EXPORT dependency_failed : public error {
   [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
 
  private:
+  std::exception_ptr cause_;
+};
+
+/// An item of a bulk failed, or was refused by submit_bulk. `what()` begins with the index of the
+/// item, such as "item 17 of 1000: ", and ends with the text of the item's error.
+class FLOTILLA_EXPORT bulk_error : public error {
+ public:
+  /// @param index  The index of the item, beginning with 0.
+  /// @param count  The number of items of the bulk.
+  /// @param why    The text of `cause`.
+  /// @param cause  The error of the item.
+  bulk_error(std::size_t index, std::size_t count, std::string const& why,
+             std::exception_ptr cause);
+  ~bulk_error() override;
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  /// Returns the error of the item: what the ticket of a single task would throw, or `submit`.
+  [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
+
+ private:
+  std::size_t index_;
+  std::size_t count_;
   std::exception_ptr cause_;
 };
 

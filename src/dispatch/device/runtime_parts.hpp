@@ -13,6 +13,7 @@
 #include "dispatch/graph/builtin_kernels.hpp"
 #include "dispatch/graph/kernel_table.hpp"
 #include "dispatch/lane/completion_board.hpp"
+#include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "dispatch/ordering/task_end.hpp"
@@ -58,6 +59,7 @@ struct runtime_parts {
   recorded_parts& recordings;
   dependencies& order;
   continuation_table& continuations;
+  bulk_table& bulks;
   posted_errors& posted;
   task_end& ends;
   task_text const& text;

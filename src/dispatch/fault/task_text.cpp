@@ -35,6 +35,7 @@ std::string task_text::describe(slot_address task, std::string const& subject) c
     case task_kind::memory_op: text = text_of(held_in<detail::memory_command>(one)); break;
     case task_kind::callable: text = "a callable"; break;
     case task_kind::event_wait: text = "a wait for an event"; break;
+    case task_kind::bulk_end: text = "a bulk"; break;
     case task_kind::recorded: {
       // The task may end during this call, so its recorded part may already be gone.
       auto const part = parts_.get(held_in<replayed_part>(one).part);

@@ -14,9 +14,32 @@ void task_end::notify_watchers(slot_address task, std::uint64_t generation,
 }
 
 void task_end::note_observers(slot_address task, generation_word before,
-                              std::exception_ptr const& why) {
-  if (before.stoppable()) { parts_.tasks.side(task).stop->callback.reset(); }
-  if (before.watched()) { notify_watchers(task, before.generation(), why); }
+                              std::shared_ptr<failure const> const& why, run_of_items& items) {
+  slot_side& side = parts_.tasks.side(task);
+  if (before.stoppable()) { side.stop->callback.reset(); }
+  if (before.watched()) {
+    notify_watchers(task, before.generation(), why == nullptr ? nullptr : why->error);
+  }
+  if (!before.counted()) { return; }
+  if (why != nullptr) { side.counted_in->note_failure(side.index_in_bulk, why); }
+  if (items.which != side.counted_in) {
+    if (items.size != 0) { arrive(*items.which, items.size); }
+    items = {side.counted_in, 0};
+  }
+  ++items.size;
+}
+
+void task_end::arrive(bulk& which, std::size_t ended) {
+  if (!which.arrive(ended)) { return; }
+  // Remove the bulk before its task ends, because afterwards another task may use the slot.
+  slot_address const task = parts_.bulks.remove(which);
+  std::shared_ptr<failure const> const why = which.failure_of_items();
+  bulk_table::release(which);
+  if (task != no_slot) {
+    end(task, why);
+  } else if (why != nullptr) {
+    parts_.posted.report(why->error);
+  }
 }
 
 void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
@@ -42,7 +65,8 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     parts_.reclaimer.retire(
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
-  if (before.observed()) { note_observers(task, before, bad ? why->error : nullptr); }
+  run_of_items items;
+  if (before.observed()) { note_observers(task, before, why, items); }
   if (bad && one.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why->error); }
   if (!before.detached()) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
@@ -50,6 +74,7 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   parts_.order.release_successors(task, generation);
   parts_.tasks.pool(task).give_back(task);
   parts_.bell.note_end();
+  if (items.size != 0) { arrive(*items.which, items.size); }
 }
 
 std::uint32_t task_end::end_batch(unsigned device, priority_level level,
@@ -59,6 +84,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
   constexpr std::size_t prefetched = 8;
   std::uint32_t shared = 0;
   std::int64_t left = 0;  // number of these tasks whose ticket still exists
+  run_of_items items;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + prefetched < tasks.size()) {
       __builtin_prefetch(&parts_.tasks.at(tasks[i + prefetched]), 1);
@@ -71,7 +97,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
     generation_word const before{
         one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
     if (!before.detached()) { ++left; }
-    if (before.observed()) { note_observers(task, before, nullptr); }
+    if (before.observed()) { note_observers(task, before, nullptr, items); }
     parts_.order.release_successors(task, generation);
     returns.add(parts_.tasks.pool(task), task);
   }
@@ -80,6 +106,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
   }
   base::add(counts_[device].ended, tasks.size());
   if (shared != 0) { parts_.shared.share(device).release(level, shared); }
+  if (items.size != 0) { arrive(*items.which, items.size); }
   return shared;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cache_line.hpp"
 #include "base/sharded_count.hpp"
+#include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "dispatch/ordering/posted_errors.hpp"
@@ -36,6 +37,7 @@ class task_end {
     epoch_reclaimer& reclaimer;
     dependencies& order;
     continuation_table& continuations;
+    bulk_table& bulks;
     posted_errors& posted;
     shared_queue& shared;
     base::sharded_count& tickets;  // the number of tickets that outlived their tasks
@@ -55,6 +57,11 @@ class task_end {
   /// Tells the continuations that watch `task` that the task has ended.
   void notify_watchers(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
 
+  /// Counts `ended` items of a bulk that have ended. If no item is left, ends the task of the
+  /// bulk's ticket, or reports the error if there is no ticket. The bulk may then be gone.
+  /// Threads: any.
+  void arrive(bulk& which, std::size_t ended);
+
   [[nodiscard]] std::uint64_t ended(unsigned device) const noexcept {
     return counts_[device].ended.load(std::memory_order_relaxed);
   }
@@ -63,11 +70,18 @@ class task_end {
   }
 
  private:
-  /// Tells the continuations that watch `task` about its end, and destroys its stop_watch. Not
-  /// inline, because few tasks have either.
+  /// Items of one bulk that have ended one after the other. They are counted together.
+  struct run_of_items {
+    bulk* which = nullptr;
+    std::size_t size = 0;
+  };
+
+  /// Tells the continuations that watch `task` about its end, destroys its stop_watch, and adds the
+  /// task to `items` if it is an item. Not inline, because few tasks have any of these.
   /// @param before  The generation word before the end.
   [[gnu::noinline]] void note_observers(slot_address task, generation_word before,
-                                        std::exception_ptr const& why);
+                                        std::shared_ptr<failure const> const& why,
+                                        run_of_items& items);
 
   /// The counts of one device's ended tasks. The holder of the device's lease writes them; any
   /// thread may read them.

@@ -26,6 +26,7 @@
 #include "dispatch/runtime/stream_waits.hpp"
 #include "dispatch/runtime/ticket_count.hpp"
 #include "dispatch/runtime/worker_pool.hpp"
+#include "dispatch/submission/bulk_submitter.hpp"
 #include "dispatch/submission/recorder.hpp"
 #include "dispatch/submission/submitter.hpp"
 #include "dispatch/waiting/waits.hpp"
@@ -107,6 +108,7 @@ class runtime_state final : public detail::runtime_impl {
   dependencies order_;
   // Shared, because completions may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
+  bulk_table bulks_;
   base::sharded_count tickets_;
   // Null in single-threaded mode.
   std::unique_ptr<continuation_threads> const threads_;
@@ -134,6 +136,7 @@ class runtime_state final : public detail::runtime_impl {
   slot_taker slots;
   std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
+  bulk_submitter bulks;
   program_loader programs;
   dispatch::memory memory;
   dispatch::stream_waits stream_waits;

@@ -74,6 +74,12 @@ inline void encode(slot& task, slot_side&, detail::event_command const& what) no
   ::new (static_cast<void*>(task.bytes)) detail::event_command(what);
 }
 
+/// The task that a bulk's ticket names. It has no command, and no device takes it.
+struct bulk_end_command {};
+inline void encode(slot& task, slot_side&, bulk_end_command const&) noexcept {
+  task.kind = task_kind::bulk_end;
+}
+
 /// Moves the callable out of `what`.
 inline void encode(slot& task, slot_side&, callable& what) noexcept {
   static_assert(sizeof(callable) <= slot::inline_bytes);
@@ -137,6 +143,32 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
   encode(task, side, what);
 }
 
+/// Returns the generation that the slot gets when its next task is opened, after the words that
+/// `open_slot` and `open_item` have in common were written.
+inline std::uint64_t prepare_open(slot& task, std::uint32_t device) noexcept {
+  task.device.store(device, std::memory_order_relaxed);
+  std::uint64_t const generation =
+      generation_word{task.generation.load(std::memory_order_relaxed)}.generation() + 1;
+  task.end.store(0, std::memory_order_relaxed);
+  task.successors.store(successor_word::of(generation, successor_word::none),
+                        std::memory_order_relaxed);
+  return generation;
+}
+
+/// Makes the task in the slot open, as an item of a bulk, which slot_side names already. An item
+/// has no ticket.
+/// @param device  1 + the device index; 0: any device.
+/// @return the task's generation.
+inline std::uint64_t open_item(slot& task, std::uint32_t device) noexcept {
+  std::uint64_t const generation = prepare_open(task, device);
+  task.posted.store(false, std::memory_order_relaxed);
+  // release: as in open_slot
+  task.generation.store(generation_word::of(generation) | generation_word::detached_bit |
+                            generation_word::counted_bit,
+                        std::memory_order_release);
+  return generation;
+}
+
 /// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
 /// @param ticket  Receives the task's ticket. If null, the task is posted: its generation word is
@@ -144,12 +176,7 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket) noexcept {
-  task.device.store(device, std::memory_order_relaxed);
-  std::uint64_t const generation =
-      generation_word{task.generation.load(std::memory_order_relaxed)}.generation() + 1;
-  task.end.store(0, std::memory_order_relaxed);
-  task.successors.store(successor_word::of(generation, successor_word::none),
-                        std::memory_order_relaxed);
+  std::uint64_t const generation = prepare_open(task, device);
   // release: a thread that acquires the new generation sees the words of this task, and not the
   // words of the slot's previous task
   std::uint64_t const word = generation_word::of(generation);

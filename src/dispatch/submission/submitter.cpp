@@ -106,11 +106,19 @@ template <class What, class Source>
     source.give_back(to, address);
     throw;
   }
-  std::uint64_t const generation = open_slot(task, address, to.device(), owner_, ticket);
+  constexpr bool is_item = requires { source.open(task, side, address, to.device()); };
+  std::uint64_t generation = 0;
+  if constexpr (is_item) {
+    generation = source.open(task, side, address, to.device());
+  } else {
+    generation = open_slot(task, address, to.device(), owner_, ticket);
+  }
   if (options.stop.stop_possible()) [[unlikely]] {
     watch_stop(task, side, generation, options.stop.token());
   }
-  if (ticket == nullptr) {
+  if constexpr (is_item) {
+    // It has no ticket, and its bulk receives its error.
+  } else if (ticket == nullptr) {
     posted_.expect();
   } else {
     bool const will_wait =
@@ -144,6 +152,34 @@ template bool submitter::submit(detail::memory_command const&, task_options cons
 template bool submitter::submit(callable&, task_options const&, bool, ticket*) const;
 template bool submitter::submit(detail::event_command const&, task_options const&, bool,
                                 ticket*) const;
+
+template <class What>
+void submitter::submit_item(What const& what, task_options const& options, bulk& in,
+                            std::size_t index) const {
+  struct window_slots {
+    slot_taker const& slots;
+    bulk& in;
+    std::size_t index;
+    [[nodiscard]] slot_address take(place const& to, inbox& inbox) const {
+      return slots.take(to, inbox, true);
+    }
+    void give_back(place const& to, slot_address slot) const noexcept { to.slots.give_back(slot); }
+    std::uint64_t open(slot& task, slot_side& side, slot_address address,
+                       std::uint32_t device) const noexcept {
+      side.counted_in = &in;
+      side.index_in_bulk = index;
+      std::uint64_t const generation = open_item(task, device);
+      in.set_item(index, {address, static_cast<std::uint32_t>(generation)});
+      return generation;
+    }
+    void used(slot_address) const noexcept {}
+  };
+  submit_to(what, options, nullptr, window_slots{slots_, in, index});
+}
+
+template void submitter::submit_item(launch const&, task_options const&, bulk&, std::size_t) const;
+template void submitter::submit_item(detail::memory_command const&, task_options const&, bulk&,
+                                     std::size_t) const;
 
 template <class What>
 void submitter::submit_reserved(What& what, task_options const& options, reserved_slots& slots,

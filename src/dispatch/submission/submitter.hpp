@@ -51,6 +51,11 @@ class submitter {
   template <class What>
   bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
 
+  /// Submits an item of a bulk like `submit`, but without a ticket. The item is counted in `in`.
+  template <class What>
+  void submit_item(What const& what, task_options const& options, bulk& in,
+                   std::size_t index) const;
+
   // ---- for tasks that take reserved slots ----
 
   /// Takes all wanted slots or none. @return false if a window has too few free slots.
@@ -80,9 +85,10 @@ class submitter {
   [[nodiscard]] std::vector<task_name> callables_inside() const;
 
  private:
-  /// The implementation of `submit` and `submit_reserved`.
+  /// The implementation of `submit`, `submit_item` and `submit_reserved`.
   /// @param source  Has `take(place, inbox)`, which returns a slot or no_slot; `give_back(slot)`,
-  /// if the task is refused after all; and `used(slot)`, after the slot was opened.
+  /// if the task is refused after all; and `used(slot)`, after the slot was opened. The source of
+  /// an item also has `open(task, side, slot, device)`, which opens the slot.
   /// @return false if `take` returned no_slot.
   template <class What, class Source>
   bool submit_to(What& what, task_options const& options, ticket* ticket,

@@ -16,7 +16,7 @@
 
 namespace flotilla::dispatch {
 
-enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded, event_wait };
+enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded, event_wait, bulk_end };
 
 /// The address of a slot: the upper half is the number of the slot's pool, and the lower half is
 /// the slot's index in that pool.
@@ -63,19 +63,21 @@ enum class cancel_state : std::uint8_t {
   withdrawn,  // decided: the launch had begun, so the task runs
 };
 
-/// The word with a slot's generation, three flags and a cancel_state. The generation increases when
+/// The word with a slot's generation, four flags and a cancel_state. The generation increases when
 /// a task is submitted and again when the task ends, so an odd generation means open. `detached`
 /// says that the task's ticket is gone or already counted. `watched` says that a continuation waits
-/// for the task. `stoppable` says that slot_side watches a std::stop_token for the task. All of
-/// them are in one word, so the thread that ends the task reads the flags in the same atomic step,
-/// and a request to cancel a task never reaches the next task of the slot.
+/// for the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
+/// says that the task is an item of a bulk, which slot_side names. All of them are in one word, so
+/// the thread that ends the task reads the flags in the same atomic step, and a request to cancel a
+/// task never reaches the next task of the slot.
 struct generation_word {
   static constexpr std::uint64_t detached_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
   static constexpr std::uint64_t stoppable_bit = 4;
-  static constexpr unsigned cancel_shift = 3;
+  static constexpr std::uint64_t counted_bit = 8;
+  static constexpr unsigned cancel_shift = 4;
   static constexpr std::uint64_t cancel_bits = std::uint64_t{3} << cancel_shift;
-  static constexpr unsigned generation_shift = 5;
+  static constexpr unsigned generation_shift = 6;
   static constexpr std::uint64_t of(std::uint64_t generation) noexcept {
     return generation << generation_shift;
   }
@@ -85,9 +87,10 @@ struct generation_word {
   [[nodiscard]] bool detached() const noexcept { return (word & detached_bit) != 0; }
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
   [[nodiscard]] bool stoppable() const noexcept { return (word & stoppable_bit) != 0; }
-  /// Returns whether the word is `watched` or `stoppable`.
+  [[nodiscard]] bool counted() const noexcept { return (word & counted_bit) != 0; }
+  /// Returns whether the word is `watched`, `stoppable` or `counted`.
   [[nodiscard]] bool observed() const noexcept {
-    return (word & (watched_bit | stoppable_bit)) != 0;
+    return (word & (watched_bit | stoppable_bit | counted_bit)) != 0;
   }
   [[nodiscard]] cancel_state cancel() const noexcept {
     return static_cast<cancel_state>((word & cancel_bits) >> cancel_shift);

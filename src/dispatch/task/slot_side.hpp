@@ -21,6 +21,8 @@
 
 namespace flotilla::dispatch {
 
+class bulk;
+
 /// Cancels a task when a stop is requested. It exists from the submit of the task until its end.
 /// Its destructor waits while another thread calls stop_request, which takes no lock and never
 /// blocks.
@@ -36,7 +38,9 @@ struct slot_side {
   std::vector<task_key> more_dependencies;  // predecessors beyond slot::inline_dependencies
   std::unique_ptr<stop_watch> stop;         // allocated at first use; watches if `stoppable` is set
   launch_attributes attributes{};           // if slot::attributed is true
-  std::array<char, 48> label{};             // zero-terminated; longer labels are truncated
+  bulk* counted_in = nullptr;               // the bulk of the task if `counted` is set
+  std::size_t index_in_bulk = 0;
+  std::array<char, 48> label{};  // zero-terminated; longer labels are truncated
   // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor
   // that may still be neither launched nor in an open batch.
   std::uint16_t first_unstarted = 0;

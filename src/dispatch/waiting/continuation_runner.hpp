@@ -34,18 +34,25 @@ class continuation_runner {
   [[nodiscard]] bool any_open() const noexcept {
     return shared_.continuations.watching() || shared_.continuations.any_due();
   }
-  /// Returns whether a worker must stay for continuations.
-  [[nodiscard]] bool needs_worker() const noexcept { return any_watched() || any_due(); }
+  /// Returns whether a worker must stay for continuations or for the items of bulks.
+  [[nodiscard]] bool needs_worker() const noexcept {
+    return any_watched() || any_due() || has_items();
+  }
   [[nodiscard]] bool any_watched() const noexcept { return shared_.continuations.watching(); }
   /// Returns whether `pump` must ask the streams for errors, because perhaps no other thread does
-  /// so: a continuation waits for a task, or a task was posted.
+  /// so: a continuation waits for a task, a bulk is open, or a task was posted.
   [[nodiscard]] bool needs_health_polls() const noexcept {
-    return any_watched() || shared_.posted.awaits_poison();
+    return any_watched() || has_items() || shared_.posted.awaits_poison();
   }
   /// Returns whether the calling thread is inside a continuation of this runtime.
   [[nodiscard]] bool inside() const noexcept { return shared_.continuations.inside(); }
 
  private:
+  /// Returns whether the items of a bulk must be counted when they end.
+  [[nodiscard]] bool has_items() const noexcept {
+    return shared_.bulks.any_open() && !shared_.faults.is_poisoned();
+  }
+
   runtime_parts const& shared_;
   task_query const& query_;
   continuation_threads const* const threads_;

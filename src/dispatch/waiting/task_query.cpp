@@ -10,6 +10,18 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+bool is_cancellation(std::exception_ptr const& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (task_cancelled const&) { return true; } catch (bulk_error const& of_bulk) {
+    return is_cancellation(of_bulk.cause());
+  } catch (...) { return false; }
+}
+
+}  // namespace
+
 // `id` is passed by reference, because a copy would stall the CPU: the copy would load words that
 // were just stored with a different width.
 bool task_query::has_ended(task_id const& id) const noexcept {
@@ -27,10 +39,13 @@ bool task_query::has_ended(task_id const& id) const noexcept {
 }
 
 bool task_query::cancel(task_id const& id) const {
+  if (shared_.bulks.any_open()) [[unlikely]] {
+    if (auto const answer = shared_.bulks.cancel(id)) { return *answer; }
+  }
   cancel_answer const answer = request_cancel(shared_.tasks.at(id.slot), id.generation);
   if (answer != cancel_answer::ended) { return answer == cancel_answer::will_not_run; }
   auto const why = failure_of(id);
-  return why != nullptr && why->is_a<task_cancelled>();
+  return why != nullptr && is_cancellation(why->error);
 }
 
 std::shared_ptr<failure const> task_query::failure_of(task_id const& id) const {

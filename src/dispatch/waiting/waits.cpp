@@ -38,6 +38,7 @@ bool ticket_wait::runs_continuations() const noexcept {
 
 bool ticket_wait::help(backoff& state) {
   auto const& [shared, devices, policies, query, continuations] = waiter_.with();
+  if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_item(id_); }
   if (inside_callable_) { deadlocks_.check_wait_for_task(id_); }
   if (query.was_launched(id_) && !shared.single_threaded) { return false; }
   if (state.should_propagate()) {
@@ -73,7 +74,9 @@ bool any_wait::help(backoff& state) {
   for (task_id const id : ids_) {
     if (query.was_launched(id)) { continue; }
     any_open = true;
-    if (propagate) { shared.order.propagate_demand(id.slot); }
+    if (!propagate) { continue; }
+    if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_item(id); }
+    shared.order.propagate_demand(id.slot);
   }
   if (!any_open && !shared.single_threaded) { return false; }
   return devices.help(state.filter(), std::nullopt, [this] { return done(); });

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The open bulks: tasks that share one ticket.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <flotilla/task/task_id.hpp>
+
+#include "dispatch/task/failure.hpp"
+#include "dispatch/task/task_state.hpp"
+#include "dispatch/task/task_table.hpp"
+
+namespace flotilla::dispatch {
+
+/// The items of one call of submit_bulk: how many have not ended, and the failed item with the
+/// smallest index. The object and the names of its items are one allocation.
+///
+/// The count begins with the number of items plus 1 for the call itself. The call counts itself
+/// after it has opened the task that the ticket names. So whoever counts last, the thread that ends
+/// an item or the call, finds this task open, and ends it. As with any reference count, the
+/// decrements are acq_rel, so the last thread sees what the others have written.
+class bulk {
+ public:
+  bulk(bulk const&) = delete;
+  bulk& operator=(bulk const&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Records the name of an item. Threads: only the thread that submits the bulk.
+  void set_item(std::size_t index, task_key item) noexcept { items()[index] = item; }
+  [[nodiscard]] task_key item(std::size_t index) noexcept { return items()[index]; }
+  /// Records that an item failed. Call this before the item is counted. Threads: any.
+  void note_failure(std::size_t index, std::shared_ptr<failure const> why) {
+    std::lock_guard const lock{mutex_};
+    if (why_ != nullptr && index_of_failure_ < index) { return; }
+    index_of_failure_ = index;
+    why_.swap(why);  // so that an exception is destroyed after the unlock
+  }
+  /// Counts items that have ended, or the call itself. @return whether nothing is left.
+  [[nodiscard]] bool arrive(std::size_t count) noexcept {
+    return left_.fetch_sub(count, std::memory_order_acq_rel) == count;
+  }
+  /// Returns the failure of the bulk, or null if no item failed. Call this when nothing is left.
+  [[nodiscard]] std::shared_ptr<failure const> failure_of_items() const;
+
+ private:
+  friend class bulk_table;
+  explicit bulk(std::size_t size) noexcept : size_(size), left_(size + 1) {}
+  ~bulk() = default;
+  static std::size_t bytes(std::size_t size) noexcept {
+    return sizeof(bulk) + size * sizeof(task_key);
+  }
+  [[nodiscard]] task_key* items() noexcept { return reinterpret_cast<task_key*>(this + 1); }
+
+  std::size_t const size_;
+  std::atomic<std::size_t> left_;
+  std::atomic<std::uint32_t> owners_{1};  // the items together, and threads that use the bulk
+  std::mutex mutex_;
+  // mutex_ guards these members until nothing is left:
+  std::size_t index_of_failure_ = 0;
+  std::shared_ptr<failure const> why_;
+  // The mutex of the table guards these members:
+  bulk* next_ = nullptr;
+  slot_address task_ = no_slot;  // the task that the ticket names
+  std::uint64_t generation_ = 0;
+  std::size_t first_open_ = 0;  // all earlier items have ended
+};
+static_assert(sizeof(bulk) % alignof(task_key) == 0);
+
+/// The bulks of a runtime that have not ended. Threads: any.
+class bulk_table {
+ public:
+  explicit bulk_table(task_table const& tasks) noexcept : tasks_(tasks) {}
+  /// Frees the bulks that are still open, which happens only if the runtime was poisoned.
+  ~bulk_table();
+  bulk_table(bulk_table const&) = delete;
+  bulk_table& operator=(bulk_table const&) = delete;
+
+  /// Adds a bulk without a ticket. @throws std::bad_alloc
+  [[nodiscard]] bulk& add(std::size_t size);
+  /// Records the task that the bulk's ticket names. All items must have their names.
+  void set_task(bulk& which, slot_address task, std::uint64_t generation) noexcept;
+  /// Removes a bulk of which nothing is left. @return the task that its ticket names; no_slot if it
+  /// has none. The caller must release the bulk.
+  [[nodiscard]] slot_address remove(bulk& which) noexcept;
+  static void release(bulk& which) noexcept;
+
+  /// Returns whether any bulk is open. Cost: one load.
+  [[nodiscard]] bool any_open() const noexcept {
+    return open_.load(std::memory_order_seq_cst) != 0;
+  }
+  /// Cancels the items of a bulk that are not launched.
+  /// @param id  The task that the ticket names.
+  /// @return whether any item was cancelled, now or earlier. Empty if no open bulk has this task.
+  [[nodiscard]] std::optional<bool> cancel(task_id const& id);
+  /// If the task ends an open bulk, lets the task look as if it were parked on the first item that
+  /// has not ended. So waiting threads help with this item, and with the tasks on which it is
+  /// parked (dependencies::propagate_demand).
+  void point_to_open_item(task_id const& id) noexcept;
+
+ private:
+  [[nodiscard]] bulk* find(task_id const& id) const noexcept;
+  [[nodiscard]] std::uint64_t generation_now(slot_address task) const noexcept;
+
+  task_table const& tasks_;
+  std::mutex mutex_;
+  bulk* first_ = nullptr;             // a list; guarded by mutex_
+  std::atomic<std::size_t> open_{0};  // the size of the list; written with mutex_ locked
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/submission/bulk_submitter.hpp"
+
+#include <exception>
+
+#include <flotilla/error/error.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/task/callable_frame.hpp"
+
+namespace flotilla::dispatch {
+
+/// Receives the items of one bulk.
+class bulk_submitter::sink final : public detail::bulk_sink {
+ public:
+  /// @param submitted  Receives how many items were submitted.
+  sink(submitter const& tasks, task_options const& options, bulk& to,
+       std::size_t& submitted) noexcept
+      : tasks_(tasks), options_(options), to_(to), size_(submitted) {}
+
+  void add(launch const& what) override { submit(what); }
+  void add(memory_op const& what) override { submit(detail::access::command(what)); }
+
+ private:
+  template <class What>
+  void submit(What const& what) {
+    try {
+      tasks_.submit_item(what, options_, to_, size_);
+    } catch (invalid_argument const& why) { refuse(why); } catch (missing_dependency const& why) {
+      refuse(why);
+    }
+    ++size_;
+  }
+  [[noreturn]] void refuse(error const& why) const {
+    throw bulk_error(size_, to_.size(), why.what(), std::current_exception());
+  }
+
+  submitter const& tasks_;
+  task_options const& options_;
+  bulk& to_;
+  std::size_t& size_;
+};
+
+slot_address bulk_submitter::take_slot_of_end() const {
+  place const& to = with_.places.shared();
+  return with_.slots.take(to, with_.places.inbox_to(to, 0), true);
+}
+
+void bulk_submitter::check_order(bulk& which, slot_address end) const {
+  if (with_.checks == nullptr || !with_.checks->which().order) { return; }
+  task_options after_items;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    task_key const item = which.item(i);
+    // The item may have ended, so the slot may have a greater generation by now.
+    std::uint64_t const now = with_.tasks.id_when_open(item.slot).generation - 1;
+    std::uint32_t const since = static_cast<std::uint32_t>(now) - item.generation;
+    after_items.after.add(task_id{with_.owner.number, item.slot, now - since});
+  }
+  with_.checks->check_order(detail::event_command{}, after_items, with_.tasks.checked_name(end),
+                            with_.tasks.callables_inside());
+}
+
+void bulk_submitter::submit(detail::bulk_source const& items, task_options const& options,
+                            ticket& ticket) const {
+  with_.usage.check_usable();
+  if (options.device) { static_cast<void>(with_.valid.checked(*options.device)); }
+  with_.valid.check_after(options.after);
+  runtime_parts const& shared = with_.shared;
+  slot_address end = no_slot;
+  if (callable_frame::innermost(shared.id) != nullptr) { end = take_slot_of_end(); }
+  bulk* made = nullptr;
+  std::size_t submitted = 0;
+  try {
+    made = &shared.bulks.add(items.count);
+    sink to{with_.tasks, options, *made, submitted};
+    for (std::size_t i = 0; i < items.count; ++i) { items.next(items.state, i, to); }
+    if (end == no_slot) { end = take_slot_of_end(); }
+    bulk_end_command constexpr what;
+    encode(shared.tasks.at(end), shared.tasks.side(end), what, task_options{}, 0,
+           shared.reclaimer.epoch());
+    check_order(*made, end);
+  } catch (...) {
+    if (end != no_slot) { shared.tasks.pool(end).give_back(end); }
+    if (made != nullptr) { arrive(*made, items.count - submitted + 1); }
+    throw;
+  }
+  // Nothing below throws.
+  slot& task = shared.tasks.at(end);
+  begin_launch(task);  // request_cancel must not cancel this task, but only the items
+  std::uint64_t const generation = open_slot(task, end, 0, with_.owner, &ticket);
+  if (options.device) { detail::access::device(ticket) = options.device->value + 1; }
+  shared.bulks.set_task(*made, end, generation);
+  arrive(*made, 1);
+}
+
+void bulk_submitter::arrive(bulk& which, std::size_t count) const {
+  with_.shared.ends.arrive(which, count);
+  // Items are counted when a thread ends them. If no thread waits, a worker must do so.
+  if (with_.shared.bulks.any_open()) { with_.shared.bell.ring_for_continuations(); }
+}
+
+}  // namespace flotilla::dispatch
