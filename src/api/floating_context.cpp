@@ -12,6 +12,7 @@
 #include "base/access.hpp"
 #include "context/context_handle.hpp"
 #include "context/green.hpp"
+#include "context/host_memory.hpp"
 #include "context/plan.hpp"
 #include "context/registry.hpp"
 #include "context/stack_account.hpp"
@@ -73,11 +74,13 @@ std::vector<floating_context> floating_context::parts(context_driver const& driv
     slices =
         context::split_multiprocessors(*detail::access::api(driver), gpu, subject, multiprocessors);
   }
+  base::numa_nodes const nodes;
   std::vector<floating_context> made;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     context::request each{settings};
     each.settings.context = context_source::green(multiprocessors[i]);
     each.slice = slices[i];
+    context::choose_host_node(each, device, nodes);
     flotilla::device part = device;
     part.part = static_cast<int>(i);
     part.multiprocessors = static_cast<int>(slices[i].sm.smCount);
@@ -133,9 +136,9 @@ mapped_memory::mapped_memory(floating_context const& context, std::size_t bytes)
   context::scoped_current const now{api, kept_->handle()};
   auto const subject = [&] { return kept_->subject() + ", " + std::to_string(bytes) + " bytes"; };
   void* made = nullptr;
-  driver::check(
-      api.mem_host_alloc(&made, bytes, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE),
-      "cuMemHostAlloc", subject);
+  driver::check(context::allocate_pinned(*kept_, made, bytes,
+                                         CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE),
+                "cuMemHostAlloc", subject);
   CUdeviceptr seen = 0;
   if (CUresult const answer = api.mem_host_get_device_pointer(&seen, made, 0);
       answer != CUDA_SUCCESS) {

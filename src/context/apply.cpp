@@ -187,11 +187,11 @@ settings_report report(device const& where, device_settings const& asked,
     setting_outcome each{
         std::string{name}, asked.text(name), effective.text(name), kinds::granted, {}};
     auto const no = refused.find(name);
+    if (no != refused.end()) { each.note = no->second; }
     if (each.requested.empty()) {
       each.kind = kinds::by_default;
     } else if (no != refused.end()) {
       each.kind = kinds::refused;
-      each.note = no->second;
     } else if (char const* const why = without_effect(name, asked, effective)) {
       each.kind = kinds::no_effect;
       each.note = why;

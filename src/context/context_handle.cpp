@@ -66,6 +66,8 @@ void context_handle::set_up() {
   effective_ = read_back(*api_, subject_);
   effective_.context = asked_.settings.context.value_or(context_source::owned());
   if (asked_.slice) { effective_.context->multiprocessors = asked_.slice->sm.smCount; }
+  effective_.numa_placement = asked_.host_node >= 0;
+  if (!asked_.no_host_node.empty()) { refused_["numa_placement"] = asked_.no_host_node; }
   CUexecAffinityParam limit{};
   if (asked_.settings.exec_affinity && api_->ctx_get_exec_affinity != nullptr &&
       api_->ctx_get_exec_affinity(&limit, CU_EXEC_AFFINITY_TYPE_SM_COUNT) == CUDA_SUCCESS) {

@@ -47,6 +47,8 @@ class context_handle {
   [[nodiscard]] device_settings const& asked() const noexcept { return asked_.settings; }
   [[nodiscard]] device_settings const& effective() const noexcept { return effective_; }
   [[nodiscard]] rejected_settings const& refused() const noexcept { return refused_; }
+  /// The NUMA node that host memory of the device prefers; -1: none.
+  [[nodiscard]] int host_node() const noexcept { return asked_.host_node; }
   /// For messages: "device 1 (NVIDIA H200)".
   [[nodiscard]] std::string const& subject() const noexcept { return subject_; }
 

@@ -96,7 +96,14 @@ void split_gpus(choice& chosen, std::vector<request>& requests) {
 
 }  // namespace
 
-std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort) {
+void choose_host_node(request& asked, device const& where, base::numa_nodes const& nodes) {
+  if (!asked.settings.numa_placement.value_or(true)) { return; }
+  asked.no_host_node = nodes.refusal(where.numa_node);
+  if (asked.no_host_node.empty()) { asked.host_node = where.numa_node; }
+}
+
+std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort,
+                          base::numa_nodes const& nodes) {
   for (auto const& [ordinal, unused] : asked.devices) {
     if (ordinal >= chosen.devices.size()) {
       throw unknown_setting("the settings name device " + std::to_string(ordinal) +
@@ -110,6 +117,7 @@ std::vector<request> plan(choice& chosen, settings const& asked, bool best_effor
     request each{asked.of(one.ordinal.value), best_effort};
     check_settings(one, each.settings);
     merge_source(one, chosen.sources[i], each.settings);
+    choose_host_node(each, one, nodes);
     made.push_back(std::move(each));
   }
   split_gpus(chosen, made);

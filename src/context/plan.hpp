@@ -9,6 +9,7 @@
 
 #include <flotilla/settings/settings.hpp>
 
+#include "base/numa_nodes.hpp"
 #include "context/description.hpp"
 #include "context/request.hpp"
 
@@ -26,6 +27,11 @@ inline constexpr std::size_t max_window = 65000;
 ///                           they share.
 /// @throws invalid_argument  The GPU has too few multiprocessors for the requested parts.
 /// @throws driver_error      The driver does not support green contexts.
-[[nodiscard]] std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort);
+/// @param nodes  The nodes of this machine. Tests pass others.
+[[nodiscard]] std::vector<request> plan(choice& chosen, settings const& asked, bool best_effort,
+                                        base::numa_nodes const& nodes = base::numa_nodes{});
+
+/// Sets `host_node` of a request, or the reason why there is none.
+void choose_host_node(request& asked, device const& where, base::numa_nodes const& nodes);
 
 }  // namespace flotilla::context

@@ -23,6 +23,9 @@ struct request {
   /// a refused setting is an error.
   bool best_effort = false;
   std::optional<CUdevResource> slice{};  // the multiprocessors of a green context (see green.hpp)
+  /// The NUMA node that host memory and host threads of the device prefer; -1: none.
+  int host_node = -1;
+  std::string no_host_node{};  // the reason if `host_node` is -1 although it was not turned off
 };
 
 }  // namespace flotilla::context

@@ -67,6 +67,7 @@ constexpr std::array keys{
     make<&own::lanes>("lanes"),
     make<&own::window, unsigned>("window"),
     make<&own::peer_access>("peer_access"),
+    make<&own::numa_placement>("numa_placement"),
 };
 
 constexpr auto all_names = [] {

@@ -68,6 +68,26 @@ TEST_F(SettingsReport, RoundedSettingIsReportedWithBothValues) {
                     HasSubstr("5008"), HasSubstr("16 bytes")));
 }
 
+// requirement: a device that cannot prefer a NUMA node is no error. The report has the reason. CPU
+// devices have no node. A GPU may have one: then the setting is granted.
+TEST_F(SettingsReport, NumaPlacementIsNeverAnError) {
+  for (char const* const text : {"schedule=yield", "numa_placement=true"}) {
+    runtime const rt{asking(text)};
+    setting_outcome const one = outcome(rt.report_settings(device_ordinal{0}), "numa_placement");
+    bool const is_placed = *rt.effective_settings(device_ordinal{0}).numa_placement;
+    EXPECT_EQ(one.granted, is_placed ? "true" : "false");
+    EXPECT_EQ(one.note.empty(), is_placed) << one.note;
+    if (rt.devices()[0].numa_node < 0) { EXPECT_FALSE(is_placed); }
+    kinds const wanted = is_placed ? kinds::granted : kinds::refused;
+    EXPECT_EQ(one.kind, one.requested.empty() ? kinds::by_default : wanted);
+  }
+  runtime const off{asking("numa_placement=false")};
+  setting_outcome const one = outcome(off.report_settings(device_ordinal{0}), "numa_placement");
+  EXPECT_EQ(one.kind, kinds::granted);
+  EXPECT_EQ(one.granted, "false");
+  EXPECT_EQ(one.note, "");
+}
+
 // requirement: the report marks settings that have no effect on current drivers
 TEST_F(SettingsReport, SettingWithoutEffectIsReported) {
   runtime const rt{asking("map_host=true,lmem_resize_to_max=true,bank_size=8")};

@@ -15,6 +15,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings.hpp>
 
+#include "numa_text.hpp"
 #include "table.hpp"
 
 namespace tool {
@@ -162,6 +163,10 @@ void print_devices(std::ostream& out, std::string const& specification, bool jso
     for (std::string const& each : runtime.report_settings(one).warnings()) {
       out << "warning: " << each << '\n';
     }
+  }
+  out << "\nNUMA nodes\n";
+  for (flotilla::device const& one : runtime.devices()) {
+    out << "device " << one.ordinal.value << ": " << numa_text(runtime, one) << '\n';
   }
   if (runtime.devices().size() > 1) { print_peers(out, runtime); }
 }

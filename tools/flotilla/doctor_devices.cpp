@@ -13,6 +13,7 @@
 #include <flotilla/runtime.hpp>
 
 #include "finding.hpp"
+#include "numa_text.hpp"
 
 namespace tool {
 namespace {
@@ -167,6 +168,8 @@ void examine_runtime(findings& into, std::string const& specification) {
         into.push_back({grades::warning, "settings", each,
                         "request the granted value, or remove the setting"});
       }
+      into.push_back({grades::ok, "NUMA node of device " + std::to_string(one.ordinal.value),
+                      numa_text(runtime, one), ""});
     }
     examine_peer_access(into, runtime);
   } catch (std::exception const& failed) {

@@ -98,6 +98,13 @@ struct FLOTILLA_EXPORT device_settings {
   /// The default is true. A pair of devices that cannot have access is never an error, even if this
   /// setting is true and without best effort: see flotilla/device/peer_access.hpp.
   std::optional<bool> peer_access{};
+  /// "numa_placement": whether workers that drive the device, and pinned memory that only this
+  /// device uses, prefer the NUMA node of the device. The default is true. A device for which this
+  /// is impossible is never an error: the outcome in `settings_report` has the reason. A worker at
+  /// a node runs only on those processors of the node that its thread may use anyway, until it ends
+  /// or moves. Threads that a callable creates inherit this restriction, as always in Linux.
+  /// Threads of the application that wait, pump or submit are never restricted.
+  std::optional<bool> numa_placement{};
 
   bool operator==(device_settings const&) const = default;
 

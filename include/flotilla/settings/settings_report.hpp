@@ -19,7 +19,8 @@ struct setting_outcome {
     granted,     ///< the device has the requested value
     adjusted,    ///< the driver rounded or clamped the requested value
     no_effect,   ///< the driver accepted the value, but current drivers ignore it
-    /// The device has the driver's default. Possible only with `best_effort` and for "peer_access".
+    /// The device has the driver's default. Possible only with `best_effort` and for "peer_access"
+    /// and "numa_placement".
     refused,
   };
   std::string name;       ///< such as "limits.stack"
@@ -27,7 +28,8 @@ struct setting_outcome {
   std::string granted;    ///< read back from the driver; empty if the driver lacks the setting
   kinds kind = kinds::by_default;
   /// The reason for `adjusted`, `no_effect` and `refused`. For "peer_access": the devices whose
-  /// memory this device cannot access, with the reason for each of them.
+  /// memory this device cannot access, with the reason for each of them. For "numa_placement": the
+  /// reason why the setting has no effect, even if it was not requested.
   std::string note;
 };
 

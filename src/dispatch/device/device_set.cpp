@@ -28,6 +28,11 @@ bool device_set::drain_if_free(device_driver& device, helper_filter filter,
   return device.drain(guard.lease(), filter, stop);
 }
 
+bool device_set::is_busy(unsigned device) const noexcept {
+  device_driver const& one = *devices_[device];
+  return one.gate().held() || one.inbound().needs_drain() || shared_.shared.is_pending();
+}
+
 bool device_set::collect_if_free(device_driver& device) const {
   std::optional<context::lease> lease = device.gate().try_take();
   if (!lease) { return false; }

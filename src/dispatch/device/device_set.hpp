@@ -60,6 +60,8 @@ class device_set {
   /// the item has ended. If no task is open and the lease is free, the item is freed at once.
   void retire(epoch_reclaimer::item const& item) const noexcept;
 
+  /// Returns whether a thread drives the device, or should do so. The answer may be out of date.
+  [[nodiscard]] bool is_busy(unsigned device) const noexcept;
   /// Returns whether work is pending that does not need `device`: a continuation is due, another
   /// device has work and a free lease, or another device could take a shared task.
   [[nodiscard]] bool other_work_pending(device_driver const& device) const noexcept;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "dispatch/fault/fault_monitor.hpp"
 #include "dispatch/fault/slow_call_report.hpp"
@@ -41,6 +43,10 @@ struct tuning {
   // A function that returns replacements for flotilla's built-in kernels on a CPU device. If null,
   // CPU devices have no built-in kernels.
   builtin_functions (*cpu_builtins)(context::context_handle const& context) = nullptr;
+  // A folder with the NUMA nodes of the machine.
+  std::string numa_root = "/sys/devices/system/node";
+  // The NUMA node of each device. If empty, the devices have the nodes that the system names.
+  std::vector<int> numa_nodes{};
 };
 
 /// References to the objects that all devices of a runtime share. runtime_state creates the objects

@@ -8,6 +8,7 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "context/host_memory.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -138,27 +139,26 @@ bool staged_copies::issue_piece(stop_predicate const& stop) {
   return true;
 }
 
-void staged_copies::create() {
+CUresult staged_copies::allocate(piece& one) noexcept {
   void* memory = nullptr;
-  driver::check(parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE),
-                "cuMemHostAlloc", [&] {
-                  return std::to_string(piece_bytes) + " bytes of pinned host memory for copies, " +
-                         parts_.context.subject();
-                });
-  ring_.front().memory = static_cast<std::byte*>(memory);
+  CUresult const answer =
+      context::allocate_pinned(parts_.context, memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
+  if (answer == CUDA_SUCCESS) { one.memory = static_cast<std::byte*>(memory); }
+  return answer;
+}
+
+void staged_copies::create() {
+  driver::check(allocate(ring_.front()), "cuMemHostAlloc", [&] {
+    return std::to_string(piece_bytes) + " bytes of pinned host memory for copies, " +
+           parts_.context.subject();
+  });
 }
 
 staged_copies::piece* staged_copies::free_piece() {
   for (piece& one : ring_) {
     if (one.busy) { continue; }
-    if (one.memory == nullptr) {
-      void* memory = nullptr;
-      CUresult const answer =
-          parts_.context.api().mem_host_alloc(&memory, piece_bytes, CU_MEMHOSTALLOC_PORTABLE);
-      // `create` has allocated the first piece, so the copies can continue without this one.
-      if (answer != CUDA_SUCCESS) { return nullptr; }
-      one.memory = static_cast<std::byte*>(memory);
-    }
+    // `create` has allocated the first piece, so the copies can continue without this one.
+    if (one.memory == nullptr && allocate(one) != CUDA_SUCCESS) { return nullptr; }
     return &one;
   }
   return nullptr;

@@ -116,6 +116,8 @@ class staged_copies {
   /// level, then the oldest copy.
   [[nodiscard]] std::deque<copy>::iterator next_copy();
   [[nodiscard]] bool may_go_on(copy& waiting) const noexcept;
+  /// Allocates the pinned memory of a piece.
+  CUresult allocate(piece& one) noexcept;
   piece* free_piece();
   void fail(copy& failed, driver::call_outcome why);
   /// Ends one failed copy that has no piece in flight. @return whether it found such a copy.

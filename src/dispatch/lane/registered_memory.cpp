@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/memory_policy.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -17,6 +18,7 @@ constexpr std::size_t page_bytes = 4096;  // the driver pins whole pages
 registered_memory::registered_memory(context::context_handle const& context, std::size_t bytes)
     : context_(context) {
   bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  base::preferred_memory const near{context.host_node()};
   host_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, bytes)));
   if (host_ == nullptr) { throw std::bad_alloc(); }
   std::memset(host_.get(), 0, bytes);

@@ -7,6 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/thread_pin.hpp"
+
 namespace flotilla::dispatch {
 
 namespace {
@@ -41,7 +43,7 @@ void continuation_threads::provide() noexcept {
   // objects of the user. So do not join it here, with the mutex locked.
   found->before = std::move(found->thread);
   try {
-    found->thread = std::thread{[this, &here = *found] { serve(here); }};
+    found->thread = base::start_thread([this, &here = *found] { serve(here); });
     found->is_live = true;
     ++live_;
   } catch (std::exception const&) {  // no memory, or the system has no thread for us

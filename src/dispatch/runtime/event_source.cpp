@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread_pin.hpp"
+
 namespace flotilla::dispatch {
 
 namespace {
@@ -34,7 +36,7 @@ int event_source::descriptor() {
   std::lock_guard const lock{start_mutex_};
   if (!started_.load(std::memory_order_relaxed)) {
     signal_ = std::make_unique<event_signal>();
-    thread_ = std::thread{[this] { run(); }};
+    thread_ = base::start_thread([this] { run(); });
     started_.store(true, std::memory_order_seq_cst);
     bell_.set_listener(this);
     // Other threads told nobody about earlier events.

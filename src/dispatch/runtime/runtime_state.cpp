@@ -16,6 +16,21 @@ namespace flotilla::dispatch {
 
 namespace {
 
+/// Gives the devices the NUMA nodes that a test has chosen.
+context::choice with_nodes(context::choice chosen, tuning const& tuned) {
+  for (std::size_t i = 0; i < std::min(chosen.devices.size(), tuned.numa_nodes.size()); ++i) {
+    chosen.devices[i].numa_node = tuned.numa_nodes[i];
+  }
+  return chosen;
+}
+
+/// Returns the NUMA node that each device prefers, or -1.
+std::vector<int> nodes_of(std::vector<context::request> const& requests) {
+  std::vector<int> made;
+  for (context::request const& each : requests) { made.push_back(each.host_node); }
+  return made;
+}
+
 std::deque<context::leased_context> make_contexts(context::choice const& chosen,
                                                   std::vector<context::request> const& requests) {
   std::deque<context::leased_context> contexts;
@@ -40,8 +55,9 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     : detail::runtime_impl{runtime_registry::next_number()},
       options_(checked_options(std::move(options))),
       tuned_(tuned),
-      chosen_(context::choose(options_.devices)),
-      requests_(context::plan(chosen_, with_environment(options_), options_.best_effort)),
+      chosen_(with_nodes(context::choose(options_.devices), tuned_)),
+      numa_(tuned_.numa_root),
+      requests_(context::plan(chosen_, with_environment(options_), options_.best_effort, numa_)),
       contexts_(make_contexts(chosen_, requests_)),
       tasks_(windows_of(requests_), shared_window_of(requests_)),
       shared_queue_(tasks_.devices(), bell_),
@@ -88,7 +104,9 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks}),
       continuations(waits, usage, table_, checks.get()),
       ticket_count_(tasks_, failures_, reclaimer_, tickets_),
-      workers({shared_, devices, policies, runner}, bell_,
+      homes_(numa_, nodes_of(requests_),
+             [this](unsigned device) { return devices.is_busy(device); }),
+      workers({shared_, devices, policies, runner, homes_}, bell_,
               worker_count(options_.workers, tasks_.devices()), options_.linger) {
   for (auto const& context : contexts_) { handles_.push_back(&context.context); }
   try {

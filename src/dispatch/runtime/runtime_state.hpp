@@ -14,6 +14,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings_report.hpp>
 
+#include "base/numa_nodes.hpp"
 #include "base/sharded_count.hpp"
 #include "context/description.hpp"
 #include "context/leased_context.hpp"
@@ -94,6 +95,7 @@ class runtime_state final : public detail::runtime_impl {
   runtime_options options_;
   tuning const tuned_;
   context::choice chosen_;
+  base::numa_nodes const numa_;
   std::vector<context::request> requests_;
   doorbell bell_;
   std::deque<context::leased_context> contexts_;
@@ -153,6 +155,7 @@ class runtime_state final : public detail::runtime_impl {
 
   std::atomic<bool> has_ended_{false};
   ticket_count ticket_count_;
+  worker_homes homes_;
 
  public:
   worker_pool workers;  // last member, because its threads use the others

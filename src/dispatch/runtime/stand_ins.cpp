@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/thread_pin.hpp"
 #include "context/lease.hpp"
 
 namespace flotilla::dispatch {
@@ -37,7 +38,7 @@ void stand_ins::note_callable() noexcept {
   if (is_stopping_) { return; }
   try {
     if (!watcher_.joinable()) {
-      watcher_ = std::thread{[this] { watch(); }};
+      watcher_ = base::start_thread([this] { watch(); });
     }
   } catch (std::exception const&) { return; }  // no memory, or the system has no thread for us
   watching_.store(true, std::memory_order_seq_cst);
@@ -102,7 +103,7 @@ void stand_ins::provide() {
   // If there is no memory, or the system has no thread for us, the watcher tries again.
   try {
     std::list<std::thread> added(1);
-    added.front() = std::thread{[this] { serve(); }};
+    added.front() = base::start_thread([this] { serve(); });
     threads_.splice(threads_.end(), added);
   } catch (std::exception const&) {}
 }

@@ -31,6 +31,7 @@ worker::worker(worker_environment const& environment, worker_state& state, worke
       wake_(std::move(wake)),
       max_(max),
       idle_poll_time_(idle_poll_time),
+      home_(environment.homes),
       next_device_(static_cast<unsigned>(stats.thread % environment.devices.size())),
       last_work_(clock::now()),
       next_health_poll_(last_work_ + health_poll_interval) {}
@@ -91,6 +92,7 @@ bool worker::drain_devices() {
     if (inbound.expects_waiter() && !leave_to_waiter(inbound)) { continue; }
     saw_work_ = true;
     set_polling(false);
+    if (!home_.visit(device.index())) { continue; }
     stop_polling_for_ends();
     if (devices.drain_if_free(device, helper_filter{})) {
       moved = true;
@@ -99,6 +101,7 @@ bool worker::drain_devices() {
       stats_.devices.store(stats_.devices.load(std::memory_order_relaxed) | bit,
                            std::memory_order_relaxed);
     }
+    home_.come_back();
   }
   ++next_device_;
   return moved;
@@ -121,7 +124,9 @@ bool worker::tend_continuations() {
   if (continuations.any_due()) {
     set_polling(false);
     stop_polling_for_ends();
+    home_.leave();  // an executor of the application may block
     moved = continuations.run();
+    home_.come_back();
   }
   polls_for_ends_ =
       polls_for_ends_ || !state_.polling_for_ends.exchange(true, std::memory_order_seq_cst);

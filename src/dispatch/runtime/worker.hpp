@@ -12,6 +12,7 @@
 
 #include "base/append_only.hpp"
 #include "dispatch/device/device_set.hpp"
+#include "dispatch/runtime/worker_homes.hpp"
 #include "dispatch/waiting/continuation_runner.hpp"
 #include "dispatch/waiting/policy_table.hpp"
 
@@ -23,6 +24,7 @@ struct worker_environment {
   device_set const& devices;
   policy_table const& policies;
   continuation_runner const& continuations;
+  worker_homes& homes;
 };
 
 /// Counters of one oneTBB thread. Only that thread writes them. Any thread reads them.
@@ -90,6 +92,7 @@ class worker {
   std::function<void()> const wake_;
   int const max_;
   std::chrono::microseconds const idle_poll_time_;
+  worker_home home_;
 
   unsigned next_device_;     // the device to drain first; differs between workers
   bool saw_work_ = false;    // whether a device had work in this round
