@@ -80,7 +80,7 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// cancelled callable are destroyed as after a run, by a thread that drives the device.
   /// @return True if the task will not run or was cancelled earlier. False if the task has ended
   ///         otherwise, or if its launch has begun: then the task runs as if `cancel` had not been
-  ///         called. Always false for the ticket of a replay.
+  ///         called. Always false for the ticket of a replay. For a bulk, see submit_bulk.
   /// @throws used_after_fork
   /// Threads  any, even inside a callable or continuation.
   /// Blocks   never.

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Bulks with an item that faults, and ranges that are shorter than they say.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <tuple>
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+
+#include "contract/continuation.hpp"
+#include "support/child.hpp"
+#include "support/contract_test.hpp"
+#include "support/devices.hpp"
+#include "support/guest_test.hpp"
+#include "support/kernels.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class BulkFault : public guest_test, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(workers, BulkFault, ::testing::Values(0, 1, 2, 8));
+
+void fault_in_bulk(int workers, bool destroy_at_once) {
+  std::atomic<int> ran{0}, poisoned_ones{0};
+  auto const count = [&](std::exception_ptr why) {
+    ++ran;
+    try {
+      if (why != nullptr) { std::rethrow_exception(why); }
+    } catch (poisoned const&) { ++poisoned_ones; } catch (error const&) {
+    }
+  };
+  {
+    runtime rt{{.devices = device_spec(1), .workers = workers}};
+    test_program const kernels{rt};
+    std::vector<launch> items(20, kernels.nothing.with_shape({1}, {1})());
+    items[7] = kernels.loaded.kernel<>("trap_now").with_shape({1}, {1})();
+    ticket const faulty = submit_bulk(rt, items);
+    completion const first_end = faulty.then(count);
+    if (!destroy_at_once) {
+      EXPECT_THROW(faulty.wait(), poisoned);
+      first_end.wait();
+      EXPECT_THROW((void)submit_bulk(rt, items), poisoned);
+      EXPECT_FALSE(faulty.cancel());
+    }
+  }
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(poisoned_ones, 1);
+}
+
+// requirement: the ticket of a bulk ends if an item faults, and reports the fault
+TEST_P(BulkFault, TicketReportsTheFault) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_in_bulk(GetParam(), false); });
+}
+
+// requirement: the destructor of the runtime ends a bulk whose fault no thread has noticed
+TEST_P(BulkFault, DestructorEndsTheBulk) {
+  FLOTILLA_NEED_DEVICES(1);
+  FLOTILLA_EXPECT_IN_CHILD([] { fault_in_bulk(GetParam(), true); });
+}
+
+class BulkRange : public contract_test {};
+FLOTILLA_CONTRACT(BulkRange);
+
+/// A range that has fewer elements than its size says.
+struct short_range {
+  std::vector<std::tuple<device_span<std::uint32_t>, std::uint32_t>> elements;
+  [[nodiscard]] auto begin() const { return elements.begin(); }
+  [[nodiscard]] auto end() const { return elements.end(); }
+  [[nodiscard]] std::size_t size() const { return elements.size() + 2; }
+};
+
+// requirement: a range that ends before its size is refused, and its items run
+TEST_P(BulkRange, RangeThatEndsEarlyIsRefused) {
+  device_word sum{rt(), last()};
+  short_range const items{{3, std::tuple{sum.buffer().span(), 1u}}};
+  EXPECT_THAT(
+      thrown<invalid_argument>([&] { (void)submit_bulk(rt(), program().add.over(1, 1), items); }),
+      EndsWith("the range has ended after 3 items, but its size is 5"));
+  rt().wait_idle();
+  EXPECT_EQ(sum.read(), 3u);
+}
+
+}  // namespace
+}  // namespace flotilla::test
