@@ -78,6 +78,34 @@ TEST_F(RecordingFaults, RefusedRewriteFailsOneReplay) {
   }
 }
 
+// requirement: if the driver has no memory to rewrite a node, the graph is not launched again,
+// because an H200 faults then. The error says so, and a new recording works
+TEST_F(RecordingFaults, RecordingIsNotUsedAfterARewriteWithoutMemory) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  {
+    recorded_writes in;
+    in.steps.finish();
+    in.clear();
+    in.set_all(2);
+    testing::fail_call("cuGraphExecKernelNodeSetParams", 3, driver_status::out_of_memory);
+    ticket const bad = in.steps.replay();
+    EXPECT_THAT(thrown<driver_error>([&] { bad.wait(); }),
+                AllOf(HasSubstr("'write_value'"), ::testing::Not(HasSubstr("again"))));
+    testing::clear_faults();
+    for (int i = 0; i < 2; ++i) {
+      in.set_all(3);
+      ticket const later = in.steps.replay();
+      EXPECT_THAT(thrown<driver_error>([&] { later.wait(); }),
+                  AllOf(HasSubstr("cuGraphExecKernelNodeSetParams"), HasSubstr("recorded tasks"),
+                        HasSubstr("make the recording again"), HasSubstr("OUT_OF_MEMORY")));
+    }
+    EXPECT_EQ(in.read(), every_word(0));
+  }
+  recorded_writes in;
+  in.steps.replay().wait();
+  EXPECT_EQ(in.read(), every_word(1));
+}
+
 // requirement: if the driver refuses a launch of a recording, every replay fails until `set`
 // replaces this launch
 TEST_F(RecordingFaults, InvalidLaunchFailsUntilItIsSetAgain) {

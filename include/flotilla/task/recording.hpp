@@ -120,7 +120,9 @@ class FLOTILLA_EXPORT recording {
   ///         In this case no task of the graph runs, and graphs that depend on this graph fail with
   ///         dependency_failed. Later replays try to launch the graph again. To repair the graph,
   ///         `set` the task to valid arguments. The ticket reports dependency_failed if a task in
-  ///         `after` failed. The failure of a replay does not make the next replay fail.
+  ///         `after` failed. The failure of a replay does not make the next replay fail, with one
+  ///         exception: if the driver had no memory to change the graph, all later replays fail,
+  ///         because an H200 faults if it launches such a graph. Then make the recording again.
   /// Blocks  only while a window is full. Then the caller helps to drain the device, as in
   ///         `runtime::submit`. The first replay also blocks as `finish` does.
   /// Cost    no driver call. The thread that drives the device pays one launch for each graph. Each

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,13 @@ void recorded_part::destroy() noexcept {
 }
 
 recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
+  if (!damage_.ok()) {
+    return {.why = damage_,
+            .error = std::make_exception_ptr(driver_error(
+                driver::status_of(damage_.status), damage_.call,
+                describe() + ", whose graph may be damaged because the driver had no memory for an "
+                             "earlier change (make the recording again)"))};
+  }
   if (deferred_.empty()) {
     if (changes != change_lists::none) { return rewrite(lists.at(changes)); }
     graph_->begin(0);
@@ -85,7 +93,11 @@ recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
   graph_->begin(all.size());
   for (change_list::node_update const& change : all) {
     driver::call_outcome const answer = graph_->put(change, changes.arguments(change));
-    if (!answer.ok()) { return {answer, change.kernel}; }
+    if (!answer.ok()) {
+      bool const is_update = std::string_view{answer.call}.starts_with("cuGraphExec");
+      if (is_update && answer.status == CUDA_ERROR_OUT_OF_MEMORY) { damage_ = answer; }
+      return {answer, change.kernel};
+    }
     node_kernels_[change.node].store(change.kernel, std::memory_order_relaxed);
   }
   return {};

@@ -51,7 +51,8 @@ class recorded_part {
   };
   /// Changes the nodes for the next `enqueue`. Makes the deferred changes first, and then the
   /// changes of this replay. If a change is refused, some nodes may already have changed. In that
-  /// case the caller must `defer` the list.
+  /// case the caller must `defer` the list. After an update for which the driver had no memory,
+  /// every further call is refused.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
   /// Stores the changes of a list that were not made, or were made only in part, and gives the list
   /// back. The next `rewrite` makes these changes first.
@@ -95,6 +96,9 @@ class recorded_part {
   // The replaced graph, whose replays may still be in flight.
   std::unique_ptr<recorded_graph> retired_graph_;
   change_list deferred_;
+  // The update of the graph that failed for lack of memory, if there was one. On an H200, a graph
+  // faults after such a failure when it is launched again, so this graph is not launched any more.
+  driver::call_outcome damage_{};
 };
 
 }  // namespace flotilla::dispatch
