@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/numa_nodes.hpp"
 
+#include <dirent.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <system_error>
 
 namespace flotilla::base {
@@ -21,7 +23,7 @@ std::optional<std::size_t> take_number(std::string_view& text) {
   return number;
 }
 
-std::optional<processor_mask> processors_in(std::filesystem::path const& file) {
+std::optional<processor_mask> processors_in(std::string const& file) {
   std::ifstream in{file};
   if (!in) { return std::nullopt; }
   std::string line;
@@ -30,18 +32,20 @@ std::optional<processor_mask> processors_in(std::filesystem::path const& file) {
 }
 
 /// Returns N if the name of the folder is "nodeN".
-std::optional<int> node_number(std::filesystem::path const& folder) {
-  std::string const name = folder.filename().string();
-  std::string_view rest = name;
-  if (!rest.starts_with("node")) { return std::nullopt; }
-  rest.remove_prefix(4);
+std::optional<int> node_number(std::string_view folder) {
+  if (!folder.starts_with("node")) { return std::nullopt; }
+  folder.remove_prefix(4);
   int number = 0;
-  auto const [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (failed != std::errc{} || end != rest.data() + rest.size() || number < 0) {
+  auto const [end, failed] = std::from_chars(folder.data(), folder.data() + folder.size(), number);
+  if (failed != std::errc{} || end != folder.data() + folder.size() || number < 0) {
     return std::nullopt;
   }
   return number;
 }
+
+struct close_folder {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
 
 }  // namespace
 
@@ -66,11 +70,13 @@ std::optional<processor_mask> parse_processors(std::string_view text) {
 }
 
 numa_nodes::numa_nodes(std::filesystem::path const& root, processor_mask const& allowed) {
-  std::error_code failed;
-  std::filesystem::directory_iterator each{root, failed};
-  for (; !failed && each != std::filesystem::directory_iterator{}; each.increment(failed)) {
-    auto const number = node_number(each->path());
-    auto const processors = number ? processors_in(each->path() / "cpulist") : std::nullopt;
+  // std::filesystem::directory_iterator of libstdc++ 12 ends the process if there is no memory.
+  std::unique_ptr<DIR, close_folder> const folder{::opendir(root.c_str())};
+  if (folder == nullptr) { return; }
+  while (::dirent const* const entry = ::readdir(folder.get())) {
+    auto const number = node_number(entry->d_name);
+    auto const processors =
+        number ? processors_in(root.string() + '/' + entry->d_name + "/cpulist") : std::nullopt;
     if (!processors) { continue; }
     if (processor_mask const own = processors->both(allowed); !own.empty()) {
       usable_.emplace(*number, own);
