@@ -93,8 +93,9 @@ void stand_ins::watch() noexcept {
 }
 
 void stand_ins::provide() {
+  if (is_stopping_) { return; }  // `stop` uses threads_ without the mutex
   int const running = static_cast<int>(threads_.size()) - idle_;
-  if (is_stopping_ || running + called_ >= blocked_.load(std::memory_order_relaxed)) { return; }
+  if (running + called_ >= blocked_.load(std::memory_order_relaxed)) { return; }
   if (called_ < idle_) {
     ++called_;
     serve_.notify_one();
@@ -140,7 +141,7 @@ void stand_ins::stop() noexcept {
   }
   watch_.notify_all();
   serve_.notify_all();
-  // No thread is added any more, so the members may be read without the mutex.
+  // No other thread uses these members any more, so they need no mutex.
   if (watcher_.joinable()) { watcher_.join(); }
   for (std::thread& each : threads_) { each.join(); }
   threads_.clear();
