@@ -29,26 +29,30 @@ namespace {
 
 enum class failing { once, from_then_on };
 
-/// Counts allocations until the one that fails.
+/// Counts allocations and says which ones fail. No thread writes `first_to_fail` except the one that
+/// calls start and stop: a worker that is inside allows_one() while stop() returns fails at most that
+/// one allocation.
 struct countdown {
-  std::atomic<long> left{0};  // 0: no allocation fails
+  std::atomic<long> first_to_fail{0};  // 0: no allocation fails
+  std::atomic<long> counted{0};
   std::atomic<bool> repeat{false};
   std::atomic<bool> reached{false};
 
   [[nodiscard]] bool allows_one() noexcept {
-    if (left.load(std::memory_order_relaxed) <= 0) { return true; }
-    long const now = left.fetch_sub(1);
-    if (now != 1) { return now > 1; }
-    if (repeat) { left = 1; }
+    long const first = first_to_fail.load(std::memory_order_relaxed);
+    if (first == 0) { return true; }
+    long const number = counted.fetch_add(1) + 1;
+    if (number < first || (number > first && !repeat)) { return true; }
     reached = true;
     return false;
   }
   void start(long n, failing kind) noexcept {
+    counted = 0;
     reached = false;
     repeat = kind == failing::from_then_on;
-    left = n;
+    first_to_fail = n;
   }
-  void stop() noexcept { left = 0; }
+  void stop() noexcept { first_to_fail = 0; }
 };
 constinit countdown allocations;
 
