@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cpu_driver/kernel/fiber_switch.hpp"
+#include "cpu_driver/kernel/twin.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -57,6 +58,8 @@ block_runner::~block_runner() = default;
 
 bool block_runner::begin(grid const& what) noexcept {
   grid_ = &what;
+  kernel_ = what.twin_of != nullptr ? what.twin_of : what.kernel;
+  arguments_ = what.arguments;
   services_.grid_size = what.grid_size;
   services_.block_size = what.block_size;
   services_.thread_count = what.block_size.x * what.block_size.y * what.block_size.z;
@@ -83,6 +86,7 @@ bool block_runner::begin(grid const& what) noexcept {
 
 grid_end block_runner::run(cpu::index3 block_index, std::uint32_t multiprocessor) {
   services_.block_index = block_index;
+  if (grid_->twin_of != nullptr) { enter_twin_block(block_index.x); }
   services_.multiprocessor = multiprocessor;
   services_.next_thread = 0;
   services_.next_index = {0, 0, 0};
@@ -97,11 +101,19 @@ grid_end block_runner::run(cpu::index3 block_index, std::uint32_t multiprocessor
   return end_;
 }
 
+void block_runner::enter_twin_block(std::uint32_t block) {
+  twin_block const found = find_twin_block(grid_->arguments, block);
+  services_.grid_size = found.grid_size;
+  services_.block_index = found.block_index;
+  point_to_arguments(found.arguments, *kernel_, twin_arguments_);
+  arguments_ = twin_arguments_.data();
+}
+
 void block_runner::fiber_body(void* self) {
   auto& fiber = *static_cast<block_fiber*>(self);
   block_runner& runner = *fiber.owner;
   for (;;) {
-    runner.grid_->kernel->run_threads(&runner.services_, runner.grid_->arguments);
+    runner.kernel_->run_threads(&runner.services_, runner.arguments_);
     fiber.idle = true;
     fiber.next = runner.idle_;
     runner.idle_ = &fiber;

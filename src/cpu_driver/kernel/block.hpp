@@ -67,6 +67,9 @@ class block_runner {
   void report_assert(char const* expression, char const* file, unsigned line,
                      char const* function) const;
 
+  /// Makes the block see the launch to which the record of a twin assigns it.
+  void enter_twin_block(std::uint32_t block);
+
   // Scheduling of fibers.
   [[nodiscard]] block_fiber* idle_fiber();
   [[nodiscard]] block_fiber* next_fiber();
@@ -79,6 +82,10 @@ class block_runner {
 
   cpu::block_services services_{};
   grid const* grid_ = nullptr;
+  // The kernel whose threads run, and the addresses of its arguments.
+  cpu::kernel_record const* kernel_ = nullptr;
+  void* const* arguments_ = nullptr;
+  std::vector<void*> twin_arguments_;  // `arguments_` refers to it while the grid is a twin's
   grid_end end_ = grid_end::completed;
 
   execution os_thread_;

@@ -25,7 +25,9 @@ struct grid_hooks {
 
 struct grid {
   loaded_image const* image;
-  cpu::kernel_record const* kernel;  // a kernel of `image`
+  cpu::kernel_record const* kernel;  // a kernel of `image`, or the twin of such a kernel
+  // If `kernel` is a twin: the kernel whose threads run. Otherwise null.
+  cpu::kernel_record const* twin_of = nullptr;
   cpu::index3 grid_size;             // number of blocks; each dimension is at least 1
   /// Threads per block. Each dimension is at least 1. The product of the dimensions is at most
   /// cpu::max_block_threads.

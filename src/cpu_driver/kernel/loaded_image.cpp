@@ -2,15 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/kernel/loaded_image.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <flotilla/detail/kernel_twin.hpp>
 
 #include "cpu_driver/kernel/image_format.hpp"
 
@@ -91,6 +96,53 @@ std::shared_ptr<loaded_image const> loaded_image::load(void const* code, std::si
     return nullptr;
   }
   return std::shared_ptr<loaded_image const>(new loaded_image(std::move(file), handle, image));
+}
+
+loaded_image::loaded_image(file_descriptor file, void* handle, cpu::cpu_image const* image)
+    : file_(std::move(file)), handle_(handle), image_(image) {
+  make_twins();
+}
+
+void loaded_image::make_twins() {
+  auto const wants_none = [this](std::string_view kernel) {
+    return std::any_of(globals().begin(), globals().end(), [&](cpu::global_record const& each) {
+      std::string_view const name{each.name};
+      return name.starts_with(detail::no_twin_prefix) &&
+             name.substr(detail::no_twin_prefix.size()) == kernel;
+    });
+  };
+  twins_.reserve(kernels().size());  // a record refers to the name in its element
+  for (cpu::kernel_record const& each : kernels()) {
+    if (wants_none(each.name)) { continue; }
+    twin& made = twins_.emplace_back(
+        twin{std::string{each.name} + std::string{detail::twin_suffix}, each, &each});
+    made.record.name = made.name.c_str();
+    made.record.parameter_count = std::size(detail::twin_parameter_sizes);
+    made.record.parameter_sizes = detail::twin_parameter_sizes;
+    made.record.parameter_offsets = detail::twin_parameter_offsets;
+  }
+}
+
+cpu::kernel_record const* loaded_image::find(std::string_view name) const noexcept {
+  auto const kernel =
+      std::find_if(kernels().begin(), kernels().end(),
+                   [name](cpu::kernel_record const& each) { return each.name == name; });
+  if (kernel != kernels().end()) { return &*kernel; }
+  if (!name.ends_with(detail::twin_suffix)) { return nullptr; }
+  auto const found = std::find_if(twins_.begin(), twins_.end(),
+                                  [name](twin const& each) { return each.name == name; });
+  return found != twins_.end() ? &found->record : nullptr;
+}
+
+cpu::kernel_record const* loaded_image::twin_of(cpu::kernel_record const& record) const noexcept {
+  // The image's own table of kernels is one array, so one comparison excludes most records.
+  if (!kernels().empty() && !std::less<>{}(&record, kernels().data()) &&
+      std::less<>{}(&record, kernels().data() + kernels().size())) {
+    return nullptr;
+  }
+  auto const found = std::find_if(twins_.begin(), twins_.end(),
+                                  [&](twin const& each) { return &each.record == &record; });
+  return found != twins_.end() ? found->of : nullptr;
 }
 
 file_descriptor::~file_descriptor() {

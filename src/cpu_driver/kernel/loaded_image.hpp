@@ -7,7 +7,10 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <flotilla/kernel_language/image_abi.hpp>
 
@@ -51,17 +54,35 @@ class loaded_image {
   [[nodiscard]] std::span<cpu::kernel_record const> kernels() const noexcept {
     return {image_->kernels, image_->kernel_count};
   }
+  /// Finds a kernel or a twin. Returns null if there is none with this name. A list of the kernels
+  /// does not name the twins, because the image does not have them.
+  [[nodiscard]] cpu::kernel_record const* find(std::string_view name) const noexcept;
+  /// Returns the kernel whose twin this is, or null if `record` is not a twin of this image.
+  [[nodiscard]] cpu::kernel_record const* twin_of(cpu::kernel_record const& record) const noexcept;
+  /// Calls `action(record)` for each twin.
+  template <class Action>
+  void for_each_twin(Action const& action) const {
+    for (twin const& each : twins_) { action(each.record); }
+  }
   [[nodiscard]] std::span<cpu::global_record const> globals() const noexcept {
     return {image_->globals, image_->global_count};
   }
 
  private:
-  loaded_image(file_descriptor file, void* handle, cpu::cpu_image const* image)
-      : file_(std::move(file)), handle_(handle), image_(image) {}
+  loaded_image(file_descriptor file, void* handle, cpu::cpu_image const* image);
+
+  /// Makes a twin of every kernel, except where the image has a variable that says no.
+  void make_twins();
 
   file_descriptor file_;  // open as long as the image is loaded, so that a debugger can read it
   void* handle_;
   cpu::cpu_image const* image_;
+  struct twin {
+    std::string name;
+    cpu::kernel_record record;
+    cpu::kernel_record const* of;
+  };
+  std::vector<twin> twins_;  // does not change after the construction
 };
 
 }  // namespace flotilla::cpu_driver

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_driver/module/library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -56,10 +57,14 @@ library::library(CUlibrary self, std::vector<std::byte> code,
   for (cpu::kernel_record const& each : first_->kernels()) {
     kernels_.push_back(kernel::table().open(self_, each)->self());
   }
+  first_->for_each_twin([this](cpu::kernel_record const& each) {
+    twins_.push_back(kernel::table().open(self_, each)->self());
+  });
 }
 
 library::~library() {
   for (CUkernel const each : kernels_) { kernel::table().close(each); }
+  for (CUkernel const each : twins_) { kernel::table().close(each); }
   for (auto const& [owner, here] : modules_) {
     // Close the module through its context. The context may be ending in another thread, which may
     // close the same module. `modules()` ensures that the module is closed only once.
@@ -70,8 +75,15 @@ library::~library() {
 }
 
 CUkernel library::find_kernel(std::string_view name) const {
-  for (std::size_t i = 0; i < kernels_.size(); ++i) {
-    if (first_->kernels()[i].name == name) { return kernels_[i]; }
+  cpu::kernel_record const* const wanted = first_->find(name);
+  if (wanted == nullptr) { return nullptr; }
+  auto const is_wanted = [wanted](CUkernel each) {
+    auto const known = kernel::table().find(each);
+    return known && &known->record() == wanted;
+  };
+  for (std::vector<CUkernel> const* const list : {&kernels_, &twins_}) {
+    auto const found = std::find_if(list->begin(), list->end(), is_wanted);
+    if (found != list->end()) { return *found; }
   }
   return nullptr;
 }

@@ -65,7 +65,7 @@ class library {
 
   [[nodiscard]] CUlibrary self() const noexcept { return self_; }
   [[nodiscard]] std::vector<CUkernel> const& kernels() const noexcept { return kernels_; }
-  /// Returns null if there is no kernel with this name.
+  /// Finds a kernel or a twin. Returns null if there is none with this name.
   [[nodiscard]] CUkernel find_kernel(std::string_view name) const;
   /// Finds this library's module in the context `owner`. Loads the module on the first call.
   [[nodiscard]] CUresult module_in(context& owner, CUmodule& found);
@@ -78,6 +78,7 @@ class library {
   // including its variables.
   std::shared_ptr<loaded_image const> const first_;
   std::vector<CUkernel> kernels_;
+  std::vector<CUkernel> twins_;
   std::mutex mutex_;
   bool first_taken_ = false;  // whether a module uses `first_`; guarded by mutex_
   struct loaded {

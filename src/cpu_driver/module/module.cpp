@@ -50,13 +50,10 @@ module::~module() {
 
 CUfunction module::get_function(std::string_view name,
                                 std::shared_ptr<function_settings> settings) {
-  auto const kernels = image_->kernels();
-  auto const found =
-      std::find_if(kernels.begin(), kernels.end(),
-                   [&](cpu::kernel_record const& each) { return each.name == name; });
-  if (found == kernels.end()) { return nullptr; }
+  cpu::kernel_record const* const found = image_->find(name);
+  if (found == nullptr) { return nullptr; }
   std::lock_guard const lock(mutex_);
-  CUfunction& handle = functions_[&*found];
+  CUfunction& handle = functions_[found];
   if (handle == nullptr) {
     if (!settings) { settings = std::make_shared<function_settings>(); }
     handle = function::table().open(owner_, self_, *image_, *found, std::move(settings))->self();

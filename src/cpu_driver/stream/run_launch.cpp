@@ -10,6 +10,7 @@
 #include "base/pause.hpp"
 #include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/kernel/grid.hpp"
+#include "cpu_driver/kernel/twin.hpp"
 
 namespace flotilla::cpu_driver {
 namespace {
@@ -18,13 +19,9 @@ using clock = std::chrono::steady_clock;
 
 // Returns the array of argument addresses that a kernel's entry function takes. Each device thread
 // reuses one vector, so a launch usually does not allocate.
-void* const* point_to_arguments(launch_kernel& launch) {
+void* const* argument_addresses(launch_kernel& launch) {
   thread_local std::vector<void*> addresses;
-  cpu::kernel_record const& kernel = *launch.kernel;
-  addresses.resize(kernel.parameter_count);
-  for (std::uint32_t i = 0; i < kernel.parameter_count; ++i) {
-    addresses[i] = launch.arguments + kernel.parameter_offsets[i];
-  }
+  point_to_arguments(launch.arguments, *launch.kernel, addresses);
   return addresses.data();
 }
 
@@ -63,11 +60,12 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
   grid const whole{
       .image = launch.image,
       .kernel = launch.kernel,
+      .twin_of = launch.image->twin_of(*launch.kernel),
       .grid_size = launch.grid_size,
       .block_size = launch.block_size,
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,
       .stack_bytes = site.context.limits.stack_bytes(),
-      .arguments = point_to_arguments(launch),
+      .arguments = argument_addresses(launch),
       .hooks = hooks_of(site.context),
       .multiprocessors = placement.allowed,
       .first_place = std::exchange(placement.next, placement.next + blocks),

@@ -44,3 +44,15 @@ extern "C" __global__ void take(long long nanoseconds) {
 extern "C" __global__ void where_blocks_run(unsigned* seen) {
   if (threadIdx.x == 0) { atomicAdd(&seen[flotilla_multiprocessor()], 1u); }
 }
+
+// Adds a number that depends on the block's place to the element of the block.
+extern "C" __global__ void note_place(int scale, unsigned* to) {
+  __shared__ unsigned sum;
+  if (threadIdx.x == 0) { sum = 0; }
+  __syncthreads();
+  atomicAdd(&sum, 1u);
+  __syncthreads();
+  unsigned const block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  if (threadIdx.x == 0) { to[block] += static_cast<unsigned>(scale) * (100 * sum + block); }
+}
+__device__ int flotilla_no_twin_nothing;
