@@ -16,11 +16,16 @@
 #include <string>
 #include <string_view>
 
-namespace flotilla::detail {
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
 
 /// The name of a kernel's twin is the name of the kernel and this suffix. The number changes with
 /// the interface, so a library ignores twins with another interface.
 inline constexpr std::string_view twin_suffix = "__flotilla_twin1";
+
+/// Every twin's name contains this text, whatever its interface.
+inline constexpr std::string_view twin_mark = "__flotilla_twin";
 
 /// An image that has a variable with this prefix and the name of a kernel wants no twin of that
 /// kernel (see FLOTILLA_NO_TWIN).
@@ -55,4 +60,6 @@ inline constexpr std::uint32_t twin_parameter_offsets[] = {
   return static_cast<std::uint32_t>(sizeof(twin_record)) + (argument_bytes + 15) / 16 * 16;
 }
 
-}  // namespace flotilla::detail
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

@@ -15,6 +15,13 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+// A grid costs the host as much as two kernel launches, and a graph of one node as much as one.
+constexpr std::size_t min_tasks_of_grid = 2;
+
+}  // namespace
+
 batch_flusher::batch_flusher(parts const& with)
     : parts_(with),
       runs_in_turn_(with.context.where().kind == device_kind::cpu),
@@ -135,7 +142,13 @@ bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks
   while (!tasks.empty()) {
     bool refused = false;
     if (lane.has_room(open_waves::max_batches_of_flush)) {
-      tasks = tasks.subspan(launch_first(lane, tasks, traits, outcome, refused));
+      std::size_t const grid =
+          traits.one_grid && !traits.ordered ? parts_.grids.count_of_grid(tasks) : 0;
+      tasks = tasks.subspan(
+          grid >= min_tasks_of_grid
+              ? launch_grid(lane, tasks.first(grid), traits, outcome, refused)
+              : launch_first(lane, tasks.first(grid == 0 ? tasks.size() : grid), traits, outcome,
+                             refused));
       if (outcome.lost) { return false; }
       // The other graphs of this flush run after the first graph in the same stream, so only the
       // first graph needs the wait.
@@ -199,30 +212,75 @@ CUresult batch_flusher::launch_prepared(lane& lane, batch_traits const& traits) 
   if (one_kernel && shape.size >= device_updated_pool::min_nodes) {
     parts_.profiles.of(traits.kernel).note_filled(carrier.is_device_updated());
   }
-  bool const measured = one_kernel && !carrier.waits_on_device() &&
-                        parts_.profiles.of(traits.kernel).count_batch(prepared_.taken) &&
-                        timer_.begin(lane.stream());
-  if (!measured) { return parts_.launcher.launch(lane, traits, prepared_); }
+  auto const launch = [&] { return parts_.launcher.launch(lane, traits, prepared_); };
+  if (!one_kernel || carrier.waits_on_device()) { return launch(); }
+  return measured(lane, traits.kernel, prepared_.taken, launch, [&](kernel_timer::sample& sample) {
+    sample.depth = (shape.size + shape.chains - 1) / shape.chains;
+    sample.chains *= shape.chains;
+    sample.completions = carrier.completions();
+    sample.number = prepared_.all().back()->number;
+    sample.ahead = lane.in_flight() - prepared_.batch_count;
+    sample.entry = carrier.is_device_updated() ? kernel_profile::device_update_cost
+                   : carrier.has_entry_node()  ? kernel_profile::entry_node_cost
+                                               : std::chrono::nanoseconds{0};
+  });
+}
+
+template <class Launch, class Describe>
+CUresult batch_flusher::measured(lane& lane, std::uint32_t kernel, std::uint32_t tasks,
+                                 Launch const& launch, Describe const& describe) {
+  if (!parts_.profiles.of(kernel).count_batch(tasks) || !timer_.begin(lane.stream())) {
+    return launch();
+  }
   auto const begun = std::chrono::steady_clock::now();
-  CUresult const answer = parts_.launcher.launch(lane, traits, prepared_);
+  CUresult const answer = launch();
   if (answer != CUDA_SUCCESS) { return answer; }
-  auto const busy_lanes = static_cast<std::uint32_t>(
+  kernel_timer::sample sample{};
+  sample.kernel = kernel;
+  sample.chains = static_cast<std::uint32_t>(
       std::popcount((parts_.lanes.busy_launch_lanes() | open_waves::bit_of(lane.index())) &
                     lane_layout::launch_lane_set));
-  timer_.end(lane.stream(),
-             {.kernel = traits.kernel,
-              .depth = (shape.size + shape.chains - 1) / shape.chains,
-              .chains = busy_lanes * shape.chains,
-              .completions = carrier.completions(),
-              .lane = lane.index(),
-              .number = prepared_.all().back()->number,
-              .ahead = lane.in_flight() - prepared_.batch_count,
-              .begun = begun,
-              .launching = std::chrono::steady_clock::now() - begun,
-              .entry = carrier.is_device_updated() ? kernel_profile::device_update_cost
-                       : carrier.has_entry_node()  ? kernel_profile::entry_node_cost
-                                                   : std::chrono::nanoseconds{0}});
+  sample.lane = lane.index();
+  sample.begun = begun;
+  sample.launching = std::chrono::steady_clock::now() - begun;
+  describe(sample);
+  timer_.end(lane.stream(), sample);
   return answer;
+}
+
+std::size_t batch_flusher::launch_grid(lane& lane, std::span<slot_address const> tasks,
+                                       batch_traits const& traits, flush_outcome& outcome,
+                                       bool& refused) {
+  grid_launcher::outcome made;
+  auto const launch = [&] {
+    made = parts_.grids.launch(lane, tasks, traits);
+    return made.launched;
+  };
+  auto const count = static_cast<std::uint32_t>(tasks.size());
+  CUresult const answer =
+      measured(lane, traits.kernel, count, launch, [&](kernel_timer::sample& sample) {
+        sample.depth = 1;
+        // A CPU device runs the tasks one after another.
+        sample.chains = runs_in_turn_ ? count : sample.chains;
+        sample.completions = 1;
+        sample.number = made.batch->number;
+        sample.ahead = lane.in_flight() - 1;
+      });
+  if (answer == CUDA_SUCCESS) {
+    if (made.completed != CUDA_SUCCESS) { outcome.errors.push_back(made.completed); }
+    base::add(launched_);
+    commit(lane, *made.batch);
+    return tasks.size();
+  }
+  // Each task is launched alone, so that each gets its own status.
+  refused = true;
+  outcome.lost = outcome.lost || is_sticky(driver::status_of(answer));
+  outcome.errors.push_back(answer);
+  for (slot_address const task : tasks) {
+    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
+    outcome.alone.push_back(task);
+  }
+  return tasks.size();
 }
 
 bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_address const> tasks,

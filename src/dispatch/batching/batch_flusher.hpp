@@ -12,6 +12,7 @@
 #include "dispatch/batching/kernel_timer.hpp"
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
+#include "dispatch/grid/grid_launcher.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -56,6 +57,7 @@ class batch_flusher {
     lane_set& lanes;
     completion_page const& page;
     batch_launcher& launcher;
+    grid_launcher& grids;
     open_waves& waves;
     kernel_profiles& profiles;
   };
@@ -102,8 +104,16 @@ class batch_flusher {
   /// front of `tasks`, and sets `refused` if the driver returned an error.
   std::size_t launch_first(lane& lane, std::span<slot_address const> tasks,
                            batch_traits const& traits, flush_outcome& outcome, bool& refused);
+  /// The same for one grid. All tasks of `tasks` must be able to be that grid.
+  std::size_t launch_grid(lane& lane, std::span<slot_address const> tasks,
+                          batch_traits const& traits, flush_outcome& outcome, bool& refused);
   /// Launches `prepared_`. Measures the batch if its kernel is due for a measurement.
   [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
+  /// Calls `launch` and returns its status. Measures the batch if its kernel is due for a
+  /// measurement. `describe(sample)` fills in what is known only after the launch.
+  template <class Launch, class Describe>
+  [[nodiscard]] CUresult measured(lane& lane, std::uint32_t kernel, std::uint32_t tasks,
+                                  Launch const& launch, Describe const& describe);
   /// Records that the batch is in the stream: counts it, and releases the tasks that are parked on
   /// its tasks.
   void commit(lane const& lane, lane::batch const& batch);

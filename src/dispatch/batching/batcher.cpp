@@ -42,7 +42,8 @@ bool can_be_one_by_one(open_batch const& batch) noexcept {
 
 batcher::batcher(parts const& with) : parts_(with) {
   for (unsigned level = 0; level < priority_levels; ++level) {
-    filling_[level] = lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
+    filling_[level] = last_[level] =
+        lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
   }
 }
 
@@ -124,12 +125,11 @@ unsigned batcher::lane_of_wave(unsigned wave, unended_predecessors const& before
   }
   batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
   return parts_.lanes.find_lane(
-      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), filling_[task.level]});
+      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
 }
 
 void batcher::begin_after(batch_place where, slot const& first, batch_shape const& shape) {
   open_batch& batch = parts_.waves.at(where);
-  batch.max_tasks = shape.max_tasks;
   batch.max_chain = shape.max_chain_behind;
   batch.waits = batch.may_grow = true;
   // Other tasks wait for the whole batch, so its tasks run side by side as far as possible.
@@ -137,6 +137,34 @@ void batcher::begin_after(batch_place where, slot const& first, batch_shape cons
                   .rows_per_completion = shape.rows_per_completion,
                   .kernel = first.kernel,
                   .is_awaited = true};
+  set_size(batch, first, shape.max_tasks);
+}
+
+bool batcher::can_be_in_grid(slot const& task) const {
+  // A kernel that was never measured is launched alone.
+  return parts_.profiles.of(task.kernel).kernel_ns() != 0 && parts_.grids.takes(task);
+}
+
+void batcher::set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const {
+  batch.traits.one_grid = !batch.traits.device_wait.valid() && can_be_in_grid(first);
+  batch.max_tasks = batch.traits.one_grid ? lane::max_tasks : max_tasks;
+  batch.max_blocks =
+      batch.traits.one_grid
+          ? parts_.grids.max_blocks(first, parts_.profiles.of(first.kernel).kernel_ns())
+          : 0;
+}
+
+unsigned batcher::lane_of_grid(slot const& task) const {
+  lane_range const range = lane_layout::launch_lanes_of(task.level);
+  for (std::uint64_t left = parts_.waves.lanes(0); left != 0; left &= left - 1) {
+    auto const lane = static_cast<unsigned>(std::countr_zero(left));
+    open_batch const& batch = parts_.waves.at({0, lane});
+    if (range.contains(lane) && batch.traits.one_grid && batch.traits.kernel == task.kernel &&
+        !batch.waits && !batch.traits.ordered && batch.has_room()) {
+      return lane;
+    }
+  }
+  return lane_layout::no_lane;
 }
 
 batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
@@ -235,7 +263,14 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     lane_choice const behind = lane_behind(waits, one, alone);
     lane = behind.lane;
     if (behind.is_full && lane == lane_layout::no_lane) { return {kinds::no_room}; }
-  } else if (open_batch& batch = parts_.waves.at({0, filling}); waits.empty() && batch.count != 0) {
+  } else if (waits.empty() && !alone && can_be_in_grid(one)) {
+    lane = lane_of_grid(one);
+    if (lane != lane_layout::no_lane) {
+      last_[one.level] = lane;
+      return added(task, {0, lane});
+    }
+  } else if (open_batch& batch = parts_.waves.at({0, filling});
+             waits.empty() && batch.count != 0 && !batch.traits.one_grid) {
     std::uint32_t const max = std::min(batch.max_tasks, shape.max_batch(at_hand()));
     if (alone || batch.waits || batch.traits.one_by_one || batch.traits.chains != shape.chains ||
         batch.count >= max) {
@@ -245,11 +280,12 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     batch.max_chain = std::min(batch.max_chain, shape.max_ordered_batch(at_hand()));
     batch.traits.rows_per_completion =
         std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
+    last_[one.level] = filling;
     return added(task, {0, filling});
   }
   if (lane == lane_layout::no_lane) {
     lane = parts_.lanes.find_lane(
-        {one.level, shape.lanes, shape.batches, parts_.waves.lanes(), filling});
+        {one.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[one.level]});
   }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   if (alone) {
@@ -262,7 +298,10 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   } else {
     begin(lane, one, shape, device_wait);
     batch.waits = !waits.empty();
-    if (waits.empty()) { filling = lane; }
+    if (waits.empty()) {
+      last_[one.level] = lane;
+      if (!batch.traits.one_grid) { filling = lane; }
+    }
   }
   batch.marks.assign(waits.begin(), waits.end());
   return added(task, {0, lane});
@@ -271,12 +310,12 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
 void batcher::begin(unsigned lane, slot const& first, batch_shape const& shape,
                     end_mark device_wait) {
   open_batch& batch = parts_.waves.at({0, lane});
-  batch.max_tasks = shape.max_batch(at_hand());
   batch.max_chain = shape.max_ordered_batch(at_hand());
   batch.traits = {.chains = shape.chains,
                   .rows_per_completion = shape.rows_per_completion,
                   .kernel = first.kernel,
                   .device_wait = device_wait};
+  set_size(batch, first, shape.max_batch(at_hand()));
 }
 
 bool batcher::put(slot_address task, batch_place where) {
@@ -285,14 +324,19 @@ bool batcher::put(slot_address task, batch_place where) {
   if (batch.count == 0 || one.kernel != batch.traits.kernel) {
     batch.traits.long_running =
         batch.traits.long_running || parts_.profiles.of(one.kernel).long_running();
-    if (one.kernel != batch.traits.kernel) { batch.traits.kernel = batch_traits::no_kernel; }
+    if (one.kernel != batch.traits.kernel) {
+      batch.traits.kernel = batch_traits::no_kernel;
+      batch.traits.one_grid = false;
+      batch.max_tasks = std::min(batch.max_tasks, graph_template::max_size);
+    }
   }
   // relaxed: only the holder of this device's lease uses the device's batch marks
   one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
   batch.tasks[batch.count++] = task;
+  batch.blocks += std::uint64_t{one.grid[0]} * one.grid[1] * one.grid[2];
   parts_.waves.open(where);
   parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
-  return batch.count >= batch.max_tasks;
+  return !batch.has_room();
 }
 
 }  // namespace flotilla::dispatch

@@ -12,6 +12,7 @@
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
+#include "dispatch/grid/grid_launcher.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -27,6 +28,7 @@ class batcher {
     dependencies& order;
     lane_set& lanes;
     batch_launcher const& launcher;
+    grid_launcher const& grids;
     open_waves& waves;
     kernel_profiles& profiles;
   };
@@ -35,7 +37,7 @@ class batcher {
   /// Returns whether `append` may add the task to the batch that is being filled for the task's
   /// level. In a burst of launches of one kernel this is the usual case.
   [[nodiscard]] bool fits_open_batch(slot const& task) const noexcept {
-    open_batch const& batch = parts_.waves.at({0, filling_[task.level]});
+    open_batch const& batch = parts_.waves.at({0, last_[task.level]});
     return task.kind == task_kind::launch && task.dependencies == 0 && task.batch &&
            batch.count != 0 && !batch.waits && !batch.traits.ordered &&
            task.kernel == batch.traits.kernel && parts_.lanes.has_room(task.level);
@@ -63,7 +65,7 @@ class batcher {
   /// Adds a launch for which `fits_open_batch` is true. Returns whether the batch is full now; in
   /// that case the caller must flush it.
   [[nodiscard]] bool append(slot_address task, priority_level level) {
-    return put(task, {0, filling_[level]});
+    return put(task, {0, last_[level]});
   }
   /// Adds a launch with predecessors in open batches. It joins the chain of its predecessor, or
   /// goes into the wave after its predecessors.
@@ -84,8 +86,8 @@ class batcher {
   /// tasks.
   void set_waiting(std::size_t tasks) noexcept { waiting_ = tasks; }
 
-  /// Returns the lane whose batch is being filled with launches of `level`.
-  [[nodiscard]] unsigned filling(priority_level level) const noexcept { return filling_[level]; }
+  /// Returns the lane of the batch to which `append` adds launches of `level`.
+  [[nodiscard]] unsigned last_lane(priority_level level) const noexcept { return last_[level]; }
 
  private:
   [[nodiscard]] std::size_t at_hand() const noexcept {
@@ -100,6 +102,13 @@ class batcher {
     unsigned lane;  // no_lane if there is none
     bool is_full;   // whether the lane of a predecessor has too many batches, so the task must wait
   };
+  /// Returns whether the launch may be a part of a grid.
+  [[nodiscard]] bool can_be_in_grid(slot const& task) const;
+  /// Chooses the maximum size of an open batch that begins with this launch.
+  void set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const;
+  /// Returns the lane of an open batch of wave 0 that this launch without predecessors can join as a
+  /// part of its grid, or no_lane if there is none.
+  [[nodiscard]] unsigned lane_of_grid(slot const& task) const;
   /// Returns the lane of an open batch of wave 0 that a launch with these predecessors on this
   /// device may join, or no_lane if there is none.
   [[nodiscard]] unsigned joinable_lane(std::span<end_mark const> waits, slot const& task) const;
@@ -134,7 +143,10 @@ class batcher {
   void begin_after(batch_place where, slot const& first, batch_shape const& shape);
 
   parts const parts_;
+  // By level: the lane of the open batch that takes launches of any kernel, and the lane of the batch
+  // that got the last launch without predecessors.
   std::array<unsigned, priority_levels> filling_;
+  std::array<unsigned, priority_levels> last_;
   std::size_t waiting_ = 0;
   std::vector<slot_address> runnable_;
 };

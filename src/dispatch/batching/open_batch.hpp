@@ -17,7 +17,9 @@ namespace flotilla::dispatch {
 struct open_batch {
   std::array<slot_address, lane::max_tasks> tasks;
   std::uint32_t count = 0;
+  std::uint64_t blocks = 0;  // number of blocks of all tasks
   std::uint32_t max_tasks = 1;
+  std::uint64_t max_blocks = 0;  // of a batch that can be one grid; other batches have no limit
   std::uint32_t max_chain = 1;  // replaces max_tasks if the tasks run one after another
   // Whether the batch waits for predecessors. If so, only tasks with predecessors may join the
   // batch, because other tasks would wait without need.
@@ -29,16 +31,20 @@ struct open_batch {
   std::uint64_t lanes_before = 0;  // other lanes whose open batches of earlier waves must end first
   batch_traits traits;
 
-  [[nodiscard]] bool has_room() const noexcept { return count < max_tasks; }
+  [[nodiscard]] bool has_room() const noexcept {
+    return count < max_tasks && (!traits.one_grid || blocks < max_blocks);
+  }
   /// Removes the tasks, and keeps the memory of `marks`.
   void reset() noexcept {
     count = 0;
+    blocks = 0;
     waits = false;
     may_grow = false;
     marks.clear();
     lanes_before = 0;
     // Otherwise a second flush of the empty batch would count its device-side wait again.
     traits.device_wait = {};
+    traits.one_grid = false;
   }
 };
 

@@ -27,10 +27,11 @@ device_driver::device_driver(parts const& with)
       reporter_(with.shared, with.own.context, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
+      grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_}),
       profiles_(with.shared.kernels),
-      batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, waves_, profiles_}),
+      batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grids_, waves_, profiles_}),
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, page_, launcher_,
-                waves_, profiles_}),
+                grids_, waves_, profiles_}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       before_(with.shared, with.index),
@@ -53,6 +54,7 @@ device_driver::device_driver(parts const& with)
     staged_.create();
     builtin_functions functions;
     launcher_.create(frees_.memory_stream(), replacements(with.shared, context(), functions));
+    grids_.create();
   } catch (...) {
     destroy_resources();
     throw;

@@ -108,6 +108,7 @@ class device_driver {
   lane_set lanes_;
   failure_reporter reporter_;
   batch_launcher launcher_;
+  grid_launcher grids_;
   open_waves waves_;
   kernel_profiles profiles_;
   batcher batches_;

@@ -173,6 +173,7 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
   }
   if (batch.waits_on_device) { device_waits_.note_ended(clock::now()); }
   if (batch.carrier != nullptr) { launcher_.give_back(*batch.carrier); }
+  grids_.give_back(batch);
   if (shared_tasks != 0) { parts_.shared.shared.share(parts_.index).adapt(took); }
 }
 

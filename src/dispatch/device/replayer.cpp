@@ -40,7 +40,7 @@ unsigned replayer::find_lane(priority_level level, std::span<end_mark const> wai
   return parts_.lanes.find_lane({.level = level,
                                  .lanes = parts_.lanes.launch_lanes(),
                                  .excluded = parts_.waves.lanes(),
-                                 .after = parts_.batches.filling(level)});
+                                 .after = parts_.batches.last_lane(level)});
 }
 
 bool replayer::start(slot_address task, std::span<end_mark const> waits) {

@@ -36,7 +36,7 @@ void task_starter::start_one(slot_address task, bool alone) {
   // The request may come later. So each launch looks again, with the handshake in cancellation.hpp.
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
   if (!alone && parts_.batches.fits_open_batch(one)) {
-    if (parts_.batches.append(task, one.level)) { flush({0, parts_.batches.filling(one.level)}); }
+    if (parts_.batches.append(task, one.level)) { flush({0, parts_.batches.last_lane(one.level)}); }
     return;
   }
   bool const is_launch = one.kind == task_kind::launch;

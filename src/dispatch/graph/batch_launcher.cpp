@@ -144,6 +144,7 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
   batch.batch_count = 0;
   batch.intact = true;
   batch.refused.clear();
+  tasks = tasks.first(std::min<std::size_t>(tasks.size(), graph_template::max_size));
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
   batch.carrier = take_device_updated(lane, tasks, traits, size);
   if (batch.carrier == nullptr) {

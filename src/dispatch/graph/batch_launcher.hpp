@@ -29,6 +29,7 @@ struct batch_traits {
   std::uint32_t chains = 1;
   std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
   std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
+  bool one_grid = false;  // whether the tasks can probably be one grid (see grid_launcher)
   end_mark device_wait{};   // what the spin kernel waits for; not valid if there is no spin kernel
   bool ordered = false;     // whether some tasks of the batch run after others
   bool is_awaited = false;  // whether other tasks probably wait for the whole batch
@@ -104,6 +105,10 @@ class batch_launcher {
   [[nodiscard]] builtin_functions const& functions() const noexcept {
     return builtins_.functions();
   }
+  /// Returns the kernel that writes the completion number of a batch of `size` tasks. Null means
+  /// that a write-value operation of the driver writes the number.
+  [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
+                                          std::uint32_t size) const noexcept;
   /// Registered memory for the records with which this device updates its graphs.
   [[nodiscard]] registered_slabs& slabs() noexcept { return slabs_; }
 
@@ -113,10 +118,6 @@ class batch_launcher {
   [[nodiscard]] graph_template* take_device_updated(lane const& lane,
                                                     std::span<slot_address const> tasks,
                                                     batch_traits const& traits, std::uint32_t size);
-  /// Returns the kernel that writes the completion number of a batch of `size` tasks. Null means
-  /// that a write-value operation of the driver writes the number.
-  [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
-                                          std::uint32_t size) const noexcept;
   /// Returns whether these launches of one kernel differ only in properties that the device can
   /// change.
   [[nodiscard]] bool have_one_form(std::span<slot_address const> tasks) const noexcept;

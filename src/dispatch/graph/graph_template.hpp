@@ -36,6 +36,7 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease, with the context current.
 class graph_template {
  public:
+  static constexpr std::uint32_t max_size = 64;
   struct shape {
     std::uint32_t size;
     std::uint32_t chains;

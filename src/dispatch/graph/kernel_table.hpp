@@ -18,6 +18,13 @@
 
 namespace flotilla::dispatch {
 
+/// The twin of a kernel runs many launches of the kernel in one grid
+/// (flotilla/detail/kernel_twin.hpp).
+struct kernel_twin {
+  std::vector<CUfunction> functions;  // by device index; empty if the kernel has no twin
+  std::uint32_t max_threads = 0;      // per block; a twin may need more registers than the kernel
+};
+
 struct kernel_entry {
   std::string name;
   CUkernel handle = nullptr;
@@ -25,6 +32,7 @@ struct kernel_entry {
   std::vector<detail::parameter_info> infos;  // for launches without types: only the offsets
   std::uint32_t argument_bytes = 0;
   std::vector<CUfunction> functions;  // by device index
+  kernel_twin twin;
   // Whether the source of the kernel sets the size of clusters. The nodes of a template keep the
   // cluster size of their first kernel, so launches of such a kernel go alone.
   bool has_clusters = false;

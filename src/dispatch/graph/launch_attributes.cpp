@@ -17,6 +17,13 @@ void allow_shared_bytes(driver::table const& api, kernel_entry const& kernel, un
     limit = static_cast<std::uint32_t>(now);
   }
   if (bytes <= limit || bytes > INT32_MAX) { return; }
+  if (!kernel.twin.functions.empty()) {
+    // If the driver refuses this, it refuses the twin's launch too, and flotilla launches the
+    // kernel itself.
+    static_cast<void>(api.func_set_attribute(kernel.twin.functions[device],
+                                             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                             static_cast<int>(bytes)));
+  }
   if (api.func_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                              static_cast<int>(bytes)) == CUDA_SUCCESS) {
     limit = bytes;

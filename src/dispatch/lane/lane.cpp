@@ -32,6 +32,7 @@ lane::batch& lane::begin() {
   ++open_;
   made.number = last_number_ + ++begun_;
   made.carrier = nullptr;
+  made.records = {};
   made.count = 0;
   made.waits_on_device = made.long_running = made.has_status = false;
   made.begun = std::chrono::steady_clock::now();

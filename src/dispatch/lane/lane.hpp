@@ -13,6 +13,7 @@
 
 #include "context/context_handle.hpp"
 #include "dispatch/lane/completion_page.hpp"
+#include "dispatch/lane/registered_slabs.hpp"
 #include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
@@ -28,7 +29,7 @@ class graph_template;
 /// several numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
-  static constexpr std::uint32_t max_tasks = 64;                            // per batch
+  static constexpr std::uint32_t max_tasks = 256;                           // per batch
   static constexpr std::size_t max_batches = completion_page::max_batches;  // in flight
 
   struct batch {
@@ -37,6 +38,8 @@ class lane {
     // The graph template that carries the batch, or null if there is none. If a template carries
     // several batches, the pointer is null in all of them except the last.
     graph_template* carrier = nullptr;
+    // The records of the grid that carries the batch (see grid_launcher). Empty if there is none.
+    registered_slabs::piece records{};
     std::uint32_t count = 0;       // number of tasks
     bool waits_on_device = false;  // whether the batch begins with a spin kernel
     bool long_running = false;     // whether a kernel of the batch is long or was never measured

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <flotilla/detail/kernel_twin.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/launch.hpp>
 
@@ -12,6 +13,57 @@
 namespace flotilla::dispatch {
 
 using driver::check;
+
+namespace {
+
+/// Returns an attribute of the function, or 0 if the driver does not know it.
+int attribute(driver::table const& api, CUfunction_attribute which, CUfunction function) noexcept {
+  int value = 0;
+  return api.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : 0;
+}
+
+void complete_twin(driver::table const& api, kernel_entry& kernel) {
+  std::vector<CUfunction>& twins = kernel.twin.functions;
+  if (twins.empty()) { return; }
+  constexpr auto local = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  if (attribute(api, local, twins.front()) > attribute(api, local, kernel.functions.front())) {
+    twins.clear();
+    return;
+  }
+  kernel.twin.max_threads = static_cast<std::uint32_t>(
+      attribute(api, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, twins.front()));
+}
+
+}  // namespace
+
+std::vector<loaded_kernel> kernels_of(driver::table const& api, CUlibrary library,
+                                      std::string const& program, bool use_twins) {
+  unsigned count = 0;
+  check(api.library_get_kernel_count(&count, library), "cuLibraryGetKernelCount", program);
+  std::vector<CUkernel> handles(count);
+  if (count != 0) {
+    check(api.library_enumerate_kernels(handles.data(), count, library),
+          "cuLibraryEnumerateKernels", program);
+  }
+  std::vector<loaded_kernel> kernels;
+  for (CUkernel const handle : handles) {
+    char const* text = nullptr;
+    check(api.kernel_get_name(&text, handle), "cuKernelGetName", program);
+    std::string const name{text};
+    if (name.find(detail::twin_mark) != std::string::npos) { continue; }
+    loaded_kernel& found = kernels.emplace_back();
+    found.handle = handle;
+    if (!use_twins) { continue; }
+    std::string const twin = name + std::string{detail::twin_suffix};
+    CUresult const answer = api.library_get_kernel(&found.twin, library, twin.c_str());
+    if (answer == CUDA_ERROR_NOT_FOUND) {
+      found.twin = nullptr;
+    } else {
+      check(answer, "cuLibraryGetKernel", program);
+    }
+  }
+  return kernels;
+}
 
 kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string const& program) {
   kernel_entry found;
@@ -37,10 +89,9 @@ kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string
 
 void complete(driver::table const& api, kernel_entry& kernel) {
   kernel.shared_limits = std::make_unique<std::uint32_t[]>(kernel.functions.size());
-  int width = 0;
-  CUresult const answer = api.func_get_attribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                                 kernel.functions.front());
-  kernel.has_clusters = answer == CUDA_SUCCESS && width != 0;
+  kernel.has_clusters =
+      attribute(api, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel.functions.front()) != 0;
+  complete_twin(api, kernel);
 }
 
 void check_argument_bytes(kernel_entry const& kernel, std::string const& program) {

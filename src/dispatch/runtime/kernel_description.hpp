@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include <flotilla/kernel/kernel.hpp>
 
@@ -15,13 +16,31 @@
 
 namespace flotilla::dispatch {
 
+/// A kernel of a library, and its twin.
+struct loaded_kernel {
+  CUkernel handle = nullptr;
+  CUkernel twin = nullptr;  // null if the library has none
+  // By device index. The caller fills them in.
+  std::vector<CUfunction> functions{};
+  std::vector<CUfunction> twin_functions{};
+};
+
+/// Returns the kernels of the library, without their functions. The list does not name the twins.
+/// @param program    The name of the library's program, for messages.
+/// @param use_twins  If false, no kernel gets its twin.
+/// @throws driver_error
+[[nodiscard]] std::vector<loaded_kernel> kernels_of(driver::table const& api, CUlibrary library,
+                                                    std::string const& program, bool use_twins);
+
 /// Returns the entry of a kernel, without its functions. A context must be current.
 /// @param program  The name of the kernel's program, for messages.
 /// @throws driver_error
 [[nodiscard]] kernel_entry query_kernel(driver::table const& api, CUkernel handle,
                                         std::string const& program);
 
-/// Fills in the members that depend on `kernel.functions`. The context of device 0 must be current.
+/// Fills in the members that depend on the functions of the kernel and its twin. Removes a twin that
+/// needs more local memory than the kernel, because it would be slower. The context of device 0 must
+/// be current.
 void complete(driver::table const& api, kernel_entry& kernel);
 
 /// @throws invalid_argument  The arguments of the kernel have too many bytes for a launch.

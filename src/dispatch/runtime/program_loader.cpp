@@ -100,32 +100,30 @@ std::uint32_t program_loader::load(std::string const& name, void const* code,
 std::uint32_t program_loader::add(std::string const& name, CUlibrary library) const {
   driver::table const& api = parts_.api;
   parts_.operations.run(0, [&](device_driver&) { load_in_current_context(api, library, name); });
-  unsigned count = 0;
-  check(api.library_get_kernel_count(&count, library), "cuLibraryGetKernelCount", name);
-  std::vector<CUkernel> handles(count);
-  if (count != 0) {
-    check(api.library_enumerate_kernels(handles.data(), count, library),
-          "cuLibraryEnumerateKernels", name);
-  }
-  std::vector<std::vector<CUfunction>> functions(handles.size(),
-                                                 std::vector<CUfunction>(parts_.devices.size()));
+  std::vector<loaded_kernel> loaded = kernels_of(api, library, name, parts_.use_twins);
   for (unsigned device = 0; device < parts_.devices.size(); ++device) {
     parts_.operations.run(device, [&](device_driver& driver) {
       auto const subject = [&] { return name + ", " + driver.context().subject(); };
       load_in_current_context(api, library, name);
-      for (std::size_t i = 0; i < handles.size(); ++i) {
-        CUfunction& function = functions[i][device];
-        check(api.kernel_get_function(&function, handles[i]), "cuKernelGetFunction", subject);
+      auto const load = [&](CUkernel handle, std::vector<CUfunction>& functions) {
+        if (handle == nullptr) { return; }
+        CUfunction& function = functions.emplace_back();
+        check(api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
         check(api.func_load(function), "cuFuncLoad", subject);
+      };
+      for (loaded_kernel& each : loaded) {
+        load(each.handle, each.functions);
+        load(each.twin, each.twin_functions);
       }
     });
   }
   std::map<std::string, std::uint32_t, std::less<>> kernels;
   // The CUDA driver describes parameters only while a context is current.
   parts_.operations.run(0, [&](device_driver&) {
-    for (std::size_t i = 0; i < handles.size(); ++i) {
-      kernel_entry found = query_kernel(api, handles[i], name);
-      found.functions = std::move(functions[i]);
+    for (loaded_kernel& each : loaded) {
+      kernel_entry found = query_kernel(api, each.handle, name);
+      found.functions = std::move(each.functions);
+      found.twin.functions = std::move(each.twin_functions);
       complete(api, found);
       std::string kernel = found.name;
       std::size_t const index =
@@ -226,6 +224,12 @@ void program_loader::prefer_cache(std::uint32_t program, unsigned device, std::s
     check(parts_.api.kernel_get_function(&function, handle), "cuKernelGetFunction", subject);
     check(parts_.api.func_set_cache_config(function, static_cast<CUfunc_cache>(preference)),
           "cuFuncSetCacheConfig", subject);
+    kernel_twin const& twin = parts_.kernels.kernels[index].twin;
+    if (!twin.functions.empty()) {
+      check(parts_.api.func_set_cache_config(twin.functions[device],
+                                             static_cast<CUfunc_cache>(preference)),
+            "cuFuncSetCacheConfig", subject);
+    }
   });
 }
 

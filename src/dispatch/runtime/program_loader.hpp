@@ -31,6 +31,7 @@ class program_loader {
     device_set const& devices;
     usage_guard const& usage;
     control const& operations;
+    bool use_twins;  // runtime_options::fuse_launches
   };
   explicit program_loader(parts const& with) noexcept : parts_(with) {}
 
