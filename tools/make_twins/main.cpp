@@ -24,8 +24,8 @@ constexpr char const* usage =
     "different architectures. Prints one line for each kernel without a twin.\n";
 
 std::runtime_error file_error(char const* what, std::string const& path) {
-  return std::runtime_error(path + ": error: cannot " + what + " the file: " +
-                            std::strerror(errno));
+  return std::runtime_error(path + ": error: cannot " + what +
+                            " the file: " + std::strerror(errno));
 }
 
 std::string read(std::string const& path) {
@@ -66,9 +66,7 @@ int main(int argc, char** argv) {
       modules.push_back(add_twins_to_file(files[i]));
     }
     // Nothing was written so far, so an error in one module leaves no new file.
-    for (std::size_t i = 0; i < files.size(); i += 2) {
-      write(files[i + 1], modules[i / 2].ptx);
-    }
+    for (std::size_t i = 0; i < files.size(); i += 2) { write(files[i + 1], modules[i / 2].ptx); }
     for (std::string const& line : report(modules)) { std::printf("flotilla: %s\n", line.c_str()); }
     return 0;
   } catch (std::exception const& e) {

@@ -18,11 +18,11 @@ std::uint32_t bytes_of(std::string_view type) {
     std::string_view type;
     std::uint32_t bytes;
   };
-  static constexpr known types[] = {
-      {".b8", 1},   {".u8", 1},   {".s8", 1},    {".b16", 2},    {".u16", 2},  {".s16", 2},
-      {".f16", 2},  {".bf16", 2}, {".b32", 4},   {".u32", 4},    {".s32", 4},  {".f32", 4},
-      {".b64", 8},  {".u64", 8},  {".s64", 8},   {".f64", 8},    {".b128", 16}, {".f16x2", 4},
-      {".bf16x2", 4}};
+  static constexpr known types[] = {{".b8", 1},    {".u8", 1},    {".s8", 1},    {".b16", 2},
+                                    {".u16", 2},   {".s16", 2},   {".f16", 2},   {".bf16", 2},
+                                    {".b32", 4},   {".u32", 4},   {".s32", 4},   {".f32", 4},
+                                    {".b64", 8},   {".u64", 8},   {".s64", 8},   {".f64", 8},
+                                    {".b128", 16}, {".f16x2", 4}, {".bf16x2", 4}};
   auto const* const found =
       std::find_if(std::begin(types), std::end(types), [&](known k) { return k.type == type; });
   return found == std::end(types) ? 0 : found->bytes;
@@ -49,8 +49,8 @@ void read_attributes(token_reader& in, declaration& d) {
     if (word.is(".align")) {
       std::uint32_t const value = number(in.take("an alignment"));
       if (!std::has_single_bit(value)) {
-        throw malformed_ptx(word.line, "the alignment " + std::to_string(value) +
-                                           " is not a power of two");
+        throw malformed_ptx(word.line,
+                            "the alignment " + std::to_string(value) + " is not a power of two");
       }
       if (!of_pointee) { alignment = value; }
     } else if (word.is(".ptr")) {
@@ -84,8 +84,8 @@ declaration read_declaration(token_reader& in) {
     if (size.size() != 1) { throw malformed_ptx(line, "the size of an array is not a number"); }
     d.bytes *= number(size[0]);
     if (d.bytes == 0 || d.bytes > std::numeric_limits<std::uint16_t>::max()) {
-      throw malformed_ptx(line, "the size of the parameter '" + std::string(d.name.text) +
-                                    "' is impossible");
+      throw malformed_ptx(
+          line, "the size of the parameter '" + std::string(d.name.text) + "' is impossible");
     }
   }
   return d;

@@ -28,8 +28,8 @@ std::vector<statement> parse_statements(std::span<token const> body) {
     }
     token const& opcode = in.take("an instruction");
     if (opcode.kind != token_kind::word) {
-      throw malformed_ptx(opcode.line, "'" + std::string(opcode.text) +
-                                           "' is where an instruction should be");
+      throw malformed_ptx(opcode.line,
+                          "'" + std::string(opcode.text) + "' is where an instruction should be");
     }
     if (in.skip_if(":")) { continue; }  // it was a label
     std::size_t const begin = in.position();

@@ -72,11 +72,10 @@ std::string write_prologue(std::string_view twin, launch_values const& used) {
   if (used.arguments || used.block_index || used.grid_size) { code += find_record.substr(1); }
   if (used.block_index || used.grid_size) { code += load_shape.substr(1); }
   if (used.block_index) { code += compute_block_index.substr(1); }
-  std::pair<std::string_view, std::size_t> const parameters[] = {
-      {"@records@", records},
-      {"@blocks@", blocks},
-      {"@stride@", stride},
-      {"@blocks_each@", blocks_each}};
+  std::pair<std::string_view, std::size_t> const parameters[] = {{"@records@", records},
+                                                                 {"@blocks@", blocks},
+                                                                 {"@stride@", stride},
+                                                                 {"@blocks_each@", blocks_each}};
   for (auto const& [placeholder, i] : parameters) {
     if (auto const at = code.find(placeholder); at != std::string::npos) {
       code.replace(at, placeholder.size(), twin_parameter(twin, i));

@@ -118,8 +118,8 @@ std::string fault_of_parameters(function const& kernel) {
     }
   }
   if (kernel.parameter_bytes() > max_parameter_bytes) {
-    return "its parameters have " + std::to_string(kernel.parameter_bytes()) + " bytes, more than " +
-           std::to_string(max_parameter_bytes);
+    return "its parameters have " + std::to_string(kernel.parameter_bytes()) +
+           " bytes, more than " + std::to_string(max_parameter_bytes);
   }
   std::set<std::string_view> names;
   for (parameter const& p : kernel.parameters) { names.insert(p.name); }
