@@ -158,6 +158,7 @@ parameter_address loaded_parameter(function const& kernel, statement const& s) {
   if (tokens.size() == 1) { return {of, 0, tokens}; }
   bool const negative = tokens.size() == 4 && tokens[2].is("-");
   if (!tokens[1].is("+") || (tokens.size() != 3 && !negative)) { return none; }
+  if (char const digit = tokens.back().text[0]; digit < '0' || digit > '9') { return none; }
   auto const offset = std::int64_t{number(tokens.back())};
   return {of, negative ? -offset : offset, tokens};
 }
