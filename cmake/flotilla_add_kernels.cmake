@@ -87,6 +87,13 @@ function(flotilla_add_kernels target)
       message(FATAL_ERROR "flotilla_add_kernels(${target}): FUSED needs a value: ON or OFF")
     endif()
   endif()
+  if(arg_FUSED AND NOT TARGET flotilla::make_twins
+     AND (NOT DEFINED FLOTILLA_GPU_KERNELS OR FLOTILLA_GPU_KERNELS))
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): there is no target flotilla::make_twins, "
+      "the program that adds twins to kernels for GPUs. Use find_package(flotilla), or "
+      "add_subdirectory with flotilla's sources; or pass FUSED OFF, which makes an image without "
+      "twins.")
+  endif()
   set(name "${arg_NAME}")
   if(NOT name)
     set(name "${target}_kernels")

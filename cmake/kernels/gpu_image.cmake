@@ -6,7 +6,7 @@ include_guard(GLOBAL)
 
 # Builds work/gpu.fatbin, which contains code for each architecture, and PTX.
 # If `scan` is not empty, the image is only for GPUs, and `scan` holds options of scan_kernels.cmake.
-# If `fused` is true, the image has twins of its kernels.
+# If `fused` is true, the image has twins of its kernels, which needs the target flotilla::make_twins.
 function(_flotilla_gpu_image work common sources types scan fused)
   if(NOT FLOTILLA_NVCC)
     flotilla_find_cuda()  # if there is no toolkit, it stops with a list of the places it tried
@@ -76,11 +76,6 @@ endmacro()
 # depfile, because a source may include a header for one architecture only. The macro uses variables
 # of _flotilla_gpu_image.
 macro(_flotilla_fused_fatbin)
-  if(NOT TARGET flotilla::make_twins)
-    message(FATAL_ERROR "flotilla_add_kernels: there is no target flotilla::make_twins, the program "
-      "that adds twins to kernels for GPUs. Use find_package(flotilla), or add_subdirectory with "
-      "flotilla's sources; or pass FUSED OFF, which makes an image without twins.")
-  endif()
   _flotilla_fatbinary("${nvcc}" fatbinary)
   set(made "")
   set(pairs "")

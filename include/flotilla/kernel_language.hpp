@@ -4,7 +4,7 @@
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
 /// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
-/// have to include it. For nvcc, this header defines only one function, three helpers, which replace
+/// have to include it. For nvcc, this header defines only one function, three helpers that replace
 /// CUDA code that a host compiler does not accept, and a macro:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory

@@ -3,8 +3,8 @@
 #pragma once
 /// How a kernel source forbids twins (docs/kernels.md).
 
-/// Makes no twin of `kernel`, so that each launch of it is a grid of its own. Write the macro outside
-/// functions, in a source of the image that has the kernel:
+/// Forbids a twin of `kernel`, so each launch of the kernel is a grid of its own. Write the macro
+/// outside functions, in a source of the image that has the kernel:
 ///
 ///   FLOTILLA_NO_TWIN(histogram);
 ///
