@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # flotilla_add_kernels(TARGET file.cu… [NAME name] [DEFINITIONS NAME[=value]…]
-#                      [INCLUDE_DIRECTORIES dir…] [TYPES header…] [GPU_ONLY])
+#                      [INCLUDE_DIRECTORIES dir…] [TYPES header…] [GPU_ONLY] [FUSED ON|OFF])
 #
 # Compiles the kernels in the files for GPUs and for CPU devices, and embeds both results into TARGET
 # as one image. TARGET is a library or a program:
@@ -29,6 +29,9 @@
 #           loads, and program::kernel throws gpu_only_kernel. The option applies to all files of
 #           the call. A target with both kinds of kernels has two calls with different names. The
 #           option needs nvcc: it is an error if FLOTILLA_GPU_KERNELS is OFF.
+# FUSED     If ON, which is the default, the image has a twin of each suitable kernel, with which one
+#           grid carries many tasks. The build prints a line for each kernel without a twin. With
+#           OFF the image has no twins. See docs/kernels.md.
 #
 # Optional variables:
 #   FLOTILLA_GPU_KERNELS         If OFF, the image has no code for GPUs, and nvcc is not needed.
@@ -47,6 +50,7 @@ cmake_policy(PUSH)
 # A user's project may have requested older policies. CMP0116 changes how depfiles work.
 cmake_policy(VERSION 3.20...3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/kernels/gpu_image.cmake")
 
 # Returns the folder that contains flotilla/*.hpp. In the source tree this folder is beside the folder
 # of this file; in an install tree it is some levels higher.
@@ -64,7 +68,7 @@ function(_flotilla_kernels_include result)
 endfunction()
 
 function(flotilla_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU_ONLY" "NAME"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU_ONLY" "NAME;FUSED"
                         "FILES;DEFINITIONS;INCLUDE_DIRECTORIES;TYPES")
   set(files ${arg_UNPARSED_ARGUMENTS} ${arg_FILES})  # the keyword FILES is optional
   if(NOT TARGET ${target})
@@ -76,6 +80,19 @@ function(flotilla_add_kernels target)
   if(arg_GPU_ONLY AND DEFINED FLOTILLA_GPU_KERNELS AND NOT FLOTILLA_GPU_KERNELS)
     message(FATAL_ERROR "flotilla_add_kernels(${target}): GPU_ONLY needs nvcc, but "
             "FLOTILLA_GPU_KERNELS is OFF; turn it on, or leave this call out")
+  endif()
+  if(NOT DEFINED arg_FUSED)
+    set(arg_FUSED ON)
+    if(FUSED IN_LIST arg_KEYWORDS_MISSING_VALUES)
+      message(FATAL_ERROR "flotilla_add_kernels(${target}): FUSED needs a value: ON or OFF")
+    endif()
+  endif()
+  if(arg_FUSED AND NOT TARGET flotilla::make_twins
+     AND (NOT DEFINED FLOTILLA_GPU_KERNELS OR FLOTILLA_GPU_KERNELS))
+    message(FATAL_ERROR "flotilla_add_kernels(${target}): there is no target flotilla::make_twins, "
+      "the program that adds twins to kernels for GPUs. Use find_package(flotilla), or "
+      "add_subdirectory with flotilla's sources; or pass FUSED OFF, which makes an image without "
+      "twins.")
   endif()
   set(name "${arg_NAME}")
   if(NOT name)
@@ -131,7 +148,7 @@ function(flotilla_add_kernels target)
     if(arg_GPU_ONLY)
       set(gpu_scan "${scan}")
     endif()
-    _flotilla_gpu_image("${work}" "${common}" "${sources}" "${types}" "${gpu_scan}")
+    _flotilla_gpu_image("${work}" "${common}" "${sources}" "${types}" "${gpu_scan}" "${arg_FUSED}")
     list(APPEND parts gpu)
     list(REMOVE_DUPLICATES parts)
   endif()
@@ -215,64 +232,6 @@ function(_flotilla_cpu_image work common sources types scan)
             -shared -Wl,--as-needed "-Wl,--version-script=${scripts}/cpu_image.map"
             -x c++ "${work}/cpu.cpp" -o "${work}/cpu.so"
     COMMENT "Kernels for CPU devices: ${work}/cpu.so"
-    VERBATIM COMMAND_EXPAND_LISTS)
-endfunction()
-
-# Builds work/gpu.fatbin, which contains code for each architecture, and PTX.
-# If `scan` is not empty, the image is only for GPUs, and `scan` holds options of scan_kernels.cmake.
-function(_flotilla_gpu_image work common sources types scan)
-  if(NOT FLOTILLA_NVCC)
-    flotilla_find_cuda()  # if there is no toolkit, it stops with a list of the places it tried
-  endif()
-  set(nvcc "${FLOTILLA_NVCC}")
-
-  set(architectures 80 90 100)
-  if(FLOTILLA_CUDA_ARCHITECTURES)
-    set(architectures ${FLOTILLA_CUDA_ARCHITECTURES})
-  endif()
-  set(targets "")
-  foreach(architecture IN LISTS architectures)
-    list(APPEND targets "-gencode=arch=compute_${architecture},code=sm_${architecture}")
-  endforeach()
-  list(GET architectures -1 newest)
-  list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
-
-  set(compile "${nvcc}" -std=c++17 ${common} -include flotilla/kernel_language.hpp
-      -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -Wno-deprecated-gpu-targets
-      ${FLOTILLA_NVCC_FLAGS})
-  set(source "${work}/all.cu")
-  set(first "")
-  set(products "")
-  set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
-  if(scan)
-    # The same folder can have several names, because some may be links.
-    cmake_path(GET nvcc PARENT_PATH bin)
-    file(REAL_PATH "${bin}/.." root)
-    set(toolkit "${bin}/..|${root}|${FLOTILLA_CUDA_INCLUDE_DIR}")
-    cmake_path(GET bin PARENT_PATH link)
-    string(APPEND toolkit "|${link}")
-    set(source "${work}/gpu.cu")
-    list(GET architectures 0 oldest)
-    set(first
-      COMMAND ${compile} -arch=sm_${oldest} -E "${work}/all.cu" -o "${work}/all.ii"
-      COMMAND "${CMAKE_COMMAND}" ${scan} -D GPU_ONLY=ON -D "TOOLKIT=${toolkit}"
-              -D "PREPROCESSED=${work}/all.ii" -D "OUTPUT=${source}"
-              -P "${scripts}/scan_kernels.cmake")
-    cmake_path(GET work FILENAME name)
-    set(products BYPRODUCTS "${work}/include/${name}.hpp" "${work}/gpu_only.txt")
-  endif()
-
-  add_custom_command(
-    OUTPUT "${work}/gpu.fatbin"
-    ${products}
-    DEPFILE "${work}/gpu.d"
-    DEPENDS ${sources} ${types} "${work}/all.cu" "${work}/sources.txt"
-            "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake"
-    ${first}
-    COMMAND ${compile} -O3 ${targets}
-            -MD -MF "${work}/gpu.d" -MT "${work}/gpu.fatbin"
-            -fatbin "${source}" -o "${work}/gpu.fatbin"
-    COMMENT "Kernels for GPUs: ${work}/gpu.fatbin"
     VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Installs the headers, both libraries, their CMake package and pkg-config file, the tool, the drop-in
-# and the licenses.
+# Installs the headers, both libraries, their CMake package and pkg-config file, the tools, the
+# drop-in and the licenses.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
@@ -11,6 +11,9 @@ install(TARGETS flotilla EXPORT flotilla-targets ${headers})
 # The static library has its own export set, because only a program that links to it needs to find
 # oneTBB and Boost.Context.
 install(TARGETS flotilla_static EXPORT flotilla-static-targets ${headers})
+# flotilla_add_kernels() runs this program.
+install(TARGETS flotilla_make_twins EXPORT flotilla-targets
+        RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/flotilla")
 foreach(set flotilla-targets flotilla-static-targets)
   install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}")
 endforeach()

@@ -125,6 +125,7 @@ set(scopes "")        # for each open brace: `C` (extern "C"), `N<name>` (namesp
 set(kernels "")       # lines of the table
 set(globals "")
 set(seen_kernels "")
+set(without_twin "")  # kernels that FLOTILLA_NO_TWIN names
 # parentheses, nested up to four deep
 set(parens "[(]([^()]|[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*[)])*[)]")
 
@@ -209,6 +210,13 @@ foreach(statement IN LISTS statements)
                  "  kernel<&::${qualification}${name}>::record(\"${name}\", ${bound}),\n")
         endif()
       endif()
+    elseif(plain MATCHES "(^| )FLOTILLA_NO_TWIN ?[(] ?([A-Za-z0-9_]+) ?[)]" OR
+           (GPU_ONLY AND plain MATCHES "( )flotilla_no_twin_([A-Za-z0-9_]+) ?="))
+      # The preprocessor has replaced the macro in sources for GPUs only.
+      list(APPEND without_twin "${CMAKE_MATCH_2}")
+      set(where_no_twin_${CMAKE_MATCH_2} "${where}")
+      set(name "flotilla_no_twin_${CMAKE_MATCH_2}")
+      string(APPEND globals "  global(\"${name}\", ::${qualification}${name}),\n")
     elseif(plain MATCHES "(__device__|__constant__)" AND qualification STREQUAL "" AND NOT unnamed
            AND NOT plain MATCHES "(^| )(static|constexpr|using|typedef) "
            AND (NOT plain MATCHES "(^| )const " OR plain MATCHES "[*]"))
@@ -246,6 +254,14 @@ if(errors)
           "only with the option GPU_ONLY.")
 endif()
 
+foreach(kernel IN LISTS without_twin)
+  # A mangled name may be that of a template's instance, which this script does not know.
+  if(NOT kernel IN_LIST seen_kernels AND NOT kernel MATCHES "^_Z")
+    message(NOTICE "${where_no_twin_${kernel}}: error: FLOTILLA_NO_TWIN(${kernel}): the sources have "
+            "no kernel ${kernel}")
+    message(FATAL_ERROR "flotilla_add_kernels: FLOTILLA_NO_TWIN must name a kernel of the image.")
+  endif()
+endforeach()
 if(GPU_ONLY AND NOT seen_kernels)
   file(STRINGS "${SOURCES}" paths)
   list(JOIN paths " " paths)

@@ -4,13 +4,14 @@
 /// The kernel language: the subset of CUDA that compiles for GPUs and for CPU devices.
 ///
 /// `flotilla_add_kernels()` includes this header before every kernel source, so a source does not
-/// have to include it. For nvcc, this header defines only one function and three helpers, which
-/// replace CUDA code that a host compiler does not accept:
+/// have to include it. For nvcc, this header defines only one function, three helpers that replace
+/// CUDA code that a host compiler does not accept, and a macro:
 ///
 ///   FLOTILLA_DYNAMIC_SHARED(type, name);   // in a kernel: `type* name`, the dynamic shared memory
 ///   flotilla_globaltimer()                 // nanoseconds of a clock that all blocks share
 ///   flotilla_multiprocessor()              // number of this block's multiprocessor, from 0
 ///   flotilla::fail(status, code)           // makes the task fail (see fail.hpp)
+///   FLOTILLA_NO_TWIN(kernel);              // outside functions: no twin (see no_twin.hpp)
 ///
 /// A host compiler (g++ 12, clang 16 or later) gets the whole language:
 ///
@@ -44,11 +45,13 @@
 #elif defined(__CUDACC__)
 #include <flotilla/kernel_language/fail.hpp>
 #include <flotilla/kernel_language/for_nvcc.hpp>
+#include <flotilla/kernel_language/no_twin.hpp>
 #else
 #include <flotilla/kernel_language/atomics.hpp>
 #include <flotilla/kernel_language/device_runtime.hpp>
 #include <flotilla/kernel_language/indices.hpp>
 #include <flotilla/kernel_language/intrinsics.hpp>
+#include <flotilla/kernel_language/no_twin.hpp>
 #include <flotilla/kernel_language/qualifiers.hpp>
 // fail.hpp uses a qualifier.
 #include <flotilla/kernel_language/fail.hpp>

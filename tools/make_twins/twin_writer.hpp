@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Writes the PTX of a twin.
+
+#include <string>
+
+#include "ptx_module.hpp"
+
+namespace flotilla::make_twins {
+
+/// Returns the twin of `kernel`, which must be suitable (suitability.hpp), as a function of PTX.
+/// flotilla/detail/kernel_twin.hpp describes the interface of a twin.
+[[nodiscard]] std::string write_twin(function const& kernel);
+
+}  // namespace flotilla::make_twins
