@@ -26,8 +26,6 @@ struct grid_hooks {
 struct grid {
   loaded_image const* image;
   cpu::kernel_record const* kernel;  // a kernel of `image`, or the twin of such a kernel
-  // If `kernel` is a twin: the kernel whose threads run. Otherwise null.
-  cpu::kernel_record const* twin_of = nullptr;
   cpu::index3 grid_size;             // number of blocks; each dimension is at least 1
   /// Threads per block. Each dimension is at least 1. The product of the dimensions is at most
   /// cpu::max_block_threads.
@@ -40,6 +38,8 @@ struct grid {
   // of the set. At most n threads run blocks of this grid at the same time.
   multiprocessor_set const* multiprocessors = &all_multiprocessors();
   std::uint64_t first_place = 0;
+  // If `kernel` is a twin: the kernel whose threads run. Otherwise null.
+  cpu::kernel_record const* twin_of = nullptr;
 
   [[nodiscard]] std::uint32_t multiprocessor_of(std::uint64_t block) const noexcept {
     return (*multiprocessors)[(first_place + block) % multiprocessors->size()];

@@ -60,7 +60,6 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
   grid const whole{
       .image = launch.image,
       .kernel = launch.kernel,
-      .twin_of = launch.image->twin_of(*launch.kernel),
       .grid_size = launch.grid_size,
       .block_size = launch.block_size,
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,
@@ -69,6 +68,7 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
       .hooks = hooks_of(site.context),
       .multiprocessors = placement.allowed,
       .first_place = std::exchange(placement.next, placement.next + blocks),
+      .twin_of = launch.image->twin_of(*launch.kernel),
   };
   switch (run_grid(whole)) {
     case grid_end::completed: return CUDA_SUCCESS;
