@@ -14,6 +14,8 @@
 #   debug       With -G the image has no twins, and the build says so.
 #   fused_off   With FUSED OFF the image has no twins.
 #   gpu_only    With GPU_ONLY the image has twins.
+cmake_minimum_required(VERSION 3.20)
+
 function(expect condition what)
   cmake_language(EVAL CODE "
     if(NOT (${condition}))
@@ -62,11 +64,13 @@ else()
   expect("NOT twins STREQUAL \"\"" "there is no twin")
 endif()
 
+set(first_output "${output}")
+build()
+expect("NOT output MATCHES \"Kernels for GPUs\"" "a second build makes the image again")
+set(output "${first_output}")
+
 if(CASE STREQUAL "header")
   file(SHA256 "${image}" before)
-  build()
-  file(SHA256 "${image}" unchanged)
-  expect("before STREQUAL unchanged AND NOT output MATCHES gpu" "a second build makes the image again")
   file(WRITE "${WORK}/only_for_90.h" "#define NUMBER 2222\n")
   build()
   file(SHA256 "${image}" after)
