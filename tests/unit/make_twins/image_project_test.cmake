@@ -77,8 +77,10 @@ if(CASE STREQUAL "header")
   expect("NOT before STREQUAL after" "the header is not a dependency of the image")
 elseif(CASE STREQUAL "flags")
   file(STRINGS "${image}" lines REGEX "debug_line")
+  file(STRINGS "${image}" assembled REGEX "-maxrregcount 40 ")  # the assembler records its options
   file(STRINGS "${image}" options REGEX "-maxrregcount=40 --generate-line-info")
   expect("NOT lines STREQUAL \"\"" "the image has no line numbers")
+  expect("NOT assembled STREQUAL \"\"" "the assembler does not get the flags")
   expect("NOT options STREQUAL \"\"" "the driver does not get the options")
 elseif(CASE STREQUAL "debug")
   expect("output MATCHES \"flotilla: no twins: the module is compiled for debugging\""
