@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a twin computes: an interpreter runs the few instructions of a twin that finds its launch, for
+// What a twin computes: an interpreter runs the instructions that find the launch of a block, for
 // every block of a grid.
 #include <array>
 #include <cstdint>
