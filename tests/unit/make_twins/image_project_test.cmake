@@ -14,6 +14,7 @@
 #   debug       With -G the image has no twins, and the build says so.
 #   fused_off   With FUSED OFF the image has no twins.
 #   gpu_only    With GPU_ONLY the image has twins.
+#   misspelled  FLOTILLA_NO_TWIN with the name of no kernel is an error, with GPU_ONLY too.
 cmake_minimum_required(VERSION 3.20)
 
 function(expect condition what)
@@ -27,6 +28,11 @@ endfunction()
 function(build)
   execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}"
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(CASE STREQUAL "misspelled")
+    expect("NOT status EQUAL 0 AND output MATCHES [=[kernel\\.cu:15: error: FLOTILLA_NO_TWIN.unwantet.]=]"
+           "the build must name the unknown kernel")
+    return()
+  endif()
   expect("status EQUAL 0" "the project does not build")
   set(output "${output}" PARENT_SCOPE)
 endfunction()
@@ -41,6 +47,8 @@ elseif(CASE STREQUAL "fused_off")
   set(more "FUSED;OFF")
 elseif(CASE STREQUAL "gpu_only")
   set(more "GPU_ONLY")
+elseif(CASE STREQUAL "misspelled")
+  set(more "GPU_ONLY;DEFINITIONS;MISSPELLED")
 endif()
 
 file(REMOVE_RECURSE "${WORK}")
@@ -53,6 +61,9 @@ execute_process(
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 expect("status EQUAL 0" "the project does not configure")
 build()
+if(CASE STREQUAL "misspelled")
+  return()
+endif()
 
 set(image "${WORK}/flotilla_kernels/app_kernels/gpu.fatbin")
 file(STRINGS "${image}" twins REGEX "write_number__flotilla_twin1")
