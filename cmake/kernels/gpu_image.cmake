@@ -22,34 +22,50 @@ function(_flotilla_gpu_image work common sources types scan fused)
   set(host -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -Wno-deprecated-gpu-targets)
   set(compile "${nvcc}" -std=c++17 ${common} -include flotilla/kernel_language.hpp
       ${host} ${FLOTILLA_NVCC_FLAGS})
-  set(source "${work}/all.cu")
-  set(first "")     # commands that make the source
-  set(products "")  # files that these commands make
   set(scripts "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  string(REPLACE " " "\\ " escaped_work "${work}")  # nvcc writes the argument of -MT as it is
+  set(inputs ${sources} ${types} "${work}/all.cu" "${work}/sources.txt")
+  set(source "${work}/all.cu")
   if(scan)
-    # The same folder can have several names, because some may be links.
-    cmake_path(GET nvcc PARENT_PATH bin)
-    file(REAL_PATH "${bin}/.." root)
-    set(toolkit "${bin}/..|${root}|${FLOTILLA_CUDA_INCLUDE_DIR}")
-    cmake_path(GET bin PARENT_PATH link)
-    string(APPEND toolkit "|${link}")
     set(source "${work}/gpu.cu")
-    set(first
-      COMMAND ${compile} -arch=sm_${oldest} -E "${work}/all.cu" -o "${work}/all.ii"
-      COMMAND "${CMAKE_COMMAND}" ${scan} -D GPU_ONLY=ON -D "TOOLKIT=${toolkit}"
-              -D "PREPROCESSED=${work}/all.ii" -D "OUTPUT=${source}"
-              -P "${scripts}/scan_kernels.cmake")
-    cmake_path(GET work FILENAME name)
-    set(products "${work}/include/${name}.hpp" "${work}/gpu_only.txt")
+    _flotilla_scan_for_gpus()
+    list(APPEND inputs "${source}")
   endif()
-  set(inputs ${sources} ${types} "${work}/all.cu" "${work}/sources.txt"
-      "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake")
   if(fused)
     _flotilla_fused_fatbin()
   else()
     _flotilla_plain_fatbin()
   endif()
 endfunction()
+
+# Makes the source of an image for GPUs only: work/gpu.cu. The macro uses variables of
+# _flotilla_gpu_image.
+macro(_flotilla_scan_for_gpus)
+  # The same folder can have several names, because some may be links.
+  cmake_path(GET nvcc PARENT_PATH bin)
+  file(REAL_PATH "${bin}/.." root)
+  set(toolkit "${bin}/..|${root}|${FLOTILLA_CUDA_INCLUDE_DIR}")
+  cmake_path(GET bin PARENT_PATH link)
+  string(APPEND toolkit "|${link}")
+  cmake_path(GET work FILENAME name)
+  # nvcc refuses -MD together with -E, so awk makes the depfile from the line markers. The source is
+  # touched because the script does not write it if it would be the same.
+  add_custom_command(
+    OUTPUT "${source}"
+    BYPRODUCTS "${work}/include/${name}.hpp" "${work}/gpu_only.txt"
+    DEPFILE "${work}/gpu.scan.d"
+    DEPENDS ${inputs} "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake"
+            "${scripts}/included_files.awk" "${scripts}/without_toolkit.awk"
+    COMMAND ${compile} -arch=sm_${oldest} -E "${work}/all.cu" -o "${work}/all.ii"
+    COMMAND awk -v "target=${source}" -f "${scripts}/included_files.awk" "${work}/all.ii"
+            > "${work}/gpu.scan.d"
+    COMMAND "${CMAKE_COMMAND}" ${scan} -D GPU_ONLY=ON -D "TOOLKIT=${toolkit}"
+            -D "PREPROCESSED=${work}/all.ii" -D "OUTPUT=${source}"
+            -P "${scripts}/scan_kernels.cmake"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${source}"
+    COMMENT "Scanning kernels for GPUs: ${source}"
+    VERBATIM COMMAND_EXPAND_LISTS)
+endmacro()
 
 # Without twins, one call of nvcc does everything. The macro uses variables of _flotilla_gpu_image.
 macro(_flotilla_plain_fatbin)
@@ -60,12 +76,10 @@ macro(_flotilla_plain_fatbin)
   list(APPEND targets "-gencode=arch=compute_${newest},code=compute_${newest}")
   add_custom_command(
     OUTPUT "${work}/gpu.fatbin"
-    BYPRODUCTS ${products}
     DEPFILE "${work}/gpu.d"
     DEPENDS ${inputs}
-    ${first}
     COMMAND ${compile} -O3 ${targets}
-            -MD -MF "${work}/gpu.d" -MT "${work}/gpu.fatbin"
+            -MD -MF "${work}/gpu.d" -MT "${escaped_work}/gpu.fatbin"
             -fatbin "${source}" -o "${work}/gpu.fatbin"
     COMMENT "Kernels for GPUs: ${work}/gpu.fatbin"
     VERBATIM COMMAND_EXPAND_LISTS)
@@ -77,35 +91,21 @@ endmacro()
 # of _flotilla_gpu_image.
 macro(_flotilla_fused_fatbin)
   _flotilla_fatbinary("${nvcc}" fatbinary)
-  set(made "")
   set(pairs "")
   set(with_twins "")
   set(cubins "")
   set(images "")
   foreach(architecture IN LISTS architectures)
     set(file "${work}/gpu.${architecture}")
-    set(outputs "${file}.ptx")
-    set(before "")
-    set(more "")
-    if(architecture STREQUAL oldest AND first)
-      # Touched because the script does not write the source if it would be the same.
-      set(outputs "${file}.ptx" "${source}")
-      set(before ${first} COMMAND "${CMAKE_COMMAND}" -E touch "${source}")
-      set(more BYPRODUCTS ${products})
-    endif()
     add_custom_command(
-      OUTPUT ${outputs}
-      ${more}
+      OUTPUT "${file}.ptx"
       DEPFILE "${file}.d"
-      DEPENDS ${inputs} ${made}
-      ${before}
+      DEPENDS ${inputs}
       COMMAND ${compile} -O3 -arch=compute_${architecture}
-              -MD -MF "${file}.d" -MT "${file}.ptx" -ptx "${source}" -o "${file}.ptx"
+              -MD -MF "${file}.d" -MT "${escaped_work}/gpu.${architecture}.ptx"
+              -ptx "${source}" -o "${file}.ptx"
       COMMENT "Kernels for GPUs: ${file}.ptx"
       VERBATIM COMMAND_EXPAND_LISTS)
-    if(first)
-      set(made "${source}")
-    endif()
     add_custom_command(
       OUTPUT "${file}.cubin"
       DEPENDS "${file}.twins.ptx"

@@ -210,12 +210,12 @@ foreach(statement IN LISTS statements)
                  "  kernel<&::${qualification}${name}>::record(\"${name}\", ${bound}),\n")
         endif()
       endif()
-    elseif(plain MATCHES "(^| )FLOTILLA_NO_TWIN ?[(] ?([A-Za-z0-9_]+) ?[)]" OR
-           (GPU_ONLY AND plain MATCHES "( )flotilla_no_twin_([A-Za-z0-9_]+) ?="))
+    elseif(plain MATCHES "(^| )(FLOTILLA_NO_TWIN ?[(] ?|flotilla_no_twin_)([A-Za-z0-9_]+) ?[)=]")
       # The preprocessor has replaced the macro in sources for GPUs only.
-      list(APPEND without_twin "${CMAKE_MATCH_2}")
-      set(where_no_twin_${CMAKE_MATCH_2} "${where}")
-      set(name "flotilla_no_twin_${CMAKE_MATCH_2}")
+      set(kernel "${CMAKE_MATCH_3}")
+      list(APPEND without_twin "${kernel}")
+      set(where_no_twin_${kernel} "${where}")
+      set(name "flotilla_no_twin_${kernel}")
       string(APPEND globals "  global(\"${name}\", ::${qualification}${name}),\n")
     elseif(plain MATCHES "(__device__|__constant__)" AND qualification STREQUAL "" AND NOT unnamed
            AND NOT plain MATCHES "(^| )(static|constexpr|using|typedef) "

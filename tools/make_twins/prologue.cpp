@@ -10,6 +10,13 @@ namespace {
 
 // Places of the members in twin_parameters.
 constexpr std::size_t records = 0, blocks = 1, stride = 2, blocks_each = 3;
+constexpr bool is_at(std::size_t place, std::size_t offset) {
+  return detail::twin_parameter_offsets[place] == offset;
+}
+static_assert(is_at(records, offsetof(detail::twin_parameters, records)) &&
+              is_at(blocks, offsetof(detail::twin_parameters, blocks)) &&
+              is_at(stride, offsetof(detail::twin_parameters, stride)) &&
+              is_at(blocks_each, offsetof(detail::twin_parameters, blocks_each)));
 
 // The index of the record is the block's number divided by the blocks of each launch, or an element
 // of an array if the launches have different numbers of blocks.

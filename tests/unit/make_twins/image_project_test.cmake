@@ -14,6 +14,9 @@
 #   debug       With -G the image has no twins, and the build says so.
 #   fused_off   With FUSED OFF the image has no twins.
 #   gpu_only    With GPU_ONLY the image has twins.
+#   misspelled  FLOTILLA_NO_TWIN with the name of no kernel is an error, with GPU_ONLY too.
+cmake_minimum_required(VERSION 3.20)
+
 function(expect condition what)
   cmake_language(EVAL CODE "
     if(NOT (${condition}))
@@ -25,6 +28,11 @@ endfunction()
 function(build)
   execute_process(COMMAND "${CMAKE_COMMAND}" --build "${WORK}"
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(CASE STREQUAL "misspelled")
+    expect("NOT status EQUAL 0 AND output MATCHES [=[kernel\\.cu:15: error: FLOTILLA_NO_TWIN.unwantet.]=]"
+           "the build must name the unknown kernel")
+    return()
+  endif()
   expect("status EQUAL 0" "the project does not build")
   set(output "${output}" PARENT_SCOPE)
 endfunction()
@@ -39,6 +47,8 @@ elseif(CASE STREQUAL "fused_off")
   set(more "FUSED;OFF")
 elseif(CASE STREQUAL "gpu_only")
   set(more "GPU_ONLY")
+elseif(CASE STREQUAL "misspelled")
+  set(more "GPU_ONLY;DEFINITIONS;MISSPELLED")
 endif()
 
 file(REMOVE_RECURSE "${WORK}")
@@ -51,6 +61,9 @@ execute_process(
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 expect("status EQUAL 0" "the project does not configure")
 build()
+if(CASE STREQUAL "misspelled")
+  return()
+endif()
 
 set(image "${WORK}/flotilla_kernels/app_kernels/gpu.fatbin")
 file(STRINGS "${image}" twins REGEX "write_number__flotilla_twin1")
@@ -62,19 +75,23 @@ else()
   expect("NOT twins STREQUAL \"\"" "there is no twin")
 endif()
 
+set(first_output "${output}")
+build()
+expect("NOT output MATCHES \"Kernels for GPUs\"" "a second build makes the image again")
+set(output "${first_output}")
+
 if(CASE STREQUAL "header")
   file(SHA256 "${image}" before)
-  build()
-  file(SHA256 "${image}" unchanged)
-  expect("before STREQUAL unchanged AND NOT output MATCHES gpu" "a second build makes the image again")
   file(WRITE "${WORK}/only_for_90.h" "#define NUMBER 2222\n")
   build()
   file(SHA256 "${image}" after)
   expect("NOT before STREQUAL after" "the header is not a dependency of the image")
 elseif(CASE STREQUAL "flags")
   file(STRINGS "${image}" lines REGEX "debug_line")
+  file(STRINGS "${image}" assembled REGEX "-maxrregcount 40 ")  # the assembler records its options
   file(STRINGS "${image}" options REGEX "-maxrregcount=40 --generate-line-info")
   expect("NOT lines STREQUAL \"\"" "the image has no line numbers")
+  expect("NOT assembled STREQUAL \"\"" "the assembler does not get the flags")
   expect("NOT options STREQUAL \"\"" "the driver does not get the options")
 elseif(CASE STREQUAL "debug")
   expect("output MATCHES \"flotilla: no twins: the module is compiled for debugging\""

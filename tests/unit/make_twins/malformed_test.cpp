@@ -26,6 +26,7 @@ std::vector<malformed_text> malformed_texts() {
        "the text is not PTX: it does not begin with .version"},
       {"NoTarget", ".version 8.0\n.address_size 64\n", 2, "the module has no .target"},
       {"EndlessComment", h + "/* a\n b", 4, "the comment has no end"},
+      {"AfterALongComment", h + "/* a\n b */\n}\n", 6, "'}' closes nothing"},
       {"EndlessString", h + "\n.file 1 \"a\n\"", 5, "the string has no end"},
       {"EndlessBody", h + ".entry k()\n{\n ret;\n", 5, "'{' is never closed"},
       {"EndlessParameters", h + ".entry k(\n.param .u32 a\n{ ret; }\n", 4, "'(' is never closed"},

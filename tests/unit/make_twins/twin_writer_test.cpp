@@ -111,9 +111,9 @@ TEST(TwinWriter, KeepsDirectivesAndLinkage) {
 
 TEST(TwinWriter, CopiesBranchesTablesLinesAndBlocks) {
   std::string const body =
-      "\t.loc 1 5 3\n"
       "\t.shared .align 4 .b8 shared_of_k[64];\n"
       "\t.local .align 4 .b8 depot[16];\n"
+      "\t.loc 1 5 3\n"
       "\tld.param.u32 %r1, [k_param_1];\n"
       "\t.loc 1 6 3, function_name $name, inlined_at 1 5 3\n"
       "table: .branchtargets $L1, $L2;\n"

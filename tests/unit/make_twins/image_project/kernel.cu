@@ -11,3 +11,6 @@
 extern "C" __global__ void write_number(int* out) { out[blockIdx.x] = NUMBER; }
 extern "C" __global__ void unwanted(int* out) { out[blockIdx.x] = 2; }
 FLOTILLA_NO_TWIN(unwanted);
+#ifdef MISSPELLED
+FLOTILLA_NO_TWIN(unwantet);
+#endif
