@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The fixture of tests on batches. The tests launch counting kernels on one device without workers.
+// The batches are graphs; grid_test.cpp tests batches that are grids.
 
 #include <flotilla/flotilla.hpp>
 
@@ -17,7 +18,9 @@ namespace flotilla::test {
 class batch_test : public guest_test {
  protected:
   static constexpr unsigned tasks = 200;
-  static runtime_options options() { return {.devices = device_spec(1), .workers = 0}; }
+  static runtime_options options() {
+    return {.devices = device_spec(1), .workers = 0, .fuse_launches = false};
+  }
 
   /// Submits one task per counter and waits for all tasks.
   /// @return one element per task: true if the task failed.

@@ -39,7 +39,7 @@ struct alignas(8) vector2 {
 
 // More than two templates hold.
 constexpr unsigned launches = 150;
-// 4-byte words of memory for the results of one launch: enough for 12 words for each of 192 threads.
+// 4-byte words of memory for the results of one launch: 12 words for each of 192 threads.
 constexpr std::size_t words_each = 12 * 192;
 
 struct outcome {
@@ -150,8 +150,8 @@ TEST_F(TwinResults, EarlyReturn) {
 
 TEST_F(TwinResults, LaunchBounds) {
   compare([](program const& loaded, unsigned i, std::uint32_t* out) {
-    return loaded.kernel<float*, float>("bounded")
-        .with_shape(grid_of(i), {128})(as<float>(out), static_cast<float>(i) + 0.5F);
+    return loaded.kernel<float*, float>("bounded").with_shape(grid_of(i), {128})(
+        as<float>(out), static_cast<float>(i) + 0.5F);
   });
 }
 
@@ -184,8 +184,8 @@ TEST_F(TwinResults, VectorParameters) {
 
 TEST_F(TwinResults, ConstantMemory) {
   compare([](program const& loaded, unsigned i, std::uint32_t* out) {
-    return loaded.kernel<int, int*>("variables").with_shape(grid_of(i), {3})(static_cast<int>(i),
-                                                                             as<int>(out));
+    return loaded.kernel<int, int*>("variables")
+        .with_shape(grid_of(i), {3})(static_cast<int>(i), as<int>(out));
   });
 }
 
@@ -198,8 +198,8 @@ TEST_F(TwinResults, FunctionCalls) {
 
 TEST_F(TwinResults, Switches) {
   compare([](program const& loaded, unsigned i, std::uint32_t* out) {
-    return loaded.kernel<int const*, int*>("switches").with_shape(grid_of(i), {16})(
-        input<int>(out), as<int>(out));
+    return loaded.kernel<int const*, int*>("switches")
+        .with_shape(grid_of(i), {16})(input<int>(out), as<int>(out));
   });
 }
 
@@ -229,8 +229,8 @@ TEST_F(TwinResults, Printf) {
 TEST_F(TwinResults, KernelsWithoutTwin) {
   compare(
       [](program const& loaded, unsigned i, std::uint32_t* out) {
-        return loaded.kernel<int, int*>("unwanted").with_shape(grid_of(i), {2})(
-            static_cast<int>(i), as<int>(out));
+        return loaded.kernel<int, int*>("unwanted")
+            .with_shape(grid_of(i), {2})(static_cast<int>(i), as<int>(out));
       },
       false);
 }
@@ -249,7 +249,8 @@ TEST_F(TwinResults, VariablesAreShared) {
     rt.wait_idle();
   }
   unsigned seen = 0;
-  loaded.read_global(device_ordinal{0}, "launches_seen", std::as_writable_bytes(std::span{&seen, 1}));
+  loaded.read_global(device_ordinal{0}, "launches_seen",
+                     std::as_writable_bytes(std::span{&seen, 1}));
   EXPECT_EQ(seen, expected);
 }
 

@@ -132,7 +132,9 @@ TEST_F(Injection, EveryTicketEndsWhateverCallFails) {
   for (std::size_t round = 0; round < rounds; ++round) {
     std::string injected;
     {
-      runtime rt{{.devices = device_spec(2), .workers = static_cast<int>(round % 3)}};
+      runtime rt{{.devices = device_spec(2),
+                  .workers = static_cast<int>(round % 3),
+                  .fuse_launches = round % 2 == 0}};
       test_program const program{rt};
       launch const nothing = program.nothing.with_shape({1}, {1})();
       injected = inject_random_failures(random, 1 + static_cast<int>(random() % 4));
@@ -239,7 +241,9 @@ TEST_F(Injection, FailedPushOrPopLeavesNoTicketOpen) {
   for (char const* const entry : {"cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxGetCurrent"}) {
     for (unsigned n = 1; n <= 12; ++n) {
       std::jthread{[&] {  // a new thread, because a failed pop leaves a context on its stack
-        runtime rt{{.devices = device_spec(2), .workers = static_cast<int>(n % 2)}};
+        runtime rt{{.devices = device_spec(2),
+                    .workers = static_cast<int>(n % 2),
+                    .fuse_launches = n % 4 < 2}};
         test_program const program{rt};
         launch const nothing = program.nothing.with_shape({1}, {1})();
         std::atomic<int> called{0};

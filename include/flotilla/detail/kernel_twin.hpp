@@ -31,10 +31,10 @@ inline constexpr std::string_view twin_mark = "__flotilla_twin";
 /// kernel (see FLOTILLA_NO_TWIN).
 inline constexpr std::string_view no_twin_prefix = "flotilla_no_twin_";
 
-/// Describes one launch to the twin. The arguments of the kernel follow the record, in the layout of
-/// the kernel's parameter buffer. The address of a record is a multiple of 16.
+/// Describes one launch to the twin. The arguments of the kernel follow the record, in the layout
+/// of the kernel's parameter buffer. The address of a record is a multiple of 16.
 struct twin_record {
-  std::uint32_t first_block;         ///< the first block of the twin's grid that runs this launch
+  std::uint32_t first_block;          ///< the first block of the twin's grid that runs this launch
   std::array<std::uint32_t, 3> grid;  ///< gridDim of this launch; each at least 1
 };
 static_assert(sizeof(twin_record) == 16);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Twins of the kernels of a CPU image (see flotilla/detail/kernel_twin.hpp). A twin runs the threads
-// of the kernel itself. Only the indices and arguments that a block sees come from the record of the
-// block's launch.
+// Twins of the kernels of a CPU image (see flotilla/detail/kernel_twin.hpp). A twin runs the
+// threads of the kernel itself. Only the indices and arguments that a block sees come from the
+// record of the block's launch.
 
 #include <cstdint>
 #include <vector>

@@ -62,16 +62,6 @@ bool batcher::may_join(batch_place where) const noexcept {
   return batch.may_grow && batch.has_room() && !batch.traits.ordered;
 }
 
-bool batcher::waits_for(open_batch const& batch, unsigned lane,
-                        std::span<end_mark const> waits) noexcept {
-  return std::all_of(waits.begin(), waits.end(), [&](end_mark wanted) {
-    return wanted.lane() == lane ||
-           std::any_of(batch.marks.begin(), batch.marks.end(), [wanted](end_mark mark) {
-             return mark.lane() == wanted.lane() && mark.number() >= wanted.number();
-           });
-  });
-}
-
 bool batcher::extends_chain(slot const& task, unended_predecessors const& before,
                             batch_place where) {
   open_batch const& batch = parts_.waves.at(where);
@@ -105,29 +95,6 @@ bool batcher::follows_programmatically(slot const& task, unended_predecessors co
          lane_layout::level_of(where.lane) == task.level;
 }
 
-unsigned batcher::lane_of_wave(unsigned wave, unended_predecessors const& before,
-                               slot const& task) const {
-  lane_range const range = lane_layout::launch_lanes_of(task.level);
-  bool is_full = false;  // whether the lane of a predecessor has too many batches
-  for (batch_place const ahead : before.open) {
-    batch_place const where{wave, ahead.lane};
-    if (!range.contains(ahead.lane)) { continue; }
-    if (parts_.waves.is_open(where) ? may_join(where) : takes_batch(ahead.lane, task.kernel)) {
-      return ahead.lane;
-    }
-    is_full = is_full || !parts_.waves.is_open(where);
-  }
-  if (is_full) { return lane_layout::no_lane; }
-  // All batches of a wave wait for earlier waves, so joining another batch costs little time.
-  for (std::uint64_t left = parts_.waves.lanes(wave); left != 0; left &= left - 1) {
-    auto const lane = static_cast<unsigned>(std::countr_zero(left));
-    if (range.contains(lane) && may_join({wave, lane})) { return lane; }
-  }
-  batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
-  return parts_.lanes.find_lane(
-      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
-}
-
 void batcher::begin_after(batch_place where, slot const& first, batch_shape const& shape) {
   open_batch& batch = parts_.waves.at(where);
   batch.max_chain = shape.max_chain_behind;
@@ -146,25 +113,13 @@ bool batcher::can_be_in_grid(slot const& task) const {
 }
 
 void batcher::set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const {
-  batch.traits.one_grid = !batch.traits.device_wait.valid() && can_be_in_grid(first);
+  batch.traits.one_grid = batch.traits.one_form =
+      !batch.traits.device_wait.valid() && can_be_in_grid(first);
   batch.max_tasks = batch.traits.one_grid ? lane::max_tasks : max_tasks;
   batch.max_blocks =
       batch.traits.one_grid
           ? parts_.grids.max_blocks(first, parts_.profiles.of(first.kernel).kernel_ns())
           : 0;
-}
-
-unsigned batcher::lane_of_grid(slot const& task) const {
-  lane_range const range = lane_layout::launch_lanes_of(task.level);
-  for (std::uint64_t left = parts_.waves.lanes(0); left != 0; left &= left - 1) {
-    auto const lane = static_cast<unsigned>(std::countr_zero(left));
-    open_batch const& batch = parts_.waves.at({0, lane});
-    if (range.contains(lane) && batch.traits.one_grid && batch.traits.kernel == task.kernel &&
-        !batch.waits && !batch.traits.ordered && batch.has_room()) {
-      return lane;
-    }
-  }
-  return lane_layout::no_lane;
 }
 
 batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
@@ -206,40 +161,6 @@ batcher::step batcher::follow(slot_address task, unended_predecessors const& bef
   // A full batch of a later wave cannot be launched yet. `may_join` refuses further tasks.
   put(task, where);
   return {kinds::added, where};
-}
-
-unsigned batcher::joinable_lane(std::span<end_mark const> waits, slot const& task) const {
-  lane_range const range = lane_layout::launch_lanes_of(task.level);
-  unsigned of_predecessor = lane_layout::no_lane;
-  for (std::uint64_t left = parts_.waves.lanes(0); left != 0; left &= left - 1) {
-    auto const lane = static_cast<unsigned>(std::countr_zero(left));
-    if (!range.contains(lane) || !may_join({0, lane})) { continue; }
-    open_batch const& batch = parts_.waves.at({0, lane});
-    // A task that waits for nothing joins only tasks that wait for nothing.
-    if (waits.empty() ? batch.marks.empty() : waits_for(batch, lane, waits)) { return lane; }
-    bool const follows = std::any_of(waits.begin(), waits.end(),
-                                     [lane](end_mark mark) { return mark.lane() == lane; });
-    if (follows) { of_predecessor = lane; }
-  }
-  return of_predecessor;
-}
-
-batcher::lane_choice batcher::lane_behind(std::span<end_mark const> waits, slot const& task,
-                                          bool alone) const {
-  lane_range const range = lane_layout::launch_lanes_of(task.level);
-  lane_choice found{lane_layout::no_lane, false};
-  for (end_mark const mark : waits) {
-    unsigned const lane = mark.lane();
-    if (!range.contains(lane) || parts_.waves.is_open({0, lane})) { continue; }
-    // Behind other work, a long task would wait in this lane although it could run in another one.
-    bool const is_last = parts_.lanes[lane].last_number() == mark.number();
-    if (!is_last && !is_short(task.kernel)) { continue; }
-    bool const takes = alone ? parts_.lanes[lane].has_room(open_waves::max_batches_of_flush)
-                             : takes_batch(lane, task.kernel);
-    if (takes) { return {lane, false}; }
-    found.is_full = true;
-  }
-  return found;
 }
 
 batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, end_mark device_wait,
@@ -326,12 +247,17 @@ bool batcher::put(slot_address task, batch_place where) {
         batch.traits.long_running || parts_.profiles.of(one.kernel).long_running();
     if (one.kernel != batch.traits.kernel) {
       batch.traits.kernel = batch_traits::no_kernel;
-      batch.traits.one_grid = false;
+      batch.traits.one_grid = batch.traits.one_form = false;
       batch.max_tasks = std::min(batch.max_tasks, graph_template::max_size);
     }
   }
   // relaxed: only the holder of this device's lease uses the device's batch marks
   one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
+  if (batch.traits.one_form) {
+    batch.traits.one_form =
+        batch.count == 0 || (parts_.grids.have_one_form(one, parts_.tasks.at(batch.tasks[0])) &&
+                             parts_.grids.takes(one));
+  }
   batch.tasks[batch.count++] = task;
   batch.blocks += std::uint64_t{one.grid[0]} * one.grid[1] * one.grid[2];
   parts_.waves.open(where);

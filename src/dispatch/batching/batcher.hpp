@@ -106,8 +106,8 @@ class batcher {
   [[nodiscard]] bool can_be_in_grid(slot const& task) const;
   /// Chooses the maximum size of an open batch that begins with this launch.
   void set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const;
-  /// Returns the lane of an open batch of wave 0 that this launch without predecessors can join as a
-  /// part of its grid, or no_lane if there is none.
+  /// Returns the lane of an open batch of wave 0 that this launch without predecessors can join as
+  /// a part of its grid, or no_lane if there is none.
   [[nodiscard]] unsigned lane_of_grid(slot const& task) const;
   /// Returns the lane of an open batch of wave 0 that a launch with these predecessors on this
   /// device may join, or no_lane if there is none.
@@ -129,9 +129,6 @@ class batcher {
                                       slot const& task) const;
   /// Returns whether the lane may get one more open batch of this kernel.
   [[nodiscard]] bool takes_batch(unsigned lane, std::uint32_t kernel) const;
-  /// Returns whether the batch of `lane` waits for all of these predecessors on this device.
-  [[nodiscard]] static bool waits_for(open_batch const& batch, unsigned lane,
-                                      std::span<end_mark const> waits) noexcept;
   /// Returns whether a launch with predecessors may join the open batch at `where`.
   [[nodiscard]] bool may_join(batch_place where) const noexcept;
   /// Returns whether the kernel is known to be short.
@@ -143,8 +140,8 @@ class batcher {
   void begin_after(batch_place where, slot const& first, batch_shape const& shape);
 
   parts const parts_;
-  // By level: the lane of the open batch that takes launches of any kernel, and the lane of the batch
-  // that got the last launch without predecessors.
+  // By level: the lane of the open batch that takes launches of any kernel, and the lane of the
+  // batch that got the last launch without predecessors.
   std::array<unsigned, priority_levels> filling_;
   std::array<unsigned, priority_levels> last_;
   std::size_t waiting_ = 0;

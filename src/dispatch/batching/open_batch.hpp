@@ -20,7 +20,7 @@ struct open_batch {
   std::uint64_t blocks = 0;  // number of blocks of all tasks
   std::uint32_t max_tasks = 1;
   std::uint64_t max_blocks = 0;  // of a batch that can be one grid; other batches have no limit
-  std::uint32_t max_chain = 1;  // replaces max_tasks if the tasks run one after another
+  std::uint32_t max_chain = 1;   // replaces max_tasks if the tasks run one after another
   // Whether the batch waits for predecessors. If so, only tasks with predecessors may join the
   // batch, because other tasks would wait without need.
   bool waits = false;
@@ -44,7 +44,7 @@ struct open_batch {
     lanes_before = 0;
     // Otherwise a second flush of the empty batch would count its device-side wait again.
     traits.device_wait = {};
-    traits.one_grid = false;
+    traits.one_grid = traits.one_form = false;
   }
 };
 

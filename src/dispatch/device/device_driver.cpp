@@ -29,7 +29,8 @@ device_driver::device_driver(parts const& with)
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
       grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_}),
       profiles_(with.shared.kernels),
-      batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grids_, waves_, profiles_}),
+      batches_(
+          {with.shared.tasks, with.shared.order, lanes_, launcher_, grids_, waves_, profiles_}),
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, page_, launcher_,
                 grids_, waves_, profiles_}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,

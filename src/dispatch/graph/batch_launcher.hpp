@@ -29,7 +29,8 @@ struct batch_traits {
   std::uint32_t chains = 1;
   std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
   std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
-  bool one_grid = false;  // whether the tasks can probably be one grid (see grid_launcher)
+  bool one_grid = false;    // whether the first task can be part of a grid (see grid_launcher)
+  bool one_form = false;    // whether all tasks can be parts of the same grid
   end_mark device_wait{};   // what the spin kernel waits for; not valid if there is no spin kernel
   bool ordered = false;     // whether some tasks of the batch run after others
   bool is_awaited = false;  // whether other tasks probably wait for the whole batch

@@ -14,10 +14,10 @@
 
 namespace flotilla::dispatch {
 
-/// Raises the limit of dynamic shared memory of the kernel and of its twin on the device to at least
-/// `bytes`. The driver's default is 48 KiB minus the static shared memory. If the driver refuses,
-/// the limit stays as it was, and the driver will refuse the launch. Only for the holder of the device's
-/// lease, with the context current.
+/// Raises the limit of dynamic shared memory of the kernel and of its twin on the device to at
+/// least `bytes`. The driver's default is 48 KiB minus the static shared memory. If the driver
+/// refuses, the limit stays as it was, and the driver will refuse the launch. Only for the holder
+/// of the device's lease, with the context current.
 void allow_shared_bytes(driver::table const& api, kernel_entry const& kernel, unsigned device,
                         std::uint32_t bytes) noexcept;
 

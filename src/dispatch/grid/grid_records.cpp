@@ -29,7 +29,8 @@ grid_records::written grid_records::write(std::span<slot_address const> tasks,
   std::uint32_t each = 0;  // the blocks of every task so far; 0 if they differ
   for (std::size_t i = 0; i < tasks.size(); ++i, at += stride) {
     if (i + prefetched < tasks.size()) {
-      auto const* const next = reinterpret_cast<std::byte const*>(&tasks_.at(tasks[i + prefetched]));
+      auto const* const next =
+          reinterpret_cast<std::byte const*>(&tasks_.at(tasks[i + prefetched]));
       __builtin_prefetch(next + offsetof(slot, grid));
       __builtin_prefetch(next + offsetof(slot, bytes));
     }

@@ -14,12 +14,13 @@
 
 namespace flotilla::dispatch {
 
-/// Writes records into memory that the device reads in place. The host writes a record once, and the
-/// device reads it over the bus. This costs less than a copy, because each block reads its record
-/// only once. All pieces of memory have the same size, so each piece can be used again by any grid.
+/// Writes records into memory that the device reads in place. The host writes a record once, and
+/// the device reads it over the bus. This costs less than a copy, because each block reads its
+/// record only once. All pieces of memory have the same size, so each piece can be used again by
+/// any grid.
 ///
-/// Threads: only the holder of the device's lease. If `write` needs more memory, the context must be
-/// current.
+/// Threads: only the holder of the device's lease. If `write` needs more memory, the context must
+/// be current.
 class grid_records {
  public:
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10;

@@ -99,8 +99,8 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
              checks.get()}),
       bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get()}),
-      programs({shared_, kernels_, *chosen_.api, devices, usage, operations,
-                options_.fuse_launches}),
+      programs(
+          {shared_, kernels_, *chosen_.api, devices, usage, operations, options_.fuse_launches}),
       memory(waits, operations, usage),
       stream_waits({shared_, devices, query, *chosen_.api, waits, deadlocks}),
       continuations(waits, usage, table_, checks.get()),

@@ -29,9 +29,9 @@ namespace {
 
 enum class failing { once, from_then_on };
 
-/// Counts allocations and says which ones fail. No thread writes `first_to_fail` except the one that
-/// calls start and stop: a worker that is inside allows_one() while stop() returns fails at most that
-/// one allocation.
+/// Counts allocations and says which ones fail. Only the thread that calls start and stop writes
+/// `first_to_fail`. So if a worker is inside allows_one() while stop() returns, at most that one
+/// allocation fails.
 struct countdown {
   std::atomic<long> first_to_fail{0};  // 0: no allocation fails
   std::atomic<long> counted{0};
