@@ -168,6 +168,7 @@ TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
     runtime rt{options()};
     test_program const program{rt};
     host_buffer<std::uint32_t> words{rt, 2};
+    words[0] = words[1] = 0;  // new memory may hold anything
     device_buffer<std::uint32_t> value{rt, device_ordinal{0}, 1};
     launch const nothing = program.nothing.with_shape({1}, {1})();
     // flotilla batches a kernel's launches only after it has measured the kernel's duration.
