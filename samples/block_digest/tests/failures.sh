@@ -43,8 +43,8 @@ named 'folder/vanishing: No such file or directory'
 
 # A driver call fails. The program names the blocks that have no digest, and digests the others.
 random_file several 10000000
-FLOTILLA_CPU_INJECT=fail=cuGraphExecKernelNodeSetParams@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
+FLOTILLA_CPU_INJECT=fail=cuMemcpyHtoDAsync@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
   digest 1 --devices cpu:2 several
 grep -q '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err ||
-  fail "the failed launch is not named"
+  fail "the failed copy is not named"
 grep -q '^digest: ' <(tail -n 1 out) || fail "there is no last line"
