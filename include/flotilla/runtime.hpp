@@ -111,8 +111,8 @@ struct runtime_options {
   std::optional<flotilla::checks> checks{};
   /// If true, tasks of one kernel that may run side by side are launched as one grid, provided that
   /// the kernel has a twin (docs/kernels.md#twins). If false, each task is a kernel launch of its
-  /// own, which costs the device ten times as much for a short kernel. The results are the same.
-  bool fuse_launches = true;
+  /// own. Tasks without an order between them may then run at the same time on CPU devices too.
+  bool fuse_launches = false;
   /// Decides which threads run continuations. Null: threads of the runtime, see executor. In
   /// single-threaded mode, null means that continuations run inside `pump()` and waits. The runtime
   /// keeps the executor until the runtime and the last ticket are gone.

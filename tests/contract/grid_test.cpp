@@ -15,7 +15,9 @@ namespace {
 
 class Grids : public batch_test {
  protected:
-  static runtime_options options() { return {.devices = device_spec(1), .workers = 0}; }
+  static runtime_options options() {
+    return {.devices = device_spec(1), .workers = 0, .fuse_launches = true};
+  }
   static std::uint64_t batches(runtime& rt) { return rt.counters(device_ordinal{0}).batches; }
 };
 

@@ -237,7 +237,7 @@ TEST_F(TwinResults, KernelsWithoutTwin) {
 
 // The twin and the kernel use the same variables.
 TEST_F(TwinResults, VariablesAreShared) {
-  runtime rt{{.devices = device_spec(1), .workers = 0}};
+  runtime rt{{.devices = device_spec(1), .workers = 0, .fuse_launches = true}};
   program const loaded = rt.load(difficult_kernels);
   auto const count = loaded.kernel<>("no_parameters");
   unsigned expected = 0;
