@@ -111,7 +111,9 @@ struct runtime_options {
   std::optional<flotilla::checks> checks{};
   /// If true, tasks of one kernel that may run side by side are launched as one grid, provided that
   /// the kernel has a twin (docs/kernels.md#twins). If false, each task is a kernel launch of its
-  /// own. Tasks without an order between them may then run at the same time on CPU devices too.
+  /// own. The results are the same, but the tasks of a grid end together. With grids, tasks without
+  /// an order between them also run at the same time on CPU devices, which otherwise run one kernel
+  /// after the other. So tasks that write the same memory without an order become visible as races.
   bool fuse_launches = false;
   /// Decides which threads run continuations. Null: threads of the runtime, see executor. In
   /// single-threaded mode, null means that continuations run inside `pump()` and waits. The runtime
