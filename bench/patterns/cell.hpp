@@ -24,6 +24,7 @@ struct variant_times {
 };
 
 struct cell {
+  std::string row{};  // id of the row for which alone the cell is measured, or empty
   std::string pattern;
   std::uint32_t width = 0;  // for fan_in and fan_out: the number of edges of a round
   std::uint32_t steps = 0;  // for fan_in and fan_out: the number of rounds

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "flotilla_device.hpp"
+#include "flotilla_devices.hpp"
 #include "variant.hpp"
 
 namespace flotilla::bench {
@@ -15,27 +15,27 @@ namespace {
 
 class submit_variant final : public variant {
  public:
-  explicit submit_variant(flotilla_device& device) : device_{device} {}
+  explicit submit_variant(flotilla_devices& devices) : devices_{devices} {}
 
   void prepare(task_graph const& graph) override {
     graph_ = &graph;
-    device_.fit(graph);
+    devices_.fit(graph);
     tickets_.clear();
     tickets_.resize(2 * graph.points());
   }
-  void clear() override { device_.clear(); }
-  void read(std::vector<std::uint64_t>& values) override { device_.read(values); }
+  void clear() override { devices_.clear(); }
+  void read(std::vector<std::uint64_t>& values) override { devices_.read(values); }
 
   void run() override {
     std::vector<task_graph::task> const& tasks = graph_->tasks();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      task_options options{.device = device_ordinal{0}};
+      task_options options{.device = devices_.device(i)};
       for (std::uint32_t const each : graph_->predecessors(i)) {
         options.after.add(ticket_of(tasks[each]));
       }
-      ticket_of(tasks[i]) = device_.rt.submit(device_.task(*graph_, i), options);
+      ticket_of(tasks[i]) = devices_.rt.submit(devices_.task(*graph_, i), options);
     }
-    device_.rt.wait_idle();
+    devices_.rt.wait_idle();
   }
 
  private:
@@ -44,43 +44,43 @@ class submit_variant final : public variant {
     return tickets_[(task.step % 2) * graph_->points() + task.point];
   }
 
-  flotilla_device& device_;
+  flotilla_devices& devices_;
   task_graph const* graph_ = nullptr;
   std::vector<ticket> tickets_;
 };
 
 class recording_variant final : public variant {
  public:
-  explicit recording_variant(flotilla_device& device) : device_{device} {}
+  explicit recording_variant(flotilla_devices& devices) : devices_{devices} {}
 
   void prepare(task_graph const& graph) override {
-    device_.fit(graph);
-    recording_.emplace(device_.rt);
+    devices_.fit(graph);
+    recording_.emplace(devices_.rt);
     std::vector<recorded_task> tasks;
     for (std::size_t i = 0; i < graph.tasks().size(); ++i) {
-      recorded_options options{.device = device_ordinal{0}};
+      recorded_options options{.device = devices_.device(i)};
       for (std::uint32_t const each : graph.predecessors(i)) { options.after.add(tasks[each]); }
-      tasks.push_back(recording_->add(device_.task(graph, i), options));
+      tasks.push_back(recording_->add(devices_.task(graph, i), options));
     }
     recording_->finish();
   }
-  void clear() override { device_.clear(); }
-  void read(std::vector<std::uint64_t>& values) override { device_.read(values); }
+  void clear() override { devices_.clear(); }
+  void read(std::vector<std::uint64_t>& values) override { devices_.read(values); }
   void run() override { recording_->replay().wait(); }
 
  private:
-  flotilla_device& device_;
+  flotilla_devices& devices_;
   std::optional<recording> recording_;
 };
 
 }  // namespace
 
-std::unique_ptr<variant> make_submit_variant(flotilla_device& device) {
-  return std::make_unique<submit_variant>(device);
+std::unique_ptr<variant> make_submit_variant(flotilla_devices& devices) {
+  return std::make_unique<submit_variant>(devices);
 }
 
-std::unique_ptr<variant> make_recording_variant(flotilla_device& device) {
-  return std::make_unique<recording_variant>(device);
+std::unique_ptr<variant> make_recording_variant(flotilla_devices& devices) {
+  return std::make_unique<recording_variant>(devices);
 }
 
 }  // namespace flotilla::bench

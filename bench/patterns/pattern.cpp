@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <stdexcept>
 
 namespace flotilla::bench {
 
@@ -111,6 +112,13 @@ std::vector<pattern> const& all_patterns() {
       {"random", "3 to 5 random points", nullptr, random_points},
   };
   return all;
+}
+
+pattern const& pattern_named(std::string const& name) {
+  for (pattern const& each : all_patterns()) {
+    if (each.name == name) { return each; }
+  }
+  throw std::logic_error{"there is no pattern " + name};
 }
 
 task_graph make_graph(pattern const& pattern, std::uint32_t width, std::uint32_t steps,

@@ -25,6 +25,8 @@ struct pattern {
 
 /// All patterns with points and steps. The rows fan_in and fan_out are not among them.
 [[nodiscard]] std::vector<pattern> const& all_patterns();
+/// @throws std::logic_error  There is no such pattern.
+[[nodiscard]] pattern const& pattern_named(std::string const& name);
 
 /// The length of each task.
 struct task_length {

@@ -40,6 +40,7 @@ json cell_json(cell const& cell, bool quick) {
   json times = json::array();
   for (variant_times const& each : cell.times) { times.push_back(times_json(cell, each)); }
   return {
+      {"row", cell.row.empty() ? json(nullptr) : json(cell.row)},
       {"pattern", cell.pattern},
       {"width", cell.width},
       {"steps", cell.steps},
@@ -60,24 +61,49 @@ json metg_json(metg_result const& metg) {
           {"searched_us", {metg_min_us, metg.max_us}}};
 }
 
+json verdict_json(verdict const& one) {
+  auto const finite = [](std::optional<double> value) {
+    return value && std::isfinite(*value) ? json(*value) : json(nullptr);
+  };
+  return {{"row", one.row},
+          {"what", one.what},
+          {"unit", one.unit.empty() ? "ratio" : one.unit},
+          {"value", finite(one.value)},
+          {"streams", finite(one.control)},
+          {"target", one.target},
+          {"met", one.met ? json(*one.met) : json(nullptr)},
+          {"worst", one.worst},
+          {"values", one.measured},
+          {"missed", one.missed},
+          {"complete", one.complete}};
+}
+
 }  // namespace
 
 void write_patterns_json(std::string const& file,
                          std::vector<std::pair<std::string, std::string>> const& context,
-                         patterns_options const& options, patterns_results const& results) {
+                         patterns_options const& options, patterns_results const& results,
+                         bool on_gpus) {
   json about;
   for (auto const& [key, value] : context) { about[key] = value; }
   about["quick"] = options.quick;
   about["repetitions"] = options.repetitions;
   about["seed"] = options.seed;
+  about["devices_used"] = options.devices;
   about["not_measured"] = results.not_measured;
   json rows = json::array();
   for (cell const& each : results.cells) { rows.push_back(cell_json(each, options.quick)); }
   json metgs = json::array();
   for (metg_result const& each : results.metgs) { metgs.push_back(metg_json(each)); }
+  json verdicts = json::array();
+  if (!options.quick) {
+    for (verdict const& each : judge(results, options.devices, on_gpus)) {
+      verdicts.push_back(verdict_json(each));
+    }
+  }
   std::ofstream out{file};
   // Device names and driver messages can contain invalid UTF-8. Replace the invalid bytes.
-  out << json{{"context", about}, {"rows", rows}, {"metg", metgs}}.dump(
+  out << json{{"context", about}, {"rows", rows}, {"metg", metgs}, {"verdicts", verdicts}}.dump(
              1, ' ', false, json::error_handler_t::replace)
       << '\n';
   if (!out.flush()) { throw std::runtime_error{"cannot write the report to " + file}; }

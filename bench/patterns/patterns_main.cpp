@@ -11,6 +11,10 @@
 #include <CLI/CLI.hpp>
 
 #include "build_kind.hpp"
+#include "distribution.hpp"
+#include "machine.hpp"
+#include "pattern.hpp"
+#include "pattern_rows.hpp"
 #include "patterns_report.hpp"
 #include "patterns_run.hpp"
 
@@ -38,6 +42,9 @@ struct arguments {
 void add_options(CLI::App& app, arguments& all) {
   patterns_options& to = all.options;
   app.add_option("--suite", all.suite, "patterns");
+  app.add_option("--only", to.only,
+                 "measure only what these rows need: ids, separated by commas; see --list")
+      ->delimiter(',');
   app.add_option("--patterns", to.patterns, "measure only these patterns, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(pattern_ids()));
@@ -64,6 +71,10 @@ void add_options(CLI::App& app, arguments& all) {
       ->capture_default_str();
   app.add_option("--seed", to.seed, "seed of the pattern random and of irregular lengths")
       ->capture_default_str();
+  app.add_option("--devices", to.devices,
+                 "number of devices; with 2, each runs one half of the points")
+      ->check(CLI::Range(1, max_devices))
+      ->capture_default_str();
   app.add_option("--workers", to.workers, "workers of flotilla's runtime; -1: its default")
       ->check(CLI::Range(-1, 1024))
       ->capture_default_str();
@@ -76,6 +87,26 @@ void add_options(CLI::App& app, arguments& all) {
   app.add_flag("--quick", to.quick, "only check that the rows work, and print no figures");
   app.add_option("--json", all.json, "also write the report to this file");
   app.add_flag("--list", all.list, "print all patterns and variants and measure nothing");
+}
+
+/// Completes the options with what follows from other options.
+/// @throws CLI::ValidationError  `--only` names a row that does not exist.
+void resolve(CLI::App const& app, patterns_options& options) {
+  std::vector<std::string> const rows = row_ids(options.devices);
+  for (std::string const& each : options.only) {
+    if (std::find(rows.begin(), rows.end(), each) == rows.end()) {
+      throw CLI::ValidationError{"--only", "there is no row '" + each + "' with --devices " +
+                                               std::to_string(options.devices) +
+                                               "; --list prints all rows"};
+    }
+  }
+  if (!options.only.empty() && options.metg) {
+    if (options.devices == 1) { options.only.emplace_back(metg_row); }
+    options.metg = false;
+  }
+  for (char const* const each : {"--patterns", "--widths", "--fans", "--kernels", "--steps"}) {
+    options.filtered = options.filtered || app.count(each) != 0;
+  }
 }
 
 /// Smaller defaults for --quick.
@@ -105,6 +136,11 @@ int list() {
   for (variant_name const& each : all_variants()) {
     std::cout << "variant " << each.id << ": " << each.text << '\n';
   }
+  for (int const devices : {1, 2}) {
+    for (std::string const& each : row_ids(devices)) {
+      std::cout << "row " << each << (devices == 2 ? ": with --devices 2\n" : "\n");
+    }
+  }
   return std::cout.flush() ? 0 : 1;
 }
 
@@ -112,11 +148,17 @@ int measure_all(arguments const& all, description context) {
   if (!all.json.empty() && !std::ofstream{all.json, std::ios::app}) {  // before the measurements
     throw std::runtime_error{"cannot write the report to " + all.json};
   }
+  std::size_t const available = machine().devices.size();
+  if (available < static_cast<std::size_t>(all.options.devices)) {
+    throw std::runtime_error{"--devices " + std::to_string(all.options.devices) +
+                             " needs as many devices, but there is " + std::to_string(available)};
+  }
   for (auto const& [key, value] : context) { std::cout << key << ": " << value << '\n'; }
   std::cout.flush();
+  bool const on_gpus = machine().api->kind == device_kind::gpu;
   patterns_run run{all.options, std::cout, [&](patterns_results const& results) {
                      if (all.json.empty()) { return; }
-                     write_patterns_json(all.json, context, all.options, results);
+                     write_patterns_json(all.json, context, all.options, results, on_gpus);
                    }};
   run.run();
   if (all.options.quick) {
@@ -146,6 +188,7 @@ int run_patterns(int argc, char** argv, std::function<description()> const& cont
   CLI11_PARSE(app, argc, argv);
   try {
     check_size(all.options);
+    resolve(app, all.options);
     if (all.list) { return list(); }
     if (auto const why = why_not_measured()) {
       std::cerr << "flotilla_bench refuses to report: this flotilla was " << *why

@@ -9,29 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "cell.hpp"
+#include "pattern_rows.hpp"
 #include "patterns_options.hpp"
+#include "patterns_results.hpp"
 
 namespace flotilla::bench {
 
-/// The METG of one variant. Infinity means more than `max_us`.
-struct metg_result {
-  std::string pattern;
-  std::uint32_t width;
-  std::string variant;
-  double us;
-  double max_us;  // longest kernel of the search
-};
-
-struct patterns_results {
-  std::vector<cell> cells{};
-  std::vector<metg_result> metgs{};
-  int not_measured = 0;  // cells and searches that the time limit left out
-};
-
 class patterns_run {
  public:
-  /// @param save  Called with all results so far, after each pattern.
+  /// @param save  Called with all results so far, after each pattern and row, and at the end.
   patterns_run(patterns_options wanted, std::ostream& out,
                std::function<void(patterns_results const&)> save);
 
@@ -39,15 +25,22 @@ class patterns_run {
   void run();
 
  private:
+  using members = std::vector<variant_set::member const*>;
+
   [[nodiscard]] bool wants(std::string const& pattern) const;
-  [[nodiscard]] std::vector<variant_set::member const*> variants() const;
+  [[nodiscard]] bool has_row(std::string const& id) const { return results_.rows.contains(id); }
+  [[nodiscard]] members variants() const;
   [[nodiscard]] std::uint32_t steps_of(pattern const& pattern, std::uint32_t width,
                                        task_length length) const;
-  [[nodiscard]] bool is_late();
+  /// Returns whether the time is up. Notes that the rows `ids` are incomplete then.
+  [[nodiscard]] bool is_late(std::vector<std::string> const& ids);
+  void run_grid();
   void run_pattern(pattern const& pattern);
   void run_cell(pattern const& pattern, std::uint32_t width, task_length length);
   void run_fan(std::string const& name, task_graph (*make)(std::uint32_t, std::uint32_t));
-  void finish_cell(cell cell, task_graph const& graph);
+  void run_graph_row(graph_row const& row);
+  void finish_cell(cell cell, task_graph const& graph, members const& variants);
+  void run_metg_row();
   void run_metg(pattern const& pattern, std::uint32_t width);
 
   patterns_options options_;

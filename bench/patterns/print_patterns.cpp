@@ -1,35 +1,15 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <cstdio>
 #include <ostream>
 
+#include "cell_text.hpp"
 #include "metg.hpp"
 #include "patterns_report.hpp"
 
 namespace flotilla::bench {
 
 namespace {
-
-std::string formatted(char const* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string number(double value) {
-  return formatted(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
-}
-
-std::string padded(std::string const& text, int width) {
-  char result[128];
-  std::snprintf(result, sizeof result, "%*s", width, text.c_str());
-  return result;
-}
-
-std::string kernel_text(cell const& cell) {
-  return cell.length.irregular ? "1-50" : formatted("%g", cell.length.nanoseconds / 1000.0);
-}
 
 /// Three columns: the time of a step, the time of a task or edge, and the efficiency.
 std::string columns(cell const& cell, variant_times const& times) {
@@ -45,29 +25,30 @@ std::string columns(cell const& cell, variant_times const& times) {
 
 void print_check(std::ostream& out, cell const& cell) {
   for (variant_times const& each : cell.times) {
-    out << cell.pattern << ' ' << cell.width << ' ' << kernel_text(cell) << ' ' << each.variant
-        << ": " << (each.why_not.empty() ? "works" : "not available: " + each.why_not) << '\n';
+    out << (cell.row.empty() ? cell.pattern : cell.row) << ' ' << cell.width << ' '
+        << kernel_text(cell) << ' ' << each.variant << ": "
+        << (each.why_not.empty() ? "works" : "not available: " + each.why_not) << '\n';
   }
 }
 
 }  // namespace
 
 void print_heading(std::ostream& out, std::string const& pattern, std::string const& text,
-                   variant_set const& variants, bool quick) {
+                   std::vector<variant_set::member const*> const& variants, bool quick) {
   if (quick) { return; }
   bool const fan = pattern == "fan_in" || pattern == "fan_out";
-  out << '\n' << pattern << ": " << (fan ? "" : "predecessors of point i: ") << text << '\n';
+  out << '\n' << pattern << ": " << text << '\n';
   out << "                    ";
-  for (variant_set::member const& each : variants.members()) { out << padded(each.id, 26); }
+  for (variant_set::member const* each : variants) { out << padded(each->id, 26); }
   out << padded("flotilla /", 14) << '\n';
   out << (fan ? " edges rounds       " : " width  steps kernel");
-  for (std::size_t i = 0; i < variants.members().size(); ++i) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
     out << " |" << (fan ? " us/round  ns/edge" : "  us/step  ns/task") << "  eff.";
   }
-  out << " |    streams" << std::endl;
+  out << " |    streams met" << std::endl;
 }
 
-void print_cell(std::ostream& out, cell const& cell, bool quick) {
+void print_cell(std::ostream& out, cell const& cell, bool quick, bool on_gpus) {
   if (quick) {
     print_check(out, cell);
     out.flush();
@@ -77,7 +58,8 @@ void print_cell(std::ostream& out, cell const& cell, bool quick) {
       << padded(kernel_text(cell), 7);
   for (variant_times const& each : cell.times) { out << " |" << columns(cell, each); }
   std::optional<double> const ratio = cell.ratio();
-  out << " |" << padded(ratio ? formatted("%.3f", *ratio) : "-", 11);
+  char const* const met = !ratio || !on_gpus ? "-" : *ratio <= max_of_streams ? "yes" : "NO";
+  out << " |" << padded(ratio ? formatted("%.3f", *ratio) : "-", 11) << padded(met, 4);
   if (cell.length.irregular) {
     out << "  critical path "
         << number(cell.critical_path_ns / 1000 / static_cast<double>(cell.steps)) << " us/step";

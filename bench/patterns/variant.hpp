@@ -44,12 +44,12 @@ struct variant_name {
 inline constexpr char const* flotilla_variant = "flotilla";
 inline constexpr char const* control_variant = "streams";
 
-class flotilla_device;
-class driver_device;
-[[nodiscard]] std::unique_ptr<variant> make_submit_variant(flotilla_device& device);
-[[nodiscard]] std::unique_ptr<variant> make_recording_variant(flotilla_device& device);
-[[nodiscard]] std::unique_ptr<variant> make_stream_variant(driver_device& device);
+class flotilla_devices;
+class driver_devices;
+[[nodiscard]] std::unique_ptr<variant> make_submit_variant(flotilla_devices& devices);
+[[nodiscard]] std::unique_ptr<variant> make_recording_variant(flotilla_devices& devices);
+[[nodiscard]] std::unique_ptr<variant> make_stream_variant(driver_devices& devices);
 /// @param relaunched  If true, `prepare` builds the graph. If false, every run builds the graph.
-[[nodiscard]] std::unique_ptr<variant> make_graph_variant(driver_device& device, bool relaunched);
+[[nodiscard]] std::unique_ptr<variant> make_graph_variant(driver_devices& devices, bool relaunched);
 
 }  // namespace flotilla::bench

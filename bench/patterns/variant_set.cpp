@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "driver_device.hpp"
-#include "flotilla_device.hpp"
+#include "driver_devices.hpp"
+#include "flotilla_devices.hpp"
 
 namespace flotilla::bench {
 
@@ -20,13 +20,13 @@ std::vector<variant_name> const& all_variants() {
   return all;
 }
 
-variant_set::variant_set(std::vector<std::string> const& ids, int workers) {
-  auto const flotilla = [&]() -> flotilla_device& {
-    if (!flotilla_) { flotilla_ = std::make_unique<flotilla_device>(workers); }
+variant_set::variant_set(std::vector<std::string> const& ids, int devices, int workers) {
+  auto const flotilla = [&]() -> flotilla_devices& {
+    if (!flotilla_) { flotilla_ = std::make_unique<flotilla_devices>(devices, workers); }
     return *flotilla_;
   };
-  auto const driver = [&]() -> driver_device& {
-    if (!driver_) { driver_ = std::make_unique<driver_device>(); }
+  auto const driver = [&]() -> driver_devices& {
+    if (!driver_) { driver_ = std::make_unique<driver_devices>(devices); }
     return *driver_;
   };
   auto const make = [&](std::string const& id) -> std::unique_ptr<variant> {

@@ -37,6 +37,7 @@ amounts amounts::of(bool gpus, bool quick) {
     amount.flood = 32768;
     amount.kernel_seconds = 0.03;
     amount.copy_bytes = std::size_t{256} << 20;
+    amount.copies = 2048;
   }
   if (quick) {
     amount = {.passes = 1,
@@ -45,6 +46,7 @@ amounts amounts::of(bool gpus, bool quick) {
               .lone = 20,
               .chain = 2000,
               .copy_bytes = std::size_t{8} << 20,
+              .copies = 64,
               .kernel_seconds = 0.004};
   }
   return amount;

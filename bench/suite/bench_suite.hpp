@@ -31,6 +31,7 @@ struct amounts {
   std::int64_t lone = 1000;  // lone tasks per pass
   std::int64_t chain = 100'000;
   std::size_t copy_bytes = std::size_t{1} << 30;
+  std::int64_t copies = 16384;  // small copies in each direction
   double kernel_seconds = 0.1;  // total running time of the kernels in a pass
   /// @param quick  Use the smallest amounts, which only show that the measurements work.
   [[nodiscard]] static amounts of(bool gpus, bool quick);
@@ -46,7 +47,7 @@ class bench_suite {
   struct options {
     std::vector<std::string> only{};  // ids of the rows to measure; empty: all rows and all figures
     bool quick = false;
-    double seconds = 110;  // time limit for the run: no pass starts after this time
+    double seconds = 180;  // time limit for the run: no pass starts after this time
   };
   explicit bench_suite(options const& wanted);
 
@@ -99,6 +100,13 @@ void add_balance(bench_suite& suite);
 void add_cpu_device(bench_suite& suite);
 void add_callables(bench_suite& suite);
 void add_peer_copies(bench_suite& suite);
+void add_halo(bench_suite& suite);
+void add_mixed(bench_suite& suite);
+void add_copies(bench_suite& suite);
+void add_pipeline(bench_suite& suite);
+void add_pageable(bench_suite& suite);
+void add_made_recording(bench_suite& suite);
+void add_slowdown(bench_suite& suite);
 void add_named_floods(bench_suite& suite);
 void add_single_thread(bench_suite& suite);
 void add_submit_threads(bench_suite& suite);

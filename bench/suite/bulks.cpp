@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Question: what does an item of a bulk cost, until the ticket is ready, and in the call alone?
-// Control:  a loop of submits.
+// Controls: a loop of submits; the relaunched graph of floods.cpp, which is the limit of the device
+//           for kernels.
 //
 // The calls alone are measured in bursts while no thread drains, as in submits.cpp.
 
@@ -73,10 +74,20 @@ void add_bulks(bench_suite& suite) {
                  .subject = "flotilla, a bulk",
                  .control = "a loop of submits",
                  .controls = {"flotilla, a loop of submits"}});
+  suite.compare({.id = "bulk",
+                 .subject = "flotilla, a bulk",
+                 .control = "relaunched graph of 64 chains",
+                 .controls = {"relaunched graph of 64 chains"},
+                 .max_ratio = 0.1});
   suite.compare({.id = "bulk_submit",
                  .subject = "flotilla, submit_bulk alone",
                  .control = "submit alone",
                  .controls = {"flotilla, submit alone"}});
+  suite.compare({.id = "submit_many",
+                 .subject = "flotilla, submit_bulk alone",
+                 .control = "submit alone",
+                 .controls = {"flotilla, submit alone"},
+                 .max_value = 12});
 }
 
 }  // namespace flotilla::bench

@@ -36,6 +36,12 @@ void add_cpu_device(bench_suite& suite) {
                  .controls = {"oneTBB enqueue, empty body"},
                  .max_ratio = 0.75,
                  .for_gpus = false});
+  suite.compare({.id = "cpu_flood",
+                 .subject = "flotilla on a CPU device, 1 thread",
+                 .control = "oneTBB task_arena::enqueue",
+                 .controls = {"oneTBB enqueue, empty body"},
+                 .max_ratio = 0.5,
+                 .for_gpus = false});
 }
 
 }  // namespace flotilla::bench

@@ -18,6 +18,7 @@ struct figure_tags {
   int devices = 1;
   std::int64_t backlog = 0;  // number of tasks that are submitted before a wait
   double length_us = 0;      // running time of the kernel; 0: empty kernel
+  double bytes = 0;          // bytes that a task copies; 0: no copies
 };
 
 struct figure {

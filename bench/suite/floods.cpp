@@ -8,6 +8,7 @@
 //           unchanged.
 
 #include <algorithm>
+#include <utility>
 
 #include "bench_suite.hpp"
 #include "machine.hpp"
@@ -21,6 +22,7 @@ namespace flotilla::bench {
 namespace {
 
 constexpr int counts[] = {1, 2, 4, 8, 16};
+constexpr char const* limit = "relaunched graph of 64 chains";
 
 std::string named(char const* who, int producers, int devices) {
   return std::string{who} + ", " + std::to_string(producers) + " threads, " +
@@ -98,15 +100,14 @@ void add_tbb(bench_suite& suite, int producers) {
 void add_limit(bench_suite& suite) {
   constexpr int nodes = 4096;
   std::int64_t const batches = std::max<std::int64_t>(1, suite.amount().flood / nodes);
-  suite.measure(
-      "relaunched graph of 64 chains",
-      {.who = "relaunched graph", .what = "flood", .backlog = batches * nodes}, [=](figure&) {
-        auto& chains =
-            get_fixture<plain_chains>({.nodes = nodes, .width = 64, .streams = 1, .graphs = 1});
-        auto const start = clock::now();
-        chains.relaunch(batches);
-        return ns_each(start, batches * nodes);
-      });
+  suite.measure(limit, {.who = "relaunched graph", .what = "flood", .backlog = batches * nodes},
+                [=](figure&) {
+                  auto& chains = get_fixture<plain_chains>(
+                      {.nodes = nodes, .width = 64, .streams = 1, .graphs = 1});
+                  auto const start = clock::now();
+                  chains.relaunch(batches);
+                  return ns_each(start, batches * nodes);
+                });
 }
 
 void add_pump(bench_suite& suite, int devices) {
@@ -172,11 +173,25 @@ void add_rows(bench_suite& suite) {
                  .control = "raw launches, 1 thread",
                  .controls = {raw_one},
                  .max_ratio = 0.1});
-  suite.compare({.id = "empty_1p",
+  suite.compare(
+      {.id = "empty_1p", .subject = one, .control = limit, .controls = {limit}, .max_ratio = 1.35});
+  suite.compare({.id = "flood_1p",
                  .subject = one,
-                 .control = "relaunched graph of 64 chains",
-                 .controls = {"relaunched graph of 64 chains"},
-                 .max_ratio = 1.35});
+                 .control = "raw launches, 1 thread",
+                 .controls = {raw_one},
+                 .max_ratio = 1.0 / 40});
+  for (auto const& [producers, ratio] : {std::pair{1, 0.35}, {4, 0.2}, {16, 0.2}}) {
+    suite.compare({.id = "flood_" + std::to_string(producers) + "p",
+                   .subject = named("flotilla", producers, 1),
+                   .control = limit,
+                   .controls = {limit},
+                   .max_ratio = ratio});
+  }
+  suite.compare({.id = "flood_2gpu",
+                 .subject = named("flotilla", 2, 2),
+                 .control = "one device, 1 or 2 threads",
+                 .controls = {one, named("flotilla", 2, 1)},
+                 .max_ratio = 0.6});
   for (int const producers : {2, 4, 8, 16}) {
     std::string const id = "empty_" + std::to_string(producers) + "p";
     std::string const subject = named("flotilla", producers, 1);

@@ -145,6 +145,13 @@ void add_lengths(bench_suite& suite) {
                    .control = "best chains",
                    .controls = controls,
                    .max_ratio = 1.4});
+    if (length >= 20) {
+      suite.compare({.id = "wide_" + std::to_string(length) + "us",
+                     .subject = at_length("flotilla", length),
+                     .control = "best chains",
+                     .controls = controls,
+                     .max_ratio = 0.1});
+    }
   }
   add_full(suite);
 }

@@ -43,6 +43,13 @@ void add_all(bench::bench_suite& suite) {
   bench::add_callables(suite);
   bench::add_peer_copies(suite);
   bench::add_bulks(suite);
+  bench::add_halo(suite);
+  bench::add_mixed(suite);
+  bench::add_copies(suite);
+  bench::add_pipeline(suite);
+  bench::add_pageable(suite);
+  bench::add_made_recording(suite);
+  bench::add_slowdown(suite);
 }
 
 /// @throws CLI::ValidationError  An id is unknown. The message names the id.
@@ -55,7 +62,7 @@ void check_ids(std::vector<std::string> const& wanted, std::vector<std::string> 
 }
 
 int run(bench::bench_suite& all, std::string const& json, std::string const& command) {
-  if (!json.empty()) {  // check now: the measurements take two minutes
+  if (!json.empty()) {  // check now: the measurements take three minutes
     if (!std::ofstream{json, std::ios::app}) {
       throw std::runtime_error{"cannot write the report to " + json};
     }

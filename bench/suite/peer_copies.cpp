@@ -18,8 +18,7 @@
 #include "bench_suite.hpp"
 #include "driver/check.hpp"
 #include "lone_timing.hpp"
-#include "machine.hpp"
-#include "plain_driver.hpp"
+#include "plain_peers.hpp"
 #include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
@@ -45,15 +44,9 @@ runtime_fixture& peers() {
 class plain_peers {
  public:
   explicit plain_peers(std::size_t bytes)
-      : plain_(get_fixture<plain_driver>({.devices = checked(2), .schedule = wait_policy::spin})),
-        ends_(plain_.targets(0)),
-        bytes_(bytes) {
+      : plain_(peer_driver()), ends_(plain_.targets(0)), bytes_(bytes) {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       plain_.push(ends_[i]);
-      CUresult const answer = plain_.api().ctx_enable_peer_access(ends_[1 - i].context, 0);
-      if (answer != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
-        check(answer, "cuCtxEnablePeerAccess", subject);
-      }
       check(plain_.api().mem_alloc(&memory_[i], bytes), "cuMemAlloc", subject);
       plain_.pop();
     }
@@ -74,18 +67,6 @@ class plain_peers {
   void synchronize() const { plain_.synchronize(ends_[1]); }
 
  private:
-  /// @throws not_available
-  static int checked(int devices) {
-    need_devices(devices);
-    int can = 0;
-    context::choice const& here = machine();
-    check(here.api->device_can_access_peer(&can, here.devices[1].driver_ordinal,
-                                           here.devices[0].driver_ordinal),
-          "cuDeviceCanAccessPeer", subject);
-    if (can == 0) { throw not_available{"needs two devices that are peers"}; }
-    return devices;
-  }
-
   plain_driver& plain_;
   std::vector<plain_driver::launch_target> const& ends_;
   std::size_t const bytes_;

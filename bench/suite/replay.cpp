@@ -116,6 +116,11 @@ void add_replay(bench_suite& suite) {
                  .controls = {control},
                  .max_ratio = 1.1,
                  .max_value = 110});
+  suite.compare({.id = "replay_fused",
+                 .subject = changed,
+                 .control = control,
+                 .controls = {control},
+                 .max_ratio = 0.3});
   suite.compare({.id = "allocations",
                  .subject = allocations,
                  .control = "none",

@@ -3,11 +3,18 @@
 #include "row.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
 namespace flotilla::bench {
 
 namespace {
+
+std::string rate_of(double bytes, double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GB/s", bytes / ns);
+  return text;
+}
 
 figure const& find(std::vector<figure> const& figures, std::string const& name) {
   auto const found = std::find_if(figures.begin(), figures.end(),
@@ -85,6 +92,13 @@ row_result evaluate(row const& row, std::vector<figure> const& figures, bool on_
     result.target.reset();
     if (result.control_value) {
       result.target = std::max(*row.max_ratio * *result.control_value, *row.max_value);
+    }
+  }
+  if (subject.tags.bytes > 0) {
+    // A time in ns is the reciprocal of a rate in GB/s.
+    result.note += (result.note.empty() ? "" : "; ") + rate_of(subject.tags.bytes, *result.value);
+    if (result.control_value) {
+      result.note += ", control " + rate_of(subject.tags.bytes, *result.control_value);
     }
   }
   bool const has_target = row.max_ratio || row.max_value;

@@ -64,6 +64,11 @@ void add_submits(bench_suite& suite) {
                  .control = "cuLaunchKernel alone",
                  .controls = {"raw launches, the call alone"},
                  .max_value = 60});
+  suite.compare({.id = "submit_one",
+                 .subject = "flotilla, submit alone",
+                 .control = "cuLaunchKernel alone",
+                 .controls = {"raw launches, the call alone"},
+                 .max_value = 35});
 }
 
 }  // namespace flotilla::bench

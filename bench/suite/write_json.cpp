@@ -45,6 +45,7 @@ json figure_json(figure const& figure) {
               {"devices", figure.tags.devices},
               {"backlog", figure.tags.backlog},
               {"length_us", figure.tags.length_us},
+              {"bytes", figure.tags.bytes},
               {"unit", figure.unit}};
   if (!figure.measured()) {
     object["why_not"] = figure.why_not;

@@ -41,6 +41,7 @@
 #include <flotilla/task/reservation.hpp>
 #include <flotilla/task/stop_option.hpp>
 #include <flotilla/task/task_id.hpp>
+#include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 #include <flotilla/task/wait_any_of.hpp>
 #include <flotilla/version.hpp>

@@ -29,7 +29,8 @@ namespace detail {
 
 FLOTILLA_EXPORT device_range view_device_memory(runtime& owner, device_ordinal device,
                                                 void const* memory, std::size_t bytes);
-FLOTILLA_EXPORT void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes);
+[[nodiscard]] FLOTILLA_EXPORT host_memory check_pinned_memory(runtime& owner, void const* memory,
+                                                              std::size_t bytes);
 [[nodiscard]] FLOTILLA_EXPORT kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
                                                       std::span<parameter_layout const> layout);
 
@@ -54,12 +55,13 @@ template <class T>
 /// Returns a view of pinned memory of the application (cudaMallocHost, cudaHostRegister).
 /// @throws invalid_argument  The memory is not pinned, or only a part of it is.
 /// @throws poisoned, runtime_closed, used_after_fork
-/// Blocks    for one control operation.
+/// Blocks    for one control operation on each device.
 /// Lifetime  The memory must stay pinned until the tasks that use it have ended.
 template <class T>
 [[nodiscard]] host_span<T> view_pinned_memory(runtime& owner, T* memory, std::size_t size) {
-  detail::check_pinned_memory(owner, memory, detail::bytes_of(size, sizeof(T)));
-  return detail::range_access::make<host_span<T>>(std::span<T>{memory, size});
+  detail::host_memory const kind =
+      detail::check_pinned_memory(owner, memory, detail::bytes_of(size, sizeof(T)));
+  return detail::range_access::make<host_span<T>>(std::span<T>{memory, size}, kind);
 }
 
 /// Makes a kernel of the application launchable as a task. The call loads the kernel on every

@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <flotilla/detail/export.hpp>
@@ -37,39 +36,11 @@
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/executor.hpp>
 #include <flotilla/task/placement.hpp>
-#include <flotilla/task/stop_option.hpp>
+#include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
-
-/// How a task runs.
-struct task_options {
-  /// The device of the task. If empty, a launch runs on the device of its first buffer or span, and
-  /// a copy or fill on the device of its destination, or of its source if the destination is on the
-  /// host. If no argument is on a device, `runtime_options::placement` chooses.
-  std::optional<device_ordinal> device{};
-  /// Used in error messages. The runtime copies the text.
-  std::string_view label{};
-  /// The predecessors: tasks of this runtime, on any device. Launches and copies begin after these
-  /// tasks have ended. A callable may run earlier, but its stream waits for these tasks.
-  dependency_list after{};
-  /// If false, the task is launched alone and shares no batch with other tasks.
-  bool batch = true;
-  /// A stream priority as in cuStreamCreateWithPriority. A lower number is more urgent. 0 is the
-  /// default and the least urgent. The runtime clamps the number to the range of the device (H200:
-  /// -5 to 0). A device starts its waiting tasks, including copies and callables, in the order of
-  /// their priority. The GPU starts blocks of urgent kernels before blocks of less urgent kernels,
-  /// but never interrupts a running block. Tasks of all priorities share one window. An urgent task
-  /// does not change the priority of the tasks in its `after`.
-  int priority = 0;
-  /// A std::stop_token. Cancels the task when a stop is requested, as ticket::cancel does. If the
-  /// stop was requested before the submit, the task never runs. The error of a cancelled posted
-  /// task goes to `runtime_options::on_error`. `request_stop` of the stop source then costs some
-  /// atomic operations for each open task. A task with a token allocates memory if no earlier task
-  /// in its slot had a token.
-  stop_option stop{};
-};
 
 struct runtime_options {
   static constexpr int automatic = -1;
@@ -84,7 +55,8 @@ struct runtime_options {
   std::string devices{};
   /// The maximum number of oneTBB threads that drive devices at the same time. With 0, the runtime
   /// is in single-threaded mode: tasks make progress only inside `pump()` and waits. `automatic`
-  /// means the number of devices, but at most cores - 1 and at least 1.
+  /// means the number of devices, but at most cores - 1 and at least 1. Unless it is 0, up to three
+  /// more threads of oneTBB take part in large copies of pageable memory.
   int workers = automatic;
   /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
   /// "window" applies. The default of that setting is 16384.
@@ -110,11 +82,12 @@ struct runtime_options {
   /// FLOTILLA_CHECK is used. By default, the runtime makes none of these checks.
   std::optional<flotilla::checks> checks{};
   /// If true, tasks of one kernel that may run side by side are launched as one grid, provided that
-  /// the kernel has a twin (docs/kernels.md#twins). If false, each task is a kernel launch of its
-  /// own. The results are the same, but the tasks of a grid end together. With grids, tasks without
-  /// an order between them also run at the same time on CPU devices, which otherwise run one kernel
-  /// after the other. So tasks that write the same memory without an order become visible as races.
-  bool fuse_launches = false;
+  /// the kernel has a twin (docs/kernels.md#twins), also in recordings. If false, each task is a
+  /// kernel launch of its own. The results are the same, but the tasks of a grid end together. With
+  /// grids, tasks without an order between them also run at the same time on CPU devices, which
+  /// otherwise run one kernel after the other. Such tasks must not write the same memory, as on a
+  /// GPU. Small copies and fills also share grids on GPUs.
+  bool fuse_launches = true;
   /// Decides which threads run continuations. Null: threads of the runtime, see executor. In
   /// single-threaded mode, null means that continuations run inside `pump()` and waits. The runtime
   /// keeps the executor until the runtime and the last ticket are gone.
@@ -209,7 +182,7 @@ class FLOTILLA_EXPORT runtime {
   /// Blocks  only while the device's window is full. Then the caller helps to drain the device.
   /// Cost    no driver call. The call allocates memory only for more than 128 bytes of arguments, a
   ///         callable of more than 64 bytes, or more than 4 tasks in `after`.
-  ticket submit(launch const& what, task_options const& options = {});
+  ticket submit(launch const& what, task_options const& options = detail::default_options);
   ticket submit(memory_op const& what, task_options const& options = {});
   /// A worker, or a thread that waits or pumps, calls `what` and then destroys `what`. The device's
   /// context is current during both. The ticket reports the exception of `what`.
@@ -225,7 +198,7 @@ class FLOTILLA_EXPORT runtime {
 
   /// These functions do the same as `submit`, but without a ticket. If the task fails,
   /// `runtime_options::on_error` gets the error. `wait_idle` and the destructor wait for the task.
-  void post(launch const& what, task_options const& options = {});
+  void post(launch const& what, task_options const& options = detail::default_options);
   void post(memory_op const& what, task_options const& options = {});
   void post(callable what, task_options const& options = {});
 

@@ -21,7 +21,7 @@ allocation::allocation(runtime& owner, places place, device_ordinal device, std:
     address = place == places::device ? state.memory.allocate(index, bytes)
                                       : state.memory.allocate_host(bytes);
   }
-  range_ = device_range{&impl, device, address, bytes};
+  range_ = device_range{&impl, device, address, bytes, kernel_reach::peers};
 }
 
 allocation::~allocation() {

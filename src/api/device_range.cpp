@@ -18,6 +18,11 @@ namespace detail {
 
 namespace {
 
+/// Returns which kernels can access both the device's and the host's memory of a copy.
+kernel_reach reach_with(kernel_reach of_device, host_memory host) noexcept {
+  return host == host_memory::mapped ? of_device : kernel_reach::nowhere;
+}
+
 /// Returns the length of the shortest pattern that, repeated, makes up `value`.
 std::size_t period_of(std::byte const* value, std::size_t size) noexcept {
   for (std::size_t period = 1; period < size; ++period) {
@@ -28,24 +33,26 @@ std::size_t period_of(std::byte const* value, std::size_t size) noexcept {
 
 }  // namespace
 
-memory_op device_range::copy_from_host(void const* host, bool pinned) const noexcept {
-  return memory_op{{.owner = owner_,
-                    .kind = memory_op_kind::host_to_device,
-                    .pinned = pinned,
-                    .to = address_,
+memory_op device_range::copy_from_host(void const* host, host_memory kind) const noexcept {
+  return memory_op{{.to = address_,
                     .from = reinterpret_cast<std::uintptr_t>(host),
                     .bytes = bytes_,
-                    .device = device_}};
+                    .kind = memory_op_kind::host_to_device,
+                    .pinned = kind != host_memory::pageable,
+                    .reach = reach_with(reach_, kind),
+                    .device = device_,
+                    .owner = owner_}};
 }
 
-memory_op device_range::copy_to_host(void* host, bool pinned) const noexcept {
-  return memory_op{{.owner = owner_,
-                    .kind = memory_op_kind::device_to_host,
-                    .pinned = pinned,
-                    .to = reinterpret_cast<std::uintptr_t>(host),
+memory_op device_range::copy_to_host(void* host, host_memory kind) const noexcept {
+  return memory_op{{.to = reinterpret_cast<std::uintptr_t>(host),
                     .from = address_,
                     .bytes = bytes_,
-                    .device = device_}};
+                    .kind = memory_op_kind::device_to_host,
+                    .pinned = kind != host_memory::pageable,
+                    .reach = reach_with(reach_, kind),
+                    .device = device_,
+                    .owner = owner_}};
 }
 
 memory_op device_range::copy_to(device_range const& to) const {
@@ -54,12 +61,13 @@ memory_op device_range::copy_to(device_range const& to) const {
   if (to.owner_ != owner_) {
     throw wrong_runtime("the source and the destination of a copy belong to different runtimes");
   }
-  return memory_op{{.owner = owner_,
-                    .kind = memory_op_kind::device_to_device,
-                    .to = to.address_,
+  return memory_op{{.to = to.address_,
                     .from = address_,
                     .bytes = bytes_,
+                    .kind = memory_op_kind::device_to_device,
+                    .reach = std::min(reach_, to.reach_),
                     .device = to.device_,
+                    .owner = owner_,
                     .from_device = device_}};
 }
 
@@ -73,12 +81,13 @@ memory_op device_range::fill(void const* value, std::size_t size) const {
                            " bytes has a pattern of " + std::to_string(period) +
                            " bytes; copy from host memory instead");
   }
-  memory_command command{.owner = owner_,
+  memory_command command{.to = address_,
+                         .bytes = bytes_,
                          .kind = memory_op_kind::fill,
                          .pattern_bytes = static_cast<std::uint8_t>(period),
-                         .to = address_,
-                         .bytes = bytes_,
-                         .device = device_};
+                         .reach = reach_,
+                         .device = device_,
+                         .owner = owner_};
   std::memcpy(command.pattern, bytes, period);
   return memory_op{command};
 }

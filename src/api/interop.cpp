@@ -44,6 +44,27 @@ dispatch::memory_facts ask(dispatch::runtime_state& state, unsigned device, char
   return facts;
 }
 
+/// Returns whether kernels on the device can access pinned memory by its host address. Memory that
+/// was registered, or is write-combined, may have another address on the device.
+bool is_mapped(dispatch::runtime_state& state, unsigned device, std::uintptr_t address) {
+  CUdeviceptr seen = 0;
+  state.operations.run(device, [&](dispatch::device_driver& driver) {
+    CUresult const answer = driver.context().api().mem_host_get_device_pointer(
+        &seen, reinterpret_cast<void*>(address), 0);
+    if (answer != CUDA_SUCCESS) { seen = 0; }
+  });
+  return seen == address;
+}
+
+/// Returns which kernels can access memory of the application. flotilla does not know the context
+/// of the memory, so it does not know whether other devices have access.
+kernel_reach reach_of(dispatch::runtime_state& state, unsigned device, std::uintptr_t address,
+                      places place) {
+  bool const has_access =
+      place == places::device || (place == places::host && is_mapped(state, device, address));
+  return has_access ? kernel_reach::own_device : kernel_reach::nowhere;
+}
+
 }  // namespace
 
 device_range view_device_memory(runtime& owner, device_ordinal device, void const* memory,
@@ -52,7 +73,7 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
   dispatch::runtime_state& state = dispatch::runtime_state::of(impl);
   flotilla::device const& info = state.infos()[state.valid.checked(device)];
   auto const address = reinterpret_cast<std::uintptr_t>(memory);
-  if (bytes == 0) { return {&impl, device, address, 0}; }
+  if (bytes == 0) { return {&impl, device, address, 0, kernel_reach::nowhere}; }
   auto const facts = ask(state, device.value, "view_device_memory", address, bytes);
   if (facts.place == places::unknown) {
     throw invalid_argument("view_device_memory: the driver does not know the memory at " +
@@ -66,15 +87,20 @@ device_range view_device_memory(runtime& owner, device_ordinal device, void cons
         std::to_string(facts.device) + ", but device " + std::to_string(device.value) +
         " of the runtime is the driver's device " + std::to_string(info.driver_ordinal));
   }
-  return {&impl, device, address, bytes};
+  return {&impl, device, address, bytes, reach_of(state, device.value, address, facts.place)};
 }
 
-void check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes) {
-  if (bytes == 0) { return; }
+host_memory check_pinned_memory(runtime& owner, void const* memory, std::size_t bytes) {
+  if (bytes == 0) { return host_memory::pinned; }
   dispatch::runtime_state& state = dispatch::runtime_state::of(access::impl(owner));
   auto const address = reinterpret_cast<std::uintptr_t>(memory);
   places const place = ask(state, 0, "view_pinned_memory", address, bytes).place;
-  if (place == places::host || place == places::no_answer) { return; }
+  if (place == places::host || place == places::no_answer) {
+    for (unsigned device = 0; device < state.devices.size(); ++device) {
+      if (!is_mapped(state, device, address)) { return host_memory::pinned; }
+    }
+    return host_memory::mapped;
+  }
   throw invalid_argument("view_pinned_memory: the memory at " + of_address(address) + " is " +
                          (place == places::unknown   ? "not pinned"
                           : place == places::managed ? "managed memory"

@@ -18,6 +18,19 @@ dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
   return dispatch::runtime_state::of(*impl);
 }
 
+// constexpr: it exists before and after all other static objects, which may submit tasks.
+constexpr task_options no_options;
+
+/// Calls `submit(options)` with plain_options or with `options`.
+template <class Submit>
+void with_options(task_options const& options, Submit const& submit) {
+  if (&options == &detail::default_options) {
+    submit(dispatch::plain_options{});
+  } else {
+    submit(options);
+  }
+}
+
 /// Checks that `file` is a readable, nonempty file, because the driver's errors for other files are
 /// misleading.
 /// @throws bad_image
@@ -33,6 +46,8 @@ void check_file(std::filesystem::path const& file, std::string const& name) {
 }
 
 }  // namespace
+
+constinit task_options const& detail::default_options = no_options;
 
 runtime::runtime(runtime_options options)
     : impl_(new dispatch::runtime_state(std::move(options))) {}
@@ -80,7 +95,8 @@ program runtime::load(std::filesystem::path const& file) {
 
 ticket runtime::submit(launch const& what, task_options const& options) {
   ticket made;
-  state_of(impl_).tasks.submit(what, options, true, &made);
+  with_options(options,
+               [&](auto const& how) { state_of(impl_).tasks.submit(what, how, true, &made); });
   return made;
 }
 ticket runtime::submit(memory_op const& what, task_options const& options) {
@@ -111,7 +127,8 @@ std::optional<ticket> runtime::try_submit(callable&& what, task_options const& o
   return made;
 }
 void runtime::post(launch const& what, task_options const& options) {
-  state_of(impl_).tasks.submit(what, options, true, nullptr);
+  with_options(options,
+               [&](auto const& how) { state_of(impl_).tasks.submit(what, how, true, nullptr); });
 }
 void runtime::post(memory_op const& what, task_options const& options) {
   state_of(impl_).tasks.submit(detail::access::command(what), options, true, nullptr);

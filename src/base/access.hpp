@@ -26,8 +26,15 @@ struct access {
   static runtime make(runtime_impl& impl) noexcept { return runtime{impl}; }
   static runtime_impl* impl(launch const& launch) noexcept { return launch.owner_; }
   static std::uint32_t kernel_index(launch const& launch) noexcept { return launch.kernel_; }
-  static bool goes_alone(launch const& launch) noexcept { return launch.goes_alone_; }
-  static bool is_attributed(launch const& launch) noexcept { return launch.attributed_; }
+  /// What submit must know about a launch (see the members of launch).
+  struct launch_marks {
+    bool goes_alone;
+    bool is_attributed;
+    bool is_special;
+  };
+  static launch_marks marks(launch const& launch) noexcept {
+    return {launch.goes_alone_, launch.attributed_, launch.is_special_};
+  }
   static std::span<parameter_info const> parameters(launch const& launch) noexcept {
     return launch.parameters_;
   }

@@ -12,6 +12,7 @@
 
 #include "contract/batch_fixture.hpp"
 #include "support/child.hpp"
+#include "support/eventually.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -191,6 +192,30 @@ TEST_F(BatchFaults, FaultEndsSuccessorsOfOpenBatches) {
     EXPECT_THROW(faulty.wait(), poisoned);
     testing::clear_faults();
     std::atomic_ref{words[1]} = 1u;
+  });
+}
+
+// requirement: if the launch of one part of a batch faults, tasks that follow other parts of the
+// batch end as well
+TEST_F(BatchFaults, FaultEndsTasksThatFollowTheRestOfTheBatch) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options()};
+    test_program const program{rt};
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    for (int i = 0; i < 50; ++i) {
+      for (int k = 0; k < 100; ++k) { rt.post(nothing); }
+      rt.wait_idle();
+    }
+    // The tasks need a graph of 32 nodes and another graph. The launch of the first faults. `alone`
+    // makes the pass launch the batch of its predecessor, which is in the other graph.
+    testing::fail_call("cuGraphLaunch", 1, driver_status::illegal_address);
+    std::vector<ticket> open;
+    for (int k = 0; k < 45; ++k) { open.push_back(rt.submit(nothing)); }
+    ticket const alone = rt.submit(nothing, {.after = {open.back()}, .batch = false});
+    EXPECT_THROW(alone.wait(), poisoned);
+    for (ticket const& each : open) { EXPECT_TRUE(ended(each)); }
+    testing::clear_faults();
   });
 }
 

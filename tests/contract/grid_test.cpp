@@ -89,6 +89,26 @@ TEST_F(Grids, OtherFormsGoIntoOtherGrids) {
   EXPECT_EQ(read(rt, sums), (std::vector<std::uint32_t>{blocks, threads}));
 }
 
+// requirement: tasks with many blocks, of equal and of different sizes, run each block once
+TEST_F(Grids, TasksOfManyBlocksRunEachBlockOnce) {
+  runtime rt{options()};
+  test_program const program{rt};
+  device_buffer<std::uint32_t> sums{rt, device_ordinal{0}, tasks};
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    for (bool const equal : {true, false}) {
+      rt.submit(sums.fill(0)).wait();
+      std::vector<std::uint32_t> expected;
+      for (unsigned i = 0; i < tasks; ++i) {
+        unsigned const blocks = equal ? 32 : 1 + i % 64;
+        rt.post(program.add.with_shape({blocks}, {1})(sums.subspan(i, 1), 1u));
+        expected.push_back(blocks);
+      }
+      rt.wait_idle();
+      ASSERT_EQ(read(rt, sums), expected) << repeat << ' ' << equal;
+    }
+  }
+}
+
 // requirement: a grid begins after all predecessors of its tasks
 TEST_F(Grids, TasksOfAGridSeeTheirPredecessors) {
   runtime rt{options()};
@@ -119,35 +139,22 @@ TEST_F(Grids, TasksOfAGridSeeTheirPredecessors) {
 // requirement: if the driver refuses a grid, each of its tasks is launched alone
 TEST_F(Grids, RefusedGridLosesAndRepeatsNothing) {
   FLOTILLA_NEED_CPU_DRIVER();
-  runtime rt{options()};
-  program const loaded = rt.load(test_image());
-  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
-  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
-  grow_batches(rt, count, counters);
-  for (unsigned nth = 1; nth < 4; ++nth) {
-    rt.submit(counters.fill(0)).wait();
-    testing::fail_call("cuLaunchKernel", nth, driver_status::launch_out_of_resources);
-    std::vector<bool> const failed = run(rt, count, counters);
-    testing::clear_faults();
-    EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 0) << nth;
-    EXPECT_EQ(read(rt, counters), std::vector<std::uint32_t>(tasks, 1)) << nth;
+  for (char const* const call : {"cuGraphLaunch", "cuGraphExecKernelNodeSetParams",
+                                 "cuGraphInstantiateWithFlags", "cuGraphCreate"}) {
+    runtime rt{options()};
+    program const loaded = rt.load(test_image());
+    auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
+    device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
+    grow_batches(rt, count, counters);
+    for (unsigned nth = 1; nth < 4; ++nth) {
+      rt.submit(counters.fill(0)).wait();
+      testing::fail_call(call, nth, driver_status::launch_out_of_resources);
+      std::vector<bool> const failed = run(rt, count, counters);
+      testing::clear_faults();
+      EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 0) << call << ' ' << nth;
+      EXPECT_EQ(read(rt, counters), std::vector<std::uint32_t>(tasks, 1)) << call << ' ' << nth;
+    }
   }
-}
-
-// requirement: if the driver refuses the write that reports the end of a grid, the end is found
-TEST_F(Grids, RefusedWriteDelaysTheEnd) {
-  FLOTILLA_NEED_CPU_DRIVER();
-  runtime rt{options()};
-  program const loaded = rt.load(test_image());
-  auto const count = loaded.kernel<std::uint32_t*, std::uint32_t>("count_id");
-  device_buffer<std::uint32_t> counters{rt, device_ordinal{0}, tasks};
-  grow_batches(rt, count, counters);
-  rt.submit(counters.fill(0)).wait();
-  testing::fail_call("cuStreamWriteValue64", 1, driver_status::launch_out_of_resources);
-  std::vector<bool> const failed = run(rt, count, counters);
-  testing::clear_faults();
-  EXPECT_EQ(std::count(failed.begin(), failed.end(), true), 0);
-  EXPECT_EQ(read(rt, counters), std::vector<std::uint32_t>(tasks, 1));
 }
 
 }  // namespace

@@ -23,9 +23,10 @@ namespace {
 class RecordingFaults : public guest_test {
  protected:
   static constexpr unsigned tasks = 10;
-  /// A recording of ten tasks. Each task writes its own word.
+  /// A recording of ten tasks. Each task writes its own word. Each task is a node of its own;
+  /// recording_grid_fault_test.cpp tests recordings with grids.
   struct recorded_writes {
-    runtime rt{{.devices = device_spec(1), .workers = 0}};
+    runtime rt{{.devices = device_spec(1), .workers = 0, .fuse_launches = false}};
     test_program kernels{rt};
     host_buffer<std::uint32_t> values{rt, tasks};
     recording steps{rt};

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "support/contract_test.hpp"
 
@@ -139,6 +140,38 @@ TEST_P(Refusal, RefusedLaunchFailsAlone) {
                     HasSubstr("at most 1024 threads and 232448 bytes of dynamic shared memory")));
   good.back().wait();
   EXPECT_EQ(value.read(), 3u);
+}
+
+// requirement: a launch that is assigned takes over what `submit` must check, and nothing is left
+// of what it was before
+TEST_P(Refusal, AssignedLaunchesAreChecked) {
+  device_word sum{rt(), last()};
+  launch const valid = program().add.with_shape({1}, {1})(sum.buffer(), 1u);
+  launch const empty = program().add.with_shape({0}, {1})(sum.buffer(), 1u);
+  launch const clustered = program().add.with_shape({1}, {1}).cluster({3})(sum.buffer(), 1u);
+  launch one{valid};
+  for (bool const moves : {false, true}) {
+    auto const assign = [&](launch const& from) {
+      launch copy{from};
+      if (moves) {
+        one = std::move(copy);
+      } else {
+        one = copy;
+      }
+    };
+    for (launch const* const bad : {&empty, &clustered}) {
+      assign(*bad);
+      (void)refused<invalid_argument>([&] { (void)rt().submit(one); });
+      (void)refused<invalid_argument>([&] { rt().post(one); });
+      (void)refused<invalid_argument>([&] { (void)rt().submit(one, {.device = last()}); });
+      assign(valid);
+      rt().submit(one).wait();
+    }
+    launch const gone = std::move(one);
+    (void)refused<invalid_argument>([&] { (void)rt().submit(one); });
+    one = gone;
+  }
+  EXPECT_EQ(sum.read(), 4u);
 }
 
 }  // namespace

@@ -193,5 +193,22 @@ TEST_P(Submit, CallableIsDestroyedOnce) {
   EXPECT_TRUE(pumping(rt(), [&] { return owned.use_count() == 1; }));
 }
 
+// requirement: a task without options runs as a task with the default options
+TEST_P(Submit, NoOptionsAreTheDefaultOptions) {
+  device_word sum{rt(), last()};
+  launch const add_one = program().add.with_shape({1}, {1})(sum.buffer(), 1u);
+  task_options const chosen;
+  for (int i = 0; i < 50; ++i) {
+    ticket const without = rt().submit(add_one);
+    ticket const with = rt().submit(add_one, chosen);
+    EXPECT_EQ(without.device(), with.device());
+    rt().post(add_one);
+    rt().post(add_one, {});
+    rt().submit(add_one, {.after = {without, with}}).wait();
+  }
+  rt().wait_idle();
+  EXPECT_EQ(sum.read(), 250u);
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -140,10 +140,6 @@ extern "C" __global__ void tally_up(unsigned* out) { *out = atomicAdd(&tally, fa
 
 extern "C" __global__ void trap_now() { __trap(); }
 
-// Stands in for flotilla's kernel that updates graph nodes. In unit tests, the CPU driver updates
-// the nodes.
-extern "C" __global__ void update_nodes(void*, unsigned, unsigned) {}
-
 // Adds 1 to *runs. Fails with the number of the block if values[block] is greater than `limit`.
 extern "C" __global__ void fail_above(unsigned const* values, unsigned limit,
                                       flotilla::task_status status, unsigned* runs) {

@@ -21,17 +21,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-pattern const& find(std::string const& name) {
-  for (pattern const& each : all_patterns()) {
-    if (each.name == name) { return each; }
-  }
-  throw std::logic_error{"no pattern " + name};
-}
-
 /// Returns the points on which `point` of step `step` depends.
 std::vector<std::uint32_t> points_of(std::string const& name, std::uint32_t width,
                                      std::uint32_t step, std::uint32_t point) {
-  task_graph const graph = make_graph(find(name), width, step + 1, {}, 1);
+  task_graph const graph = make_graph(pattern_named(name), width, step + 1, {}, 1);
   for (std::size_t i = 0; i < graph.tasks().size(); ++i) {
     if (graph.tasks()[i].step != step || graph.tasks()[i].point != point) { continue; }
     std::vector<std::uint32_t> points;
@@ -65,19 +58,20 @@ TEST(BenchPatterns, TheTreeGrowsAndShrinks) {
   EXPECT_THAT(points_of("tree", 16, 8, 0), ElementsAre(0, 1));
   EXPECT_THAT(points_of("tree", 16, 9, 1), ElementsAre(0));
   // 1 + 2 + 4 + 8 + 16 + 8 + 4 + 2 points in each period
-  EXPECT_EQ(make_graph(find("tree"), 16, 16, {}, 1).tasks().size(), 90u);
+  EXPECT_EQ(make_graph(pattern_named("tree"), 16, 16, {}, 1).tasks().size(), 90u);
   EXPECT_THAT(points_of("tree", 5, 3, 4), ElementsAre(2));
   EXPECT_THAT(points_of("tree", 5, 4, 2), ElementsAre(4));
 }
 
 TEST(BenchPatterns, RandomPointsAreThreeToFiveAndDependOnTheSeed) {
-  task_graph const graph = make_graph(find("random"), 16, 8, {}, 1);
-  task_graph const other = make_graph(find("random"), 16, 8, {}, 2);
+  task_graph const graph = make_graph(pattern_named("random"), 16, 8, {}, 1);
+  task_graph const other = make_graph(pattern_named("random"), 16, 8, {}, 2);
   for (std::size_t i = 16; i < graph.tasks().size(); ++i) {
     EXPECT_GE(graph.tasks()[i].edges, 3u);
     EXPECT_LE(graph.tasks()[i].edges, 5u);
   }
-  EXPECT_EQ(graph.expected(), make_graph(find("random"), 16, 8, {.irregular = true}, 1).expected());
+  EXPECT_EQ(graph.expected(),
+            make_graph(pattern_named("random"), 16, 8, {.irregular = true}, 1).expected());
   EXPECT_NE(graph.expected(), other.expected());
 }
 
@@ -104,7 +98,7 @@ TEST(BenchPatterns, TheCriticalPathIsTheLongestPath) {
 }
 
 TEST(BenchPatterns, IrregularLengthsAreFrom1To50Us) {
-  task_graph const graph = make_graph(find("no_comm"), 64, 16, {.irregular = true}, 1);
+  task_graph const graph = make_graph(pattern_named("no_comm"), 64, 16, {.irregular = true}, 1);
   for (task_graph::task const& each : graph.tasks()) {
     EXPECT_GE(each.nanoseconds, 1000u);
     EXPECT_LE(each.nanoseconds, 50000u);
@@ -148,7 +142,7 @@ class fake_variant final : public variant {
 };
 
 TEST(BenchPatterns, AWrongValueEndsTheMeasurement) {
-  task_graph const graph = make_graph(find("no_comm"), 4, 4, {}, 1);
+  task_graph const graph = make_graph(pattern_named("no_comm"), 4, 4, {}, 1);
   cell cell = describe_cell("no_comm", 4, 4, {}, graph, true);
   variant_set::member const wrong{"bad", std::make_unique<fake_variant>(6)};
   try {
@@ -161,7 +155,7 @@ TEST(BenchPatterns, AWrongValueEndsTheMeasurement) {
 }
 
 TEST(BenchPatterns, AMeasurementHasAWarmUpAndObeysTheDeadline) {
-  task_graph const graph = make_graph(find("no_comm"), 4, 4, {.nanoseconds = 1000}, 1);
+  task_graph const graph = make_graph(pattern_named("no_comm"), 4, 4, {.nanoseconds = 1000}, 1);
   variant_set::member const member{"good", std::make_unique<fake_variant>(std::nullopt)};
   auto& fake = dynamic_cast<fake_variant&>(*member.how);
   cell in_time = describe_cell("no_comm", 4, 4, {.nanoseconds = 1000}, graph, true);

@@ -150,6 +150,13 @@ TEST(BenchRow, QuantileIsComparedWithTheControlsQuantile) {
   EXPECT_EQ(evaluate(row, figures, true).ratio, 0.5);
 }
 
+TEST(BenchRow, RatesOfCopiesAreThoseOfTheMedians) {
+  std::vector<figure> figures{figure_of("subject", {50, 40, 45}), figure_of("a", {400}),
+                              figure_of("b", {900})};
+  figures[0].tags.bytes = 4096;
+  EXPECT_EQ(evaluate(row_with(1), figures, true).note, "91.0 GB/s, control 10.2 GB/s");
+}
+
 TEST(BenchRow, RowWithoutAFigureIsAnError) {
   EXPECT_THROW(static_cast<void>(evaluate(row_with(1), {figure_of("subject", {1})}, true)),
                std::logic_error);

@@ -21,8 +21,8 @@ class FLOTILLA_EXPORT device_range {
  public:
   device_range() noexcept = default;
   device_range(runtime_impl* owner, device_ordinal device, std::uintptr_t address,
-               std::size_t bytes) noexcept
-      : owner_{owner}, address_{address}, bytes_{bytes}, device_{device} {}
+               std::size_t bytes, kernel_reach reach) noexcept
+      : owner_{owner}, address_{address}, bytes_{bytes}, device_{device}, reach_{reach} {}
 
   [[nodiscard]] runtime_impl* owner() const noexcept { return owner_; }
   [[nodiscard]] device_ordinal device() const noexcept { return device_; }
@@ -31,13 +31,13 @@ class FLOTILLA_EXPORT device_range {
 
   /// Returns the `bytes` bytes that start at `offset`. They must be inside this range.
   [[nodiscard]] device_range part(std::size_t offset, std::size_t bytes) const noexcept {
-    return {owner_, device_, address_ + offset, bytes};
+    return {owner_, device_, address_ + offset, bytes, reach_};
   }
 
   // These four functions return an operation on all bytes of the range.
 
-  [[nodiscard]] memory_op copy_from_host(void const* host, bool pinned) const noexcept;
-  [[nodiscard]] memory_op copy_to_host(void* host, bool pinned) const noexcept;
+  [[nodiscard]] memory_op copy_from_host(void const* host, host_memory kind) const noexcept;
+  [[nodiscard]] memory_op copy_to_host(void* host, host_memory kind) const noexcept;
   /// @param to  A range with as many bytes as this one.
   /// @throws wrong_runtime  `to` belongs to another runtime.
   [[nodiscard]] memory_op copy_to(device_range const& to) const;
@@ -51,6 +51,7 @@ class FLOTILLA_EXPORT device_range {
   std::uintptr_t address_ = 0;
   std::size_t bytes_ = 0;
   device_ordinal device_;
+  kernel_reach reach_ = kernel_reach::nowhere;
 };
 
 /// Gives the library's templates access to the range of a span or buffer.
@@ -63,9 +64,14 @@ struct range_access {
   [[nodiscard]] static Span make(device_range const& range, std::size_t size) noexcept {
     return Span{range, size};
   }
+  /// @param kind  pinned or mapped
   template <class Span, class T>
-  [[nodiscard]] static Span make(std::span<T> memory) noexcept {
-    return Span{memory};
+  [[nodiscard]] static Span make(std::span<T> memory, host_memory kind) noexcept {
+    return Span{memory, kind};
+  }
+  template <class T>
+  [[nodiscard]] static host_memory kind(T const& of) noexcept {
+    return of.kind_;
   }
 };
 

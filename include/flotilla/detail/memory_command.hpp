@@ -21,20 +21,37 @@ enum class memory_op_kind : std::uint8_t {
 
 namespace detail {
 
+/// Which kernels can access memory by its address. A greater value includes the smaller ones.
+enum class kernel_reach : std::uint8_t {
+  nowhere,     ///< none, or the library does not know: pageable memory, for example
+  own_device,  ///< kernels on the device of the memory
+  peers,       ///< also kernels on devices with peer access; host memory: kernels on every device
+};
+
+/// The host's side of a copy.
+enum class host_memory : std::uint8_t {
+  pageable,
+  pinned,
+  mapped,  ///< pinned, and kernels on every device can access it by its host address
+};
+
 /// The data of a memory_op. It is trivially copyable because the library stores it in a task's
-/// slot.
+/// slot. The members that most copies need are in its first 32 bytes, which share a cache line of
+/// the slot.
 struct memory_command {
   static constexpr std::size_t max_pattern_bytes = 64;
 
-  runtime_impl* owner = nullptr;  // null if the buffer has no memory
+  std::uintptr_t to = 0;    // device or host address
+  std::uintptr_t from = 0;  // device or host address
+  std::size_t bytes = 0;    // a multiple of pattern_bytes
   memory_op_kind kind = memory_op_kind::fill;
   bool pinned = false;             // whether the host memory belongs to a host_buffer
   std::uint8_t pattern_bytes = 1;  // for fill: the length of the shortest repeating pattern
-  std::uintptr_t to = 0;           // device or host address
-  std::uintptr_t from = 0;         // device or host address
-  std::size_t bytes = 0;           // a multiple of pattern_bytes
-  device_ordinal device{};         // the device that runs the command
-  device_ordinal from_device{};    // for device_to_device: the device of the source
+  kernel_reach reach = kernel_reach::nowhere;  // of all memory of the command
+  device_ordinal device{};                     // the device that runs the command
+  runtime_impl* owner = nullptr;               // null if the buffer has no memory
+  device_ordinal from_device{};                // for device_to_device: the device of the source
+  std::uint32_t unused = 0;                    // so that the pattern begins at a multiple of 16
   alignas(4) std::byte pattern[max_pattern_bytes] = {};
 };
 

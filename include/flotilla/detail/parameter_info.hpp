@@ -68,16 +68,44 @@ template <class T>
   return made;
 }
 
+/// A list of parameter types.
+template <class... Parameters>
+struct parameter_types {};
+
+/// Where the arguments of a launch are.
+template <class... Parameters>
+struct argument_layout {
+  static constexpr std::size_t count = sizeof...(Parameters);
+
+ private:
+  struct places {
+    std::array<std::size_t, count> offsets{};
+    std::size_t end = 0;
+  };
+  static constexpr places find() noexcept {
+    std::array<std::size_t, count> const bytes{sizeof(Parameters)...};
+    std::array<std::size_t, count> const alignment{alignof(Parameters)...};
+    places found;
+    for (std::size_t i = 0; i < count; ++i) {
+      // as launch::append does
+      found.offsets[i] = (found.end + alignment[i] - 1) & ~(alignment[i] - 1);
+      found.end = found.offsets[i] + bytes[i];
+    }
+    return found;
+  }
+  static constexpr places found = find();
+
+ public:
+  static constexpr std::array<std::size_t, count> offsets = found.offsets;
+  static constexpr std::uint32_t bytes = static_cast<std::uint32_t>(found.end);
+};
+
 template <class... Parameters>
 [[nodiscard]] constexpr std::array<parameter_info, sizeof...(Parameters)>
 make_parameter_table() noexcept {
   std::array<parameter_info, sizeof...(Parameters)> made{info_of<Parameters>()...};
-  std::array<std::size_t, sizeof...(Parameters)> const bytes{sizeof(Parameters)...};
-  std::array<std::size_t, sizeof...(Parameters)> const alignment{alignof(Parameters)...};
-  std::size_t end = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
-    made[i].offset = (end + alignment[i] - 1) & ~(alignment[i] - 1);  // as launch::append does
-    end = made[i].offset + bytes[i];
+    made[i].offset = argument_layout<Parameters...>::offsets[i];
   }
   return made;
 }

@@ -95,6 +95,16 @@ struct launch_builder {
     to.put(at, value, size);
   }
 
+  /// The kernel in what `over` or `with_shape` returns.
+  template <class Configured>
+  static kernel_ref const& found(Configured const& kernel) noexcept {
+    return kernel.kernel_.found_;
+  }
+  template <class Configured>
+  static auto parameters_of(Configured const&) noexcept {
+    return typename Configured::parameters{};
+  }
+
   static std::size_t next_offset(launch const& to, std::size_t alignment) noexcept {
     return (to.bytes_ + alignment - 1) & ~(alignment - 1);
   }
@@ -110,7 +120,7 @@ struct launch_builder {
       Parameter const value = static_cast<Parameter>(argument);
       if constexpr (std::is_same_v<Parameter, task_status>) {
         to.status_offset_ = static_cast<std::uint16_t>(next_offset(to, alignof(Parameter)));
-        to.attributed_ = to.goes_alone_ = true;
+        to.attributed_ = to.goes_alone_ = to.is_special_ = true;
       }
       to.append(&value, sizeof value, alignof(Parameter));
     }
@@ -161,6 +171,8 @@ class kernel {
 
    private:
     friend kernel;
+    friend struct detail::launch_builder;
+    using parameters = detail::parameter_types<Parameters...>;
     configured(kernel const& base, launch_shape const& shape) noexcept
         : shape_functions<configured>{shape}, kernel_{base} {}
 

@@ -98,6 +98,7 @@ class launch {
         records_ranges_{kernel.records_ranges},
         goes_alone_{kernel.has_clusters || shape.attributes.prevent_batch()},
         attributed_{goes_alone_ || shape.attributes.programmatic},
+        is_special_{attributed_ || !detail::are_possible(shape.grid, shape.block)},
         parameters_{parameters} {}
 
   static constexpr std::uint16_t no_status = 0xffff;
@@ -111,6 +112,7 @@ class launch {
     records_ranges_ = other.records_ranges_;
     goes_alone_ = other.goes_alone_;
     attributed_ = other.attributed_;
+    is_special_ = other.is_special_;
     parameters_ = other.parameters_;
     status_offset_ = other.status_offset_;
   }
@@ -137,7 +139,10 @@ class launch {
   /// Records a buffer or span among the arguments. The first one determines the device.
   void append_range(detail::argument_range const& range) {
     if (!device_) { device_ = range.device; }
-    if (records_ranges_ || range.device != *device_) { ranges_.push_back(range); }
+    if (records_ranges_ || range.device != *device_) {
+      ranges_.push_back(range);
+      is_special_ = true;
+    }
   }
 
   detail::runtime_impl* owner_ = nullptr;  // null if the launch was moved from
@@ -147,6 +152,9 @@ class launch {
   bool records_ranges_ = false;  // see kernel_ref
   bool goes_alone_ = false;      // whether the launch must not share a batch with other tasks
   bool attributed_ = false;      // whether the launch goes alone, has an attribute or a task_status
+  // Whether `submit` must check more than the runtime: the launch is `attributed_`, its extents are
+  // impossible, or it has `ranges_`.
+  bool is_special_ = false;
   std::uint16_t status_offset_ = no_status;  // offset of the task_status in the arguments
   std::span<detail::parameter_info const> parameters_;
   std::size_t bytes_ = 0;

@@ -51,6 +51,15 @@ struct launch_shape {
 
 namespace detail {
 
+/// Returns whether the extents are within the limits, which are the same for all CUDA devices.
+[[nodiscard]] constexpr bool are_possible(extent const& grid, extent const& block) noexcept {
+  // Subtracting 1 from an extent of 0 gives the greatest number. So one comparison finds zeros as
+  // well as extents that are too large.
+  return grid.x - 1 < 0x7fff'ffff && grid.y - 1 < 0xffff && grid.z - 1 < 0xffff &&
+         ((block.x - 1) | (block.y - 1)) < 1024 && block.z - 1 < 64 &&
+         block.x * block.y * block.z <= 1024;
+}
+
 [[noreturn]] FLOTILLA_EXPORT void refuse_thread_count(long long threads);
 
 /// Returns a one-dimensional grid of at least `threads` threads.

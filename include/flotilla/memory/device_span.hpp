@@ -90,22 +90,22 @@ class device_span {
   /// Copies from pageable memory. The runtime stages the data in pinned memory, piece by piece.
   [[nodiscard]] memory_op copy_from(std::span<value_type const> host) const
       requires(!std::is_const_v<T>) {
-    return from_host(host.data(), host.size(), false);
+    return from_host(host.data(), host.size(), detail::host_memory::pageable);
   }
   template <detail::ends_before_the_copy_runs Host>
   memory_op copy_from(Host&&) const = delete;  // keep the host memory until the task has ended
   /// Copies from pinned memory.
   [[nodiscard]] memory_op copy_from(host_span<value_type const> host) const
       requires(!std::is_const_v<T>) {
-    return from_host(host.data(), host.size(), true);
+    return from_host(host.data(), host.size(), detail::range_access::kind(host));
   }
   [[nodiscard]] memory_op copy_from(host_span<value_type> host) const
       requires(!std::is_const_v<T>) {
-    return from_host(host.data(), host.size(), true);
+    return from_host(host.data(), host.size(), detail::range_access::kind(host));
   }
   [[nodiscard]] memory_op copy_from(host_buffer<value_type> const& host) const
       requires(!std::is_const_v<T>) {
-    return from_host(host.data(), host.size(), true);
+    return from_host(host.data(), host.size(), detail::host_memory::mapped);
   }
   /// Copies from memory of the same device or of another device.
   [[nodiscard]] memory_op copy_from(device_span<value_type const> from) const
@@ -116,16 +116,16 @@ class device_span {
 
   /// Copies to pageable memory. The runtime stages the data in pinned memory, piece by piece.
   [[nodiscard]] memory_op copy_to(std::span<value_type> host) const {
-    return to_host(host.data(), host.size(), false);
+    return to_host(host.data(), host.size(), detail::host_memory::pageable);
   }
   template <detail::ends_before_the_copy_runs Host>
   memory_op copy_to(Host&&) const = delete;  // keep the host memory until the task has ended
   /// Copies to pinned memory.
   [[nodiscard]] memory_op copy_to(host_span<value_type> host) const {
-    return to_host(host.data(), host.size(), true);
+    return to_host(host.data(), host.size(), detail::range_access::kind(host));
   }
   [[nodiscard]] memory_op copy_to(host_buffer<value_type>& host) const {
-    return to_host(host.data(), host.size(), true);
+    return to_host(host.data(), host.size(), detail::host_memory::mapped);
   }
   /// Copies to memory of the same device or of another device.
   [[nodiscard]] memory_op copy_to(device_span<value_type> to) const {
@@ -137,8 +137,9 @@ class device_span {
   /// The pattern of the fill is the shortest sequence of bytes that, repeated, makes up `value`.
   /// @throws invalid_argument  The pattern has more than 64 bytes. A value whose bytes are all zero
   ///                           is always accepted.
-  /// Cost  one device operation if the pattern has 1, 2 or 4 bytes. Otherwise one device operation
-  ///       for each 4 bytes of the pattern, and log2(size()) copies.
+  /// Cost  one device operation if the pattern has 1, 2 or 4 bytes, or if the fill is small (64 KiB
+  ///       at most) and the device is a GPU. Otherwise one device operation for each 4 bytes of the
+  ///       pattern, and log2(size()) copies.
   [[nodiscard]] memory_op fill(value_type const& value) const requires(!std::is_const_v<T>) {
     return range_.fill(&value, sizeof value);
   }
@@ -152,13 +153,15 @@ class device_span {
   void check_size(std::size_t other) const {
     if (other != size_) { detail::refuse_size(size_, other); }
   }
-  [[nodiscard]] memory_op from_host(value_type const* host, std::size_t size, bool pinned) const {
+  [[nodiscard]] memory_op from_host(value_type const* host, std::size_t size,
+                                    detail::host_memory kind) const {
     check_size(size);
-    return range_.copy_from_host(host, pinned);
+    return range_.copy_from_host(host, kind);
   }
-  [[nodiscard]] memory_op to_host(value_type* host, std::size_t size, bool pinned) const {
+  [[nodiscard]] memory_op to_host(value_type* host, std::size_t size,
+                                  detail::host_memory kind) const {
     check_size(size);
-    return range_.copy_to_host(host, pinned);
+    return range_.copy_to_host(host, kind);
   }
 
   detail::device_range range_;

@@ -47,9 +47,11 @@ class host_buffer {
   [[nodiscard]] T& operator[](std::size_t i) noexcept { return data()[i]; }
   [[nodiscard]] T const& operator[](std::size_t i) const noexcept { return data()[i]; }
 
-  [[nodiscard]] host_span<T> span() noexcept { return host_span<T>{std::span<T>{data(), size_}}; }
+  [[nodiscard]] host_span<T> span() noexcept {
+    return host_span<T>{std::span<T>{data(), size_}, detail::host_memory::mapped};
+  }
   [[nodiscard]] host_span<T const> span() const noexcept {
-    return host_span<T const>{std::span<T const>{data(), size_}};
+    return host_span<T const>{std::span<T const>{data(), size_}, detail::host_memory::mapped};
   }
   /// Returns a view of the `count` objects that start at index `offset`. By default the view ends
   /// with the buffer.

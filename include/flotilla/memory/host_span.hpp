@@ -31,7 +31,7 @@ class host_span {
   /// A view of mutable objects converts to a view of const objects.
   template <class U>
   requires(std::is_same_v<U const, T> && !std::is_same_v<U, T>) host_span(host_span<U> other)
-  noexcept : span_{other} {}
+  noexcept : span_{other}, kind_{detail::range_access::kind(other)} {}
 
   [[nodiscard]] T* data() const noexcept { return span_.data(); }
   [[nodiscard]] std::size_t size() const noexcept { return span_.size(); }
@@ -48,16 +48,17 @@ class host_span {
   /// @throws invalid_argument  The objects are not inside the span.
   [[nodiscard]] host_span subspan(std::size_t offset,
                                   std::size_t count = std::dynamic_extent) const {
-    return host_span{span_.subspan(offset, detail::checked_part(size(), offset, count))};
+    return host_span{span_.subspan(offset, detail::checked_part(size(), offset, count)), kind_};
   }
 
  private:
   template <class>
   friend class host_buffer;
   friend struct detail::range_access;
-  explicit host_span(std::span<T> span) noexcept : span_{span} {}
+  host_span(std::span<T> span, detail::host_memory kind) noexcept : span_{span}, kind_{kind} {}
 
   std::span<T> span_;
+  detail::host_memory kind_ = detail::host_memory::pinned;
 };
 
 }  // namespace v0_1

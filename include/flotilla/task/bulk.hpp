@@ -3,6 +3,7 @@
 #pragma once
 /// Many tasks with one ticket.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <flotilla/detail/bulk_source.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/launch.hpp>
@@ -25,27 +27,8 @@ inline namespace v0_1 {
 
 namespace detail {
 
-/// Receives the items of a bulk, one after the other.
-class bulk_sink {
- public:
-  virtual void add(launch const& what) = 0;
-  virtual void add(memory_op const& what) = 0;
-
- protected:
-  ~bulk_sink() = default;
-};
-
-/// Makes the items of a bulk. `next` is called once for each index, in order, and calls `add` once.
-struct bulk_source {
-  std::size_t count;
-  void* state;
-  void (*next)(void* state, std::size_t index, bulk_sink& to);
-};
-
 FLOTILLA_EXPORT ticket submit_source(runtime& rt, bulk_source const& items,
                                      task_options const& options);
-/// Throws a bulk_error whose cause is the invalid_argument that is being handled.
-[[noreturn]] FLOTILLA_EXPORT void refuse_item(std::size_t index, std::size_t count);
 [[noreturn]] FLOTILLA_EXPORT void refuse_bulk_count(long long count);
 [[noreturn]] FLOTILLA_EXPORT void refuse_short_range(std::size_t items, std::size_t count);
 
@@ -57,37 +40,37 @@ template <class Count>
   return static_cast<std::size_t>(count);
 }
 
-/// Submits the items that `next(index, sink)` adds.
-template <class Next>
-ticket submit_items(runtime& rt, std::size_t count, Next next, task_options const& options) {
+/// Submits the items that `make(sink)` adds.
+template <class Make>
+ticket submit_items(runtime& rt, std::size_t count, Make make, task_options const& options) {
   return submit_source(rt,
-                       {count, std::addressof(next),
-                        [](void* state, std::size_t index, bulk_sink& to) {
-                          (*static_cast<Next*>(state))(index, to);
-                        }},
+                       {count, std::addressof(make),
+                        [](void* state, bulk_sink& to) { (*static_cast<Make*>(state))(to); }},
                        options);
 }
 
-/// Submits the items that `add(element, index, sink)` makes of the elements of the range.
+/// Calls `add(element, index)` for each element of the range.
 template <class Range, class Add>
-ticket submit_range(runtime& rt, Range&& elements, Add add, task_options const& options) {
+void for_each_element(Range& elements, std::size_t count, Add const& add) {
+  auto at = std::ranges::begin(elements);
+  for (std::size_t index = 0; index < count; ++index) {
+    if (at == std::ranges::end(elements)) { refuse_short_range(index, count); }
+    add(*at, index);
+    ++at;
+  }
+}
+
+/// Returns the number of elements.
+template <class Range>
+[[nodiscard]] std::size_t size_of_range(Range& elements) {
   constexpr bool is_sized = std::ranges::sized_range<Range>;
   static_assert(is_sized,
                 "submit_bulk needs a range of known size (std::ranges::sized_range); collect the "
                 "elements in a std::vector, or pass the number of items and a function");
   if constexpr (is_sized) {
-    std::size_t const count = bulk_count(std::ranges::size(elements));
-    auto at = std::ranges::begin(elements);
-    return submit_items(
-        rt, count,
-        [&](std::size_t index, bulk_sink& to) {
-          if (at == std::ranges::end(elements)) { refuse_short_range(index, count); }
-          add(*at, index, count, to);
-          ++at;
-        },
-        options);
+    return bulk_count(std::ranges::size(elements));
   } else {
-    return ticket{};
+    return 0;
   }
 }
 
@@ -101,26 +84,46 @@ template <class T>
 concept bulk_item =
     std::same_as<std::remove_cvref_t<T>, launch> || std::same_as<std::remove_cvref_t<T>, memory_op>;
 
+/// An array of launches, which can be passed to the library as a whole.
+template <class Range>
+concept launch_array = std::ranges::contiguous_range<Range> &&
+    std::same_as<std::remove_cv_t<std::ranges::range_value_t<Range>>, launch>;
+
+inline void add_item(launch const& item, bulk_sink& to) { to.add(&item, 1); }
+inline void add_item(memory_op const& item, bulk_sink& to) { to.add(item); }
+
 template <class T>
 concept argument_tuple = requires {
   std::tuple_size<std::remove_cvref_t<T>>::value;
 };
 
-/// Adds a launch of `kernel` with the arguments in the tuple.
-template <class Kernel, class Arguments>
-void add_launch(Kernel const& kernel, Arguments&& arguments, std::size_t index, std::size_t count,
-                bulk_sink& to) {
-  static_assert(argument_tuple<Arguments>,
-                "an item of a bulk needs the arguments of one launch as a std::tuple, std::pair or "
-                "std::array");
-  if constexpr (argument_tuple<Arguments>) {
-    auto const make = [&](auto&&... each) -> launch {
-      try {
-        return kernel(std::forward<decltype(each)>(each)...);
-      } catch (invalid_argument const&) { refuse_item(index, count); }
-    };
-    to.add(std::apply(make, std::forward<Arguments>(arguments)));
-  }
+/// Submits the launches of `kernel` whose arguments `for_each(add)` passes to `add(tuple, index)`.
+template <class Kernel, class ForEach>
+ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
+                       ForEach const& for_each, task_options const& options) {
+  return submit_items(
+      rt, count,
+      [&](bulk_sink& to) {
+        launch_writer<Kernel> writer{kernel, count, to};
+        auto const add = [&writer](auto&& arguments, std::size_t index) {
+          static_assert(argument_tuple<decltype(arguments)>,
+                        "an item of a bulk needs the arguments of one launch as a std::tuple, "
+                        "std::pair or std::array");
+          if constexpr (argument_tuple<decltype(arguments)>) {
+            std::apply(
+                [&](auto&&... each) { writer.add(index, std::forward<decltype(each)>(each)...); },
+                std::forward<decltype(arguments)>(arguments));
+          }
+        };
+        try {
+          for_each(add);
+        } catch (...) {
+          writer.close();
+          throw;
+        }
+        writer.close();
+      },
+      options);
 }
 
 }  // namespace detail
@@ -133,7 +136,9 @@ void add_launch(Kernel const& kernel, Arguments&& arguments, std::size_t index, 
 ///     all.wait();
 ///
 /// The launches are the *items* of the bulk. Each item is a task of its own, with its own copy of
-/// the arguments, as if `runtime::submit` had been called for each element in order.
+/// the arguments, as if `runtime::submit` had been called for each element in order. But where it
+/// can, the runtime launches up to 1024 items as one grid (runtime_options::fuse_launches). Such
+/// items end together.
 ///
 /// @param kernel     What `kernel::over` or `kernel::with_shape` returns. All items have this
 ///                   shape.
@@ -171,18 +176,24 @@ void add_launch(Kernel const& kernel, Arguments&& arguments, std::size_t index, 
 ///         same device throws would_deadlock.
 /// Blocks  while a window is full, as `submit` does. The number of items may exceed the window. So
 ///         the tasks in `after` must be able to end while the call waits.
-/// Cost    One allocation, and for each item the cost of a `submit`. The ticket takes one place in
-///         the window of the tasks that any device may run. While a bulk is open, one
-///         worker polls for ended tasks, and a wait with `blocking` alternates between sleeping and
-///         polling.
+/// Cost    Two or more allocations. For items that are launched as one grid: the call of the
+///         function or the step in the range, and the copy of the arguments; these items take one
+///         place in the window together. For each other item: the cost of a `submit`. An item is
+///         launched as part of a grid if its kernel has a twin (docs/kernels.md#twins) and was
+///         measured on the device, if it has no attributes, no task_status and at most 128 bytes of
+///         arguments, if at least 64 items in a row have the same kernel, block and device, if
+///         `options.batch` is true, if the runtime makes no checks, and if no
+///         runtime_options::placement chooses the device. The first such bulk for a device
+///         registers host memory for the arguments, which takes about 1 ms. This memory is at most
+///         2 MiB for each device, whatever the number of items. The ticket takes one place in the
+///         window of the tasks that any device may run. While a bulk is open, one worker polls for
+///         ended tasks, and a wait with `blocking` alternates between sleeping and polling.
 template <detail::shaped_kernel Kernel, std::ranges::input_range Range>
 ticket submit_bulk(runtime& rt, Kernel const& kernel, Range&& arguments,
                    task_options const& options = {}) {
-  return detail::submit_range(
-      rt, arguments,
-      [&kernel](auto&& element, std::size_t index, std::size_t count, detail::bulk_sink& to) {
-        detail::add_launch(kernel, std::forward<decltype(element)>(element), index, count, to);
-      },
+  std::size_t const count = detail::size_of_range(arguments);
+  return detail::submit_launches(
+      rt, kernel, count, [&](auto const& add) { detail::for_each_element(arguments, count, add); },
       options);
 }
 
@@ -195,22 +206,37 @@ template <detail::shaped_kernel Kernel, std::integral Count, std::invocable<std:
 ticket submit_bulk(runtime& rt, Kernel const& kernel, Count count, Function&& function,
                    task_options const& options = {}) {
   std::size_t const items = detail::bulk_count(count);
-  return detail::submit_items(
-      rt, items,
-      [&](std::size_t index, detail::bulk_sink& to) {
-        detail::add_launch(kernel, std::invoke(function, index), index, items, to);
+  return detail::submit_launches(
+      rt, kernel, items,
+      [&](auto const& add) {
+        for (std::size_t index = 0; index < items; ++index) {
+          add(std::invoke(function, index), index);
+        }
       },
       options);
 }
 
 /// Submits the copies, fills or launches in `items`, a range of memory_op or of launch whose size
-/// is known. The launches may have different kernels. All rules of the functions above apply.
+/// is known. The launches may have different kernels. Launches that follow each other and have the
+/// same kernel, block, shared memory and device may be one grid. All rules of the functions above
+/// apply.
 template <std::ranges::input_range Range>
 requires detail::bulk_item<std::ranges::range_reference_t<Range>> ticket
 submit_bulk(runtime& rt, Range&& items, task_options const& options = {}) {
-  return detail::submit_range(
-      rt, items,
-      [](auto&& element, std::size_t, std::size_t, detail::bulk_sink& to) { to.add(element); },
+  std::size_t const count = detail::size_of_range(items);
+  return detail::submit_items(
+      rt, count,
+      [&](detail::bulk_sink& to) {
+        if constexpr (detail::launch_array<Range>) {
+          auto const held = static_cast<std::size_t>(
+              std::ranges::distance(std::ranges::begin(items), std::ranges::end(items)));
+          to.add(std::ranges::data(items), std::min(held, count));
+          if (held < count) { detail::refuse_short_range(held, count); }
+        } else {
+          detail::for_each_element(items, count,
+                                   [&to](auto&& item, std::size_t) { detail::add_item(item, to); });
+        }
+      },
       options);
 }
 
@@ -219,9 +245,15 @@ submit_bulk(runtime& rt, Range&& items, task_options const& options = {}) {
 template <std::integral Count, std::invocable<std::size_t> Function>
 requires detail::bulk_item<std::invoke_result_t<Function&, std::size_t>> ticket
 submit_bulk(runtime& rt, Count count, Function&& function, task_options const& options = {}) {
+  std::size_t const items = detail::bulk_count(count);
   return detail::submit_items(
-      rt, detail::bulk_count(count),
-      [&](std::size_t index, detail::bulk_sink& to) { to.add(std::invoke(function, index)); },
+      rt, items,
+      [&](detail::bulk_sink& to) {
+        for (std::size_t index = 0; index < items; ++index) {
+          auto const& item = std::invoke(function, index);
+          detail::add_item(item, to);
+        }
+      },
       options);
 }
 

@@ -4,7 +4,6 @@
 /// The predecessors of a task.
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +22,7 @@ inline namespace v0_1 {
 /// A list of tasks, which are given as tickets or ids. `after`, wait_any and when_all take such a
 /// list. In `recorded_options::after` the list has recorded tasks instead.
 ///
-/// Threads: same rules as for a std::vector. Cost: a list of more than 4 tasks allocates memory.
+/// Threads: same rules as for a std::vector. Cost: a list of more than 8 tasks allocates memory.
 class dependency_list {
  public:
   /// The type to which tickets, ids and recorded tasks convert.
@@ -34,7 +33,17 @@ class dependency_list {
     task_id id;
   };
 
-  dependency_list() noexcept = default;
+  constexpr dependency_list() noexcept = default;
+  dependency_list(dependency_list const& other) : size_{other.size_}, all_{other.all_} {
+    copy_first(other);
+  }
+  dependency_list& operator=(dependency_list const& other) {
+    all_ = other.all_;  // may throw, so it is first
+    size_ = other.size_;
+    copy_first(other);
+    return *this;
+  }
+  ~dependency_list() = default;
   /// Makes a list of tickets, ids and recorded tasks: `{a, b.id(), c}`. This is no constructor from
   /// an initializer_list, because g++ 12 cannot compile such a list in a co_await expression.
   template <class... Tasks>
@@ -52,9 +61,9 @@ class dependency_list {
 
   void add(item const& task) {
     if (size_ < inline_size) {
-      first_[size_] = task.id;
+      first_.ids[size_] = task.id;
     } else {
-      if (size_ == inline_size) { all_.assign(first_); }
+      if (size_ == inline_size) { all_.assign(first_.ids); }
       all_.push_back(task.id, size_);
     }
     ++size_;
@@ -63,17 +72,21 @@ class dependency_list {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] task_id operator[](std::size_t i) const noexcept { return ids()[i]; }
   [[nodiscard]] std::span<task_id const> ids() const noexcept {
-    return {size_ <= inline_size ? first_.data() : all_.data(), size_};
+    return {size_ <= inline_size ? first_.ids : all_.data(), size_};
   }
 
  private:
   friend struct detail::access;
-  static constexpr std::size_t inline_size = 4;
+  static constexpr std::size_t inline_size = 8;
   // This bit is set in task_id::runtime if the id names a task of a recording.
   static constexpr std::uint64_t recording_bit = std::uint64_t{1} << 63;
 
   [[nodiscard]] static task_id id_of(recorded_task task) noexcept {
     return {task.recording_ == 0 ? 0 : task.recording_ | recording_bit, task.index_, 0};
+  }
+
+  void copy_first(dependency_list const& other) noexcept {
+    std::copy_n(other.first_.ids, std::min(size_, inline_size), first_.ids);
   }
 
   /// An array that grows. In a co_await expression, g++ 12 copies a temporary list bit by bit into
@@ -94,11 +107,11 @@ class dependency_list {
       owner_ = this;
       return *this;
     }
-    ~id_array() {
+    constexpr ~id_array() {
       if (owner_ == this) { delete[] ids_; }
     }
     [[nodiscard]] task_id const* data() const noexcept { return ids_; }
-    void assign(std::array<task_id, inline_size> const& first) {
+    void assign(task_id const (&first)[inline_size]) {
       for (std::size_t i = 0; i < inline_size; ++i) { push_back(first[i], i); }
     }
     /// Adds an entry behind the first `used` entries.
@@ -120,8 +133,15 @@ class dependency_list {
     id_array const* owner_ = this;
   };
 
+  /// The first entries. It is a union, so that an empty list need not initialize them.
+  union first_ids {
+    constexpr first_ids() noexcept : none{} {}
+    std::byte none;
+    task_id ids[inline_size];
+  };
+
   std::size_t size_ = 0;
-  std::array<task_id, inline_size> first_;
+  first_ids first_;
   id_array all_;  // all entries if there are more than inline_size, else unused
 };
 

@@ -47,10 +47,12 @@ struct replay_options {
 /// without making them again.
 ///
 /// Order     `after` determines the order of tasks. If more than 64 tasks could begin at once, or
-///           if more than 64 tasks depend on the same task, these tasks run as 64 chains in the
-///           order of `add`. The chains add dependencies, so a kernel in a recording must not wait
-///           for another kernel of the recording. Replays of one recording run one after another,
-///           in the order of the calls.
+///           if more than 64 tasks depend on the same task, these tasks run as 64 chains. The
+///           chains add dependencies, so a kernel in a recording must not wait for another kernel
+///           of the recording. Unless runtime_options::fuse_launches is false, launches of one
+///           kernel that can run side by side are one grid. They begin after the predecessors of
+///           all of them, and their successors run after all of them. Replays of one recording run
+///           one after another, in the order of the calls.
 /// Content   A recording can contain launches, fills, copies within one device and between devices,
 ///           and copies from and to pinned memory. It cannot contain copies of pageable memory or
 ///           callables. Submit these, and order them with `after`. A copy between devices is a task
@@ -102,7 +104,8 @@ class FLOTILLA_EXPORT recording {
   /// @throws runtime_closed, poisoned, used_after_fork
   /// Blocks  for each device in turn, until the thread that drives the device has launched the
   ///         current batch.
-  /// Cost    some microseconds for each task.
+  /// Cost    below a microsecond for each task that becomes part of a grid. For every other task,
+  ///         what the driver needs to make a node of a graph: some microseconds on a GPU.
   void finish();
 
   /// Submits all tasks of the recording.
@@ -125,10 +128,14 @@ class FLOTILLA_EXPORT recording {
   ///         because an H200 faults if it launches such a graph. Then make the recording again.
   /// Blocks  only while a window is full. Then the caller helps to drain the device, as in
   ///         `runtime::submit`. The first replay also blocks as `finish` does.
-  /// Cost    no driver call. The thread that drives the device pays one launch for each graph. Each
-  ///         task that was changed with `set` costs 20 ns if the GPU updates the node of the graph.
-  ///         Otherwise the changed task costs one driver call, or a new graph if its kernel or
-  ///         block size was changed. Replays allocate only if `after` has more than two tasks.
+  /// Cost    no driver call. The thread that drives the device pays one launch for each graph. A
+  ///         task that was changed with `set` costs some 10 ns if it is part of a grid, and each
+  ///         changed grid costs one driver call if another replay is in flight. A changed task that
+  ///         is not part of a grid costs one driver call. If the kernel, the block size or the
+  ///         shared memory of a task in a grid was changed, or if the task got many blocks, a new
+  ///         graph is made, in which the task is not part of a grid. Replays allocate only if
+  ///         `after` has more than two tasks, if more replays with changes are in flight than ever
+  ///         before, or if a new graph is made.
   ticket replay(replay_options const& options = {});
 
   /// Replaces the task `which` for all later replays. A launch may get other arguments or another

@@ -3,7 +3,9 @@
 #pragma once
 /// The stop token of a task.
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <stop_token>
 #include <utility>
 
@@ -18,25 +20,44 @@ inline namespace v0_1 {
 /// Threads: same rules as for a std::stop_token.
 class stop_option {
  public:
-  stop_option() noexcept : token_{} {}
-  stop_option(std::stop_token token) noexcept : token_{std::move(token)} {}
-  stop_option(stop_option const& other) noexcept : token_{other.token_} {}
+  constexpr stop_option() noexcept = default;
+  stop_option(std::stop_token token) noexcept : owner_{this} {
+    ::new (static_cast<void*>(bytes_)) std::stop_token(std::move(token));
+  }
+  stop_option(stop_option const& other) noexcept {
+    if (other.owner_ != nullptr) { *this = other; }
+  }
   stop_option& operator=(stop_option const& other) noexcept {
-    token_ = other.token_;
+    if (owner_ == this) {
+      *place() = other.token();
+    } else {
+      ::new (static_cast<void*>(bytes_)) std::stop_token(other.token());
+      owner_ = this;
+    }
     return *this;
   }
-  ~stop_option() {
-    if (owner_ == this) { std::destroy_at(&token_); }
+  constexpr ~stop_option() {
+    if (owner_ == this) { release(); }
   }
 
-  [[nodiscard]] bool stop_possible() const noexcept { return token_.stop_possible(); }
-  [[nodiscard]] std::stop_token const& token() const noexcept { return token_; }
+  [[nodiscard]] bool stop_possible() const noexcept {
+    return owner_ != nullptr && place()->stop_possible();
+  }
+  [[nodiscard]] std::stop_token token() const noexcept {
+    return owner_ == nullptr ? std::stop_token{} : *place();
+  }
 
  private:
-  union {
-    std::stop_token token_;
-  };
-  stop_option const* owner_ = this;
+  [[nodiscard]] std::stop_token* place() noexcept {
+    return std::launder(reinterpret_cast<std::stop_token*>(bytes_));
+  }
+  [[nodiscard]] std::stop_token const* place() const noexcept {
+    return std::launder(reinterpret_cast<std::stop_token const*>(bytes_));
+  }
+  void release() noexcept { std::destroy_at(place()); }
+
+  alignas(std::stop_token) std::byte bytes_[sizeof(std::stop_token)]{};
+  stop_option const* owner_ = nullptr;  // the object that was constructed; null: there is no token
 };
 
 }  // namespace v0_1

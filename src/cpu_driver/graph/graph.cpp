@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 
 namespace flotilla::cpu_driver {
@@ -18,6 +19,12 @@ bool waits(node_work const& work) noexcept {
 
 bool contains(std::vector<std::uint32_t> const& all, std::uint32_t wanted) noexcept {
   return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
+/// Sorts a copy, because a node may have thousands of dependencies.
+bool has_duplicates(std::vector<std::uint32_t> all) {
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
 }
 
 }  // namespace
@@ -57,6 +64,7 @@ graph_node* graph::own(CUgraphNode handle) const {
 }
 
 CUresult graph::own_all(std::span<CUgraphNode const> named, std::vector<graph_node*>& found) const {
+  found.reserve(named.size());
   for (CUgraphNode const handle : named) {
     graph_node* const node = own(handle);
     if (node == nullptr) { return CUDA_ERROR_INVALID_VALUE; }
@@ -70,10 +78,9 @@ CUresult graph::add(CUgraphNode& made, std::span<CUgraphNode const> after, node_
   auto node = std::make_unique<graph_node>();
   std::vector<graph_node*> before;
   if (CUresult const status = own_all(after, before)) { return status; }
-  for (graph_node const* each : before) {
-    if (contains(node->after, each->index)) { return CUDA_ERROR_INVALID_VALUE; }
-    node->after.push_back(each->index);
-  }
+  node->after.reserve(before.size());
+  for (graph_node const* each : before) { node->after.push_back(each->index); }
+  if (before.size() > 1 && has_duplicates(node->after)) { return CUDA_ERROR_INVALID_VALUE; }
   node->index = static_cast<std::uint32_t>(nodes_.size());
   node->work = std::move(work);
   // The growth of the vector may throw. So it happens before the handle is created.
@@ -203,7 +210,8 @@ CUgraphNode graph::node_at(std::uint32_t index) const {
 CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) const {
   std::lock_guard const lock(mutex_);
   std::vector<std::size_t> missing(nodes_.size());
-  std::vector<std::vector<std::uint32_t>> followers(nodes_.size());
+  // The followers of the node `i` are the elements from begins[i] to begins[i + 1].
+  std::vector<std::size_t> begins(nodes_.size() + 1);
   using candidate = std::pair<bool, std::uint32_t>;  // (waits, index); the smallest runs first
   std::priority_queue<candidate, std::vector<candidate>, std::greater<>> ready;
   std::size_t left = 0;
@@ -211,8 +219,15 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
     if (!each) { continue; }
     ++left;
     missing[each->index] = each->after.size();
-    for (std::uint32_t const before : each->after) { followers[before].push_back(each->index); }
+    for (std::uint32_t const before : each->after) { ++begins[before + 1]; }
     if (each->after.empty()) { ready.emplace(waits(each->work), each->index); }
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<std::uint32_t> followers(begins.back());
+  std::vector<std::size_t> ends = begins;  // behind the followers that are already stored
+  for (auto const& each : nodes_) {
+    if (!each) { continue; }
+    for (std::uint32_t const before : each->after) { followers[ends[before]++] = each->index; }
   }
   std::vector<std::uint32_t> step_of(nodes_.size());
   steps.reserve(left);
@@ -220,11 +235,13 @@ CUresult graph::plan(std::vector<planned_node>& steps, CUgraphNode& offender) co
     graph_node const& next = *nodes_[ready.top().second];
     ready.pop();
     std::vector<std::uint32_t> after;
+    after.reserve(next.after.size());
     for (std::uint32_t const before : next.after) { after.push_back(step_of[before]); }
     std::sort(after.begin(), after.end());
     step_of[next.index] = static_cast<std::uint32_t>(steps.size());
     steps.push_back({next.self, next.index, std::move(after), next.work});
-    for (std::uint32_t const follower : followers[next.index]) {
+    for (std::size_t i = begins[next.index]; i < begins[next.index + 1]; ++i) {
+      std::uint32_t const follower = followers[i];
       if (--missing[follower] == 0) { ready.emplace(waits(nodes_[follower]->work), follower); }
     }
   }

@@ -6,28 +6,14 @@
 #include <bit>
 #include <utility>
 
+#include "dispatch/batching/launch_begin.hpp"
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/task/cancellation.hpp"
 
 namespace flotilla::dispatch {
 
 batch_flusher::batch_flusher(parts const& with)
-    : parts_(with),
-      runs_in_turn_(with.context.where().kind == device_kind::cpu),
-      timer_(with.context) {}
-
-void batch_flusher::sample_kernel_time() {
-  if (auto const sample = timer_.result(parts_.page)) {
-    auto const took = sample->took - sample->entry -
-                      (sample->completions - 1) * kernel_profile::completion_node_cost;
-    // A CPU device runs the chains one after another, so divide the time by the number of chains.
-    parts_.profiles.of(sample->kernel)
-        .note(runs_in_turn_ ? took / sample->chains : took, sample->depth,
-              runs_in_turn_ ? 1 : sample->chains);
-  } else if (auto const open = runs_in_turn_ ? std::nullopt : timer_.still_open(parts_.page)) {
-    parts_.profiles.of(open->kernel).note_open(open->took, open->depth, open->ahead);
-  }
-}
+    : parts_(with), run_({with.tasks, with.lanes, with.waves, with.grid_rules}) {}
 
 void batch_flusher::flush_before(unsigned wave, flush_outcome& outcome) {
   for (unsigned each = 0; each < wave && each < parts_.waves.count(); ++each) {
@@ -77,16 +63,6 @@ driver::call_outcome batch_flusher::enqueue_waits(lane& lane, open_batch& batch)
   return parts_.lanes.enqueue_waits(lane, batch.marks, batch.traits.device_wait);
 }
 
-bool batch_flusher::any_cancelled(std::span<slot_address const> tasks) const noexcept {
-  for (slot_address const task : tasks) { begin_launch(parts_.tasks.at(task)); }
-  launch_fence();
-  return std::any_of(tasks.begin(), tasks.end(), [this](slot_address task) {
-    // relaxed: the fence orders this load after the stores of begin_launch
-    generation_word const word{parts_.tasks.at(task).generation.load(std::memory_order_relaxed)};
-    return word.cancel() == cancel_state::requested || word.cancel() == cancel_state::cancelled;
-  });
-}
-
 void batch_flusher::remove_cancelled(batch_place where, flush_outcome& outcome) {
   open_batch& batch = parts_.waves.at(where);
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
@@ -105,23 +81,30 @@ void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
   open_batch& batch = parts_.waves.at(where);
   lane& lane = parts_.lanes[where.lane];
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
-  if (any_cancelled(tasks)) [[unlikely]] { return remove_cancelled(where, outcome); }
+  if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return remove_cancelled(where, outcome); }
   driver::call_outcome const waited = enqueue_waits(lane, batch);
-  batch_traits traits = batch.traits;
-  parts_.waves.close(where);
-  traits.prompt = !parts_.lanes.any_long_running() &&
-                  parts_.lanes.batches_waiting_on_device() == 0 && parts_.waves.device_waits() == 0;
-  bool launched = false;
-  if (waited.ok()) {
-    launched = launch_tasks(lane, tasks, traits, outcome);
+  bool const as_grids =
+      waited.ok() && batch.traits.grids && !batch.traits.ordered && !batch.traits.one_by_one;
+  if (as_grids) {
+    run_.find(where);
   } else {
+    run_.begin(where);
+  }
+  batch_traits traits = run_.close();
+  traits.prompt = parts_.lanes.is_prompt() && parts_.waves.device_waits() == 0;
+  bool launched = false;
+  if (!waited.ok()) {
     for (slot_address const task : tasks) {
       parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
       outcome.refused.push_back({task, waited});
     }
+  } else if (as_grids && !goes_as_graph(tasks)) {
+    launched = launch_run(lane, traits, outcome);
+  } else {
+    launched = launch_tasks(lane, tasks, traits, outcome);
   }
   // Tasks of later waves may depend on a task that was not launched.
-  if (!launched && !outcome.lost) { abandon_waves_after(where.wave, outcome); }
+  if (!launched && !outcome.lost) { abandon_waves_after(run_.last_wave(), outcome); }
 }
 
 }  // namespace flotilla::dispatch

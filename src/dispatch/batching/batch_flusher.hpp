@@ -8,11 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/batching/grid_run.hpp"
 #include "dispatch/batching/kernel_profiles.hpp"
-#include "dispatch/batching/kernel_timer.hpp"
+#include "dispatch/batching/kernel_sampler.hpp"
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
 #include "dispatch/grid/grid_launcher.hpp"
+#include "dispatch/grid/grid_policy.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -46,8 +48,8 @@ struct flush_outcome {
   }
 };
 
-/// Launches open batches, and measures their kernels. Threads: only the holder of the device's
-/// lease, with the context current.
+/// Launches open batches, and measures some of them. Threads: only the holder of the
+/// device's lease, with the context current.
 class batch_flusher {
  public:
   struct parts {
@@ -55,14 +57,14 @@ class batch_flusher {
     task_table const& tasks;
     dependencies& order;
     lane_set& lanes;
-    completion_page const& page;
     batch_launcher& launcher;
+    grid_policy const& grid_rules;
     grid_launcher& grids;
     open_waves& waves;
     kernel_profiles& profiles;
+    kernel_sampler& sampler;
   };
   explicit batch_flusher(parts const& with);
-  void destroy() noexcept { timer_.destroy(); }
 
   /// Launches the open batch at `where`, after the batches of all earlier waves.
   void flush(batch_place where, flush_outcome& outcome);
@@ -74,8 +76,6 @@ class batch_flusher {
   bool launch_one_by_one(unsigned lane, std::span<slot_address const> tasks,
                          flush_outcome& outcome);
 
-  /// If the measured batch has ended or is overdue, adds the measurement to the kernel's profile.
-  void sample_kernel_time();
   /// The number of graph launches and single launches so far. Threads: any.
   [[nodiscard]] std::uint64_t launched() const noexcept {
     return launched_.load(std::memory_order_relaxed);
@@ -84,13 +84,19 @@ class batch_flusher {
  private:
   /// Launches the open batches of the waves before `wave`.
   void flush_before(unsigned wave, flush_outcome& outcome);
-  /// Launches the open batch at `where`. The batches of earlier waves must be launched.
+  /// Launches the open batch at `where`. The batches of earlier waves must be launched. If the
+  /// next waves of the lane can be launched with it as one graph, launches them too.
   void launch_open(batch_place where, flush_outcome& outcome);
-  /// Begins the launch of the tasks. Returns whether a request to cancel one of them was seen.
-  [[nodiscard]] bool any_cancelled(std::span<slot_address const> tasks) const noexcept;
+  /// Returns whether the tasks of the run, which are `tasks`, gain nothing as grids.
+  [[nodiscard]] bool goes_as_graph(std::span<slot_address const> tasks) const noexcept {
+    return run_.waves() == 1 &&
+           run_.groups().groups().size() + run_.groups().others().size() == tasks.size();
+  }
   /// Removes all tasks from the open batch at `where`: ends the cancelled tasks, and starts the
   /// others again, because they may depend on a cancelled task.
   void remove_cancelled(batch_place where, flush_outcome& outcome);
+  /// Makes the caller launch the tasks one by one, so that each gets its own status.
+  void launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome);
   /// Makes the lane's stream wait for the predecessors of the batch.
   [[nodiscard]] driver::call_outcome enqueue_waits(lane& lane, open_batch& batch);
   /// Launches the tasks of a batch. Returns whether all of them were launched.
@@ -104,24 +110,25 @@ class batch_flusher {
   /// front of `tasks`, and sets `refused` if the driver returned an error.
   std::size_t launch_first(lane& lane, std::span<slot_address const> tasks,
                            batch_traits const& traits, flush_outcome& outcome, bool& refused);
-  /// The same for one grid. All tasks of `tasks` must be able to be that grid.
-  std::size_t launch_grid(lane& lane, std::span<slot_address const> tasks,
-                          batch_traits const& traits, flush_outcome& outcome, bool& refused);
+  /// Launches the groups of the run as grids, and the other tasks as graphs. Returns whether all
+  /// tasks were launched.
+  bool launch_run(lane& lane, batch_traits const& traits, flush_outcome& outcome);
+  /// Launches the groups of the run as grids. Returns whether they were launched.
+  bool launch_groups(lane& lane, batch_traits const& traits, flush_outcome& outcome);
+  /// Handles that the driver refused the groups of the run.
+  void refuse_groups(CUresult status, flush_outcome& outcome);
   /// Launches `prepared_`. Measures the batch if its kernel is due for a measurement.
   [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
-  /// Calls `launch` and returns its status. Measures the batch if its kernel is due for a
-  /// measurement. `describe(sample)` fills in what is known only after the launch.
-  template <class Launch, class Describe>
-  [[nodiscard]] CUresult measured(lane& lane, std::uint32_t kernel, std::uint32_t tasks,
-                                  Launch const& launch, Describe const& describe);
+  [[nodiscard]] bool is_short(std::uint32_t kernel) const {
+    return parts_.profiles.of(kernel).kernel_ns() < short_kernel_ns;
+  }
   /// Records that the batch is in the stream: counts it, and releases the tasks that are parked on
   /// its tasks.
   void commit(lane const& lane, lane::batch const& batch);
 
   parts const parts_;
-  bool const runs_in_turn_;  // a CPU device runs one kernel at a time
-  kernel_timer timer_;
   prepared_batch prepared_;
+  grid_run run_;
   std::atomic<std::uint64_t> launched_{0};  // written by the holder of the lease
 };
 

@@ -3,7 +3,6 @@
 
 // How the batch_flusher launches the tasks of one batch: as a graph, as a grid, or one by one.
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include <flotilla/error/driver_status.hpp>
@@ -14,13 +13,6 @@
 
 namespace flotilla::dispatch {
 
-namespace {
-
-// A grid costs the host as much as two kernel launches, and a graph of one node as much as one.
-constexpr std::size_t min_tasks_of_grid = 2;
-
-}  // namespace
-
 bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks,
                                  batch_traits traits, flush_outcome& outcome) {
   if (traits.one_by_one) { return launch_one_by_one(lane.index(), tasks, outcome); }
@@ -28,13 +20,7 @@ bool batch_flusher::launch_tasks(lane& lane, std::span<slot_address const> tasks
   while (!tasks.empty()) {
     bool refused = false;
     if (lane.has_room(open_waves::max_batches_of_flush)) {
-      std::size_t const grid = !traits.one_grid || traits.ordered ? 0
-                               : traits.one_form                  ? tasks.size()
-                                                 : parts_.grids.count_of_grid(tasks);
-      tasks = tasks.subspan(grid >= min_tasks_of_grid
-                                ? launch_grid(lane, tasks.first(grid), traits, outcome, refused)
-                                : launch_first(lane, tasks.first(grid == 0 ? tasks.size() : grid),
-                                               traits, outcome, refused));
+      tasks = tasks.subspan(launch_first(lane, tasks, traits, outcome, refused));
       if (outcome.lost) { return false; }
       // The other graphs of this flush run after the first graph in the same stream, so only the
       // first graph needs the wait.
@@ -58,14 +44,10 @@ std::size_t batch_flusher::launch_first(lane& lane, std::span<slot_address const
     outcome.lost = outcome.lost || is_sticky(driver::status_of(error));
     refused = true;
   };
-  auto const launch_later = [&](slot_address task) {
-    parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
-    outcome.alone.push_back(task);
-  };
   if (prepared_.carrier == nullptr) {
     note_error(prepared_.status);
     outcome.errors.push_back(prepared_.status);
-    launch_later(tasks[0]);
+    launch_alone(tasks.first(1), outcome);
     return 1;
   }
   if (CUresult const answer = launch_prepared(lane, traits); answer == CUDA_SUCCESS) {
@@ -78,7 +60,7 @@ std::size_t batch_flusher::launch_first(lane& lane, std::span<slot_address const
       outcome.errors.push_back(answer);
     }
     for (lane::batch const* const part : prepared_.all()) {
-      std::for_each_n(part->tasks.begin(), part->count, launch_later);
+      launch_alone({part->tasks.data(), part->count}, outcome);
     }
   }
   for (prepared_batch::refusal const& each : prepared_.refused) {
@@ -95,78 +77,90 @@ CUresult batch_flusher::launch_prepared(lane& lane, batch_traits const& traits) 
   graph_template const& carrier = *prepared_.carrier;
   graph_template::shape const& shape = carrier.dimensions();
   bool const one_kernel = traits.kernel != batch_traits::no_kernel;
-  if (one_kernel && shape.size >= device_updated_pool::min_nodes) {
-    parts_.profiles.of(traits.kernel).note_filled(carrier.is_device_updated());
-  }
   auto const launch = [&] { return parts_.launcher.launch(lane, traits, prepared_); };
   if (!one_kernel || carrier.waits_on_device()) { return launch(); }
-  return measured(lane, traits.kernel, prepared_.taken, launch, [&](kernel_timer::sample& sample) {
-    sample.depth = (shape.size + shape.chains - 1) / shape.chains;
-    sample.chains *= shape.chains;
-    sample.completions = carrier.completions();
-    sample.number = prepared_.all().back()->number;
-    sample.ahead = lane.in_flight() - prepared_.batch_count;
-    sample.entry = carrier.is_device_updated() ? kernel_profile::device_update_cost
-                   : carrier.has_entry_node()  ? kernel_profile::entry_node_cost
-                                               : std::chrono::nanoseconds{0};
-  });
-}
-
-template <class Launch, class Describe>
-CUresult batch_flusher::measured(lane& lane, std::uint32_t kernel, std::uint32_t tasks,
-                                 Launch const& launch, Describe const& describe) {
-  if (!parts_.profiles.of(kernel).count_batch(tasks) || !timer_.begin(lane.stream())) {
-    return launch();
-  }
-  auto const begun = std::chrono::steady_clock::now();
-  CUresult const answer = launch();
-  if (answer != CUDA_SUCCESS) { return answer; }
-  kernel_timer::sample sample{};
-  sample.kernel = kernel;
-  sample.chains = static_cast<std::uint32_t>(
-      std::popcount((parts_.lanes.busy_launch_lanes() | open_waves::bit_of(lane.index())) &
-                    lane_layout::launch_lane_set));
-  sample.lane = lane.index();
-  sample.begun = begun;
-  sample.launching = std::chrono::steady_clock::now() - begun;
-  describe(sample);
-  timer_.end(lane.stream(), sample);
-  return answer;
-}
-
-std::size_t batch_flusher::launch_grid(lane& lane, std::span<slot_address const> tasks,
-                                       batch_traits const& traits, flush_outcome& outcome,
-                                       bool& refused) {
-  grid_launcher::outcome made;
-  auto const launch = [&] {
-    made = parts_.grids.launch(lane, tasks, traits);
-    return made.launched;
-  };
-  auto const count = static_cast<std::uint32_t>(tasks.size());
-  CUresult const answer =
-      measured(lane, traits.kernel, count, launch, [&](kernel_timer::sample& sample) {
-        sample.depth = 1;
-        // A CPU device runs the tasks one after another.
-        sample.chains = runs_in_turn_ ? count : sample.chains;
-        sample.completions = 1;
-        sample.number = made.batch->number;
-        sample.ahead = lane.in_flight() - 1;
+  return parts_.sampler.measured(
+      lane, traits.kernel, prepared_.taken, launch, [&](kernel_timer::sample& sample) {
+        sample.depth = (shape.size + shape.chains - 1) / shape.chains;
+        sample.chains *= shape.chains;
+        sample.completions = carrier.completions();
+        sample.number = prepared_.all().back()->number;
+        sample.ahead = lane.in_flight() - prepared_.batch_count;
+        sample.entry = carrier.has_entry_node() ? kernel_profile::entry_node_cost
+                                                : std::chrono::nanoseconds{0};
       });
-  if (answer == CUDA_SUCCESS) {
-    if (made.completed != CUDA_SUCCESS) { outcome.errors.push_back(made.completed); }
-    base::add(launched_);
-    commit(lane, *made.batch);
-    return tasks.size();
-  }
-  // Each task is launched alone, so that each gets its own status.
-  refused = true;
-  outcome.lost = outcome.lost || is_sticky(driver::status_of(answer));
-  outcome.errors.push_back(answer);
+}
+
+void batch_flusher::launch_alone(std::span<slot_address const> tasks, flush_outcome& outcome) {
   for (slot_address const task : tasks) {
     parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
     outcome.alone.push_back(task);
   }
-  return tasks.size();
+}
+
+bool batch_flusher::launch_run(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
+  bool launched = run_.groups().groups().empty() || launch_groups(lane, traits, outcome);
+  if (!run_.groups().others().empty() && !outcome.lost) {
+    launched = launch_tasks(lane, run_.groups().others(), traits, outcome) && launched;
+  }
+  return launched;
+}
+
+bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
+  std::span<grid_groups::group const> const groups = run_.groups().groups();
+  std::uint32_t tasks = 0;
+  bool all_short = true;
+  for (grid_groups::group const& each : groups) {
+    tasks += static_cast<std::uint32_t>(each.size());
+    all_short = all_short && is_short(parts_.tasks.at(each[0]).kernel);
+  }
+  if (!lane.has_room()) {
+    for (grid_groups::group const& each : groups) { start_again(each, outcome); }
+    return false;
+  }
+  // Short kernels take less time one after another than in a graph with several branches.
+  bool const side_by_side = run_.waves() == 1 && groups.size() > 1 && !all_short &&
+                            groups.size() <= grid_launcher::max_side_by_side;
+  auto const how = side_by_side ? grid_launcher::arrangement::side_by_side
+                                : grid_launcher::arrangement::one_after_another;
+  grid_launcher::outcome made;
+  auto const launch = [&] {
+    made = parts_.grids.launch(lane, groups, how, traits);
+    return made.status;
+  };
+  auto const describe = [&](kernel_timer::sample& sample) {
+    sample.depth = made.depth;
+    sample.entry = std::chrono::nanoseconds{made.other_ns};
+    if (parts_.sampler.runs_in_turn()) {  // the tasks run one after another
+      sample.depth = static_cast<std::uint32_t>(groups.size());
+      sample.chains = std::max(1u, tasks / sample.depth);
+    }
+    sample.completions = 1;
+    sample.number = made.batch->number;
+    sample.ahead = lane.in_flight() - 1;
+  };
+  CUresult const answer =
+      traits.kernel == batch_traits::no_kernel || side_by_side
+          ? launch()
+          : parts_.sampler.measured(lane, traits.kernel, tasks, launch, describe);
+  if (answer != CUDA_SUCCESS) {
+    refuse_groups(answer, outcome);
+    return false;
+  }
+  base::add(launched_);
+  commit(lane, *made.batch);
+  return true;
+}
+
+void batch_flusher::refuse_groups(CUresult status, flush_outcome& outcome) {
+  outcome.lost = outcome.lost || is_sticky(driver::status_of(status));
+  outcome.errors.push_back(status);
+  std::span<grid_groups::group const> const groups = run_.groups().groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    // Tasks of later waves may depend on tasks of the first wave.
+    i < run_.groups_of_first_wave() ? launch_alone(groups[i], outcome)
+                                    : start_again(groups[i], outcome);
+  }
 }
 
 bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_address const> tasks,

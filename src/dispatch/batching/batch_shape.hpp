@@ -68,15 +68,7 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
 /// at most 60 us of kernels share a batch. Each graph launch leaves the GPU idle for about 3 us
 /// between two tasks of a chain, which is much beside a kernel of 20 us and little beside one of 60
 /// us.
-///
-/// If the device itself updates the templates of short kernels, a lane has one batch in flight
-/// instead of two. The eight batches, one on each lane, are 100 us of work in total, which keeps
-/// the GPU busy. Two batches per lane would need twice as many templates, and a burst of tasks
-/// would take twice as long to reach full speed. If the host rewrites the templates, one batch is
-/// not enough to keep a lane busy.
-/// @param device_updated  Whether the device updates the templates of the kernel's batches.
-[[nodiscard]] constexpr batch_shape shape_for(float kernel_ns,
-                                              bool device_updated = false) noexcept {
+[[nodiscard]] constexpr batch_shape shape_for(float kernel_ns) noexcept {
   constexpr float completion_interval_ns = 60'000;
   constexpr float max_batch_ns = 200'000;  // limited, as a new task may wait for a whole batch
   auto const rows = [kernel_ns](float time_ns) {
@@ -98,7 +90,6 @@ inline constexpr std::uint32_t lanes_of_short_kernels = 8;
   std::uint32_t const completions =
       shape.max_tasks_saturated / (shape.rows_per_completion * shape.chains);
   shape.batches = std::max(is_short || is_long ? 2u : 4u, 2 * completions);
-  if (is_short && device_updated) { shape.batches = std::max(1u, completions); }
   return shape;
 }
 

@@ -9,18 +9,14 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// A task whose predecessor is in flight goes to the predecessor's lane, because the task could not
-// start earlier in another lane. It waits if that lane has this many batches in flight or open.
-// These batches keep the GPU busy until the next pass. With more batches, the tasks of one step
-// would drift apart and share fewer batches, and each batch needs a template, which costs as much
-// time as many launches.
-constexpr std::size_t max_short_ahead = 12;
-constexpr std::size_t max_long_ahead = 2;
-
 // Two kernels in one chain of a graph take this much more time than the kernels themselves, and the
 // launch of one more graph takes this much (docs/performance.md).
 constexpr float chain_node_ns = 500;
 constexpr float graph_launch_ns = 5000;
+
+// With more tasks than this at hand, chains of copies and kernels take less time as waves of grids
+// than as one graph for each chain.
+constexpr std::size_t max_at_hand_of_chain = 8;
 
 // The maximum number of tasks that are launched without a graph and with one write at their end.
 // The end of the first becomes visible only after the end of the last.
@@ -42,29 +38,15 @@ bool can_be_one_by_one(open_batch const& batch) noexcept {
 
 batcher::batcher(parts const& with) : parts_(with) {
   for (unsigned level = 0; level < priority_levels; ++level) {
-    filling_[level] = last_[level] =
-        lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
+    filling_[level] = parts_.places.last(static_cast<priority_level>(level));
   }
-}
-
-bool batcher::is_short(std::uint32_t kernel) const {
-  float const kernel_ns = parts_.profiles.of(kernel).kernel_ns();
-  return kernel_ns != 0 && kernel_ns < short_kernel_ns;
-}
-
-bool batcher::takes_batch(unsigned lane, std::uint32_t kernel) const {
-  std::size_t const ahead = parts_.lanes[lane].in_flight() + parts_.waves.batches_of(lane);
-  return ahead < (is_short(kernel) ? max_short_ahead : max_long_ahead);
-}
-
-bool batcher::may_join(batch_place where) const noexcept {
-  open_batch const& batch = parts_.waves.at(where);
-  return batch.may_grow && batch.has_room() && !batch.traits.ordered;
 }
 
 bool batcher::extends_chain(slot const& task, unended_predecessors const& before,
                             batch_place where) {
   open_batch const& batch = parts_.waves.at(where);
+  bool const is_chain = batch.count == 1 || batch.traits.ordered;
+  if (batch.traits.grids && !is_chain) { return false; }
   kernel_profile& profile = parts_.profiles.of(task.kernel);
   bool const is_only_predecessor =
       before.open.size() == 1 &&
@@ -72,20 +54,24 @@ bool batcher::extends_chain(slot const& task, unended_predecessors const& before
         return mark.device() == parts_.lanes.device() && mark.lane() == where.lane;
       });
   if (!is_only_predecessor || lane_layout::level_of(where.lane) != task.level) { return false; }
-  bool const is_chain = batch.count == 1 || batch.traits.ordered;
-  bool const is_short = profile.kernel_ns() < short_kernel_ns;
+  bool const has_copies =
+      builtin_index::contains(task.kernel) || builtin_index::contains(batch.traits.kernel);
+  if (has_copies && at_hand() > max_at_hand_of_chain) { return false; }
+  // Short tasks lose little if they run one after another, except tasks that can share a grid.
+  bool const loses_little =
+      profile.kernel_ns() < short_kernel_ns && !parts_.places.shares_lane(task);
   // A task waits for the end of a whole batch. So if two tasks follow one task, and the first of
   // them has extended the chain, the second waits for the first.
-  if (is_chain && !is_short && !follows_last(task, batch)) {
+  if (is_chain && !loses_little && !follows_last(task, batch)) {
     profile.note_fork();
     return false;
   }
   if (batch.count >= std::min(batch.max_chain, profile.shape().max_chain)) { return false; }
+  // A task with several predecessors probably continues a step of several tasks.
+  if (!loses_little) { return is_chain && task.dependencies == 1 && profile.note_link(); }
   // Few short tasks take less time one after another in one graph than in a graph of their own.
-  return is_short ? is_chain ||
-                        static_cast<float>(batch.count) * (profile.kernel_ns() + chain_node_ns) <=
-                            graph_launch_ns
-                  : is_chain && profile.note_link();
+  return is_chain ||
+         static_cast<float>(batch.count) * (profile.kernel_ns() + chain_node_ns) <= graph_launch_ns;
 }
 
 bool batcher::follows_programmatically(slot const& task, unended_predecessors const& before,
@@ -102,24 +88,21 @@ void batcher::begin_after(batch_place where, slot const& first, batch_shape cons
   // Other tasks wait for the whole batch, so its tasks run side by side as far as possible.
   batch.traits = {.chains = template_pool::max_chains,
                   .rows_per_completion = shape.rows_per_completion,
-                  .kernel = first.kernel,
-                  .is_awaited = true};
+                  .kernel = first.kernel};
   set_size(batch, first, shape.max_tasks);
 }
 
-bool batcher::can_be_in_grid(slot const& task) const {
-  // A kernel that was never measured is launched alone.
-  return parts_.profiles.of(task.kernel).kernel_ns() != 0 && parts_.grids.takes(task);
-}
-
 void batcher::set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const {
-  batch.traits.one_grid = batch.traits.one_form =
-      !batch.traits.device_wait.valid() && can_be_in_grid(first);
-  batch.max_tasks = batch.traits.one_grid ? lane::max_tasks : max_tasks;
-  batch.max_blocks =
-      batch.traits.one_grid
-          ? parts_.grids.max_blocks(first, parts_.profiles.of(first.kernel).kernel_ns())
-          : 0;
+  batch.traits.grids = batch.traits.all_in_grids = batch.traits.one_form =
+      !batch.traits.device_wait.valid() && parts_.places.can_be_in_grid(first);
+  batch.max_tasks = batch.traits.grids ? lane::max_tasks : max_tasks;
+  if (!batch.traits.grids) {
+    batch.max_blocks_of_task = batch.max_blocks = 0;
+    return;
+  }
+  float const kernel_ns = parts_.profiles.of(first.kernel).kernel_ns();
+  batch.max_blocks_of_task = parts_.grids.max_blocks_of_task(first, kernel_ns);
+  batch.max_blocks = parts_.grids.max_blocks(first, kernel_ns);
 }
 
 batcher::step batcher::follow(slot_address task, unended_predecessors const& before) {
@@ -146,9 +129,11 @@ batcher::step batcher::follow(slot_address task, unended_predecessors const& bef
     return added(task, last);
   }
   unsigned const wave = last.wave + 1;
-  if (wave == open_waves::max_waves) { return {kinds::flush_first, last}; }
+  // The next pass starts the task. If the waves were launched now, they would lack those of their
+  // tasks that this pass has not started yet.
+  if (wave == open_waves::max_waves) { return {kinds::no_room}; }
   batch_shape const& shape = parts_.profiles.of(one.kernel).shape();
-  unsigned const lane = lane_of_wave(wave, before, one);
+  unsigned const lane = parts_.places.of_wave(wave, before, one);
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   batch_place const where{wave, lane};
   parts_.waves.reach(wave);
@@ -174,24 +159,25 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     return mark.device() == parts_.lanes.device();
   });
   if (one.dependencies != 0 && waits_here) {
-    lane = alone ? lane_layout::no_lane : joinable_lane(waits, one);
+    lane = alone ? lane_layout::no_lane : parts_.places.joinable(waits, one);
     if (lane != lane_layout::no_lane) {
       for (end_mark const mark : waits) {
         unended_predecessors::add_mark(parts_.waves.at({0, lane}).marks, mark);
       }
       return added(task, {0, lane});
     }
-    lane_choice const behind = lane_behind(waits, one, alone);
+    batch_lanes::choice const behind = parts_.places.behind(waits, one, alone);
+    if (behind.flush_first) { return {kinds::flush_first, {0, behind.lane}}; }
     lane = behind.lane;
     if (behind.is_full && lane == lane_layout::no_lane) { return {kinds::no_room}; }
-  } else if (waits.empty() && !alone && can_be_in_grid(one)) {
-    lane = lane_of_grid(one);
+  } else if (waits.empty() && !alone && parts_.places.can_be_in_grid(one)) {
+    lane = parts_.places.of_grid(one);
     if (lane != lane_layout::no_lane) {
-      last_[one.level] = lane;
+      parts_.places.note_last(one, lane);
       return added(task, {0, lane});
     }
   } else if (open_batch& batch = parts_.waves.at({0, filling});
-             waits.empty() && batch.count != 0 && !batch.traits.one_grid) {
+             waits.empty() && batch.count != 0 && !batch.traits.grids) {
     std::uint32_t const max = std::min(batch.max_tasks, shape.max_batch(at_hand()));
     if (alone || batch.waits || batch.traits.one_by_one || batch.traits.chains != shape.chains ||
         batch.count >= max) {
@@ -201,13 +187,10 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     batch.max_chain = std::min(batch.max_chain, shape.max_ordered_batch(at_hand()));
     batch.traits.rows_per_completion =
         std::min(batch.traits.rows_per_completion, shape.rows_per_completion);
-    last_[one.level] = filling;
+    parts_.places.note_last(one, filling);
     return added(task, {0, filling});
   }
-  if (lane == lane_layout::no_lane) {
-    lane = parts_.lanes.find_lane(
-        {one.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[one.level]});
-  }
+  if (lane == lane_layout::no_lane) { lane = parts_.places.any(one); }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   if (alone) {
     auto const answer = parts_.lanes.enqueue_waits(parts_.lanes[lane], waits);
@@ -216,12 +199,13 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   open_batch& batch = parts_.waves.at({0, lane});
   if (one.dependencies != 0 && waits_here) {
     begin_after({0, lane}, one, shape);
+    parts_.places.note_behind(one, lane);
   } else {
     begin(lane, one, shape, device_wait);
     batch.waits = !waits.empty();
     if (waits.empty()) {
-      last_[one.level] = lane;
-      if (!batch.traits.one_grid) { filling = lane; }
+      parts_.places.note_last(one, lane);
+      if (!batch.traits.grids) { filling = lane; }
     }
   }
   batch.marks.assign(waits.begin(), waits.end());
@@ -239,29 +223,43 @@ void batcher::begin(unsigned lane, slot const& first, batch_shape const& shape,
   set_size(batch, first, shape.max_batch(at_hand()));
 }
 
+void batcher::join(open_batch& batch, slot const& task) const {
+  batch_traits& traits = batch.traits;
+  if (batch.count == 0 || task.kernel != traits.kernel) {
+    kernel_profile const& profile = parts_.profiles.of(task.kernel);
+    traits.long_running = traits.long_running || profile.long_running();
+    batch.kernel_ns = std::max(batch.kernel_ns, profile.kernel_ns());
+    if (task.kernel != traits.kernel) { traits.kernel = batch_traits::no_kernel; }
+  }
+  if (batch.count == 1 && batch.waits && !traits.ordered) {
+    // A step of several tasks. If one of them were followed by a chain, the steps of the others
+    // would be in batches behind that chain.
+    parts_.profiles.of(task.kernel).note_fork();
+  }
+  if (!traits.all_in_grids || batch.count == 0) {
+    return;
+  }  // `set_size` has checked the first task
+  bool const has_form = grid_policy::have_one_form(task, parts_.tasks.at(batch.tasks[0]));
+  traits.all_in_grids =
+      has_form ? grid_policy::takes_like(task) && blocks_of(task) <= batch.max_blocks_of_task
+               : parts_.grids.takes(task);
+  traits.one_form = traits.one_form && traits.all_in_grids && has_form;
+}
+
 bool batcher::put(slot_address task, batch_place where) {
   open_batch& batch = parts_.waves.at(where);
   slot& one = parts_.tasks.at(task);
-  if (batch.count == 0 || one.kernel != batch.traits.kernel) {
-    batch.traits.long_running =
-        batch.traits.long_running || parts_.profiles.of(one.kernel).long_running();
-    if (one.kernel != batch.traits.kernel) {
-      batch.traits.kernel = batch_traits::no_kernel;
-      batch.traits.one_grid = batch.traits.one_form = false;
-      batch.max_tasks = std::min(batch.max_tasks, graph_template::max_size);
-    }
-  }
+  join(batch, one);
   // relaxed: only the holder of this device's lease uses the device's batch marks
   one.batched.store(batch_mark::of(parts_.lanes.device(), where), std::memory_order_relaxed);
-  if (batch.traits.one_form) {
-    batch.traits.one_form =
-        batch.count == 0 || (parts_.grids.have_one_form(one, parts_.tasks.at(batch.tasks[0])) &&
-                             parts_.grids.takes(one));
-  }
   batch.tasks[batch.count++] = task;
-  batch.blocks += std::uint64_t{one.grid[0]} * one.grid[1] * one.grid[2];
+  batch.blocks += blocks_of(one);
   parts_.waves.open(where);
-  parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
+  // acquire: pairs with the release in park
+  std::uint64_t const successors = one.successors.load(std::memory_order_acquire);
+  if (successor_word::is_task(successor_word::head(successors))) {
+    parts_.order.resume_batched(task, parts_.lanes.device(), runnable_);
+  }
   return !batch.has_room();
 }
 

@@ -8,11 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/batching/batch_lanes.hpp"
 #include "dispatch/batching/kernel_profiles.hpp"
 #include "dispatch/batching/open_waves.hpp"
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
-#include "dispatch/grid/grid_launcher.hpp"
+#include "dispatch/grid/grid_policy.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -28,20 +29,13 @@ class batcher {
     dependencies& order;
     lane_set& lanes;
     batch_launcher const& launcher;
-    grid_launcher const& grids;
+    grid_policy const& grids;
     open_waves& waves;
     kernel_profiles& profiles;
+    batch_lanes& places;
   };
   explicit batcher(parts const& with);
 
-  /// Returns whether `append` may add the task to the batch that is being filled for the task's
-  /// level. In a burst of launches of one kernel this is the usual case.
-  [[nodiscard]] bool fits_open_batch(slot const& task) const noexcept {
-    open_batch const& batch = parts_.waves.at({0, last_[task.level]});
-    return task.kind == task_kind::launch && task.dependencies == 0 && task.batch &&
-           batch.count != 0 && !batch.waits && !batch.traits.ordered &&
-           task.kernel == batch.traits.kernel && parts_.lanes.has_room(task.level);
-  }
   /// Returns whether the launch must not share a batch with other tasks.
   [[nodiscard]] bool goes_alone(slot const& task) const noexcept {
     return !task.batch || !parts_.launcher.usable();
@@ -62,15 +56,13 @@ class batcher {
     batch_place where{0, lane_layout::no_lane};
     driver::call_outcome why{};
   };
-  /// Adds a launch for which `fits_open_batch` is true. Returns whether the batch is full now; in
-  /// that case the caller must flush it.
-  [[nodiscard]] bool append(slot_address task, priority_level level) {
-    return put(task, {0, last_[level]});
-  }
+  /// Adds a launch to the open batch of a lane that batch_lanes::of_burst has returned for it. In a
+  /// burst of launches of one kernel this is the usual case. Returns whether the batch is full now;
+  /// in that case the caller must flush it.
+  [[nodiscard]] bool append(slot_address task, unsigned lane) { return put(task, {0, lane}); }
   /// Adds a launch with predecessors in open batches. It joins the chain of its predecessor, or
   /// goes into the wave after its predecessors.
-  /// @return flush_first if the launch cannot join. After the flush the caller must look up the
-  /// state of the launch's predecessors again.
+  /// @return no_room if there are too many waves.
   [[nodiscard]] step follow(slot_address task, unended_predecessors const& before);
   /// Adds a launch to which neither `append` nor `follow` applies.
   /// @param waits        The predecessors for which the lane must wait.
@@ -86,36 +78,19 @@ class batcher {
   /// tasks.
   void set_waiting(std::size_t tasks) noexcept { waiting_ = tasks; }
 
-  /// Returns the lane of the batch to which `append` adds launches of `level`.
-  [[nodiscard]] unsigned last_lane(priority_level level) const noexcept { return last_[level]; }
-
  private:
   [[nodiscard]] std::size_t at_hand() const noexcept {
     return parts_.lanes.launches_in_flight() + waiting_;
   }
   /// Adds the task to the batch at `where`. Returns whether the batch is full now.
   bool put(slot_address task, batch_place where);
+  /// Updates the traits of the batch for a launch that is added to it.
+  void join(open_batch& batch, slot const& task) const;
   [[nodiscard]] step added(slot_address task, batch_place where) {
     return {put(task, where) ? step::kinds::full : step::kinds::added, where};
   }
-  struct lane_choice {
-    unsigned lane;  // no_lane if there is none
-    bool is_full;   // whether the lane of a predecessor has too many batches, so the task must wait
-  };
-  /// Returns whether the launch may be a part of a grid.
-  [[nodiscard]] bool can_be_in_grid(slot const& task) const;
   /// Chooses the maximum size of an open batch that begins with this launch.
   void set_size(open_batch& batch, slot const& first, std::uint32_t max_tasks) const;
-  /// Returns the lane of an open batch of wave 0 that this launch without predecessors can join as
-  /// a part of its grid, or no_lane if there is none.
-  [[nodiscard]] unsigned lane_of_grid(slot const& task) const;
-  /// Returns the lane of an open batch of wave 0 that a launch with these predecessors on this
-  /// device may join, or no_lane if there is none.
-  [[nodiscard]] unsigned joinable_lane(std::span<end_mark const> waits, slot const& task) const;
-  /// Returns the lane of a predecessor in which the launch can begin a batch of wave 0, because the
-  /// lane's stream keeps the order at no cost.
-  [[nodiscard]] lane_choice lane_behind(std::span<end_mark const> waits, slot const& task,
-                                        bool alone) const;
   /// Returns whether the launch may become the next task of the chain at `where`, instead of going
   /// into the next wave.
   [[nodiscard]] bool extends_chain(slot const& task, unended_predecessors const& before,
@@ -124,15 +99,6 @@ class batcher {
   /// batch at `where`. The batch is then launched without a graph.
   [[nodiscard]] bool follows_programmatically(slot const& task, unended_predecessors const& before,
                                               batch_place where) const;
-  /// Returns the lane for a launch in the wave after its predecessors, or no_lane if there is none.
-  [[nodiscard]] unsigned lane_of_wave(unsigned wave, unended_predecessors const& before,
-                                      slot const& task) const;
-  /// Returns whether the lane may get one more open batch of this kernel.
-  [[nodiscard]] bool takes_batch(unsigned lane, std::uint32_t kernel) const;
-  /// Returns whether a launch with predecessors may join the open batch at `where`.
-  [[nodiscard]] bool may_join(batch_place where) const noexcept;
-  /// Returns whether the kernel is known to be short.
-  [[nodiscard]] bool is_short(std::uint32_t kernel) const;
   /// Begins an open batch of wave 0 for tasks without predecessors, or for one task that waits for
   /// another device.
   void begin(unsigned lane, slot const& first, batch_shape const& shape, end_mark device_wait);
@@ -140,10 +106,8 @@ class batcher {
   void begin_after(batch_place where, slot const& first, batch_shape const& shape);
 
   parts const parts_;
-  // By level: the lane of the open batch that takes launches of any kernel, and the lane of the
-  // batch that got the last launch without predecessors.
+  // By level: the lane of the open batch that takes launches of any kernel.
   std::array<unsigned, priority_levels> filling_;
-  std::array<unsigned, priority_levels> last_;
   std::size_t waiting_ = 0;
   std::vector<slot_address> runnable_;
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <utility>
 
 #include "dispatch/batching/batch_shape.hpp"
 
@@ -19,8 +18,15 @@ class kernel_profile {
   // Time that a batch takes in addition to its kernels. The caller of `note` subtracts these costs
   // from the measured time. Each completion node except the last costs completion_node_cost.
   static constexpr std::chrono::nanoseconds completion_node_cost{1500};
-  static constexpr std::chrono::nanoseconds device_update_cost{3000};
   static constexpr std::chrono::nanoseconds entry_node_cost{1000};
+
+  /// Makes the profile constant, for a kernel whose launches take very different times. It is never
+  /// measured.
+  void fix(float kernel_ns, batch_shape const& shape) noexcept {
+    set(kernel_ns);
+    shape_ = shape;
+    is_fixed_ = true;
+  }
 
   /// Adds the measurement of a batch.
   /// @param took  measured time of the batch, minus the costs above
@@ -64,21 +70,9 @@ class kernel_profile {
     measure_again_in(1);
   }
 
-  /// Records whether the device or the host filled the template of a batch. Call it only for
-  /// batches that are large enough for device updates. After the first device update, the kernel
-  /// counts as device-updated until the host has rewritten 64 batches in a row. Occasional rewrites
-  /// are normal while there are too few templates. If each rewrite changed the batch shape, more
-  /// batches would be in flight, and even more templates would be needed.
-  void note_filled(bool by_device) noexcept {
-    rewritten_ = by_device ? 0 : rewritten_ + 1;
-    bool const now = by_device || (device_updated_ && rewritten_ < max_rewritten);
-    if (std::exchange(device_updated_, now) != now && kernel_ns_ != 0) {
-      shape_ = shape_for(kernel_ns_, now);
-    }
-  }
-
-  /// Records that two tasks of this kernel follow one task, and that the second of them waits for
-  /// the first, because the first has extended the chain of their predecessor.
+  /// Records that tasks of this kernel do not follow each other one by one: two tasks follow one
+  /// task, or a step has several tasks. The next tasks do not extend chains, because other tasks
+  /// would wait for such a chain.
   void note_fork() noexcept { links_until_chain_ = links_after_fork; }
   /// Records that a task could extend the chain of its predecessor. Returns whether it should:
   /// after a fork, other forks are likely.
@@ -88,11 +82,16 @@ class kernel_profile {
     return false;
   }
 
+  /// Stores the launch lane whose open batch got a launch of this kernel last.
+  void note_lane(unsigned lane) noexcept { lane_ = lane; }
+  [[nodiscard]] unsigned lane() const noexcept { return lane_; }
+
   /// Counts a batch of `tasks` tasks. Returns whether to measure the batch. A measurement costs the
   /// host about 7 us. That is little for a batch of many tasks, but much for a single task that a
   /// thread waits for. So the interval between two measurements is counted in tasks, not in
   /// batches.
   [[nodiscard]] bool count_batch(std::uint32_t tasks) noexcept {
+    if (is_fixed_) { return false; }
     std::uint32_t const counted = std::clamp(tasks, 1u, max_counted_tasks);
     if (until_measured_ <= counted) { return true; }
     until_measured_ -= counted;
@@ -118,8 +117,7 @@ class kernel_profile {
   // time that the GPU's front end needs for one node.
   static constexpr float batch_overhead_ns = 4000;
   static constexpr float node_cost_ns = 200;
-  static constexpr float node_cost_of_many_ns = 380;  // in batches of more than two chains
-  static constexpr std::uint32_t max_rewritten = 64;
+  static constexpr float node_cost_of_many_ns = 380;      // in batches of more than two chains
   static constexpr std::uint32_t max_counted_tasks = 16;  // per batch
   static constexpr std::uint32_t max_interval = 256;      // counted tasks
   static constexpr std::uint32_t links_after_fork = 256;
@@ -142,7 +140,7 @@ class kernel_profile {
   }
   void set(float kernel_ns) noexcept {
     kernel_ns_ = last_sample_ns_ = kernel_ns;
-    shape_ = shape_for(kernel_ns, device_updated_);
+    shape_ = shape_for(kernel_ns);
   }
   void measure_again_in(std::uint32_t tasks) noexcept {
     until_measured_ = interval_ = std::min(tasks, max_interval);
@@ -150,13 +148,13 @@ class kernel_profile {
 
   float kernel_ns_ = 0;
   float last_sample_ns_ = 0;
-  bool device_updated_ = false;
-  std::uint32_t rewritten_ = 0;      // number of batches in a row that the host rewrote
+  bool is_fixed_ = false;
   std::uint32_t vague_samples_ = 0;  // number since the last trial (see note_vague)
   std::uint32_t vague_limit_ = 8;
   std::uint32_t interval_ = 1;  // in counted tasks
   std::uint32_t until_measured_ = 1;
   std::uint32_t links_until_chain_ = 0;
+  unsigned lane_ = 0;
   batch_shape shape_;
 };
 

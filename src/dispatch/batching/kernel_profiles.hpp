@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dispatch/batching/kernel_profile.hpp"
+#include "dispatch/graph/copy_kernels.hpp"
 #include "dispatch/graph/kernel_table.hpp"
 
 namespace flotilla::dispatch {
@@ -14,16 +15,30 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease.
 class kernel_profiles {
  public:
-  explicit kernel_profiles(kernel_table const& kernels) : kernels_(kernels) {}
+  kernel_profiles(kernel_table const& kernels, unsigned device)
+      : kernels_(kernels), device_(device), profiles_(builtin_index::count) {
+    for (kernel_profile& of_copies : profiles_) {
+      float const copy_ns = copy_kernels::length_ns(0);
+      batch_shape shape = shape_for(copy_ns);
+      shape.lanes = copy_kernels::lanes;
+      of_copies.fix(copy_ns, shape);
+    }
+  }
 
   /// Returns the profile of a kernel, by its index in the kernel table.
   [[nodiscard]] kernel_profile& of(std::uint32_t kernel) {
     if (kernel >= profiles_.size()) { profiles_.resize(kernels_.kernels.size()); }
     return profiles_[kernel];
   }
+  /// Makes the estimate of the kernel's duration known to the threads that submit.
+  void publish(std::uint32_t kernel) {
+    kernels_.kernels[kernel].durations[device_].store(of(kernel).kernel_ns(),
+                                                      std::memory_order_relaxed);
+  }
 
  private:
   kernel_table const& kernels_;
+  unsigned const device_;
   std::vector<kernel_profile> profiles_;
 };
 

@@ -18,8 +18,11 @@ struct open_batch {
   std::array<slot_address, lane::max_tasks> tasks;
   std::uint32_t count = 0;
   std::uint64_t blocks = 0;  // number of blocks of all tasks
+  float kernel_ns = 0;       // the estimated duration of the longest kernel
+  // A launch of the form of the first task, with at most so many blocks, can be part of a grid.
+  std::uint64_t max_blocks_of_task = 0;
   std::uint32_t max_tasks = 1;
-  std::uint64_t max_blocks = 0;  // of a batch that can be one grid; other batches have no limit
+  std::uint64_t max_blocks = 0;  // of a batch that is launched as grids; others have no limit
   std::uint32_t max_chain = 1;   // replaces max_tasks if the tasks run one after another
   // Whether the batch waits for predecessors. If so, only tasks with predecessors may join the
   // batch, because other tasks would wait without need.
@@ -32,19 +35,20 @@ struct open_batch {
   batch_traits traits;
 
   [[nodiscard]] bool has_room() const noexcept {
-    return count < max_tasks && (!traits.one_grid || blocks < max_blocks);
+    return count < max_tasks && (!traits.grids || blocks < max_blocks);
   }
   /// Removes the tasks, and keeps the memory of `marks`.
   void reset() noexcept {
     count = 0;
     blocks = 0;
+    kernel_ns = 0;
     waits = false;
     may_grow = false;
     marks.clear();
     lanes_before = 0;
     // Otherwise a second flush of the empty batch would count its device-side wait again.
     traits.device_wait = {};
-    traits.one_grid = traits.one_form = false;
+    traits.grids = traits.all_in_grids = traits.one_form = false;
   }
 };
 

@@ -27,12 +27,18 @@ device_driver::device_driver(parts const& with)
       reporter_(with.shared, with.own.context, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
-      grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_}),
-      profiles_(with.shared.kernels),
-      batches_(
-          {with.shared.tasks, with.shared.order, lanes_, launcher_, grids_, waves_, profiles_}),
-      flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, page_, launcher_,
-                grids_, waves_, profiles_}),
+      grid_policy_(with.shared.kernels, grid_limits_),
+      grids_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
+              grid_limits_}),
+      chunk_launcher_({with.own.context, with.shared.tasks, with.shared.kernels, lanes_, launcher_,
+                       grid_limits_}),
+      profiles_(with.shared.kernels, with.index),
+      sampler_({with.own.context, page_, lanes_, profiles_}),
+      batch_lanes_({lanes_, waves_, profiles_, grid_policy_}),
+      batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,
+                profiles_, batch_lanes_}),
+      flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, launcher_,
+                grid_policy_, grids_, waves_, profiles_, sampler_}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
       before_(with.shared, with.index),
@@ -41,13 +47,17 @@ device_driver::device_driver(parts const& with)
                committer_}),
       copies_(
           {with.shared, with.own.context, lanes_, reporter_, committer_, staged_, with.contexts}),
-      replays_(
-          {with.shared, with.own.context, page_, lanes_, launcher_, batches_, waves_, reporter_}),
+      kernel_copies_({with.shared, with.peers, with.index}),
+      replays_({with.shared, with.own.context, page_, lanes_, launcher_, grid_limits_, profiles_,
+                batch_lanes_, waves_, reporter_}),
+      chunks_({with.shared, lanes_, waves_, profiles_, sampler_, launcher_, chunk_launcher_,
+               reporter_}),
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
-      starter_({with.shared, lanes_, before_, waves_, profiles_, batches_, flusher_, device_waits_,
-                copies_, replays_, callables_, events_, reporter_}),
+      starter_({with.shared, lanes_, before_, waves_, profiles_, batch_lanes_, batches_, flusher_,
+                device_waits_, copies_, kernel_copies_, replays_, chunks_, callables_, events_,
+                reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
   try {
@@ -55,7 +65,9 @@ device_driver::device_driver(parts const& with)
     staged_.create();
     builtin_functions functions;
     launcher_.create(frees_.memory_stream(), replacements(with.shared, context(), functions));
-    grids_.create();
+    grid_limits_.create(with.own.context);
+    grids_.create(frees_.memory_stream());
+    kernel_copies_.create(launcher_.functions(), launcher_.usable());
   } catch (...) {
     destroy_resources();
     throw;
@@ -65,8 +77,9 @@ device_driver::device_driver(parts const& with)
 void device_driver::destroy_resources() noexcept {
   staged_.destroy();
   parts_.shared.recordings.destroy_all_of(parts_.index);
+  grids_.destroy();
   launcher_.destroy();
-  flusher_.destroy();
+  sampler_.destroy();
   lanes_.destroy();
   frees_.destroy();
   page_.unregister();
@@ -76,7 +89,7 @@ device_counters device_driver::counters() const noexcept {
   device_counters counters;
   counters.tasks = parts_.shared.ends.ended(parts_.index);
   counters.failed = parts_.shared.ends.failed(parts_.index);
-  counters.batches = flusher_.launched();
+  counters.batches = flusher_.launched() + chunks_.launched();
   counters.pushes = gate().pushes();
   counters.migrations = gate().migrations();
   counters.callables = callables_.ran();

@@ -14,12 +14,14 @@
 #include "context/leased_context.hpp"
 #include "dispatch/device/batch_committer.hpp"
 #include "dispatch/device/callable_runner.hpp"
+#include "dispatch/device/chunk_starter.hpp"
 #include "dispatch/device/deferred_free.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/helper.hpp"
 #include "dispatch/device/intake.hpp"
+#include "dispatch/device/kernel_copies.hpp"
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
@@ -42,6 +44,7 @@ class device_driver {
     device_inbound& inbound;
     device_set const& devices;
     std::span<context::context_handle const* const> contexts;  // of all devices, indexed by ordinal
+    context::peer_table const& peers;
     unsigned index;
     unsigned launch_lanes;  // number of lanes for kernel launches
   };
@@ -59,6 +62,8 @@ class device_driver {
   [[nodiscard]] lane_set& lanes() noexcept { return lanes_; }
   [[nodiscard]] lane_set const& lanes() const noexcept { return lanes_; }
   [[nodiscard]] device_counters counters() const noexcept;
+  /// Takes part in a copy of host memory, until `stop` returns true (see staged_copies::share).
+  bool share_copy(stop_predicate const& stop) noexcept { return staged_.share(stop); }
   /// Returns when the running callable has begun (see callable_runner), or 0.
   [[nodiscard]] std::int64_t callable_since() const noexcept { return callables_.running_since(); }
 
@@ -73,7 +78,7 @@ class device_driver {
   bool retire();
   /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
-                                                     std::span<recorded_action const> actions) {
+                                                     change_list const& actions) {
     return replays_.build(plan, actions, frees_.memory_stream());
   }
   /// Frees the items that no open task can use. The context must be current.
@@ -108,9 +113,14 @@ class device_driver {
   lane_set lanes_;
   failure_reporter reporter_;
   batch_launcher launcher_;
+  grid_limits grid_limits_;
+  grid_policy grid_policy_;
   grid_launcher grids_;
+  chunk_launcher chunk_launcher_;
   open_waves waves_;
   kernel_profiles profiles_;
+  kernel_sampler sampler_;
+  batch_lanes batch_lanes_;
   batcher batches_;
   batch_flusher flusher_;
   device_side_waits device_waits_;
@@ -118,7 +128,9 @@ class device_driver {
   batch_committer committer_;
   staged_copies staged_;
   memory_ops copies_;
+  kernel_copies kernel_copies_;
   replayer replays_;
+  chunk_starter chunks_;
   callable_runner callables_;
   event_waits events_;
   task_starter starter_;

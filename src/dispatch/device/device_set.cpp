@@ -50,6 +50,12 @@ bool device_set::collect_all() const {
   return moved;
 }
 
+bool device_set::share_copies(device_driver::stop_predicate const& stop) const noexcept {
+  bool copied = false;
+  for (auto const& device : devices_) { copied = device->share_copy(stop) || copied; }
+  return copied;
+}
+
 bool device_set::help(helper_filter filter, std::optional<unsigned> first,
                       device_driver::stop_predicate const& stop) const {
   bool moved = false;
@@ -62,7 +68,8 @@ bool device_set::help(helper_filter filter, std::optional<unsigned> first,
         !device.lanes().has_batches()) {
       continue;
     }
-    moved = drain_if_free(device, filter, stop) || moved;
+    // If another thread drives the device, take part in its copy.
+    moved = drain_if_free(device, filter, stop) || device.share_copy(stop) || moved;
   }
   return moved;
 }

@@ -56,6 +56,10 @@ class device_set {
   [[nodiscard]] bool help(helper_filter filter, std::optional<unsigned> first,
                           device_driver::stop_predicate const& stop) const;
 
+  /// Takes part in the copies of host memory of all devices, until `stop` returns true. @return
+  /// whether it copied anything. Cost: two loads for each device if there is nothing to copy.
+  bool share_copies(device_driver::stop_predicate const& stop = {}) const noexcept;
+
   /// Retires an item: memory or a recorded part. The item is freed after every task that could use
   /// the item has ended. If no task is open and the lease is free, the item is freed at once.
   void retire(epoch_reclaimer::item const& item) const noexcept;

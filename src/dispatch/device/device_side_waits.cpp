@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dispatch/graph/updatable.hpp"
+#include "dispatch/graph/launch_shape.hpp"
 
 namespace flotilla::dispatch {
 
@@ -45,10 +45,9 @@ void device_side_waits::begin_pass() {
   if (!allowed_) { allowed_ = supported_by_device(); }
   auto const& kernels = parts_.shared.kernels.kernels;
   for (; *allowed_ && kernels_seen_ < kernels.size(); ++kernels_seen_) {
-    // `is_updatable` is false for a kernel that runs in clusters. After such a kernel was loaded,
-    // this device uses no device-side waits.
+    // After a kernel that runs in clusters was loaded, this device uses no device-side waits.
     CUfunction const function = kernels[kernels_seen_].functions[parts_.lanes.device()];
-    allowed_ = is_updatable(parts_.context, function);
+    allowed_ = !may_need_clusters(parts_.context, function);
   }
   if (!any()) { return; }
   auto const now = std::chrono::steady_clock::now();

@@ -98,8 +98,8 @@ class device_side_waits {
   [[nodiscard]] end_mark near_wait(std::span<end_mark const> waits) const noexcept;
 
   parts const parts_;
-  std::optional<bool> allowed_;  // empty before the first pass
-  std::size_t kernels_seen_ = 0;
+  std::optional<bool> allowed_;                      // empty before the first pass
+  std::size_t kernels_seen_ = builtin_index::count;  // the built-in kernels use no clusters
   bool passes_are_frequent_ = false;
   std::chrono::steady_clock::time_point last_pass_{};  // updated only while any() is true
   std::chrono::steady_clock::time_point last_end_{};

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/device/failure_reporter.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include <flotilla/detail/kernel_twin.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/task/callable.hpp>
 
 #include "dispatch/device/launch_text.hpp"
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/task/chunk_command.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -18,12 +22,30 @@ void failure_reporter::refuse(slot_address task, driver::call_outcome why) {
   driver_status const status = driver::status_of(why.status);
   if (is_sticky(status)) { return; }
   std::string subject = describe(task);
-  slot const& one = shared_.tasks.at(task);
-  if (one.kind == task_kind::launch) {
-    subject += launch_text(context_, shared_.kernels.kernels[one.kernel].functions[device_], one,
-                           shared_.tasks.side(task));
-  }
+  task_kind const kind = shared_.tasks.at(task).kind;
+  if (kind == task_kind::launch || kind == task_kind::chunk) { subject += limits_of(task); }
   abandon(task, make_failure(std::make_exception_ptr(driver_error(status, why.call, subject))));
+}
+
+std::string failure_reporter::limits_of(slot_address task) const {
+  slot const& one = shared_.tasks.at(task);
+  return launch_text(context_, shared_.kernels.kernels[one.kernel].functions[device_], one,
+                     shared_.tasks.side(task));
+}
+
+std::shared_ptr<failure const> failure_reporter::failure_of_item(slot_address chunk,
+                                                                 std::uint32_t item,
+                                                                 driver::call_outcome why) {
+  slot& one = shared_.tasks.at(chunk);
+  chunk_command const& what = held_in<chunk_command>(one);
+  detail::twin_record record;
+  std::memcpy(&record,
+              shared_.chunks[chunk >> 16].host(what.piece) + std::uint64_t{item} * what.stride,
+              sizeof record);
+  std::copy(record.grid.begin(), record.grid.end(), one.grid);  // now the slot describes this item
+  return make_failure(std::make_exception_ptr(
+      driver_error(driver::status_of(why.status), why.call,
+                   shared_.text.describe_item(chunk, context_.subject()) + limits_of(chunk))));
 }
 
 void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {

@@ -25,6 +25,11 @@ class failure_reporter {
   /// Ends a task that the driver has refused, with the driver's status. A sticky status poisons the
   /// runtime instead. Then the task stays open, but every open task counts as ended.
   void refuse(slot_address task, driver::call_outcome why);
+  /// Returns the failure of one item of a chunk that the driver has refused.
+  /// @param item  The index of the item in the chunk.
+  [[nodiscard]] std::shared_ptr<failure const> failure_of_item(slot_address chunk,
+                                                               std::uint32_t item,
+                                                               driver::call_outcome why);
   /// Ends a task with dependency_failed because its predecessor has failed.
   void fail_dependent(slot_address task, std::shared_ptr<failure const> cause);
   /// Ends a cancelled task with task_cancelled.
@@ -35,6 +40,8 @@ class failure_reporter {
   /// has reported no failure.
   [[nodiscard]] std::shared_ptr<failure const> failure_of_status(slot_address task,
                                                                  std::uint64_t status) const;
+  /// Returns the limits of the task's launch on this device, for an error message.
+  [[nodiscard]] std::string limits_of(slot_address task) const;
   /// Describes the task and this device for an error message.
   [[nodiscard]] std::string describe(slot_address task) const {
     return shared_.text.describe(task, context_.subject());

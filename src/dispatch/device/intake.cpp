@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/single_writer.hpp"
+#include "dispatch/task/chunk_command.hpp"
 
 namespace flotilla::dispatch {
 
@@ -25,10 +26,13 @@ bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
 bool intake::take_requeued() {
   slot_address next = parts_.inbound.take_requeued();
   bool const any = next != no_slot;
+  bool are_several = false;
   while (next != no_slot) {
     slot_address const task = next;
     // Read the link before `start`, which may park the task again and overwrite the link.
     next = parts_.shared.tasks.at(task).next_parked.load(std::memory_order_relaxed);
+    are_several = are_several || next != no_slot;
+    parts_.starter.expect(are_several ? 2 : 1);
     parts_.starter.start(task);
   }
   return any;
@@ -55,6 +59,7 @@ bool intake::take_inboxes() {
   std::size_t waiting = parts_.starter.waiting().size();
   for (auto const& box : own_.boxes) { waiting += box->size(); }
   parts_.batches.set_waiting(waiting);
+  parts_.starter.expect(waiting);
   ++own_.next;
   bool moved = false;
   // Visit every level, even a level without inboxes, because tasks of that level may still wait for
@@ -126,6 +131,27 @@ bool intake::pull_shared() {
   return moved;
 }
 
+std::size_t intake::pop_shared(inbox& box, priority_level level) {
+  device_share& share = parts_.shared.shared.share(parts_.lanes.device());
+  std::size_t const max = std::min(shared_room(level), quantum);
+  if (!box.may_have_chunks()) {
+    std::size_t const count = box.pop(popped_.data(), max);
+    share.acquire(level, static_cast<std::uint32_t>(count));
+    return count;
+  }
+  std::size_t count = 0;
+  while (count < max) {
+    slot_address const next = box.front();
+    if (next == no_slot) { break; }
+    slot const& task = parts_.shared.tasks.at(next);
+    // The other devices may take the chunk.
+    if (task.kind == task_kind::chunk && !share.has_room_for_chunk(level)) { break; }
+    share.acquire(task);
+    count += box.pop(&popped_[count], 1);
+  }
+  return count;
+}
+
 bool intake::pull_shared(priority_level level, bool& left, bool& has_orphans) {
   bool moved = false;
   unsigned const device = parts_.lanes.device();
@@ -137,14 +163,14 @@ bool intake::pull_shared(priority_level level, bool& left, bool& has_orphans) {
       continue;
     }
     popped_.resize(quantum);
-    std::size_t const count = box.pop(popped_.data(), std::min(shared_room(level), quantum));
+    std::size_t const count = pop_shared(box, level);
     left = left || !box.empty();
     has_orphans = has_orphans || (box.orphaned() && box.empty());
     box.unclaim();
-    parts_.shared.shared.share(device).acquire(level, static_cast<std::uint32_t>(count));
-    base::add(pulled_, count);
     std::span<slot_address const> const tasks{popped_.data(), count};
+    for (slot_address const task : tasks) { parts_.shared.tasks.prefetch(task); }
     for (slot_address const task : tasks) {
+      base::add(pulled_, items_of(parts_.shared.tasks.at(task)));
       // release: pairs with the acquire in task_query::device_of
       parts_.shared.tasks.at(task).device.store(device + 1, std::memory_order_release);
     }

@@ -58,6 +58,9 @@ class intake {
   [[nodiscard]] bool inboxes_have_above(priority_level level) const noexcept;
   bool take_inboxes(priority_level level);
   bool pull_shared(priority_level level, bool& left, bool& has_orphans);
+  /// Takes tasks out of a claimed inbox of the shared queue, as many as this device has room for.
+  /// They are in `popped_`. @return their number.
+  [[nodiscard]] std::size_t pop_shared(inbox& box, priority_level level);
   static void empty(inbox& box, std::vector<slot_address>& tasks);
 
   parts const parts_;

@@ -108,7 +108,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   }
   bool moved = end_completed();
   moved = events_.poll() || moved;
-  flusher_.sample_kernel_time();
+  sampler_.sample();
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
   if (had_kept) { moved = starter_.retry_waiting(0) || moved; }
@@ -162,6 +162,8 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
     shared_tasks = parts_.shared.tasks.is_shared(tasks[0]) ? 1 : 0;
     parts_.shared.ends.end(
         tasks[0], reporter_.failure_of_status(tasks[0], page_.status(lane.index(), batch.number)));
+  } else if (batch.is_chunk) {
+    parts_.shared.ends.end(tasks[0], nullptr);
   } else if (!callables_.has_failures()) {
     shared_tasks = parts_.shared.ends.end_batch(parts_.index, lane_layout::level_of(lane.index()),
                                                 tasks, returns);

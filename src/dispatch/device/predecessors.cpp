@@ -11,7 +11,21 @@ namespace flotilla::dispatch {
 task_key predecessors::key_of(slot_address task, std::size_t i) const noexcept {
   slot const& one = shared_.tasks.at(task);
   if (i < slot::inline_dependencies) { return {one.after_slot[i], one.after_generation[i]}; }
-  return shared_.tasks.side(task).more_dependencies[i - slot::inline_dependencies];
+  return shared_.tasks.side(task).dependency(i - slot::inline_dependencies);
+}
+
+bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {
+  slot const& one = shared_.tasks.at(key.slot);
+  // acquire: pairs with the release in open_slot. The slot holds the predecessor until the
+  // predecessor ends, and only this thread ends tasks of its open batches.
+  generation_word const word{one.generation.load(std::memory_order_acquire)};
+  std::uint32_t const mark = one.batched.load(std::memory_order_relaxed);
+  if (static_cast<std::uint32_t>(word.generation()) != key.generation ||
+      !batch_mark::is_on(mark, device_)) {
+    return false;
+  }
+  found.add_open(batch_mark::place(mark));
+  return true;
 }
 
 resolution predecessors::resolve_one(slot_address task, task_key key, bool may_fail,
@@ -23,12 +37,7 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
     // A poisoned driver launches no tasks. Every open task counts as ended, so do not park this
     // task.
     if (shared_.faults.is_poisoned()) { return {kinds::stopped}; }
-    // relaxed: only this thread writes marks of this device, and other marks do not matter here
-    std::uint32_t const mark = shared_.tasks.at(key.slot).batched.load(std::memory_order_relaxed);
-    if (batch_mark::is_on(mark, device_)) {
-      found.add_open(batch_mark::place(mark));
-      return {kinds::ready};
-    }
+    if (is_batched_here(key, found)) { return {kinds::ready}; }
     if (shared_.order.park(task, key)) { return {kinds::stopped}; }
     state = shared_.order.look(key);  // launched or ended between `look` and `park`
   }
@@ -54,7 +63,9 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found)
     if (has_many && i >= first) {
       shared_.tasks.side(task).first_unstarted = static_cast<std::uint16_t>(i);
     }
-    resolution one_found = resolve_one(task, key_of(task, i), i >= order_only, found);
+    task_key const key = key_of(task, i);
+    if (is_batched_here(key, found)) { continue; }
+    resolution one_found = resolve_one(task, key, i >= order_only, found);
     if (one_found.kind != resolution::kinds::ready) { return one_found; }
   }
   return {resolution::kinds::ready};

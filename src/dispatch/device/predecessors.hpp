@@ -32,6 +32,9 @@ class predecessors {
 
  private:
   [[nodiscard]] task_key key_of(slot_address task, std::size_t i) const noexcept;
+  /// Adds the predecessor to `found` if it is in an open batch of this device. This is the usual
+  /// case while a thread submits many steps of dependent tasks. @return whether it is.
+  bool is_batched_here(task_key key, unended_predecessors& found) const;
   /// Checks one predecessor. @param may_fail  Whether its failure makes the task fail.
   [[nodiscard]] resolution resolve_one(slot_address task, task_key key, bool may_fail,
                                        unended_predecessors& found);

@@ -11,16 +11,19 @@
 
 namespace flotilla::dispatch {
 
-std::shared_ptr<recorded_part> replayer::build(planned_part const& plan,
-                                               std::span<recorded_action const> actions,
-                                               CUstream idle_stream) {
+std::shared_ptr<recorded_part> replayer::build(planned_part const& plan, change_list const& actions,
+                                               CUstream memory_stream) {
   auto part = std::make_shared<recorded_part>(
       parts_.context,
-      recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.lanes[0].counter(),
-                                parts_.launcher.functions(), parts_.launcher.slabs(), parts_.page});
+      recorded_part::build_args{plan, actions, parts_.shared.kernels, parts_.limits,
+                                parts_.lanes[0].counter(), parts_.launcher.functions(),
+                                parts_.launcher.slabs(), parts_.page, memory_stream,
+                                [&profiles = parts_.profiles](std::uint32_t kernel) {
+                                  return profiles.of(kernel).kernel_ns();
+                                }});
   // Upload the graph now to save time in the first replay. If the device has no memory for the
   // graph, the first launch will report the error.
-  parts_.reporter.note(part->upload(idle_stream));
+  parts_.reporter.note(part->upload(memory_stream));
   return part;
 }
 
@@ -40,7 +43,7 @@ unsigned replayer::find_lane(priority_level level, std::span<end_mark const> wai
   return parts_.lanes.find_lane({.level = level,
                                  .lanes = parts_.lanes.launch_lanes(),
                                  .excluded = parts_.waves.lanes(),
-                                 .after = parts_.batches.last_lane(level)});
+                                 .after = parts_.places.last(level)});
 }
 
 bool replayer::start(slot_address task, std::span<end_mark const> waits) {

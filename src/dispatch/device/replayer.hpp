@@ -6,9 +6,11 @@
 #include <memory>
 #include <span>
 
-#include "dispatch/batching/batcher.hpp"
+#include "dispatch/batching/batch_lanes.hpp"
+#include "dispatch/batching/kernel_profiles.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
+#include "dispatch/grid/grid_limits.hpp"
 #include "dispatch/recording/recording_plan.hpp"
 
 namespace flotilla::dispatch {
@@ -22,17 +24,20 @@ class replayer {
     completion_page const& page;
     lane_set& lanes;
     batch_launcher& launcher;
-    batcher const& batches;
+    grid_limits const& limits;
+    kernel_profiles& profiles;
+    batch_lanes const& places;
     open_waves const& waves;
     failure_reporter& reporter;
   };
   explicit replayer(parts const& with) : parts_(with) {}
 
-  /// Builds the graph of one part of a recording. @throws driver_error
-  /// @param idle_stream  A stream that holds no tasks. The call may wait for this stream.
+  /// Builds the graph of one part of a recording. @throws driver_error, std::bad_alloc
+  /// @param actions        The actions of all tasks of the recording.
+  /// @param memory_stream  A stream that holds no tasks.
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
-                                                     std::span<recorded_action const> actions,
-                                                     CUstream idle_stream);
+                                                     change_list const& actions,
+                                                     CUstream memory_stream);
   /// Makes a stream wait for `waits` and puts the replay into the stream. @return false if no lane
   /// has room.
   [[nodiscard]] bool start(slot_address task, std::span<end_mark const> waits);

@@ -14,6 +14,7 @@
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/graph/builtin_kernels.hpp"
 #include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/lane/chunk_memory.hpp"
 #include "dispatch/lane/completion_board.hpp"
 #include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
@@ -54,6 +55,7 @@ struct tuning {
 struct runtime_parts {
   std::uint64_t id;  // the number of the runtime; never reused in this process
   bool single_threaded;
+  bool fuse_launches;  // runtime_options::fuse_launches
   tuning const& tuned;
   task_table const& tasks;
   epoch_reclaimer& reclaimer;
@@ -66,6 +68,7 @@ struct runtime_parts {
   dependencies& order;
   continuation_table& continuations;
   bulk_table& bulks;
+  chunk_memories& chunks;
   posted_errors& posted;
   task_end& ends;
   task_text const& text;

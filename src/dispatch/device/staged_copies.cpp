@@ -3,11 +3,11 @@
 #include "dispatch/device/staged_copies.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
 
+#include "base/pause.hpp"
 #include "context/host_memory.hpp"
 #include "driver/check.hpp"
 
@@ -25,7 +25,12 @@ bool staged_copies::progress(stop_predicate const& stop) {
   // pass takes the new work.
   if (yielded_) { return !parts_.gate.wanted(); }
   // First empty the completed pieces, so that a piece is free for the next part of a copy.
-  return write_number() || empty_pieces(stop) || end_failed() || issue_piece(stop);
+  return write_number() || finish_on_host() || continue_on_host(stop) || begin_emptying(stop) ||
+         end_failed() || begin_next(stop) ||
+         // Other threads finish their steps soon.
+         std::any_of(ring_.begin(), ring_.end(), [](piece const& one) {
+           return one.state == piece::states::host && !one.on_host.is_finished();
+         });
 }
 
 bool staged_copies::write_number() {
@@ -34,42 +39,90 @@ bool staged_copies::write_number() {
   return true;
 }
 
-std::size_t staged_copies::copy_while_unwanted(std::byte* to, std::byte const* from,
-                                               std::size_t bytes,
-                                               stop_predicate const& stop) const {
-  std::size_t copied = 0;
-  do {
-    std::size_t const step = std::min(step_bytes, bytes - copied);
-    std::memcpy(to + copied, from + copied, step);
-    copied += step;
-  } while (copied < bytes && !is_device_wanted() && !(stop && stop()));
+bool staged_copies::share(stop_predicate const& stop) noexcept {
+  // On a poisoned driver every task counts as ended, so its memory may be gone.
+  bool copied = false;
+  while (!parts_.shared.faults.is_poisoned() &&
+         // relaxed: shared_copy orders the accesses, and an old index only finds nothing to claim
+         ring_[begun_last_.load(std::memory_order_relaxed)].on_host.copy_step()) {
+    copied = true;
+    if (stop && stop()) { break; }
+  }
   return copied;
 }
 
-bool staged_copies::empty_pieces(stop_predicate const& stop) {
+void staged_copies::begin(piece& one, std::byte* to, std::byte const* from,
+                          stop_predicate const& stop) {
+  one.state = piece::states::host;
+  one.on_host.begin(to, from, one.bytes);
+  begun_last_.store(static_cast<std::size_t>(&one - ring_.data()), std::memory_order_relaxed);
+  if (find(one.task)->what.bytes >= min_bytes_for_helpers) { parts_.shared.bell.ring_for_copy(); }
+  static_cast<void>(continue_on_host(stop));
+}
+
+bool staged_copies::continue_on_host(stop_predicate const& stop) {
+  shared_copy& last = ring_[begun_last_.load(std::memory_order_relaxed)].on_host;
+  bool copied = false;
+  while (last.copy_step()) {
+    copied = true;
+    if (is_device_wanted() || (stop && stop())) { return true; }
+  }
+  if (copied) { static_cast<void>(finish_on_host()); }
+  return copied;
+}
+
+bool staged_copies::finish_on_host() {
   for (piece& one : ring_) {
-    if (!one.busy || parts_.page.number(one.lane) < one.number) { continue; }
-    auto const owner = std::find_if(copies_.begin(), copies_.end(),
-                                    [&](copy const& each) { return each.task == one.task; });
-    if (one.to == nullptr || owner == copies_.end() || owner->why != nullptr) {
-      one.busy = false;
-      one.to = nullptr;
+    if (one.state != piece::states::host || !one.on_host.is_finished()) { continue; }
+    auto const owner = find(one.task);
+    if (owner->why != nullptr) {
+      one.state = piece::states::free;
+    } else if (one.is_download) {
+      note_emptied(one);
+    } else if (lane_of(*owner).has_room()) {
+      issue(*owner, one);
+    } else {
       continue;
-    }
-    std::size_t const from = one.copied_out;
-    one.copied_out += copy_while_unwanted(one.to + from, one.memory + from, one.bytes - from, stop);
-    if (one.copied_out < one.bytes) { return true; }
-    one.busy = false;
-    one.to = nullptr;
-    owner->done += one.bytes;
-    if (owner->done == owner->what.bytes) {
-      slot_address const task = owner->task;
-      copies_.erase(owner);
-      parts_.shared.ends.end(task, nullptr);
     }
     return true;
   }
   return false;
+}
+
+bool staged_copies::begin_emptying(stop_predicate const& stop) {
+  for (piece& one : ring_) {
+    bool const is_done =
+        one.state == piece::states::device && parts_.page.number(one.lane) >= one.number;
+    if (!is_done) { continue; }
+    auto const owner = one.is_download ? find(one.task) : copies_.end();
+    if (owner == copies_.end() || owner->why != nullptr) {
+      one.state = piece::states::free;
+      continue;
+    }
+    begin(one, reinterpret_cast<std::byte*>(owner->what.to) + one.at, one.memory, stop);
+    return true;
+  }
+  return false;
+}
+
+void staged_copies::note_emptied(piece& one) {
+  one.state = piece::states::free;
+  auto const owner = find(one.task);
+  owner->done += one.bytes;
+  if (owner->done < owner->what.bytes) { return; }
+  slot_address const task = owner->task;
+  copies_.erase(owner);
+  parts_.shared.ends.end(task, nullptr);
+}
+
+std::deque<staged_copies::copy>::iterator staged_copies::find(slot_address task) {
+  return std::find_if(copies_.begin(), copies_.end(),
+                      [task](copy const& each) { return each.task == task; });
+}
+
+lane& staged_copies::lane_of(copy const& of) noexcept {
+  bool const is_upload = of.what.kind == memory_op_kind::host_to_device;
+  return parts_.lanes[is_upload ? lane_layout::upload_lane : lane_layout::download_lane];
 }
 
 bool staged_copies::may_go_on(copy& waiting) const noexcept {
@@ -85,58 +138,59 @@ std::deque<staged_copies::copy>::iterator staged_copies::next_copy() {
   auto next = copies_.end();
   for (auto candidate = copies_.begin(); candidate != copies_.end(); ++candidate) {
     bool const is_first = next == copies_.end() || level_of(*candidate) > level_of(*next);
-    bool const has_bytes = candidate->why == nullptr && candidate->issued < candidate->what.bytes;
+    bool const has_bytes = candidate->why == nullptr && candidate->begun < candidate->what.bytes;
     if (is_first && has_bytes && may_go_on(*candidate)) { next = candidate; }
   }
   return next;
 }
 
-bool staged_copies::issue_piece(stop_predicate const& stop) {
+bool staged_copies::begin_next(stop_predicate const& stop) {
   auto const next = next_copy();
-  if (next == copies_.end()) { return false; }
+  if (next == copies_.end() || !lane_of(*next).has_room()) { return false; }
   bool const is_upload = next->what.kind == memory_op_kind::host_to_device;
-  lane& lane = parts_.lanes[is_upload ? lane_layout::upload_lane : lane_layout::download_lane];
-  if (!lane.has_room()) { return false; }
   piece* const free = free_piece();
   if (free == nullptr) { return false; }
-  driver::table const& api = parts_.context.api();
-  std::size_t bytes = std::min(piece_bytes, next->what.bytes - next->issued);
-  CUresult answer = CUDA_SUCCESS;
-  if (is_upload) {
-    auto const* const from = reinterpret_cast<std::byte const*>(next->what.from + next->issued);
-    bytes = copy_while_unwanted(free->memory, from, bytes, stop);
-    answer =
-        api.memcpy_htod_async(next->what.to + next->issued, free->memory, bytes, lane.stream());
-  } else {
-    answer =
-        api.memcpy_dtoh_async(free->memory, next->what.from + next->issued, bytes, lane.stream());
-  }
-  if (answer != CUDA_SUCCESS) {
-    fail(*next, {answer, is_upload ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync"});
+  free->task = next->task;
+  free->is_download = !is_upload;
+  free->at = next->begun;
+  free->bytes = std::min(piece_bytes, next->what.bytes - next->begun);
+  next->begun += free->bytes;
+  if (!is_upload) {
+    issue(*next, *free);
     return true;
+  }
+  begin(*free, free->memory, reinterpret_cast<std::byte const*>(next->what.from) + free->at, stop);
+  return true;
+}
+
+void staged_copies::issue(copy& owner, piece& one) {
+  bool const is_upload = owner.what.kind == memory_op_kind::host_to_device;
+  driver::table const& api = parts_.context.api();
+  lane& lane = lane_of(owner);
+  CUresult const answer =
+      is_upload
+          ? api.memcpy_htod_async(owner.what.to + one.at, one.memory, one.bytes, lane.stream())
+          : api.memcpy_dtoh_async(one.memory, owner.what.from + one.at, one.bytes, lane.stream());
+  if (answer != CUDA_SUCCESS) {
+    one.state = piece::states::free;
+    return fail(owner, {answer, is_upload ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync"});
   }
   lane::batch& batch = lane.begin();
   // From now on the device is busy, even before the completion write is enqueued (see
   // deferred_free).
   parts_.lanes.set_busy(lane);
-  free->busy = true;
-  free->lane = lane.index();
-  free->number = batch.number;
-  free->bytes = bytes;
-  free->copied_out = 0;
-  free->task = next->task;
-  // Null for an upload: empty_pieces copies only pieces whose `to` is not null.
-  free->to = is_upload ? nullptr : reinterpret_cast<std::byte*>(next->what.to + next->issued);
-  next->issued += bytes;
-  if (is_upload && next->issued == next->what.bytes) {
+  one.state = piece::states::device;
+  one.lane = lane.index();
+  one.number = batch.number;
+  owner.issued += one.bytes;
+  if (is_upload && owner.issued == owner.what.bytes) {
     // The whole upload is in the stream, so the completion number of this piece also marks the end
     // of the task.
-    parts_.committer.launched(next->task, lane, batch);
-    copies_.erase(next);
-    return true;
+    parts_.committer.launched(owner.task, lane, batch);
+    copies_.erase(find(owner.task));
+    return;
   }
   unnumbered_ = &lane;
-  return true;
 }
 
 CUresult staged_copies::allocate(piece& one) noexcept {
@@ -156,7 +210,7 @@ void staged_copies::create() {
 
 staged_copies::piece* staged_copies::free_piece() {
   for (piece& one : ring_) {
-    if (one.busy) { continue; }
+    if (one.state != piece::states::free) { continue; }
     // `create` has allocated the first piece, so the copies can continue without this one.
     if (one.memory == nullptr && allocate(one) != CUDA_SUCCESS) { return nullptr; }
     return &one;
@@ -174,15 +228,21 @@ void staged_copies::fail_all(std::shared_ptr<failure const> const& why) {
   for (copy& each : copies_) {
     if (each.why == nullptr) { each.why = why; }
   }
-  while (write_number() || empty_pieces({}) || end_failed()) {}
+  for (piece& one : ring_) {
+    if (one.state != piece::states::host) { continue; }
+    one.on_host.abandon();
+    while (!one.on_host.is_finished()) { base::pause(); }  // other threads copy a step
+    one.state = piece::states::free;
+  }
+  while (write_number() || begin_emptying({}) || end_failed()) {}
 }
 
 bool staged_copies::end_failed() {
-  // A failed copy must not end while one of its pieces is in flight: the device still uses the
-  // buffer, and the buffer may be freed after the task.
+  // A failed copy must not end while one of its pieces is in use: the device or another thread
+  // still uses the memory, and the memory may be freed after the task.
   auto const ended = std::find_if(copies_.begin(), copies_.end(), [this](copy const& each) {
     return each.why != nullptr && std::none_of(ring_.begin(), ring_.end(), [&](piece const& one) {
-             return one.busy && one.task == each.task;
+             return one.state != piece::states::free && one.task == each.task;
            });
   });
   if (ended == copies_.end()) { return false; }

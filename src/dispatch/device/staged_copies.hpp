@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,6 +19,7 @@
 
 #include "dispatch/device/batch_committer.hpp"
 #include "dispatch/device/runtime_parts.hpp"
+#include "dispatch/device/shared_copy.hpp"
 
 namespace flotilla::dispatch {
 
@@ -25,21 +27,24 @@ namespace flotilla::dispatch {
 /// lease would be held for about 100 ms per GiB. Instead, the copy goes piece by piece through a
 /// few pinned buffers, and other work runs between two pieces.
 ///
-/// A pass makes at most one driver call for all staged copies: it copies a piece, or it enqueues
+/// The host's copy of each piece is a shared_copy, in which threads with nothing to do take part.
+/// The holder of the lease does not wait for them: when all steps of a piece are claimed, it begins
+/// the next piece. So a thread that the system interrupts during a step delays one piece.
+///
+/// A pass makes at most one driver call for all staged copies: it enqueues the copy of a piece, or
 /// the completion write of the previous piece. For the last piece of an upload, it makes both
 /// calls. If new work has arrived, the staged copies skip one pass. They do not skip two passes in
 /// a row, because otherwise a flood of new work would stop them.
 ///
-/// Threads: only the holder of the device's lease, with the context current.
+/// Threads: only the holder of the device's lease, with the context current, except `share`.
 class staged_copies {
  public:
   // Pieces are small, because other copies from the device to host memory must wait until a piece
   // is copied.
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
   static constexpr std::size_t pieces = 8;
-  // The host copies to and from pinned memory in steps of this size, and checks after each step
-  // whether another thread needs the device. A step takes some microseconds.
-  static constexpr std::size_t step_bytes = std::size_t{1} << 13;
+  // A larger copy asks for threads that take part. Starting one takes some microseconds.
+  static constexpr std::size_t min_bytes_for_helpers = std::size_t{1} << 20;
   using stop_predicate = std::function<bool()>;  // may be empty
 
   struct parts {
@@ -78,24 +83,36 @@ class staged_copies {
   [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
   void destroy() noexcept;
 
+  /// Takes part in the host's copy of a piece, if there is one, until nothing is left to claim or
+  /// `stop` returns true. Threads: any; needs no lease and no context. Cost: three loads if there
+  /// is nothing to copy. @return whether it copied anything.
+  bool share(stop_predicate const& stop) noexcept;
+
  private:
   struct copy {
     slot_address task;
     detail::memory_command what;
+    std::size_t begun = 0;                 // bytes for which a piece was taken
     std::size_t issued = 0;                // bytes in flight or done
     std::size_t done = 0;                  // download: bytes copied out of pinned memory
     std::shared_ptr<failure const> why{};  // set if the copy has failed
     std::vector<end_mark> waits{};         // upload: marks that are not reached yet
   };
   struct piece {
+    enum class states {
+      free,
+      host,    // the host copies to it (upload) or from it (download)
+      device,  // the device does
+    };
+    states state = states::free;
     std::byte* memory = nullptr;
-    std::uint64_t number = 0;  // the completion number of the piece
+    std::uint64_t number = 0;  // the completion number of the device's copy
     unsigned lane = 0;
-    bool busy = false;
     slot_address task = no_slot;
-    std::byte* to = nullptr;  // where a download goes; null for an upload
+    bool is_download = false;  // if false, another task may have got the slot of `task`
+    std::size_t at = 0;        // the first byte of the copy that is in this piece
     std::size_t bytes = 0;
-    std::size_t copied_out = 0;  // bytes already copied to `to`
+    shared_copy on_host;
   };
 
   /// Returns whether new work was announced or another thread wants the lease. The answer may be
@@ -103,15 +120,26 @@ class staged_copies {
   [[nodiscard]] bool is_device_wanted() const noexcept {
     return parts_.inbound.is_announced() || parts_.gate.wanted();
   }
-  /// Copies in steps. Stops after a step if `is_device_wanted` or `stop` returns true. @return the
-  /// number of bytes copied.
-  [[nodiscard]] std::size_t copy_while_unwanted(std::byte* to, std::byte const* from,
-                                                std::size_t bytes,
-                                                stop_predicate const& stop) const;
-  /// Frees the completed pieces. Copies at most one downloaded piece to its destination, or only a
-  /// part of the piece. @return whether it copied anything.
-  bool empty_pieces(stop_predicate const& stop);
-  bool issue_piece(stop_predicate const& stop);
+  /// Begins the host's copy of a piece, and takes part in it. All steps of earlier pieces must be
+  /// claimed.
+  void begin(piece& one, std::byte* to, std::byte const* from, stop_predicate const& stop);
+  /// Takes part in the host's copy that was begun last, if it has steps that nobody has claimed.
+  /// @return whether it had any.
+  bool continue_on_host(stop_predicate const& stop);
+  /// Enqueues or frees a piece whose copy on the host is finished. @return whether there was one.
+  bool finish_on_host();
+  /// Frees the completed pieces of uploads and of failed copies. Begins the host's copy of one
+  /// downloaded piece. @return whether it began one.
+  bool begin_emptying(stop_predicate const& stop);
+  void note_emptied(piece& one);
+  /// Begins the host's copy of the next piece of an upload, or enqueues the next piece of a
+  /// download. @return whether there was such a piece, and room for it.
+  bool begin_next(stop_predicate const& stop);
+  /// Enqueues the device's copy of the piece. The lane must have room.
+  void issue(copy& owner, piece& one);
+  [[nodiscard]] lane& lane_of(copy const& of) noexcept;
+  /// Returns the copy of the task, or copies_.end().
+  [[nodiscard]] std::deque<copy>::iterator find(slot_address task);
   /// Returns the copy that may issue the next piece, or copies_.end(). Prefers the most urgent
   /// level, then the oldest copy.
   [[nodiscard]] std::deque<copy>::iterator next_copy();
@@ -126,6 +154,8 @@ class staged_copies {
   parts const parts_;
   std::array<piece, pieces> ring_{};
   std::deque<copy> copies_;
+  // The index of the piece whose copy on the host was begun last. Only its steps can be unclaimed.
+  std::atomic<std::size_t> begun_last_{0};
   lane* unnumbered_ = nullptr;  // the lane whose latest piece lacks its completion write
   bool yielded_ = false;        // whether the last `progress` yielded
 };

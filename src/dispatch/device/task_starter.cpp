@@ -5,18 +5,25 @@
 #include <algorithm>
 #include <bit>
 
+#include <flotilla/error/driver_status.hpp>
+
 #include "dispatch/task/cancellation.hpp"
+#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
 void task_starter::start_all(std::span<slot_address const> tasks) {
-  constexpr std::size_t prefetched = 16;  // tasks
+  // Distances in tasks. The lines that only some tasks use are fetched when the lines that tell so
+  // have arrived.
+  constexpr std::size_t prefetched = 16;
+  constexpr std::size_t rest_prefetched = 6;
   task_table const& table = parts_.shared.tasks;
   for (slot_address const task : tasks.first(std::min(prefetched, tasks.size()))) {
     table.prefetch(task);
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + prefetched < tasks.size()) { table.prefetch(tasks[i + prefetched]); }
+    if (i + rest_prefetched < tasks.size()) { table.prefetch_rest(tasks[i + rest_prefetched]); }
     start(tasks[i]);
   }
 }
@@ -35,11 +42,16 @@ void task_starter::start_one(slot_address task, bool alone) {
   slot& one = parts_.shared.tasks.at(task);
   // The request may come later. So each launch looks again, with the handshake in cancellation.hpp.
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
-  if (!alone && parts_.batches.fits_open_batch(one)) {
-    if (parts_.batches.append(task, one.level)) { flush({0, parts_.batches.last_lane(one.level)}); }
-    return;
-  }
   bool const is_launch = one.kind == task_kind::launch;
+  // A copy that must start alone uses a copy engine.
+  bool const has_kernel =
+      is_launch || (one.kind == task_kind::memory_op && !alone && parts_.in_kernels.describe(one));
+  if (has_kernel && !alone) {
+    if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
+      if (parts_.batches.append(task, lane)) { flush({0, lane}); }
+      return;
+    }
+  }
   while (true) {
     resolution const before = parts_.before.resolve(task, found_);
     switch (before.kind) {
@@ -47,14 +59,22 @@ void task_starter::start_one(slot_address task, bool alone) {
       case resolution::kinds::failed: return parts_.reporter.fail_dependent(task, before.cause);
       case resolution::kinds::ready: break;
     }
-    if (is_launch) {
+    if (is_launch || (has_kernel && joins_launches(one))) {
       if (start_launch(task, alone)) { return; }
     } else if (found_.open.empty()) {
       return start_other(task);
     } else {
       flush_predecessors();
     }
+    // If a launch has poisoned the driver, other tasks of its batch keep their marks. Every open
+    // task counts as ended then.
+    if (parts_.shared.faults.is_poisoned()) { return; }
   }
+}
+
+bool task_starter::joins_launches(slot& task) const {
+  // If a predecessor is in an open batch, a copy engine would need that batch to be launched now.
+  return !found_.open.empty() || expected_ > 1 || kernel_copies::prefers_kernel(task);
 }
 
 void task_starter::start_other(slot_address task) {
@@ -64,6 +84,9 @@ void task_starter::start_other(slot_address task) {
       break;
     case task_kind::recorded:
       if (!parts_.replays.start(task, found_.launched)) { wait_for_room(task); }
+      break;
+    case task_kind::chunk:
+      if (!parts_.chunks.start(task, found_.launched)) { wait_for_room(task); }
       break;
     case task_kind::event_wait: parts_.events.add(task, found_.launched); break;
     default: parts_.callables.add(task); break;  // runs after the launches of this pass
@@ -111,7 +134,6 @@ bool task_starter::start_launch(slot_address task, bool alone) {
 }
 
 bool task_starter::start_follower(slot_address task, bool alone) {
-  using kinds = batcher::step::kinds;
   // A batch that waits for another device would make the other tasks of its wave wait too.
   bool const waits_elsewhere =
       std::any_of(found_.launched.begin(), found_.launched.end(),
@@ -120,12 +142,7 @@ bool task_starter::start_follower(slot_address task, bool alone) {
     flush_predecessors();
     return false;
   }
-  batcher::step const step = parts_.batches.follow(task, found_);
-  if (step.kind == kinds::flush_first) {
-    flush(step.where);
-    return false;
-  }
-  do_step(task, step);
+  do_step(task, parts_.batches.follow(task, found_));
   return true;
 }
 
@@ -160,7 +177,12 @@ void task_starter::flush_predecessors() {
 void task_starter::finish_flush() {
   for (CUresult const error : outcome_.errors) { parts_.reporter.note(error); }
   for (flush_outcome::refusal const& each : outcome_.refused) {
-    parts_.reporter.refuse(each.task, each.why);
+    bool const is_copy = parts_.shared.tasks.at(each.task).kind == task_kind::memory_op;
+    if (is_copy && !is_sticky(driver::status_of(each.why.status))) {
+      alone_.push_back(each.task);  // a copy engine may be able to do it
+    } else {
+      parts_.reporter.refuse(each.task, each.why);
+    }
   }
   for (slot_address const task : outcome_.cancelled) { parts_.reporter.cancel(task); }
   // `start_followers` takes tasks from the back of both lists, so insert the tasks in reverse

@@ -3,6 +3,7 @@
 #pragma once
 // Starts tasks: puts each task into a stream, parks the task, or queues it until there is room.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "dispatch/batching/batch_flusher.hpp"
 #include "dispatch/batching/batcher.hpp"
 #include "dispatch/device/callable_runner.hpp"
+#include "dispatch/device/chunk_starter.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/device/event_waits.hpp"
+#include "dispatch/device/kernel_copies.hpp"
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
@@ -31,11 +34,14 @@ class task_starter {
     predecessors& before;
     open_waves const& waves;
     kernel_profiles& profiles;
+    batch_lanes const& places;
     batcher& batches;
     batch_flusher& flusher;
     device_side_waits& device_waits;
     memory_ops& copies;
+    kernel_copies const& in_kernels;
     replayer& replays;
+    chunk_starter& chunks;
     callable_runner& callables;
     event_waits& events;
     failure_reporter& reporter;
@@ -47,6 +53,9 @@ class task_starter {
     start_one(task);
     start_followers();
   }
+  /// Sets how many tasks the caller is about to start. A small copy that is one of several becomes
+  /// a launch.
+  void expect(std::size_t tasks) noexcept { expected_ = tasks; }
   /// Starts several tasks. Prefetches their slots, because the slots are in the caches of other
   /// cores.
   void start_all(std::span<slot_address const> tasks);
@@ -79,6 +88,9 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
+  /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For
+  /// a single copy that waits for no open batch, the copy engine is better.
+  [[nodiscard]] bool joins_launches(slot& task) const;
   /// Returns whether a launch with attributes must wait until spin kernels have ended, because
   /// several of its blocks need places at once.
   bool must_wait_for_places(slot_address task);
@@ -102,6 +114,7 @@ class task_starter {
   flush_outcome outcome_;            // scratch memory of flush
   std::vector<slot_address> alone_;  // tasks to launch without others; the last task is next
   bool kept_ = false;
+  std::size_t expected_ = 0;
 };
 
 }  // namespace flotilla::dispatch

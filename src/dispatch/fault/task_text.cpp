@@ -5,6 +5,7 @@
 #include <flotilla/detail/memory_command.hpp>
 
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/task/chunk_command.hpp"
 
 namespace flotilla::dispatch {
 
@@ -31,18 +32,31 @@ std::string task_text::describe(slot_address task, std::string const& subject) c
   slot& one = tasks_.at(task);
   std::string text;
   switch (one.kind) {
-    case task_kind::launch: text = "kernel '" + kernels_.kernels[one.kernel].name + "'"; break;
+    case task_kind::launch: text = launch_of(task); break;
     case task_kind::memory_op: text = text_of(held_in<detail::memory_command>(one)); break;
     case task_kind::callable: text = "a callable"; break;
     case task_kind::event_wait: text = "a wait for an event"; break;
     case task_kind::bulk_end: text = "a bulk"; break;
+    case task_kind::chunk: {
+      std::size_t const first = tasks_.side(task).index_in_bulk;
+      text = launch_of(task) + ", items " + std::to_string(first) + " to " +
+             std::to_string(first + items_of(one) - 1) + " of a bulk";
+      break;
+    }
     case task_kind::recorded: {
       // The task may end during this call, so its recorded part may already be gone.
       auto const part = parts_.get(held_in<replayed_part>(one).part);
       text = part == nullptr ? "a replay" : part->describe();
     }
   }
-  if (one.labelled) { text += std::string{", label '"} + tasks_.side(task).label.data() + "'"; }
+  return text + end_of(task, subject);
+}
+
+std::string task_text::end_of(slot_address task, std::string const& subject) const {
+  std::string text;
+  if (tasks_.at(task).labelled) {
+    text = std::string{", label '"} + tasks_.side(task).label.data() + "'";
+  }
   return text + ", " + subject;
 }
 

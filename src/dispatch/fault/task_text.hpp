@@ -19,10 +19,21 @@ class task_text {
       : tasks_(tasks), kernels_(kernels), parts_(parts) {}
 
   /// Describes the task, for example "kernel 'saxpy', label 'step 3', device 1 (NVIDIA H200)".
+  /// A chunk is described with the indices of its items.
   /// @param subject  The description of the device (context_handle::subject).
   [[nodiscard]] std::string describe(slot_address task, std::string const& subject) const;
+  /// Describes an item of a chunk as if the item were a task of its own.
+  [[nodiscard]] std::string describe_item(slot_address chunk, std::string const& subject) const {
+    return launch_of(chunk) + end_of(chunk, subject);
+  }
 
  private:
+  [[nodiscard]] std::string launch_of(slot_address task) const {
+    return "kernel '" + kernels_.kernels[tasks_.at(task).kernel].name + "'";
+  }
+  /// The label and the device.
+  [[nodiscard]] std::string end_of(slot_address task, std::string const& subject) const;
+
   task_table const& tasks_;
   kernel_table const& kernels_;
   recorded_parts const& parts_;

@@ -6,11 +6,11 @@
 #include <bit>
 #include <cstring>
 
+#include <flotilla/detail/kernel_twin.hpp>
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/graph/graph_memory.hpp"
 #include "dispatch/graph/launch_attributes.hpp"
-#include "dispatch/graph/updatable.hpp"
 
 namespace flotilla::dispatch {
 
@@ -32,10 +32,7 @@ std::uint32_t template_size(std::uint32_t tasks) noexcept {
 }  // namespace
 
 batch_launcher::batch_launcher(parts const& with)
-    : parts_(with),
-      templates_(with.context),
-      slabs_(with.context),
-      device_updated_(with.context, slabs_) {}
+    : parts_(with), templates_(with.context), slabs_(with.context) {}
 
 void batch_launcher::create(CUstream idle_stream, builtin_functions const* replacements) {
   builtins_.create(parts_.context);
@@ -44,13 +41,11 @@ void batch_launcher::create(CUstream idle_stream, builtin_functions const* repla
   }
   if (replacements != nullptr) { builtins_.use(*replacements); }
   templates_.use(functions().entry, functions().spin);
-  device_updated_.use(functions().update);
-  if (device_updated_.usable()) { slabs_.begin(); }
+  slabs_.begin();
 }
 
 void batch_launcher::destroy() noexcept {
   templates_.destroy();
-  device_updated_.destroy();
   slabs_.destroy();
   builtins_.destroy(parts_.context);
 }
@@ -66,75 +61,21 @@ CUfunction batch_launcher::completion_for(batch_traits const& traits,
   return prompt ? nullptr : functions().completion;
 }
 
-bool batch_launcher::have_one_form(std::span<slot_address const> tasks) const noexcept {
-  slot const& first = parts_.tasks.at(tasks[0]);
-  return std::all_of(tasks.begin(), tasks.end(), [&](slot_address const task) {
-    slot const& one = parts_.tasks.at(task);
-    return std::equal(one.block, one.block + 3, first.block) &&
-           one.shared_bytes == first.shared_bytes &&
-           is_valid_grid({one.grid[0], one.grid[1], one.grid[2]});
-  });
-}
-
-graph_template* batch_launcher::take_device_updated(lane const& lane,
-                                                    std::span<slot_address const> tasks,
-                                                    batch_traits const& traits,
-                                                    std::uint32_t size) {
-  std::uint32_t const min_nodes = traits.long_running ? device_updated_pool::min_nodes_long_running
-                                                      : device_updated_pool::min_nodes;
-  // A device update delays the first task by 3 us. If the batch waits for another device, if its
-  // tasks run one after another, or if other tasks wait for it, the delay costs more than the
-  // update saves.
-  bool const pays =
-      size >= min_nodes && !traits.ordered && !traits.is_awaited && !traits.device_wait.valid();
-  if (!pays || !device_updated_.usable() || traits.kernel == batch_traits::no_kernel) {
-    return nullptr;
-  }
-  std::uint32_t const argument_bytes = parts_.kernels.kernels[traits.kernel].argument_bytes;
-  if (argument_bytes > node_record::max_argument_bytes ||
-      !have_one_form(tasks.first(std::min<std::size_t>(size, tasks.size())))) {
-    return nullptr;
-  }
-  slot const& first = parts_.tasks.at(tasks[0]);
-  std::uint32_t const chains = std::min(traits.chains, size);
-  device_updated_pool::request const wanted{
-      .form = {{size, chains, std::min(traits.rows_per_completion, size / chains)},
-               traits.kernel,
-               {first.block[0], first.block[1], first.block[2]},
-               first.shared_bytes},
-      .argument_bytes = argument_bytes,
-      .counter = lane.counter(),
-      .completion = completion_for(traits, size),
-      .stream = lane.stream(),
-      .full = tasks.size() >= size,
-      .device_idle = !parts_.lanes.any_busy()};
-  return device_updated_.take(
-      wanted, [ this, &tasks ](std::uint32_t i) -> auto& { return node_of(tasks[i]); });
-}
-
 std::byte const* batch_launcher::arguments_of(slot_address task) const noexcept {
   slot const& one = parts_.tasks.at(task);
   return one.large ? parts_.tasks.side(task).arguments.get() : one.bytes;
 }
 
-CUDA_KERNEL_NODE_PARAMS const& batch_launcher::node_of(slot_address task) {
-  slot const& one = parts_.tasks.at(task);
-  if (one.shared_bytes != 0) [[unlikely]] {
-    allow_shared_bytes(parts_.context.api(), parts_.kernels.kernels[one.kernel],
-                       parts_.lanes.device(), one.shared_bytes);
+CUDA_KERNEL_NODE_PARAMS const& batch_launcher::node_of(slot const& form,
+                                                       std::array<std::uint32_t, 3> const& grid,
+                                                       std::byte const* arguments) {
+  if (form.shared_bytes != 0) [[unlikely]] {
+    allow_shared_bytes(parts_.context.api(), parts_.kernels.kernels[form.kernel],
+                       parts_.lanes.device(), form.shared_bytes);
   }
-  return node_.fill(parts_.kernels.kernels[one.kernel], parts_.lanes.device(),
-                    {{one.grid[0], one.grid[1], one.grid[2]},
-                     {one.block[0], one.block[1], one.block[2]},
-                     one.shared_bytes,
-                     arguments_of(task)});
-}
-
-CUresult batch_launcher::fill(graph_template& carrier, std::uint32_t node, slot_address task) {
-  if (!carrier.is_device_updated()) { return carrier.set(node, node_of(task)); }
-  slot const& one = parts_.tasks.at(task);
-  carrier.put(node, {one.grid[0], one.grid[1], one.grid[2]}, arguments_of(task));
-  return CUDA_SUCCESS;
+  return node_.fill(
+      parts_.kernels.kernels[form.kernel], parts_.lanes.device(),
+      {grid, {form.block[0], form.block[1], form.block[2]}, form.shared_bytes, arguments});
 }
 
 void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
@@ -146,27 +87,25 @@ void batch_launcher::prepare(lane& lane, std::span<slot_address const> tasks,
   batch.refused.clear();
   tasks = tasks.first(std::min<std::size_t>(tasks.size(), graph_template::max_size));
   std::uint32_t const size = template_size(static_cast<std::uint32_t>(tasks.size()));
-  batch.carrier = take_device_updated(lane, tasks, traits, size);
-  if (batch.carrier == nullptr) {
-    try {
-      template_pool::request const wanted{
-          {size, std::min(traits.chains, size), traits.rows_per_completion},
-          completion_for(traits, size),
-          traits.device_wait.valid()};
-      batch.carrier = &templates_.take(wanted, node_of(tasks[0]), lane.counter());
-    } catch (driver_error const& why) {
-      // Two causes are likely: the launch of the first task is invalid, or the driver has no memory
-      // for a template.
-      batch.status = static_cast<CUresult>(why.status());
-      return;
-    }
+  try {
+    template_pool::request const wanted{
+        {size, std::min(traits.chains, size), traits.rows_per_completion},
+        completion_for(traits, size),
+        traits.device_wait.valid()};
+    batch.carrier = &templates_.take(wanted, node_of(tasks[0]), lane.counter());
+  } catch (driver_error const& why) {
+    // Two causes are likely: the launch of the first task is invalid, or the driver has no memory
+    // for a template.
+    batch.carrier = nullptr;
+    batch.status = static_cast<CUresult>(why.status());
+    return;
   }
   batch.batch_count = batch.carrier->completions();
   for (std::uint32_t i = 0; i < batch.batch_count; ++i) { batch.batches[i] = &lane.begin(); }
   batch.taken = std::min(size, static_cast<std::uint32_t>(tasks.size()));
   for (std::uint32_t i = 0; i < size; ++i) {
     if (i < batch.taken) {
-      CUresult const answer = fill(*batch.carrier, i, tasks[i]);
+      CUresult const answer = batch.carrier->set(i, node_of(tasks[i]));
       if (answer == CUDA_SUCCESS) {
         lane::batch& part = *batch.batches[batch.carrier->completion_of(i)];
         part.tasks[part.count++] = tasks[i];
@@ -197,7 +136,6 @@ CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared
   }
   if (answer != CUDA_SUCCESS) {
     lane.cancel();
-    if (carrier.is_device_updated()) { device_updated_.note_refusal(carrier); }
     // A template that is not intact is never used again.
     if (batch.intact) { give_back(carrier); }
     return answer;
@@ -211,10 +149,6 @@ CUresult batch_launcher::launch(lane& lane, batch_traits const& traits, prepared
     part->waits_on_device = carrier.waits_on_device() && part == batch.all().front();
   }
   return answer;
-}
-
-void batch_launcher::give_back(graph_template& unused) noexcept {
-  unused.is_device_updated() ? device_updated_.give_back(unused) : templates_.give_back(unused);
 }
 
 bool batch_launcher::has_attributes(slot_address task) const noexcept {
@@ -235,7 +169,17 @@ CUresult batch_launcher::launch_direct(lane const& lane, lane::batch& batch, slo
                                     side.attributes);
     }
   }
-  CUDA_KERNEL_NODE_PARAMS const& node = node_of(task);
+  return launch_node(lane, node_of(task));
+}
+
+CUresult batch_launcher::launch_item(lane const& lane, slot_address chunk,
+                                     std::byte const* record) {
+  detail::twin_record head;
+  std::memcpy(&head, record, sizeof head);
+  return launch_node(lane, node_of(parts_.tasks.at(chunk), head.grid, record + sizeof head));
+}
+
+CUresult batch_launcher::launch_node(lane const& lane, CUDA_KERNEL_NODE_PARAMS const& node) const {
   return parts_.context.api().launch_kernel(
       node.func, node.gridDimX, node.gridDimY, node.gridDimZ, node.blockDimX, node.blockDimY,
       node.blockDimZ, node.sharedMemBytes, lane.stream(), node.kernelParams, nullptr);

@@ -12,7 +12,6 @@
 
 #include "context/context_handle.hpp"
 #include "dispatch/graph/builtin_kernels.hpp"
-#include "dispatch/graph/device_updated_pool.hpp"
 #include "dispatch/graph/kernel_node.hpp"
 #include "dispatch/graph/kernel_table.hpp"
 #include "dispatch/graph/template_pool.hpp"
@@ -29,11 +28,11 @@ struct batch_traits {
   std::uint32_t chains = 1;
   std::uint32_t rows_per_completion = 1;  // number of rows from one completion node to the next
   std::uint32_t kernel = no_kernel;       // the kernel of all tasks; no_kernel if kernels differ
-  bool one_grid = false;    // whether the first task can be part of a grid (see grid_launcher)
-  bool one_form = false;    // whether all tasks can be parts of the same grid
-  end_mark device_wait{};   // what the spin kernel waits for; not valid if there is no spin kernel
-  bool ordered = false;     // whether some tasks of the batch run after others
-  bool is_awaited = false;  // whether other tasks probably wait for the whole batch
+  bool grids = false;  // whether the batch is launched as grids, as far as its tasks allow it
+  bool all_in_grids = false;  // whether each task can be part of a grid (grid_policy::takes)
+  bool one_form = false;      // whether all tasks can be parts of the same grid
+  end_mark device_wait{};  // what the spin kernel waits for; not valid if there is no spin kernel
+  bool ordered = false;    // whether some tasks of the batch run after others
   // Whether to launch the tasks one by one, without a graph. Then a programmatic launch can begin
   // before the launch ahead has ended.
   bool one_by_one = false;
@@ -95,11 +94,14 @@ class batch_launcher {
   /// Launches the prepared graph and commits its batches. On failure, cancels the batches.
   [[nodiscard]] CUresult launch(lane& lane, batch_traits const& traits, prepared_batch& batch);
   /// Takes back a template. Call it after the batches that the template carried have ended.
-  void give_back(graph_template& unused) noexcept;
+  void give_back(graph_template& unused) noexcept { templates_.give_back(unused); }
 
   /// Launches one task without a graph. If the kernel has a task_status, makes it name the status
   /// word of `batch`, and marks the batch.
   [[nodiscard]] CUresult launch_direct(lane const& lane, lane::batch& batch, slot_address task);
+  /// Launches one item of a chunk without a graph.
+  /// @param record  The record of the item.
+  [[nodiscard]] CUresult launch_item(lane const& lane, slot_address chunk, std::byte const* record);
   /// Returns the name of the driver function with which `launch_direct` launches this task.
   [[nodiscard]] char const* direct_entry(slot_address task) const noexcept;
 
@@ -110,31 +112,31 @@ class batch_launcher {
   /// that a write-value operation of the driver writes the number.
   [[nodiscard]] CUfunction completion_for(batch_traits const& traits,
                                           std::uint32_t size) const noexcept;
-  /// Registered memory for the records with which this device updates its graphs.
+  /// The templates of this device, for other launchers.
+  [[nodiscard]] template_pool& templates() noexcept { return templates_; }
+  /// Registered memory for the records of grids and of recorded graphs.
   [[nodiscard]] registered_slabs& slabs() noexcept { return slabs_; }
 
  private:
-  /// Returns a device-updated template for the first `size` of `tasks`. Returns null if there is
-  /// none or if such a template cannot hold these tasks.
-  [[nodiscard]] graph_template* take_device_updated(lane const& lane,
-                                                    std::span<slot_address const> tasks,
-                                                    batch_traits const& traits, std::uint32_t size);
-  /// Returns whether these launches of one kernel differ only in properties that the device can
-  /// change.
-  [[nodiscard]] bool have_one_form(std::span<slot_address const> tasks) const noexcept;
   [[nodiscard]] bool has_attributes(slot_address task) const noexcept;
   /// Makes the task_status among the arguments name the status word of `batch`.
   void pass_status(lane const& lane, lane::batch& batch, slot_address task);
-  [[nodiscard]] CUresult fill(graph_template& carrier, std::uint32_t node, slot_address task);
   [[nodiscard]] std::byte const* arguments_of(slot_address task) const noexcept;
   /// Returns the node parameters of the task's launch, valid until the next call.
-  [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& node_of(slot_address task);
+  [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& node_of(slot_address task) {
+    slot const& one = parts_.tasks.at(task);
+    return node_of(one, {one.grid[0], one.grid[1], one.grid[2]}, arguments_of(task));
+  }
+  /// @param form  A task with the kernel, the block and the shared memory of the launch.
+  [[nodiscard]] CUDA_KERNEL_NODE_PARAMS const& node_of(slot const& form,
+                                                       std::array<std::uint32_t, 3> const& grid,
+                                                       std::byte const* arguments);
+  [[nodiscard]] CUresult launch_node(lane const& lane, CUDA_KERNEL_NODE_PARAMS const& node) const;
 
   parts const parts_;
   builtin_kernels builtins_;
   template_pool templates_;
   registered_slabs slabs_;
-  device_updated_pool device_updated_;
   kernel_node node_;
 };
 

@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/graph/builtin_kernels.hpp"
 
+#include <initializer_list>
 #include <string>
 #include <utility>
+
+#include <flotilla/detail/kernel_twin.hpp>
+
+#include "dispatch/graph/copy_kernels.hpp"
 
 namespace flotilla::dispatch {
 
@@ -64,128 +69,51 @@ done:
 }
 )";
 
-constexpr char updater_head[] = R"(
-.version 8.4
-.target sm_75
-.address_size 64
-.extern .func (.param .b32 answer) cudaGraphKernelNodeSetParam
-  (.param .b64 node, .param .b64 offset, .param .b64 value, .param .b64 size);
-.extern .func (.param .b32 answer) cudaGraphKernelNodeSetGridDim
-  (.param .b64 node, .param .align 4 .b8 grid[12]);
-.extern .func (.param .b32 answer) cudaGraphKernelNodeSetEnabled
-  (.param .b64 node, .param .b32 enable);
-)";
-
-// This kernel copies the records of node_records into the nodes.
-constexpr char updater_code[] = R"(
-.visible .entry flotilla_update(.param .u64 records, .param .u32 count, .param .u32 stride)
-{
-  .reg .pred %p;
-  .reg .u32 %index, %limit, %step, %bytes, %what, %bit, %x, %y, %z;
-  .reg .u64 %base, %offset, %mine, %node, %arguments, %size;
-
-  ld.param.u64 %base, [records];
-  ld.param.u32 %limit, [count];
-  ld.param.u32 %step, [stride];
-  mov.u32 %x, %ctaid.x;
-  mov.u32 %y, %ntid.x;
-  mov.u32 %z, %tid.x;
-  mad.lo.u32 %index, %x, %y, %z;
-  setp.ge.u32 %p, %index, %limit;
-  @%p bra done;
-  mul.wide.u32 %offset, %index, %step;
-  add.u64 %mine, %base, %offset;
-  ld.global.u64 %node, [%mine];
-  ld.global.u32 %what, [%mine+8];
-
-  and.b32 %bit, %what, 1;
-  setp.eq.u32 %p, %bit, 0;
-  @%p bra shape;
-  ld.global.u32 %bytes, [%mine+24];
-  add.u64 %arguments, %mine, 32;
-  cvt.u64.u32 %size, %bytes;
-  {
-    .param .b64 node;
-    .param .b64 offset;
-    .param .b64 value;
-    .param .b64 size;
-    .param .b32 answer;
-    st.param.b64 [node], %node;
-    st.param.b64 [offset], 0;
-    st.param.b64 [value], %arguments;
-    st.param.b64 [size], %size;
-    call.uni (answer), cudaGraphKernelNodeSetParam, (node, offset, value, size);
-  }
-
-shape:
-  and.b32 %bit, %what, 2;
-  setp.eq.u32 %p, %bit, 0;
-  @%p bra enabling;
-  ld.global.u32 %x, [%mine+12];
-  ld.global.u32 %y, [%mine+16];
-  ld.global.u32 %z, [%mine+20];
-  {
-    .param .b64 node;
-    .param .align 4 .b8 grid[12];
-    .param .b32 answer;
-    st.param.b64 [node], %node;
-    st.param.b32 [grid+0], %x;
-    st.param.b32 [grid+4], %y;
-    st.param.b32 [grid+8], %z;
-    call.uni (answer), cudaGraphKernelNodeSetGridDim, (node, grid);
-  }
-
-enabling:
-  and.b32 %bit, %what, 4;
-  setp.eq.u32 %p, %bit, 0;
-  @%p bra done;
-  and.b32 %bit, %what, 8;
-  shr.u32 %bit, %bit, 3;
-  {
-    .param .b64 node;
-    .param .b32 enable;
-    .param .b32 answer;
-    st.param.b64 [node], %node;
-    st.param.b32 [enable], %bit;
-    call.uni (answer), cudaGraphKernelNodeSetEnabled, (node, enable);
-  }
-
-done:
-  ret;
+/// Returns the parts of a module as one text.
+std::string text_of(std::initializer_list<char const*> parts) {
+  std::string text;
+  for (char const* const each : parts) { text += each; }
+  return text;
 }
-)";
 
 }  // namespace
 
-bool builtin_kernels::load(context::context_handle const& context, char const* code) noexcept {
+bool builtin_kernels::load(context::context_handle const& context, std::string const& code) {
   driver::table const& api = context.api();
-  if (api.module_load_data(&module_, code) != CUDA_SUCCESS) {
+  if (api.module_load_data(&module_, code.c_str()) != CUDA_SUCCESS) {
     module_ = nullptr;
     return false;
   }
-  if (api.module_get_function(&functions_.completion, module_, "flotilla_completion") ==
-          CUDA_SUCCESS &&
-      api.module_get_function(&functions_.entry, module_, "flotilla_entry") == CUDA_SUCCESS &&
-      api.module_get_function(&functions_.spin, module_, "flotilla_spin") == CUDA_SUCCESS) {
-    return true;
+  auto const find = [&](CUfunction& found, std::string const& name) {
+    bool const is_there = api.module_get_function(&found, module_, name.c_str()) == CUDA_SUCCESS;
+    if (!is_there) { found = nullptr; }
+    return is_there;
+  };
+  bool const has_all = find(functions_.completion, "flotilla_completion") &&
+                       find(functions_.entry, "flotilla_entry") &&
+                       find(functions_.spin, "flotilla_spin");
+  if (!has_all) {
+    destroy(context);
+    return false;
   }
-  destroy(context);
-  return false;
+  // The driver may have refused the code of the others (see `create`).
+  std::string const twin{detail::twin_suffix};
+  find(functions_.copy, "flotilla_copy");
+  find(functions_.copy_twin, "flotilla_copy" + twin);
+  find(functions_.fill, "flotilla_fill");
+  find(functions_.fill_twin, "flotilla_fill" + twin);
+  return true;
 }
 
 void builtin_kernels::create(context::context_handle const& context) noexcept {
   if (context.where().kind == device_kind::cpu) { return; }
   try {
     // Compiling PTX takes some milliseconds for each module. So all kernels are in one module if
-    // the driver accepts the updating kernel.
-    if (load(context, (std::string{updater_head} + simple_code + updater_code).c_str())) {
-      if (context.api().module_get_function(&functions_.update, module_, "flotilla_update") !=
-          CUDA_SUCCESS) {
-        functions_.update = nullptr;
-      }
-      return;
-    }
-    static_cast<void>(load(context, (std::string{simple_head} + simple_code).c_str()));
+    // the driver accepts those that copy and fill.
+    using namespace copy_kernels;
+    static_cast<void>(load(context, text_of({simple_head, simple_code, copy_ptx, copy_twin_ptx,
+                                             fill_ptx, fill_twin_ptx})) ||
+                      load(context, text_of({simple_head, simple_code})));
   } catch (std::bad_alloc const&) {}  // without memory for the text there are no kernels
 }
 

@@ -5,6 +5,8 @@
 
 #include <cuda.h>
 
+#include <string>
+
 #include "context/context_handle.hpp"
 
 namespace flotilla::dispatch {
@@ -33,10 +35,15 @@ struct builtin_functions {
   /// node of a graph that waits for another device (see device_side_waits).
   CUfunction spin = nullptr;
 
-  /// `(records, count, stride)`: the updating kernel. Each of its threads copies one record into
-  /// one node of the graph that contains this kernel (see node_record). Needs a driver of CUDA 12.4
-  /// or later.
-  CUfunction update = nullptr;
+  /// The kernels that copy and fill, and their twins (see copy_kernels). Their parameter is the
+  /// beginning of a memory_command. A device has all four or none.
+  CUfunction copy = nullptr;
+  CUfunction copy_twin = nullptr;
+  CUfunction fill = nullptr;
+  CUfunction fill_twin = nullptr;
+  [[nodiscard]] bool can_copy() const noexcept {
+    return copy != nullptr && copy_twin != nullptr && fill != nullptr && fill_twin != nullptr;
+  }
 };
 
 /// Returns the parameters of a kernel node with one block. The parameters are valid as long as the
@@ -53,8 +60,8 @@ struct builtin_functions {
 }
 
 /// Loads the built-in kernels. The driver compiles them from PTX text, so they are the same in
-/// every build of the library. If the driver refuses the updating kernel, the other kernels are
-/// still loaded. A CPU device has no such kernels.
+/// every build of the library. If the driver refuses the kernels that copy and fill, the other
+/// kernels are still loaded. A CPU device has no such kernels.
 class builtin_kernels {
  public:
   /// Call it with the context current.
@@ -66,7 +73,8 @@ class builtin_kernels {
   void use(builtin_functions const& functions) noexcept { functions_ = functions; }
 
  private:
-  [[nodiscard]] bool load(context::context_handle const& context, char const* code) noexcept;
+  /// @throws std::bad_alloc
+  [[nodiscard]] bool load(context::context_handle const& context, std::string const& code);
 
   CUmodule module_ = nullptr;
   builtin_functions functions_;

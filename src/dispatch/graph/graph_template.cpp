@@ -39,37 +39,15 @@ graph_template::graph_template(context::context_handle const& context, shape con
     } else if (kernels.entry != nullptr && wanted.chains > 1) {
       add_entry(one_block(kernels.entry, 1, nullptr));
     }
-    build(
-        [&any](std::uint32_t) -> auto& { return any; }, counter, kernels.completion);
+    build(any, counter, kernels.completion);
   } catch (...) {
     destroy();
     throw;
   }
 }
 
-graph_template::graph_template(context::context_handle const& context, shape const& wanted,
-                               launches const& first, CUdeviceptr counter, CUfunction completion,
-                               update const& source)
-    : context_(context),
-      shape_(wanted),
-      has_completion_kernel_(completion != nullptr),
-      family_(source.family),
-      records_(std::make_unique<node_records>(source.memory, wanted.size, source.argument_bytes)),
-      nodes_(wanted.size) {
-  try {
-    driver::check(context.api().graph_create(&graph_, 0), "cuGraphCreate", context.subject());
-    add_entry(one_block(source.kernel, wanted.size, records_->parameters()));
-    build(first, counter, completion);
-    // A device-updated graph must be uploaded before its first launch.
-    driver::check(context.api().graph_upload(exec_, source.stream), "cuGraphUpload",
-                  context.subject());
-  } catch (...) {
-    destroy();
-    throw;
-  }
-}
-
-void graph_template::build(launches const& first, CUdeviceptr counter, CUfunction completion) {
+void graph_template::build(CUDA_KERNEL_NODE_PARAMS const& any, CUdeviceptr counter,
+                           CUfunction completion) {
   driver::table const& api = context_.api();
   std::string const& subject = context_.subject();
   std::uint32_t const chains = shape_.chains;
@@ -81,9 +59,8 @@ void graph_template::build(launches const& first, CUdeviceptr counter, CUfunctio
     for (std::uint32_t i = row * chains; i < (row + 1) * chains; ++i) {
       CUgraphNode const after = ahead != nullptr ? ahead : row != 0 ? nodes_[i - chains] : nullptr;
       std::size_t const dependencies = after != nullptr ? 1 : 0;
-      driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &after, dependencies, &first(i)),
+      driver::check(api.graph_add_kernel_node(&nodes_[i], graph_, &after, dependencies, &any),
                     "cuGraphAddKernelNode", subject);
-      if (is_device_updated()) { make_updatable(i); }
     }
     ahead = nullptr;
     if ((row + 1) % shape_.rows_per_completion != 0 && row + 1 != rows) { continue; }
@@ -98,15 +75,6 @@ void graph_template::build(launches const& first, CUdeviceptr counter, CUfunctio
 void graph_template::add_entry(CUDA_KERNEL_NODE_PARAMS const& kernel) {
   driver::check(context_.api().graph_add_kernel_node(&entry_, graph_, nullptr, 0, &kernel),
                 "cuGraphAddKernelNode", context_.subject());
-}
-
-void graph_template::make_updatable(std::uint32_t i) {
-  CUlaunchAttributeValue value{};
-  value.deviceUpdatableKernelNode.deviceUpdatable = 1;
-  driver::check(context_.api().graph_kernel_node_set_attribute(
-                    nodes_[i], CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value),
-                "cuGraphKernelNodeSetAttribute", context_.subject());
-  records_->attach(i, value.deviceUpdatableKernelNode.devNode);
 }
 
 graph_template::~graph_template() { destroy(); }
@@ -128,10 +96,6 @@ CUresult graph_template::set(std::uint32_t i, CUDA_KERNEL_NODE_PARAMS const& wha
 }
 
 CUresult graph_template::disable(std::uint32_t i) noexcept {
-  if (is_device_updated()) {
-    records_->disable(i);
-    return CUDA_SUCCESS;
-  }
   std::uint64_t const bit = std::uint64_t{1} << i;
   if ((disabled_ & bit) != 0) { return CUDA_SUCCESS; }
   CUresult const answer = context_.api().graph_node_set_enabled(exec_, nodes_[i], 0);
@@ -151,7 +115,6 @@ CUresult graph_template::launch(CUstream stream, CUdeviceptr counter,
     answer = completions_[i].set(context_, exec_, counter, first_number + i);
   }
   if (answer == CUDA_SUCCESS) { answer = context_.api().graph_launch(exec_, stream); }
-  was_launched_ = was_launched_ || answer == CUDA_SUCCESS;
   return answer;
 }
 

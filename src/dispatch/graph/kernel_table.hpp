@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,6 +40,9 @@ struct kernel_entry {
   // By device index: the maximum number of bytes of dynamic shared memory, as last set; 0: not
   // known. Only the holder of the device's lease uses its element.
   std::unique_ptr<std::uint32_t[]> shared_limits;
+  // By device index: the estimated duration of the kernel in nanoseconds; 0: not measured yet. The
+  // holder of the device's lease writes its element, and threads that submit bulks read it.
+  std::unique_ptr<std::atomic<float>[]> durations;
 };
 
 struct program_entry {
@@ -49,8 +53,22 @@ struct program_entry {
   std::map<std::string, std::uint32_t, std::less<>> kernels;
 };
 
-/// Entries are never removed. Threads: any thread may read; only program_loader adds entries.
+/// The first entries of every kernel_table: the kernels that copy and fill (copy_kernels.hpp).
+namespace builtin_index {
+inline constexpr std::uint32_t copy = 0;
+inline constexpr std::uint32_t fill = 1;
+inline constexpr std::uint32_t count = 2;
+/// Returns whether a kernel copies or fills.
+[[nodiscard]] constexpr bool contains(std::uint32_t kernel) noexcept { return kernel < count; }
+}  // namespace builtin_index
+
+/// Entries are never removed. Threads: any thread may read. After the runtime has started, only
+/// program_loader adds entries.
 struct kernel_table {
+  /// Adds the built-in kernels. Each device adds its functions when the runtime starts
+  /// (kernel_copies::create).
+  kernel_table();
+
   base::append_only<kernel_entry> kernels;
   base::append_only<program_entry, 16, 256> programs;
 };

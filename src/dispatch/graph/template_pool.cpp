@@ -3,7 +3,6 @@
 #include "dispatch/graph/template_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace flotilla::dispatch {
 
@@ -25,12 +24,10 @@ template_pool::template_pool(context::context_handle const& context) noexcept
 
 std::vector<graph_template*>& template_pool::free_list(graph_template::shape const& shape,
                                                        bool has_completion_kernel,
-                                                       bool waits_on_device) noexcept {
-  auto const log = [](std::uint32_t value) {
-    return static_cast<std::size_t>(std::countr_zero(value));
-  };
-  return free_[log(shape.size)][log(shape.chains)][log(shape.rows_per_completion)]
-              [(has_completion_kernel ? 1 : 0) + (waits_on_device ? 2 : 0)];
+                                                       bool waits_on_device) {
+  static_assert(max_size < 256 && max_chains < 128);
+  return free_[shape.size | shape.rows_per_completion << 8 | shape.chains << 16 |
+               (has_completion_kernel ? 1u << 24 : 0) | (waits_on_device ? 1u << 25 : 0)];
 }
 
 graph_template& template_pool::take(request wanted, CUDA_KERNEL_NODE_PARAMS const& any,
@@ -52,12 +49,13 @@ graph_template& template_pool::take(request wanted, CUDA_KERNEL_NODE_PARAMS cons
 }
 
 void template_pool::give_back(graph_template& unused) noexcept {
+  // `take` has made this list and reserved its room, so nothing is allocated here.
   free_list(unused.dimensions(), unused.has_completion_kernel(), unused.waits_on_device())
       .push_back(&unused);
 }
 
 void template_pool::destroy() noexcept {
-  free_ = {};
+  free_.clear();
   all_.clear();
 }
 

@@ -5,9 +5,9 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "context/context_handle.hpp"
@@ -54,16 +54,15 @@ class template_pool {
  private:
   [[nodiscard]] std::vector<graph_template*>& free_list(graph_template::shape const& shape,
                                                         bool has_completion_kernel,
-                                                        bool waits_on_device) noexcept;
+                                                        bool waits_on_device);
 
   context::context_handle const& context_;
   bool const usable_;
   CUfunction entry_ = nullptr;
   CUfunction spin_ = nullptr;
   std::vector<std::unique_ptr<graph_template>> all_;
-  // Indices: the binary logarithms of size, chains and rows_per_completion, and then two bits. Bit
-  // 0 stands for a completion kernel, bit 1 for a wait on the device.
-  std::array<std::array<std::array<std::array<std::vector<graph_template*>, 4>, 7>, 4>, 7> free_;
+  // The free templates by shape, kind of completion node, and wait.
+  std::unordered_map<std::uint32_t, std::vector<graph_template*>> free_;
 };
 
 }  // namespace flotilla::dispatch

@@ -3,12 +3,15 @@
 #pragma once
 // The records from which the blocks of a grid read their tasks.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <flotilla/detail/kernel_twin.hpp>
 
+#include "dispatch/lane/lane.hpp"
 #include "dispatch/lane/registered_slabs.hpp"
 #include "dispatch/task/task_table.hpp"
 
@@ -16,18 +19,18 @@ namespace flotilla::dispatch {
 
 /// Writes records into memory that the device reads in place. The host writes a record once, and
 /// the device reads it over the bus. This costs less than a copy, because each block reads its
-/// record only once. All pieces of memory have the same size, so each piece can be used again by
-/// any grid.
+/// record only once. A piece of memory holds the records of all grids of one batch. All pieces have
+/// the same size, so each piece can be used again by any batch.
 ///
-/// Threads: only the holder of the device's lease. If `write` needs more memory, the context must
-/// be current.
+/// Threads: only the holder of the device's lease. If `take` needs more memory, the context must be
+/// current.
 class grid_records {
  public:
-  static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
-  static constexpr std::uint32_t max_blocks = 4096;
+  static constexpr std::size_t piece_bytes = std::size_t{128} << 10;
+  static constexpr std::uint32_t max_blocks = 4096;  // of all grids of a batch
+  static constexpr std::uint32_t max_grids = 32;     // of a batch
 
   struct written {
-    registered_slabs::piece memory;  // give it back after the end of the grid
     detail::twin_parameters parameters;
     std::uint32_t blocks;  // the number of blocks of the grid
   };
@@ -35,27 +38,36 @@ class grid_records {
   grid_records(registered_slabs& memory, task_table const& tasks) noexcept
       : memory_(memory), tasks_(tasks) {}
 
-  /// Returns whether so many tasks with so many bytes of arguments fit into a piece.
-  [[nodiscard]] static constexpr bool fit(std::size_t tasks,
-                                          std::uint32_t argument_bytes) noexcept {
-    return tasks * detail::twin_record_stride(argument_bytes) +
-               max_blocks * sizeof(std::uint32_t) <=
-           piece_bytes;
-  }
-  /// Writes a record for each task. The tasks must `fit`, and have at most `max_blocks` blocks.
-  /// @throws driver_error, std::bad_alloc
+  /// Takes a piece of memory and begins to write into it.
+  /// @throws driver_error, std::bad_alloc  `give_back` has no effect then.
+  void begin();
+  /// Writes the records of the next grid into the piece: one for each task. All grids of a piece
+  /// together have at most lane::max_tasks tasks and `max_blocks` blocks.
   [[nodiscard]] written write(std::span<slot_address const> tasks, std::uint32_t argument_bytes);
+  /// The piece that is written, and how many of its bytes were written.
+  [[nodiscard]] registered_slabs::piece const& piece() const noexcept { return piece_; }
+  [[nodiscard]] std::size_t written_bytes() const noexcept { return used_; }
+  /// Returns the piece that was written. The caller gives it back after the batch.
+  [[nodiscard]] registered_slabs::piece release() noexcept { return std::exchange(piece_, {}); }
+  /// Takes back the piece that was written, because no grid will use it.
+  void give_back() noexcept { give_back(release()); }
   void give_back(registered_slabs::piece const& unused) noexcept {
-    if (unused.host != nullptr) { free_.push_back(unused); }  // `write` has reserved the room
+    if (unused.host != nullptr) { free_.push_back(unused); }  // `begin` has reserved the room
   }
 
  private:
-  [[nodiscard]] registered_slabs::piece take();
+  static_assert(lane::max_tasks * detail::twin_record_stride(slot::inline_bytes) +
+                        max_blocks * sizeof(std::uint32_t) +
+                        max_grids * alignof(std::max_align_t) <=
+                    piece_bytes,
+                "the records of every batch fit into one piece");
 
   registered_slabs& memory_;
   task_table const& tasks_;
   std::vector<registered_slabs::piece> free_;  // the last one is used next: it is in the cache
   std::size_t made_ = 0;
+  registered_slabs::piece piece_;
+  std::size_t used_ = 0;  // bytes of `piece_`
 };
 
 }  // namespace flotilla::dispatch

@@ -34,7 +34,7 @@ lane::batch& lane::begin() {
   made.carrier = nullptr;
   made.records = {};
   made.count = 0;
-  made.waits_on_device = made.long_running = made.has_status = false;
+  made.waits_on_device = made.long_running = made.has_status = made.is_chunk = false;
   made.begun = std::chrono::steady_clock::now();
   return made;
 }

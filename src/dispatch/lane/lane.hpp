@@ -29,7 +29,7 @@ class graph_template;
 /// several numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
-  static constexpr std::uint32_t max_tasks = 256;                           // per batch
+  static constexpr std::uint32_t max_tasks = 512;                           // per batch
   static constexpr std::size_t max_batches = completion_page::max_batches;  // in flight
 
   struct batch {
@@ -44,6 +44,7 @@ class lane {
     bool waits_on_device = false;  // whether the batch begins with a spin kernel
     bool long_running = false;     // whether a kernel of the batch is long or was never measured
     bool has_status = false;       // whether the batch is one task whose kernel has a task_status
+    bool is_chunk = false;         // whether the batch is one task, a chunk of a bulk
     std::array<slot_address, max_tasks> tasks;
   };
 

@@ -18,10 +18,11 @@ struct lane_range {
   }
 };
 
-/// Launches, callables and copies never share a lane. Tasks of level 0 and all copies use the lanes
-/// below `first_urgent`. Each higher priority level has its own lanes for launches and callables.
-/// The streams of these lanes have the level's priority. There are no urgent lanes for copies,
-/// because a stream's priority does not affect copies.
+/// Launches, callables and copies never share a lane. Small copies and fills that a kernel executes
+/// (kernel_copies) are launches here. Tasks of level 0 and all copies use the lanes below
+/// `first_urgent`. Each higher priority level has its own lanes for launches and callables. The
+/// streams of these lanes have the level's priority. There are no urgent lanes for copies, because
+/// a stream's priority does not affect copy engines.
 namespace lane_layout {
 
 inline constexpr unsigned launch_lanes = 32;

@@ -83,6 +83,10 @@ class alignas(base::cache_line) lane_set {
   /// Whether a task whose kernel has a task_status is in flight. Its successors start only after a
   /// thread has ended the task.
   [[nodiscard]] bool any_with_status() const noexcept { return status_batches_ != 0; }
+  /// Whether no batch in flight is long-running or waits for another device.
+  [[nodiscard]] bool is_prompt() const noexcept {
+    return !any_long_running() && batches_waiting_on_device() == 0;
+  }
   [[nodiscard]] std::uint32_t batches_waiting_on_device() const noexcept {
     return waiting_batches_;
   }

@@ -24,6 +24,7 @@ registered_memory& registered_slabs::add_slab(std::size_t bytes) {
 
 registered_slabs::piece registered_slabs::take(std::size_t bytes) {
   bytes = std::bit_ceil(std::max(bytes, line));  // with few sizes, more pieces can be reused
+  if (!busy_.empty()) { collect(); }
   auto const found = std::find_if(free_.begin(), free_.end(),
                                   [bytes](piece const& each) { return each.bytes == bytes; });
   if (found != free_.end()) {
@@ -32,7 +33,9 @@ registered_slabs::piece registered_slabs::take(std::size_t bytes) {
     std::memset(got.host, 0, got.bytes);
     return got;
   }
-  free_.reserve(cut_ + 1);  // so that give_back never allocates
+  // So that give_back and give_back_after never allocate.
+  free_.reserve(cut_ + 1);
+  busy_.reserve(cut_ + 1);
   piece got;
   if (bytes > slab_bytes / 4) {
     registered_memory const& own = add_slab(bytes);
@@ -51,6 +54,19 @@ registered_slabs::piece registered_slabs::take(std::size_t bytes) {
 
 void registered_slabs::give_back(piece const& used) noexcept {
   if (used.host != nullptr) { free_.push_back(used); }
+}
+
+void registered_slabs::give_back_after(CUstream stream, piece const& used) noexcept {
+  if (used.host != nullptr) { busy_.push_back({stream, used}); }
+}
+
+void registered_slabs::collect() noexcept {
+  auto const still_busy = [this](busy_piece const& each) {
+    return context_.api().stream_query(each.stream) != CUDA_SUCCESS;
+  };
+  auto const ended = std::partition(busy_.begin(), busy_.end(), still_busy);
+  std::for_each(ended, busy_.end(), [this](busy_piece const& each) { give_back(each.memory); });
+  busy_.erase(ended, busy_.end());
 }
 
 void registered_slabs::destroy() noexcept {

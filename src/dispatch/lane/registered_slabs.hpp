@@ -37,19 +37,29 @@ class registered_slabs {
   [[nodiscard]] piece take(std::size_t bytes);
   /// Takes a piece back. Call it when no device uses the piece any more.
   void give_back(piece const& used) noexcept;
+  /// Takes a piece back that work in `stream` may still read. The piece is used again after this
+  /// work. Call it with the context current.
+  void give_back_after(CUstream stream, piece const& used) noexcept;
   /// Unregisters all slabs. `give_back` may still be called afterwards.
   void destroy() noexcept;
 
   static constexpr std::size_t slab_bytes = std::size_t{1} << 20;
 
  private:
+  struct busy_piece {
+    CUstream stream;
+    piece memory;
+  };
   registered_memory& add_slab(std::size_t bytes);
+  /// Frees the busy pieces whose streams have no work left.
+  void collect() noexcept;
 
   context::context_handle const& context_;
   std::vector<std::unique_ptr<registered_memory>> slabs_;
   registered_memory* current_ = nullptr;  // the slab from which new pieces are cut
   std::size_t used_ = 0;                  // number of bytes that are already cut from `current_`
   std::vector<piece> free_;               // has reserved room for all pieces ever cut
+  std::vector<busy_piece> busy_;          // the same
   std::size_t cut_ = 0;
 };
 

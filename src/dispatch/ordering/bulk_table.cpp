@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/ordering/bulk_table.hpp"
 
-#include <new>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -22,9 +21,7 @@ bulk_table::~bulk_table() {
 }
 
 bulk& bulk_table::add(std::size_t size) {
-  void* const memory = ::operator new(bulk::bytes(size));
-  bulk* const made = ::new (memory) bulk(size);
-  std::uninitialized_default_construct_n(made->items(), size);
+  auto* const made = new bulk(size);
   std::lock_guard const lock{mutex_};
   made->next_ = std::exchange(first_, made);
   // seq_cst: pairs with the load by a worker that is about to sleep (see worker::stay_after_all)
@@ -50,8 +47,7 @@ slot_address bulk_table::remove(bulk& which) noexcept {
 void bulk_table::release(bulk& which) noexcept {
   // acq_rel: the last owner sees what the others have done with the bulk
   if (which.owners_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
-  which.~bulk();
-  ::operator delete(&which);
+  delete &which;
 }
 
 bulk* bulk_table::find(task_id const& id) const noexcept {
@@ -63,7 +59,7 @@ bulk* bulk_table::find(task_id const& id) const noexcept {
 }
 
 std::uint64_t bulk_table::generation_now(slot_address task) const noexcept {
-  // acquire: pairs with the release in open_item
+  // acquire: pairs with the release in open_counted
   return generation_word{tasks_.at(task).generation.load(std::memory_order_acquire)}.generation();
 }
 
@@ -77,29 +73,28 @@ std::optional<bool> bulk_table::cancel(task_id const& id) {
   }
   // Not under the mutex: a thread that ends another bulk must not wait for this loop.
   bool any = false;
-  for (std::size_t i = 0; i < found->size_; ++i) {
-    task_key const item = found->items()[i];
-    std::uint64_t const now = generation_now(item.slot);
-    if (static_cast<std::uint32_t>(now) != item.generation) { continue; }
-    any = request_cancel(tasks_.at(item.slot), now) == cancel_answer::will_not_run || any;
+  for (task_key const task : found->tasks_) {
+    std::uint64_t const now = generation_now(task.slot);
+    if (static_cast<std::uint32_t>(now) != task.generation) { continue; }
+    any = request_cancel(tasks_.at(task.slot), now) == cancel_answer::will_not_run || any;
   }
   release(*found);
   return any;
 }
 
-void bulk_table::point_to_open_item(task_id const& id) noexcept {
+void bulk_table::point_to_open_task(task_id const& id) noexcept {
   std::lock_guard const lock{mutex_};
   bulk* const found = find(id);
   if (found == nullptr) { return; }
   std::size_t& first = found->first_open_;
-  while (first < found->size_ &&
-         static_cast<std::uint32_t>(generation_now(found->items()[first].slot)) !=
-             found->items()[first].generation) {
+  std::vector<task_key> const& tasks = found->tasks_;
+  while (first < tasks.size() &&
+         static_cast<std::uint32_t>(generation_now(tasks[first].slot)) != tasks[first].generation) {
     ++first;
   }
-  if (first == found->size_) { return; }
+  if (first == tasks.size()) { return; }
   // Under the mutex: afterwards the bulk may end, and another task may use the slot.
-  tasks_.at(id.slot).parked_on.store(found->items()[first].slot + 1, std::memory_order_relaxed);
+  tasks_.at(id.slot).parked_on.store(tasks[first].slot + 1, std::memory_order_relaxed);
 }
 
 }  // namespace flotilla::dispatch

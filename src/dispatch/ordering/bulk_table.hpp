@@ -3,12 +3,14 @@
 #pragma once
 // The open bulks: tasks that share one ticket.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <flotilla/task/task_id.hpp>
 
@@ -19,7 +21,7 @@
 namespace flotilla::dispatch {
 
 /// The items of one call of submit_bulk: how many have not ended, and the failed item with the
-/// smallest index. The object and the names of its items are one allocation.
+/// smallest index. A task of the bulk is one item, or several items (chunk_command).
 ///
 /// The count begins with the number of items plus 1 for the call itself. The call counts itself
 /// after it has opened the task that the ticket names. So whoever counts last, the thread that ends
@@ -31,9 +33,16 @@ class bulk {
   bulk& operator=(bulk const&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Records the name of an item. Threads: only the thread that submits the bulk.
-  void set_item(std::size_t index, task_key item) noexcept { items()[index] = item; }
-  [[nodiscard]] task_key item(std::size_t index) noexcept { return items()[index]; }
+  /// Makes room for the name of one more task. @throws std::bad_alloc
+  void reserve_task() {
+    if (tasks_.size() == tasks_.capacity()) { tasks_.reserve(2 * tasks_.size()); }
+  }
+  /// Records the name of a task, for which there must be room. Threads: only the thread that
+  /// submits the bulk.
+  void add_task(task_key task) noexcept { tasks_.push_back(task); }
+  /// Returns the tasks in the order of their items. Threads: the thread that submits the bulk.
+  /// After bulk_table::set_task: any thread.
+  [[nodiscard]] std::vector<task_key> const& tasks() const noexcept { return tasks_; }
   /// Records that an item failed. Call this before the item is counted. Threads: any.
   void note_failure(std::size_t index, std::shared_ptr<failure const> why) {
     std::lock_guard const lock{mutex_};
@@ -50,14 +59,15 @@ class bulk {
 
  private:
   friend class bulk_table;
-  explicit bulk(std::size_t size) noexcept : size_(size), left_(size + 1) {}
-  ~bulk() = default;
-  static std::size_t bytes(std::size_t size) noexcept {
-    return sizeof(bulk) + size * sizeof(task_key);
+  explicit bulk(std::size_t size) : size_(size), left_(size + 1) {
+    tasks_.reserve(std::clamp<std::size_t>(size, 1, first_tasks));
   }
-  [[nodiscard]] task_key* items() noexcept { return reinterpret_cast<task_key*>(this + 1); }
+  ~bulk() = default;
 
+  // Room for the tasks of a large bulk that is divided into chunks.
+  static constexpr std::size_t first_tasks = 32;
   std::size_t const size_;
+  std::vector<task_key> tasks_;
   std::atomic<std::size_t> left_;
   std::atomic<std::uint32_t> owners_{1};  // the items together, and threads that use the bulk
   std::mutex mutex_;
@@ -68,9 +78,8 @@ class bulk {
   bulk* next_ = nullptr;
   slot_address task_ = no_slot;  // the task that the ticket names
   std::uint64_t generation_ = 0;
-  std::size_t first_open_ = 0;  // all earlier items have ended
+  std::size_t first_open_ = 0;  // all earlier tasks have ended
 };
-static_assert(sizeof(bulk) % alignof(task_key) == 0);
 
 /// The bulks of a runtime that have not ended. Threads: any.
 class bulk_table {
@@ -83,7 +92,7 @@ class bulk_table {
 
   /// Adds a bulk without a ticket. @throws std::bad_alloc
   [[nodiscard]] bulk& add(std::size_t size);
-  /// Records the task that the bulk's ticket names. All items must have their names.
+  /// Records the task that the bulk's ticket names. All tasks of the bulk must have their names.
   void set_task(bulk& which, slot_address task, std::uint64_t generation) noexcept;
   /// Removes a bulk of which nothing is left. @return the task that its ticket names; no_slot if it
   /// has none. The caller must release the bulk.
@@ -98,10 +107,10 @@ class bulk_table {
   /// @param id  The task that the ticket names.
   /// @return whether any item was cancelled, now or earlier. Empty if no open bulk has this task.
   [[nodiscard]] std::optional<bool> cancel(task_id const& id);
-  /// If the task ends an open bulk, lets the task look as if it were parked on the first item that
-  /// has not ended. So waiting threads help with this item, and with the tasks on which it is
-  /// parked (dependencies::propagate_demand).
-  void point_to_open_item(task_id const& id) noexcept;
+  /// If the task ends an open bulk, lets the task look as if it were parked on the bulk's first
+  /// task that has not ended. So waiting threads help with that task, and with the tasks on which
+  /// it is parked (dependencies::propagate_demand).
+  void point_to_open_task(task_id const& id) noexcept;
 
  private:
   [[nodiscard]] bulk* find(task_id const& id) const noexcept;

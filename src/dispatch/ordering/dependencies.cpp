@@ -42,11 +42,11 @@ slot_address dependencies::propagate_demand(slot_address task) const noexcept {
 }
 
 void dependencies::release_share(slot_address task) noexcept {
-  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).release(tasks_.at(task).level); }
+  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).release(tasks_.at(task)); }
 }
 
 void dependencies::acquire_share(slot_address task) noexcept {
-  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).acquire(tasks_.at(task).level); }
+  if (tasks_.is_shared(task)) { shared_.share(device_of(task)).acquire(tasks_.at(task)); }
 }
 
 bool dependencies::park(slot_address task, task_key ahead) {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/ordering/task_end.hpp"
 
-#include "base/single_writer.hpp"
+#include "base/prefetch.hpp"
 #include "context/lease.hpp"
+#include "dispatch/task/chunk_command.hpp"
 
 namespace flotilla::dispatch {
 
@@ -26,7 +27,11 @@ void task_end::note_observers(slot_address task, generation_word before,
     if (items.size != 0) { arrive(*items.which, items.size); }
     items = {side.counted_in, 0};
   }
-  ++items.size;
+  items.size += items_of(parts_.tasks.at(task));
+}
+
+bool task_end::has_ticket_left(slot_address task, generation_word before) const noexcept {
+  return before.has_ticket() && parts_.tasks.ticket_of(task).settle(before.generation());
 }
 
 void task_end::arrive(bulk& which, std::size_t ended) {
@@ -48,18 +53,23 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
       generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
   bool const bad = why != nullptr;
   if (std::uint32_t const device = one.device.load(std::memory_order_relaxed); device != 0) {
-    base::add(counts_[device - 1].ended);
-    if (bad) { base::add(counts_[device - 1].failed); }
-    if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one.level); }
+    base::add(counts_[device - 1].ended, items_of(one));
+    if (bad) { base::add(counts_[device - 1].failed, items_of(one)); }
+    if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one); }
+  }
+  if (one.kind == task_kind::chunk) {
+    // The chunk was not launched, or its grids have ended.
+    parts_.chunks[task >> 16].give_back(held_in<chunk_command>(one).piece);
   }
   // Store the failure before the generation changes, because a thread that sees the new generation
   // looks for the failure.
   if (bad) { parts_.failures.put(task, generation, why); }
   // Change the generation before the parked tasks are released. Otherwise a released task could
-  // find this task still open. The old word tells whether the task still has a ticket.
+  // find this task still open.
   generation_word const before{
       one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
-  if (bad && before.detached()) {
+  bool const is_ticket_left = has_ticket_left(task, before);
+  if (bad && !is_ticket_left) {
     // The ticket is gone, so no thread can ask for the failure through it. But tasks that are
     // already submitted may depend on this task, so keep the failure until they have ended.
     parts_.reclaimer.retire(
@@ -68,7 +78,7 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   run_of_items items;
   if (before.observed()) { note_observers(task, before, why, items); }
   if (bad && one.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why->error); }
-  if (!before.detached()) {
+  if (is_ticket_left) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
   }
   parts_.order.release_successors(task, generation);
@@ -87,7 +97,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
   run_of_items items;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (i + prefetched < tasks.size()) {
-      __builtin_prefetch(&parts_.tasks.at(tasks[i + prefetched]), 1);
+      base::prefetch_to_write(&parts_.tasks.at(tasks[i + prefetched]));
     }
     slot_address const task = tasks[i];
     shared += parts_.tasks.is_shared(task) ? 1 : 0;
@@ -96,7 +106,7 @@ std::uint32_t task_end::end_batch(unsigned device, priority_level level,
         generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
     generation_word const before{
         one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
-    if (!before.detached()) { ++left; }
+    if (has_ticket_left(task, before)) { ++left; }
     if (before.observed()) { note_observers(task, before, nullptr, items); }
     parts_.order.release_successors(task, generation);
     returns.add(parts_.tasks.pool(task), task);

@@ -11,6 +11,8 @@
 
 #include "base/cache_line.hpp"
 #include "base/sharded_count.hpp"
+#include "base/single_writer.hpp"
+#include "dispatch/lane/chunk_memory.hpp"
 #include "dispatch/ordering/bulk_table.hpp"
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
@@ -38,6 +40,7 @@ class task_end {
     dependencies& order;
     continuation_table& continuations;
     bulk_table& bulks;
+    chunk_memories& chunks;
     posted_errors& posted;
     shared_queue& shared;
     base::sharded_count& tickets;  // the number of tickets that outlived their tasks
@@ -46,16 +49,23 @@ class task_end {
   explicit task_end(parts const& with) : parts_(with), counts_(with.tasks.devices()) {}
 
   /// Ends one task.
-  /// @param why  The failure; null if the task succeeded.
+  /// @param why  The failure; null if the task succeeded. If the task is a chunk of a bulk, the
+  /// failure is that of each of its items.
   void end(slot_address task, std::shared_ptr<failure const> why);
-  /// Ends tasks that all have succeeded. They must have the same device and priority level. The
-  /// caller calls doorbell::note_end after the slots were returned.
+  /// Ends tasks that all have succeeded. They must have the same device and priority level. None of
+  /// them may be a chunk. The caller calls doorbell::note_end after the slots were returned.
   /// @param returns  Receives the slots of the tasks.
   /// @return how many of the tasks came from the shared queue.
   std::uint32_t end_batch(unsigned device, priority_level level,
                           std::span<slot_address const> tasks, slot_returns& returns);
   /// Tells the continuations that watch `task` that the task has ended.
   void notify_watchers(slot_address task, std::uint64_t generation, std::exception_ptr const& why);
+
+  /// Counts items of a chunk that have failed although their chunk succeeds. Threads: only the
+  /// holder of the device's lease.
+  void count_failed(unsigned device, std::size_t items) noexcept {
+    base::add(counts_[device].failed, items);
+  }
 
   /// Counts `ended` items of a bulk that have ended. If no item is left, ends the task of the
   /// bulk's ticket, or reports the error if there is no ticket. The bulk may then be gone.
@@ -82,6 +92,11 @@ class task_end {
   [[gnu::noinline]] void note_observers(slot_address task, generation_word before,
                                         std::shared_ptr<failure const> const& why,
                                         run_of_items& items);
+
+  /// Returns whether the ticket of a task still exists. Call it once for each task that ends, after
+  /// its generation has changed.
+  /// @param before  The generation word before the end.
+  [[nodiscard]] bool has_ticket_left(slot_address task, generation_word before) const noexcept;
 
   /// The counts of one device's ended tasks. The holder of the device's lease writes them; any
   /// thread may read them.

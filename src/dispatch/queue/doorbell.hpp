@@ -36,12 +36,14 @@ class doorbell {
   /// @param for_continuations  Does the same as `for_work`, unless a worker already polls for ended
   /// tasks.
   /// @param for_callable       Announces that a callable is about to run.
+  /// @param for_copy           Asks for a thread that takes part in a copy of host memory.
   void connect(void* pool, ring_function for_work, ring_function for_continuations,
-               ring_function for_callable) noexcept {
+               ring_function for_callable, ring_function for_copy) noexcept {
     pool_ = pool;
     for_work_ = for_work;
     for_continuations_ = for_continuations;
     for_callable_ = for_callable;
+    for_copy_ = for_copy;
   }
   /// Connects the threads that run continuations.
   /// @param for_due  Asks for a thread if a continuation is due.
@@ -78,6 +80,11 @@ class doorbell {
   void note_callable() const noexcept {
     if (for_callable_ != nullptr) { for_callable_(pool_); }
   }
+  /// Asks for one more thread that takes part in copies of host memory (shared_copy), unless enough
+  /// do. Call this after a copy has begun. Nothing depends on such a thread.
+  void ring_for_copy() const noexcept {
+    if (for_copy_ != nullptr) { for_copy_(pool_); }
+  }
   /// Call this after tasks have ended or continuations have run, or after the runtime was poisoned.
   void note_end() const noexcept { tell(&listener::task_ended); }
 
@@ -96,6 +103,7 @@ class doorbell {
   ring_function for_work_ = nullptr;
   ring_function for_continuations_ = nullptr;
   ring_function for_callable_ = nullptr;
+  ring_function for_copy_ = nullptr;
   void* threads_ = nullptr;
   ring_function for_due_ = nullptr;
   std::atomic<listener*> listener_{nullptr};

@@ -38,6 +38,16 @@ class inbox {
   void push(slot_address task) noexcept { queue_.push(task); }
   /// Threads: only the consumer. @return the number of tasks taken, at most `max`.
   std::size_t pop(slot_address* tasks, std::size_t max) noexcept { return queue_.pop(tasks, max); }
+  /// Returns the oldest task, or no_slot if the inbox is empty. Threads: only the consumer.
+  [[nodiscard]] slot_address front() noexcept { return empty() ? no_slot : queue_.front(); }
+  /// Announces that the inbox may contain chunks of bulks. Call it before the first push of a
+  /// chunk. Threads: only the owning thread.
+  void expect_chunks() noexcept { may_have_chunks_.store(true, std::memory_order_relaxed); }
+  /// A consumer that misses the announcement takes more chunks at once than it should, which does
+  /// no harm.
+  [[nodiscard]] bool may_have_chunks() const noexcept {
+    return may_have_chunks_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::size_t size() const noexcept { return queue_.read_available(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
@@ -64,8 +74,9 @@ class inbox {
   std::unique_ptr<slot_address[]> own_;
   boost::lockfree::spsc_queue<slot_address, boost::lockfree::allocator<ring_memory>> queue_;
   slot_pool::cursor slots_;
-  std::atomic<bool> claimed_{false};   // written by consumers
-  std::atomic<bool> orphaned_{false};  // written by the owning thread
+  std::atomic<bool> claimed_{false};          // written by consumers
+  std::atomic<bool> orphaned_{false};         // written by the owning thread
+  std::atomic<bool> may_have_chunks_{false};  // written by the owning thread
   priority_level const level_ = 0;
 };
 

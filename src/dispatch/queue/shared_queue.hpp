@@ -15,9 +15,10 @@
 
 namespace flotilla::dispatch {
 
-/// Counts, for each priority level, the shared tasks that one device holds, and limits their
-/// number. The limit balances devices of different speed. After each batch with shared tasks, the
-/// limit doubles if the batch took less than 200 us, and halves if the batch took more than 2 ms.
+/// Counts, for each priority level, the shared tasks and chunks that one device holds, and limits
+/// their numbers. The limits balance devices of different speed. After each batch with shared
+/// tasks, the limit of tasks doubles if the batch took less than 200 us, and halves if the batch
+/// took more than 2 ms.
 class alignas(base::cache_line) device_share {
  public:
   /// Returns how many more tasks of this level the device may take.
@@ -34,6 +35,27 @@ class alignas(base::cache_line) device_share {
   void release(priority_level level, std::uint32_t tasks = 1) noexcept {
     held_[level].fetch_sub(tasks, std::memory_order_relaxed);
   }
+  /// The same for one task, which may be a chunk of a bulk. Chunks have a limit of their own. It is
+  /// low, so that devices of different speed take chunks one by one. It is high enough that the
+  /// device has a next chunk when one ends.
+  void acquire(slot const& task) noexcept {
+    if (task.kind == task_kind::chunk) {
+      chunks_[task.level].fetch_add(1, std::memory_order_relaxed);
+    } else {
+      acquire(task.level);
+    }
+  }
+  void release(slot const& task) noexcept {
+    if (task.kind == task_kind::chunk) {
+      chunks_[task.level].fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      release(task.level);
+    }
+  }
+  /// Returns whether the device may take one more chunk of this level.
+  [[nodiscard]] bool has_room_for_chunk(priority_level level) const noexcept {
+    return chunks_[level].load(std::memory_order_relaxed) < max_chunks;
+  }
   /// Adapts the limit after a batch with shared tasks. Threads: only the holder of the device's
   /// lease.
   /// @param took  How long that batch took.
@@ -41,7 +63,9 @@ class alignas(base::cache_line) device_share {
 
  private:
   static constexpr std::uint32_t max_limit = 1024;  // 1024 empty kernels take 0.2 ms
-  std::array<std::atomic<std::uint32_t>, priority_levels> held_{};  // written by any thread
+  static constexpr std::uint32_t max_chunks = 3;
+  std::array<std::atomic<std::uint32_t>, priority_levels> held_{};    // written by any thread
+  std::array<std::atomic<std::uint32_t>, priority_levels> chunks_{};  // written by any thread
   std::atomic<std::uint32_t> limit_{4};  // written by the holder of the lease
 };
 

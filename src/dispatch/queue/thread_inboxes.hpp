@@ -20,19 +20,26 @@ class thread_inboxes {
   ~thread_inboxes();
   thread_inboxes(thread_inboxes&&) = delete;
 
+  /// Returns the calling thread's inbox to a place, if the inbox exists and the thread's last call
+  /// of `get` was for the same runtime. Otherwise null. The parameters are those of `get`.
+  /// Cost: some loads.
+  [[nodiscard]] static inbox* find_last(std::uint64_t runtime, unsigned place, unsigned places,
+                                        priority_level level) noexcept {
+    std::size_t const wanted = std::size_t{level} * places + place;
+    return last_.runtime == runtime && wanted < last_.places ? last_.boxes[wanted].get() : nullptr;
+  }
   /// Returns the calling thread's inbox to a place. Creates the inbox if it does not exist.
   /// @param runtime  The number of the runtime. Numbers are never reused.
   /// @param place    The index of a device; or the number of devices, for tasks that any device may
   ///                 take.
-  /// Cost: some loads if the inbox exists and the thread's last call was for the same runtime.
   [[nodiscard]] static inbox& get(std::uint64_t runtime, unsigned place, unsigned places,
                                   inbox_registry& registry, std::size_t capacity,
                                   priority_level level = 0) {
-    std::size_t const wanted = std::size_t{level} * places + place;
-    if (last_.runtime == runtime && wanted < last_.places) {
-      if (inbox* const box = last_.boxes[wanted].get(); box != nullptr) { return *box; }
+    if (inbox* const box = find_last(runtime, place, places, level); box != nullptr) {
+      return *box;
     }
-    return find(runtime, wanted, std::size_t{level + 1u} * places, registry, capacity, level);
+    return find(runtime, std::size_t{level} * places + place, std::size_t{level + 1u} * places,
+                registry, capacity, level);
   }
 
  private:

@@ -3,37 +3,46 @@
 #include "dispatch/recording/change_list.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace flotilla::dispatch {
 
-void change_list::put(node_update update, std::byte const* arguments) {
-  std::uint32_t& place = place_[update.node];
-  // If the list already has a change of this node, replace that change, and reuse its bytes if they
+void change_list::put(change made, std::byte const* arguments) {
+  if (made.task >= place_.size()) { place_.resize(made.task + 1, 0); }
+  std::uint32_t& place = place_[made.task];
+  // If the list already has a change of this task, replace that change, and reuse its bytes if they
   // suffice.
-  bool const fits = place != 0 && changes_[place - 1].capacity >= update.bytes;
+  bool const fits = place != 0 && changes_[place - 1].capacity >= made.bytes;
   if (fits) {
-    update.offset = changes_[place - 1].offset;
-    update.capacity = changes_[place - 1].capacity;
+    made.offset = changes_[place - 1].offset;
+    made.capacity = changes_[place - 1].capacity;
   } else {
     constexpr std::size_t alignment = 16;
-    update.offset =
-        static_cast<std::uint32_t>((bytes_.size() + alignment - 1) / alignment * alignment);
-    update.capacity = update.bytes;
-    bytes_.resize(update.offset + update.bytes);
+    made.offset = (bytes_.size() + alignment - 1) / alignment * alignment;
+    made.capacity = made.bytes;
+    bytes_.resize(made.offset + made.bytes);
   }
-  std::copy_n(arguments, update.bytes, bytes_.begin() + update.offset);
-  if (place != 0) {
-    changes_[place - 1] = update;
-  } else {
-    changes_.push_back(update);
+  if (place == 0) {
+    changes_.push_back(made);
     place = static_cast<std::uint32_t>(changes_.size());
+  } else {
+    changes_[place - 1] = made;
   }
+  std::copy_n(arguments, made.bytes, bytes_.data() + made.offset);
+}
+
+std::optional<detail::memory_command> change_list::command(change const& of,
+                                                           std::byte const* arguments) noexcept {
+  if (of.kernel != no_kernel) { return std::nullopt; }
+  detail::memory_command held;
+  std::memcpy(&held, arguments, sizeof held);
+  return held;
 }
 
 std::uint32_t change_lists::take() {
   std::lock_guard const lock{mutex_};
   if (free_.empty()) {
-    all_.push_back(std::make_unique<change_list>(nodes_));
+    all_.push_back(std::make_unique<change_list>(tasks_));
     free_.reserve(all_.size());  // so give_back never allocates
     return static_cast<std::uint32_t>(all_.size() - 1);
   }

@@ -3,10 +3,11 @@
 #include "dispatch/recording/recorded_part.hpp"
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <string_view>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 #include <flotilla/error/error.hpp>
 
@@ -14,37 +15,122 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+// Arguments of more bytes are not put into records, which the device reads over the bus.
+constexpr std::uint32_t max_argument_bytes = launch::inline_bytes;
+// How often a graph is built again with only the changed tasks taken out of their grids, and how
+// often at all. Building a graph costs about a microsecond for each task. Without these limits, a
+// program that gives another task another kernel before each replay would pay that in each replay.
+constexpr std::size_t max_small_rebuilds = 8;
+constexpr std::size_t max_rebuilds = 16;
+
+/// Returns how many tasks of a kernel a level must have at least, so that they become a grid. A
+/// grid makes all of its tasks' successors wait for the longest task. If kernels are long, that can
+/// cost more than the grid saves: to start a kernel of a graph takes a GPU 180 ns, and it runs up
+/// to 128 of them at once. So up to 64 long kernels that the device can start while one of them
+/// runs are nodes of their own.
+std::uint32_t min_on_level(float kernel_ns) noexcept {
+  constexpr float long_kernel_ns = 8000;
+  constexpr float node_ns = 180;
+  if (kernel_ns < long_kernel_ns) { return 0; }
+  return static_cast<std::uint32_t>(std::min(kernel_ns / node_ns, float{max_side_by_side} + 1));
+}
+
+}  // namespace
+
 recorded_part::recorded_part(context::context_handle const& context, build_args const& args)
     : lists(args.plan.tasks.size()),
       context_(context),
       plan_(args.plan),
       kernels_(args.kernels),
+      limits_(args.limits),
       counter_(args.counter),
       builtins_(args.builtins),
+      memory_(args.memory),
       page_(args.page),
+      memory_stream_(args.memory_stream),
       device_(args.plan.device),
-      node_kernels_(new std::atomic<std::uint32_t>[args.plan.tasks.size()]),
-      current_(args.plan.tasks.size()),
+      kernel_ns_(args.kernel_ns),
+      task_kernels_(new std::atomic<std::uint32_t>[args.plan.tasks.size()]),
+      alone_(args.plan.tasks.size(), false),
       deferred_(args.plan.tasks.size()) {
-  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
-    std::visit([&](auto const& action) { current_.put(i, action); }, args.actions[plan_.tasks[i]]);
-    node_kernels_[i].store(current_.changes()[i].kernel, std::memory_order_relaxed);
+  auto const tasks = static_cast<std::uint32_t>(plan_.tasks.size());
+  change_list contents{tasks};
+  contents.reserve(tasks, 0);
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    change_list::change made = args.actions.of(plan_.tasks[i]);
+    std::byte const* const arguments = args.actions.arguments(made);
+    made.task = i;
+    contents.put(made, arguments);
   }
-  try {
-    graph_ = make_graph(&args.records);
-  } catch (driver_error const& why) {
-    // The driver may still accept these nodes in a graph that is not device-updated.
-    if (args.builtins.update == nullptr || is_sticky(why.status())) { throw; }
-    graph_ = make_graph(nullptr);
-  }
-  if (!graph_->is_device_updated()) { current_ = change_list{0}; }
+  name_kernels(contents);
+  replaced_.reserve(max_rebuilds);
+  graph_ = make_graph(contents, alone_);
 }
 
-std::unique_ptr<recorded_graph> recorded_part::make_graph(registered_slabs* records) {
-  return std::make_unique<recorded_graph>(
-      context_, recorded_graph::build_args{
-                    plan_, current_, kernels_, counter_, builtins_, records, page_,
-                    [this](std::optional<std::uint32_t> node) { return subject(node); }});
+void recorded_part::name_kernels(change_list const& contents) noexcept {
+  for (change_list::change const& each : contents.changes()) {
+    task_kernels_[each.task].store(each.kernel, std::memory_order_relaxed);
+  }
+}
+
+std::vector<task_share> recorded_part::shares_of(change_list const& contents,
+                                                 std::vector<bool> const& alone) const {
+  using form = recorded_grid::form;
+  auto const is_before = [](form const& one, form const& other) {
+    auto const key = [](form const& of) {
+      return std::tuple{of.kernel, of.shared_bytes, of.block.x, of.block.y, of.block.z};
+    };
+    return key(one) < key(other);
+  };
+  std::map<form, std::uint32_t, decltype(is_before)> forms{is_before};
+  std::vector<task_share> made(plan_.tasks.size());
+  for (change_list::change const& each : contents.changes()) {
+    if (alone[each.task] || each.kernel == change_list::no_kernel) { continue; }
+    kernel_entry const& kernel = kernels_.kernels[each.kernel];
+    grid_limits::size const grid{each.grid.x, each.grid.y, each.grid.z};
+    if (kernel.has_clusters || kernel.argument_bytes > max_argument_bytes ||
+        !limits_.accept(kernel, grid, {each.block.x, each.block.y, each.block.z})) {
+      continue;
+    }
+    auto const next = static_cast<std::uint32_t>(forms.size() + 1);
+    auto const found = forms.try_emplace(form::of(each), next).first;
+    made[each.task] = {found->second, static_cast<std::uint32_t>(grid_limits::count(grid)),
+                       kernel_ns_ ? min_on_level(kernel_ns_(each.kernel)) : 0};
+  }
+  return made;
+}
+
+std::unique_ptr<recorded_graph> recorded_part::make_graph(change_list const& contents,
+                                                          std::vector<bool>& alone) {
+  std::vector<task_share> shares = shares_of(contents, alone);
+  while (true) {
+    node_plan plan = plan_nodes(plan_.after, shares);
+    bool const has_grids = plan.tasks.size() < shares.size();
+    std::optional<std::uint32_t> refused_grid;
+    try {
+      return std::make_unique<recorded_graph>(
+          context_, recorded_graph::build_args{
+                        plan, contents, kernels_, limits_, device_, counter_, builtins_, memory_,
+                        page_, memory_stream_,
+                        [&](std::optional<std::uint32_t> task) { return subject(task, contents); },
+                        refused_grid});
+    } catch (driver_error const& why) {
+      // A refused grid is replaced by single nodes, so that the driver's answer is about one task.
+      // If the driver has no memory for the whole graph, a graph of more nodes would not help.
+      bool const may_be_a_grid =
+          refused_grid || (has_grids && why.status() != driver_status::out_of_memory);
+      if (is_sticky(why.status()) || !may_be_a_grid) { throw; }
+    }
+    // If a grid was refused, other grids of this form would be, too.
+    std::uint32_t const form = refused_grid ? shares[*refused_grid].form : 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (form != 0 && shares[i].form != form) { continue; }
+      shares[i].form = 0;
+      alone[i] = true;
+    }
+  }
 }
 
 std::string recorded_part::describe_kernel(std::uint32_t kernel) const {
@@ -52,15 +138,16 @@ std::string recorded_part::describe_kernel(std::uint32_t kernel) const {
                                           : "kernel '" + kernels_.kernels[kernel].name + "'";
 }
 
-std::string recorded_part::subject(std::optional<std::uint32_t> node) const {
-  if (!node) { return describe() + ", " + context_.subject(); }
-  return describe_kernel(node_kernels_[*node].load(std::memory_order_relaxed)) + ", task " +
-         std::to_string(plan_.tasks[*node]) + " of a recording, " + context_.subject();
+std::string recorded_part::subject(std::optional<std::uint32_t> task,
+                                   change_list const& contents) const {
+  if (!task) { return describe() + ", " + context_.subject(); }
+  return describe_kernel(contents.of(*task).kernel) + ", task " +
+         std::to_string(plan_.tasks[*task]) + " of a recording, " + context_.subject();
 }
 
 void recorded_part::destroy() noexcept {
   if (graph_ != nullptr) { graph_->destroy(); }
-  if (retired_graph_ != nullptr) { retired_graph_->destroy(); }
+  for (auto const& each : replaced_) { each->destroy(); }
 }
 
 recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
@@ -72,9 +159,8 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
                              "earlier change (make the recording again)"))};
   }
   if (deferred_.empty()) {
-    if (changes != change_lists::none) { return rewrite(lists.at(changes)); }
-    graph_->begin(0);
-    return {};
+    return changes == change_lists::none ? rewrite_in_place(change_list{0})
+                                         : rewrite(lists.at(changes));
   }
   // Deferred changes are older than the changes of this replay, so they come first. Some deferred
   // changes may already have been made. Making a change twice does no harm.
@@ -83,49 +169,61 @@ recorded_part::refusal recorded_part::rewrite(std::uint32_t changes) {
 }
 
 recorded_part::refusal recorded_part::rewrite(change_list const& changes) {
-  std::span<change_list::node_update const> const all = changes.changes();
-  if (graph_->is_device_updated()) {
-    current_.put_all(changes);
-    bool const possible = std::all_of(
-        all.begin(), all.end(), [this](auto const& change) { return graph_->can_become(change); });
-    if (!possible) { return stop_device_updates(); }
-  }
-  graph_->begin(all.size());
-  for (change_list::node_update const& change : all) {
-    driver::call_outcome const answer = graph_->put(change, changes.arguments(change));
-    if (!answer.ok()) {
-      bool const is_update = std::string_view{answer.call}.starts_with("cuGraphExec");
-      if (is_update && answer.status == CUDA_ERROR_OUT_OF_MEMORY) { damage_ = answer; }
-      return {answer, change.kernel};
+  std::vector<std::uint32_t> apart;
+  if (graph_->has_grids()) {
+    for (change_list::change const& each : changes.changes()) {
+      if (!graph_->can_hold(each)) { apart.push_back(each.task); }
     }
-    node_kernels_[change.node].store(change.kernel, std::memory_order_relaxed);
   }
-  return {};
+  return apart.empty() ? rewrite_in_place(changes) : rebuild(changes, apart);
 }
 
-recorded_part::refusal recorded_part::stop_device_updates() {
-  std::vector<std::uint32_t> before;  // the old values of node_kernels_, to restore them on failure
-  auto const name_all = [&](auto const& kernel_of) {
-    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
-      node_kernels_[i].store(kernel_of(i), std::memory_order_relaxed);
-    }
+recorded_part::refusal recorded_part::rewrite_in_place(change_list const& changes) {
+  auto const note_damage = [this](driver::call_outcome const& answer) {
+    bool const is_update = std::string_view{answer.call}.starts_with("cuGraphExec");
+    if (is_update && answer.status == CUDA_ERROR_OUT_OF_MEMORY) { damage_ = answer; }
   };
-  try {
-    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
-      before.push_back(node_kernels_[i].load(std::memory_order_relaxed));
+  for (change_list::change const& change : changes.changes()) {
+    driver::call_outcome const answer = graph_->put(change, changes.arguments(change));
+    if (!answer.ok()) {
+      note_damage(answer);
+      return {answer, change.kernel};
     }
-    name_all([this](std::uint32_t i) { return current_.changes()[i].kernel; });
-    std::unique_ptr<recorded_graph> made = make_graph(nullptr);
-    retired_graph_ = std::exchange(graph_, std::move(made));
-    current_ = change_list{0};
+    task_kernels_[change.task].store(change.kernel, std::memory_order_relaxed);
+  }
+  recorded_graph::closed const closed = graph_->close_changes();
+  if (closed.outcome.ok()) { return {}; }
+  if (closed.too_large) { return rebuild(changes, {}); }  // the new plan makes smaller grids
+  bool const is_out_of_memory = closed.outcome.status == CUDA_ERROR_OUT_OF_MEMORY;
+  if (is_out_of_memory || is_sticky(driver::status_of(closed.outcome.status))) {
+    note_damage(closed.outcome);
+    return {closed.outcome, task_kernels_[closed.refused].load(std::memory_order_relaxed)};
+  }
+  return rebuild(changes, graph_->tasks_beside(closed.refused));
+}
+
+recorded_part::refusal recorded_part::rebuild(change_list const& changes,
+                                              std::span<std::uint32_t const> apart) {
+  try {
+    change_list contents{plan_.tasks.size()};
+    contents.reserve(plan_.tasks.size(), 0);
+    graph_->copy_contents(contents);
+    contents.put_all(changes);
+    std::vector<bool> alone = alone_;
+    for (std::uint32_t const task : apart) {
+      alone[task] = true;
+      if (replaced_.size() < max_small_rebuilds) { continue; }
+      for (std::uint32_t const beside : graph_->tasks_beside(task)) { alone[beside] = true; }
+    }
+    if (replaced_.size() + 1 >= max_rebuilds) { alone.assign(alone.size(), true); }
+    std::unique_ptr<recorded_graph> made = make_graph(contents, alone);
+    replaced_.push_back(std::exchange(graph_, std::move(made)));  // never allocates
+    alone_ = std::move(alone);
+    name_kernels(contents);
     return {};
   } catch (driver_error const& why) {
-    name_all([&](std::uint32_t i) { return before[i]; });
     return {.why = {static_cast<CUresult>(why.status())}, .error = std::current_exception()};
   } catch (std::bad_alloc const&) {
-    if (before.size() == plan_.tasks.size()) {
-      name_all([&](std::uint32_t i) { return before[i]; });
-    }
     return {.why = {CUDA_ERROR_OUT_OF_MEMORY}, .error = std::current_exception()};
   }
 }
@@ -142,26 +240,12 @@ CUresult recorded_part::enqueue(lane const& lane, std::uint64_t number) noexcept
   return answer;
 }
 
-CUresult recorded_part::upload(CUstream stream) {
-  CUresult answer = graph_->upload(stream);
-  if (answer == CUDA_SUCCESS && graph_->is_device_updated()) {
-    answer = context_.api().stream_synchronize(stream);
-  }
-  if (answer == CUDA_SUCCESS || !graph_->is_device_updated() ||
-      is_sticky(driver::status_of(answer))) {
-    return answer;
-  }
-  refusal const refused = stop_device_updates();
-  if (refused.error != nullptr) { std::rethrow_exception(refused.error); }
-  return CUDA_SUCCESS;
-}
-
 std::string recorded_part::describe() const {
   constexpr std::size_t max_named = 4;
   std::vector<std::uint32_t> seen;
   std::string names;
   for (std::size_t i = 0; i < plan_.tasks.size() && seen.size() <= max_named; ++i) {
-    std::uint32_t const kernel = node_kernels_[i].load(std::memory_order_relaxed);
+    std::uint32_t const kernel = task_kernels_[i].load(std::memory_order_relaxed);
     bool const is_known = std::find(seen.begin(), seen.end(), kernel) != seen.end();
     if (kernel == change_list::no_kernel || is_known) { continue; }
     seen.push_back(kernel);

@@ -8,13 +8,16 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "context/context_handle.hpp"
 #include "dispatch/graph/kernel_table.hpp"
+#include "dispatch/grid/grid_limits.hpp"
 #include "dispatch/recording/change_list.hpp"
 #include "dispatch/recording/recorded_graph.hpp"
 #include "dispatch/recording/recording_plan.hpp"
@@ -27,12 +30,17 @@ class recorded_part {
  public:
   struct build_args {
     planned_part const& plan;
-    std::span<recorded_action const> actions;  // by task index
+    change_list const& actions;  // of all tasks of the recording, by task
     kernel_table const& kernels;
+    grid_limits const& limits;  // `limits`, `memory` and `page` must outlive the part
     CUdeviceptr counter;
     builtin_functions builtins;
-    registered_slabs& records;  // `records` and `page` must outlive the part
+    registered_slabs& memory;
     completion_page const& page;
+    CUstream memory_stream;  // a stream that holds no tasks, and that must outlive the part
+    // Returns the estimated duration of a kernel in ns, or 0 if it is not known. If the function is
+    // empty, no duration is known.
+    std::function<float(std::uint32_t kernel)> kernel_ns{};
   };
   /// @throws driver_error  The error names the refused task and its kernel if the driver tells
   /// which node it refused.
@@ -49,8 +57,8 @@ class recorded_part {
     std::uint32_t kernel = 0;    // the kernel of the refused change; no_kernel for a copy or fill
     std::exception_ptr error{};  // if not null, more precise than `why`
   };
-  /// Changes the nodes for the next `enqueue`. Makes the deferred changes first, and then the
-  /// changes of this replay. If a change is refused, some nodes may already have changed. In that
+  /// Changes the tasks for the next `enqueue`. Makes the deferred changes first, and then the
+  /// changes of this replay. If a change is refused, some tasks may already have changed. In that
   /// case the caller must `defer` the list. After an update for which the driver had no memory,
   /// every further call is refused.
   [[nodiscard]] refusal rewrite(std::uint32_t changes);
@@ -60,11 +68,9 @@ class recorded_part {
   /// Launches the graph into the lane's stream. The graph's last node writes `number`, the lane's
   /// next number. If the call fails, the caller must `defer` the changes of this replay.
   [[nodiscard]] CUresult enqueue(lane const& lane, std::uint64_t number) noexcept;
-  /// Copies the graph to the device, so that the first replay need not copy it. May wait for
-  /// `stream`, which must hold no long work.
+  /// Copies the graph to the device, so that the first replay need not copy it.
   /// @return the driver's status. An error does not prevent replays unless it is sticky.
-  /// @throws driver_error, std::bad_alloc  After an exception the part cannot be used.
-  [[nodiscard]] CUresult upload(CUstream stream);
+  [[nodiscard]] CUresult upload(CUstream stream) noexcept { return graph_->upload(stream); }
 
   // ---- any thread ----
 
@@ -74,27 +80,41 @@ class recorded_part {
   change_lists lists;
 
  private:
-  [[nodiscard]] std::unique_ptr<recorded_graph> make_graph(registered_slabs* records);
+  /// Makes a graph. Tasks whose grid the driver refuses become nodes of their own.
+  /// @param alone  By task: whether the task must be a node of its own. The call may set more
+  /// entries.
+  [[nodiscard]] std::unique_ptr<recorded_graph> make_graph(change_list const& contents,
+                                                           std::vector<bool>& alone);
+  [[nodiscard]] std::vector<task_share> shares_of(change_list const& contents,
+                                                  std::vector<bool> const& alone) const;
   [[nodiscard]] refusal rewrite(change_list const& changes);
-  /// Replaces the graph with a new graph that the driver rewrites. The nodes of the new graph hold
-  /// the contents of `current_`.
-  [[nodiscard]] refusal stop_device_updates();
-  [[nodiscard]] std::string subject(std::optional<std::uint32_t> node) const;
+  [[nodiscard]] refusal rewrite_in_place(change_list const& changes);
+  /// Replaces the graph with a new graph that has these changes. If that fails, the present graph
+  /// stays as it is.
+  /// @param apart  Tasks that the new graph must not have in a grid.
+  [[nodiscard]] refusal rebuild(change_list const& changes, std::span<std::uint32_t const> apart);
+  void name_kernels(change_list const& contents) noexcept;
+  [[nodiscard]] std::string subject(std::optional<std::uint32_t> task,
+                                    change_list const& contents) const;
 
   context::context_handle const& context_;
   planned_part const plan_;
   kernel_table const& kernels_;
-  CUdeviceptr counter_;
+  grid_limits const& limits_;
+  CUdeviceptr const counter_;
   builtin_functions const builtins_;
+  registered_slabs& memory_;
   completion_page const& page_;
+  CUstream const memory_stream_;
   unsigned const device_;
-  // The kernel of each node, or no_kernel. Any thread may read these values for an error text.
-  std::unique_ptr<std::atomic<std::uint32_t>[]> node_kernels_;
-  // The wanted contents of all nodes. Empty if the driver rewrites the graph.
-  change_list current_;
+  std::function<float(std::uint32_t kernel)> const kernel_ns_;
+  // The kernel of each task, or no_kernel. Any thread may read these values for an error text.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> task_kernels_;
+  std::vector<bool> alone_;  // by task: whether it must be a node of its own
   std::unique_ptr<recorded_graph> graph_;
-  // The replaced graph, whose replays may still be in flight.
-  std::unique_ptr<recorded_graph> retired_graph_;
+  // The replaced graphs. Their replays may still be in flight, and to destroy a graph, the driver
+  // may wait until the device is idle.
+  std::vector<std::unique_ptr<recorded_graph>> replaced_;
   change_list deferred_;
   // The update of the graph that failed for lack of memory, if there was one. On an H200, a graph
   // faults after such a failure when it is launched again, so this graph is not launched any more.

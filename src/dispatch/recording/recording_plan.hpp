@@ -8,16 +8,38 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/recording/index_lists.hpp"
+
 namespace flotilla::dispatch {
 
-/// The maximum number of successors of one node, and the maximum number of roots of one graph. Each
-/// further parallel chain would cost 128 KiB of device memory. Each further root would cost the
-/// launching thread 750 ns if the graph has no entry node.
-inline constexpr std::size_t max_side_by_side = 64;
+/// The devices and the predecessors of recorded tasks.
+class task_order {
+ public:
+  /// Makes the next task run after an earlier task.
+  void add_ahead(std::uint32_t task) { after_.push(task); }
+  /// Adds the next task, with the predecessors of the calls of `add_ahead` since the last `add`.
+  void add(unsigned device) {
+    devices_.push_back(device);
+    try {
+      after_.close();
+    } catch (...) {
+      devices_.pop_back();
+      throw;
+    }
+  }
+  /// Forgets the predecessors of the next task.
+  void drop() { after_.drop(); }
 
-struct task_to_plan {
-  unsigned device = 0;
-  std::vector<std::uint32_t> after{};  // indices of the earlier tasks that must end first
+  [[nodiscard]] std::size_t size() const noexcept { return devices_.size(); }
+  [[nodiscard]] unsigned device(std::size_t task) const noexcept { return devices_[task]; }
+  /// The earlier tasks that must end first. May name a task more than once.
+  [[nodiscard]] std::span<std::uint32_t const> after(std::size_t task) const noexcept {
+    return after_[task];
+  }
+
+ private:
+  std::vector<unsigned> devices_;
+  index_lists after_;
 };
 
 /// Tasks of one device that form one graph. Parts are launched in the order of their indices, and a
@@ -25,15 +47,16 @@ struct task_to_plan {
 /// later. This prevents deadlocks, even if streams share a GPU's few hardware connections.
 struct planned_part {
   unsigned device = 0;
-  std::vector<std::uint32_t> tasks{};  // indices of the tasks, ascending; each task is a node
-  std::vector<std::vector<std::uint32_t>> after{};  // by node: the predecessors of the node
-  std::vector<std::uint32_t> leaves{};              // nodes without successors
-  std::vector<std::uint32_t> parts_ahead{};         // indices of earlier parts
+  std::vector<std::uint32_t> tasks{};  // indices of the tasks in the recording, ascending
+  // By index in `tasks`: the predecessors in this part, as indices in `tasks`.
+  index_lists after{};
+  std::vector<std::uint32_t> parts_ahead{};  // indices of earlier parts
 };
 
 struct recording_plan {
   struct place {
-    std::uint32_t part = 0, node = 0;
+    std::uint32_t part = 0;
+    std::uint32_t index = 0;  // index in planned_part::tasks
   };
   std::vector<planned_part> parts;  // the last part runs after all others
   std::vector<place> places;        // by task
@@ -44,10 +67,8 @@ struct recording_plan {
 /// ends at the task, and count how often the path goes from one device to another. The highest
 /// count is the phase.
 ///
-/// A node may have at most max_side_by_side (64) direct successors, and a graph at most 64 roots.
-/// If there are more, the plan adds dependencies among these successors or roots: the 65th runs
-/// after the first, the 66th after the second, and so on. If several parts have no successor, the
-/// plan adds an empty part on the first task's device. This part runs after all others.
-[[nodiscard]] recording_plan plan_recording(std::span<task_to_plan const> tasks);
+/// If several parts have no successor, the plan adds an empty part on the first task's device. This
+/// part runs after all others. The time is proportional to the numbers of tasks and dependencies.
+[[nodiscard]] recording_plan plan_recording(task_order const& tasks);
 
 }  // namespace flotilla::dispatch

@@ -84,7 +84,11 @@ void runtime_state::shut_down() noexcept {
     try {
       context::current_scope const scope{lease};
       devices[i].free_unused(deferred_free::blocking::allowed);
-      if (i == 0) { stream_waits.destroy(); }
+      if (i == 0) {
+        stream_waits.destroy();
+        chunks_.back().unregister();
+      }
+      chunks_[i].unregister();
       devices[i].destroy_resources();
     } catch (std::exception const& why) {
       if (!is_poisoned) { std::fprintf(stderr, "flotilla: %s\n", why.what()); }

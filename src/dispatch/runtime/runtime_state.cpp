@@ -40,6 +40,14 @@ std::deque<context::leased_context> make_contexts(context::choice const& chosen,
   return contexts;
 }
 
+/// Makes the memory of each device, and of the tasks that any device may take.
+chunk_memories make_chunk_memories(std::deque<context::leased_context> const& contexts) {
+  chunk_memories made;
+  for (auto const& each : contexts) { made.emplace_back(each.context); }
+  made.emplace_back(contexts.front().context);
+  return made;
+}
+
 std::unique_ptr<continuation_threads> make_threads(int workers, continuation_table& table,
                                                    doorbell& bell) {
   return workers == 0 ? nullptr : std::make_unique<continuation_threads>(table, bell);
@@ -65,22 +73,34 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       order_(tasks_, board_, failures_, shared_queue_),
       table_(std::make_shared<continuation_table>(bell_, options_.continuation_executor.get())),
       bulks_(tasks_),
+      chunks_(make_chunk_memories(contexts_)),
       threads_(make_threads(worker_count(options_.workers, tasks_.devices()), *table_, bell_)),
       posted_(error_handler(), tasks_, table_, bell_),
-      ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, posted_, shared_queue_,
-             tickets_, bell_}),
+      ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, chunks_, posted_,
+             shared_queue_, tickets_, bell_}),
       text_(tasks_, kernels_, recordings_),
       faults_(tasks_, board_, text_, bell_),
       slow_calls_(options_.report_calls_longer_than),
-      shared_{number,      worker_count(options_.workers, tasks_.devices()) == 0,
-              tuned_,      tasks_,
-              reclaimer_,  failures_,
-              bell_,       shared_queue_,
-              board_,      kernels_,
-              recordings_, order_,
-              *table_,     bulks_,
-              posted_,     ends_,
-              text_,       faults_,
+      shared_{number,
+              worker_count(options_.workers, tasks_.devices()) == 0,
+              options_.fuse_launches,
+              tuned_,
+              tasks_,
+              reclaimer_,
+              failures_,
+              bell_,
+              shared_queue_,
+              board_,
+              kernels_,
+              recordings_,
+              order_,
+              *table_,
+              bulks_,
+              chunks_,
+              posted_,
+              ends_,
+              text_,
+              faults_,
               slow_calls_},
       peers(contexts_),
       usage(faults_),
@@ -98,7 +118,9 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
       tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
              checks.get()}),
-      bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get()}),
+      limits_of_chunks(kernels_, chosen_.devices),
+      bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get(), devices, waits,
+             limits_of_chunks}),
       programs(
           {shared_, kernels_, *chosen_.api, devices, usage, operations, options_.fuse_launches}),
       memory(waits, operations, usage),
@@ -147,7 +169,7 @@ void runtime_state::add_device(unsigned index) {
                lane_layout::launch_lanes);
   try {
     devices.add(std::make_unique<device_driver>(
-        device_driver::parts{shared_, own, inbound, devices, handles_, index, lanes}));
+        device_driver::parts{shared_, own, inbound, devices, handles_, peers, index, lanes}));
   } catch (...) {
     board_.page_of(index).unregister();
     throw;

@@ -111,6 +111,7 @@ class runtime_state final : public detail::runtime_impl {
   // Shared, because completions may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
   bulk_table bulks_;
+  chunk_memories chunks_;
   base::sharded_count tickets_;
   // Null in single-threaded mode.
   std::unique_ptr<continuation_threads> const threads_;
@@ -138,6 +139,7 @@ class runtime_state final : public detail::runtime_impl {
   slot_taker slots;
   std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
+  chunk_limits const limits_of_chunks;
   bulk_submitter bulks;
   program_loader programs;
   dispatch::memory memory;

@@ -31,11 +31,9 @@ void ticket_count::count_open(std::optional<unsigned> device) noexcept {
     slot& one = tasks_.at(task);
     // Skip the tasks of other devices, because other threads may be ending them.
     if (one.device.load(std::memory_order_relaxed) == mine) {
-      // Set the bit to show that the ticket is counted. A thread that later ends the task or drops
-      // the ticket sees the bit.
-      generation_word const before{
-          one.generation.fetch_or(generation_word::detached_bit, std::memory_order_acq_rel)};
-      if (!before.detached()) { ++left; }
+      // A thread that later ends the task or drops the ticket finds the ticket settled.
+      generation_word const open{one.generation.load(std::memory_order_relaxed)};
+      if (open.has_ticket() && tasks_.ticket_of(task).settle(open.generation())) { ++left; }
     }
     return true;
   });

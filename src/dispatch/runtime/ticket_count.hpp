@@ -29,22 +29,9 @@ class ticket_count {
   /// Drops a ticket. @return whether the caller must delete runtime_state, because this was the
   /// last ticket after `close`.
   [[nodiscard]] bool drop(slot_address slot, std::uint64_t generation) noexcept {
-    std::atomic<std::uint64_t>& state = tasks_.at(slot).generation;
-    std::uint64_t word = state.load(std::memory_order_acquire);
-    while (true) {
-      generation_word const now{word};
-      if (now.generation() != generation || now.detached()) {
-        return drop_counted(slot, generation);
-      }
-      // acq_rel: pairs with the exchange in task_end, so exactly one of the two threads sees the
-      // other's change
-      if (state.compare_exchange_strong(word, word | generation_word::detached_bit,
-                                        std::memory_order_acq_rel)) {
-        // From here on, only the open task keeps runtime_state alive. The task may end at any time,
-        // so touch no member.
-        return false;
-      }
-    }
+    // If the ticket is dropped first, only the open task keeps runtime_state alive from here on.
+    // The task may end at any time, so touch no member.
+    return !tasks_.ticket_of(slot).settle(generation) && drop_counted(slot, generation);
   }
   /// Counts the tickets of open tasks as if the tasks had ended, because open tasks never end on a
   /// poisoned driver.

@@ -3,7 +3,9 @@
 #pragma once
 // Runs workers on the threads of oneTBB.
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -20,6 +22,9 @@ namespace flotilla::dispatch {
 /// process share one thread less than there are cores, and a sleeping worker would occupy one of
 /// these threads. `wake` asks for another worker if fewer than `max` are active. It does not matter
 /// whether or when oneTBB runs this worker, because waiting threads drain devices too.
+///
+/// A *copy helper* is a job in another arena. It takes part in copies of host memory, drives no
+/// device, and ends soon after the last copy. Nothing depends on it.
 ///
 /// `wake` and a worker that ends use this handshake: `wake` is called after work was announced, and
 /// reads `active`. The worker decrements `active` and then looks for announced work. All four steps
@@ -44,21 +49,35 @@ class worker_pool {
   void wake_to_poll() noexcept;
   /// Announces that a callable is about to run, which may occupy a worker for any time.
   void note_callable() noexcept { stand_ins_.note_callable(); }
-  /// Prevents new workers, and waits until the running workers and the stand-ins have ended. Does
-  /// not wait for jobs that oneTBB has not begun.
+  /// Asks for one more copy helper, unless as many as allowed run. Threads: any. Cost: one load in
+  /// this case.
+  void wake_helper() noexcept;
+  /// Returns how many copy helpers run or were requested. The answer may be out of date.
+  [[nodiscard]] int copy_helpers() const noexcept {
+    return state_->helpers.load(std::memory_order_relaxed);
+  }
+  /// Prevents new workers and copy helpers, and waits until the running ones and the stand-ins have
+  /// ended. Does not wait for jobs that oneTBB has not begun.
   void stop() noexcept;
   [[nodiscard]] std::vector<worker_counters> counters() const;
 
  private:
   class pending_jobs;
+  enum class roles : std::uint8_t { worker, copy_helper };
   static void run(void* job);
+  void run_worker();
+  void run_copy_helper();
+  /// Posts a job, which `count` already counts. If there is no memory for it, decrements `count`.
+  void post(roles role, std::atomic<int>& count) noexcept;
   worker_stats& stats_of_this_thread();
 
   worker_environment const environment_;
   int const max_;
+  int const max_helpers_;
   std::chrono::microseconds const idle_poll_time_;
   std::shared_ptr<worker_state> state_;  // shared, because jobs may outlive the pool
   std::unique_ptr<base::worker_arena> arena_;
+  std::unique_ptr<base::worker_arena> helper_arena_;
   stand_ins stand_ins_;  // last member, because its threads use the others
 };
 

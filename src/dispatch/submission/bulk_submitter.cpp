@@ -7,56 +7,49 @@
 #include <flotilla/error/error.hpp>
 
 #include "base/access.hpp"
-#include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/submission/item_sink.hpp"
 #include "dispatch/task/callable_frame.hpp"
 
 namespace flotilla::dispatch {
-
-/// Receives the items of one bulk.
-class bulk_submitter::sink final : public detail::bulk_sink {
- public:
-  /// @param submitted  Receives how many items were submitted.
-  sink(submitter const& tasks, task_options const& options, bulk& to,
-       std::size_t& submitted) noexcept
-      : tasks_(tasks), options_(options), to_(to), size_(submitted) {}
-
-  void add(launch const& what) override { submit(what); }
-  void add(memory_op const& what) override { submit(detail::access::command(what)); }
-
- private:
-  template <class What>
-  void submit(What const& what) {
-    try {
-      tasks_.submit_item(what, options_, to_, size_);
-    } catch (invalid_argument const& why) { refuse(why); } catch (missing_dependency const& why) {
-      refuse(why);
-    }
-    ++size_;
-  }
-  [[noreturn]] void refuse(error const& why) const {
-    throw bulk_error(size_, to_.size(), why.what(), std::current_exception());
-  }
-
-  submitter const& tasks_;
-  task_options const& options_;
-  bulk& to_;
-  std::size_t& size_;
-};
 
 slot_address bulk_submitter::take_slot_of_end() const {
   place const& to = with_.places.shared();
   return with_.slots.take(to, with_.places.inbox_to(to, 0), true);
 }
 
+void bulk_submitter::submit_items(detail::bulk_source const& items, task_options const& options,
+                                  bulk& to, std::size_t& submitted) const {
+  item_sink sink{
+      {with_.owner,
+       with_.valid,
+       with_.tasks,
+       with_.checks != nullptr,
+       {with_.devices, with_.waits, with_.usage, with_.tasks, with_.shared.chunks, with_.limits}},
+      options,
+      to};
+  try {
+    try {
+      items.make(items.state, sink);
+    } catch (...) {
+      sink.finish();  // the items before the error run
+      throw;
+    }
+    sink.finish();
+  } catch (...) {
+    submitted = sink.submitted();
+    throw;
+  }
+  submitted = sink.submitted();
+}
+
 void bulk_submitter::check_order(bulk& which, slot_address end) const {
   if (with_.checks == nullptr || !with_.checks->which().order) { return; }
   task_options after_items;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    task_key const item = which.item(i);
-    // The item may have ended, so the slot may have a greater generation by now.
-    std::uint64_t const now = with_.tasks.id_when_open(item.slot).generation - 1;
-    std::uint32_t const since = static_cast<std::uint32_t>(now) - item.generation;
-    after_items.after.add(task_id{with_.owner.number, item.slot, now - since});
+  for (task_key const task : which.tasks()) {
+    // The task may have ended, so the slot may have a greater generation by now.
+    std::uint64_t const now = with_.tasks.id_when_open(task.slot).generation - 1;
+    std::uint32_t const since = static_cast<std::uint32_t>(now) - task.generation;
+    after_items.after.add(task_id{with_.owner.number, task.slot, now - since});
   }
   with_.checks->check_order(detail::event_command{}, after_items, with_.tasks.checked_name(end),
                             with_.tasks.callables_inside());
@@ -74,8 +67,7 @@ void bulk_submitter::submit(detail::bulk_source const& items, task_options const
   std::size_t submitted = 0;
   try {
     made = &shared.bulks.add(items.count);
-    sink to{with_.tasks, options, *made, submitted};
-    for (std::size_t i = 0; i < items.count; ++i) { items.next(items.state, i, to); }
+    submit_items(items, options, *made, submitted);
     if (end == no_slot) { end = take_slot_of_end(); }
     bulk_end_command constexpr what;
     encode(shared.tasks.at(end), shared.tasks.side(end), what, task_options{}, 0,

@@ -5,12 +5,14 @@
 
 #include <flotilla/task/bulk.hpp>
 
+#include "dispatch/grid/chunk_limits.hpp"
 #include "dispatch/submission/submitter.hpp"
 
 namespace flotilla::dispatch {
 
-/// The implementation of submit_bulk. Each item is a task without a ticket. The ticket names one
-/// more task, which no device takes: task_end ends it when the last item has ended.
+/// The implementation of submit_bulk. Each task of the bulk, which is an item or a chunk of items,
+/// has no ticket. The ticket names one more task, which no device takes: task_end ends it when the
+/// last item has ended.
 ///
 /// This task is opened after all items. Otherwise threads that submit bulks could fill the window
 /// with such tasks, and wait forever for places for their items. Inside a callable, where no submit
@@ -27,6 +29,9 @@ class bulk_submitter {
     slot_taker const& slots;
     submitter const& tasks;
     submit_checks* checks;  // null: no checks
+    device_set const& devices;
+    waiter const& waits;
+    chunk_limits const& limits;
   };
   explicit bulk_submitter(config const& with) noexcept : with_(with) {}
 
@@ -34,11 +39,14 @@ class bulk_submitter {
   void submit(detail::bulk_source const& items, task_options const& options, ticket& ticket) const;
 
  private:
-  class sink;
   /// Takes a slot for the task that ends the bulk. @throws window_full
   [[nodiscard]] slot_address take_slot_of_end() const;
   /// Tells the order check that the task in the slot `end` runs after all items.
   void check_order(bulk& which, slot_address end) const;
+  /// @param submitted  Receives the number of items that were submitted, even if the function
+  /// throws.
+  void submit_items(detail::bulk_source const& items, task_options const& options, bulk& to,
+                    std::size_t& submitted) const;
   void arrive(bulk& which, std::size_t count) const;
 
   config const with_;

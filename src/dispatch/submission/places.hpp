@@ -41,21 +41,33 @@ class place_table {
   void add_shared() {
     unsigned const index = tasks_.shared_place();
     places_.push_back({index, tasks_.pool_at(index), shared_.inboxes(), nullptr, &shared_});
+    count_ = index + 1;
+    any_ = index == 1 ? 0 : index;
   }
 
   [[nodiscard]] place const& operator[](unsigned index) const noexcept { return places_[index]; }
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(places_.size()); }
+  /// Returns the place of tasks that may run on any device: the shared place, or the only device.
+  [[nodiscard]] place const& any() const noexcept { return places_[any_]; }
   [[nodiscard]] place const& shared() const noexcept { return places_.back(); }
   /// Returns the calling thread's inbox for the place and level.
   [[nodiscard]] inbox& inbox_to(place const& to, priority_level level) const {
-    return thread_inboxes::get(runtime_, to.index, size(), to.inboxes, to.slots.window(), level);
+    inbox* const known = thread_inboxes::find_last(runtime_, to.index, count_, level);
+    return known != nullptr ? *known : find_inbox(to, level);
   }
 
  private:
+  // Not inline: inlined code would make the compiler spill registers in the hot path of `submit`.
+  [[gnu::noinline]] inbox& find_inbox(place const& to, priority_level level) const {
+    return thread_inboxes::get(runtime_, to.index, count_, to.inboxes, to.slots.window(), level);
+  }
+
   std::uint64_t const runtime_;  // the runtime's number
   task_table const& tasks_;
   shared_queue& shared_;
   std::vector<place> places_;
+  unsigned count_ = 0;  // of all places, after add_shared
+  unsigned any_ = 0;    // index of `any`, after add_shared
 };
 
 }  // namespace flotilla::dispatch

@@ -93,39 +93,38 @@ unsigned recorder::check(detail::memory_command const& what,
   return what.device.value;
 }
 
-recorded_task recorder::add(recorded_action what, recorded_options const& options) {
-  with_.usage.check_process();
-  task_to_plan made{.device = std::visit(
-                        [&](auto const& action) { return check(action, options.device); }, what)};
-  if (finished_.load(std::memory_order_acquire)) {
-    auto const* const asked = std::get_if<launch>(&what);
-    throw invalid_argument(
-        "the recording was already finished by `finish` or a replay: " +
-        (asked == nullptr
-             ? "a copy or fill"
-             : "kernel '" +
-                   with_.shared.kernels.kernels[detail::access::kernel_index(*asked)].name + "'") +
-        " cannot be added any more");
+template <class Action>
+void recorder::refuse_late(Action const& what) const {
+  std::string subject = "a copy or fill";
+  if constexpr (std::is_same_v<Action, launch>) {
+    subject =
+        "kernel '" + with_.shared.kernels.kernels[detail::access::kernel_index(what)].name + "'";
   }
+  throw invalid_argument("the recording was already finished by `finish` or a replay: " + subject +
+                         " cannot be added any more");
+}
+
+template <class Action>
+recorded_task recorder::add(Action const& what, recorded_options const& options) {
+  with_.usage.check_process();
+  unsigned const device = check(what, options.device);
+  if (finished_.load(std::memory_order_acquire)) { refuse_late(what); }
+  tasks_.drop();  // what a call that threw has left
   for (std::size_t i = 0; i < options.after.size(); ++i) {
     task_id const ahead = options.after[i];
     if (!holds(ahead)) { refuse(ahead, "entry " + std::to_string(i) + " of `after`"); }
-    made.after.push_back(ahead.slot);
+    tasks_.add_ahead(ahead.slot);
   }
-  if (checks_order()) {
-    accesses_.set(
-        tasks_.size(),
-        std::visit([&](auto const& one) { return with_.checks->accesses_of(one); }, what));
-  }
-  actions_.push_back(std::move(what));
-  try {
-    tasks_.push_back(std::move(made));
-  } catch (...) {
-    actions_.pop_back();
-    throw;
-  }
-  return detail::access::make_recorded_task(number_, static_cast<std::uint32_t>(tasks_.size() - 1));
+  auto const task = static_cast<std::uint32_t>(tasks_.size());
+  if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
+  actions_.put(task, what);  // if `add` throws, the next call overwrites this
+  tasks_.add(device);
+  return detail::access::make_recorded_task(number_, task);
 }
+
+template recorded_task recorder::add(launch const& what, recorded_options const& options);
+template recorded_task recorder::add(detail::memory_command const& what,
+                                     recorded_options const& options);
 
 template <class Action>
 void recorder::set(recorded_task which, Action const& what) {
@@ -133,13 +132,17 @@ void recorder::set(recorded_task which, Action const& what) {
   task_id const id = detail::access::id_of(which);
   if (!holds(id)) { refuse(id, "the recorded_task to be set"); }
   std::uint32_t const task = id.slot;
-  static_cast<void>(check(what, device_ordinal{tasks_[task].device}));
-  auto* const held = std::get_if<Action>(&actions_[task]);
-  bool same = held != nullptr;
-  if constexpr (std::is_same_v<Action, detail::memory_command>) {
+  static_cast<void>(check(what, device_ordinal{tasks_.device(task)}));
+  bool same = true;
+  change_list::change const& held = actions_.of(task);
+  if constexpr (std::is_same_v<Action, launch>) {
+    same = held.kernel != change_list::no_kernel;
+  } else {
     // The driver cannot change the device of a node's memory.
-    same = same && held->kind == what.kind &&
-           (what.kind != memory_op_kind::device_to_device || held->from_device == what.from_device);
+    auto const command = change_list::command(held, actions_.arguments(held));
+    same =
+        command && command->kind == what.kind &&
+        (what.kind != memory_op_kind::device_to_device || command->from_device == what.from_device);
   }
   if (!same) {
     throw invalid_argument(
@@ -148,7 +151,7 @@ void recorder::set(recorded_task which, Action const& what) {
         "stays a fill, and a copy keeps its direction and the device of its source");
   }
   if (!finished_.load(std::memory_order_acquire)) {  // pairs with the release in finish
-    *held = what;
+    actions_.put(task, what);
     if (checks_order()) { accesses_.set(task, with_.checks->accesses_of(what)); }
     return;
   }
@@ -160,7 +163,7 @@ void recorder::set(recorded_task which, Action const& what) {
     of.changes = of.built->lists.take();
     of.changing = &of.built->lists.at(of.changes);
   }
-  of.changing->put(place.node, what);
+  of.changing->put(place.index, what);
 }
 
 template void recorder::set(recorded_task which, launch const& what);
@@ -181,7 +184,7 @@ void recorder::finish() {
   }
   if (finished_.load(std::memory_order_relaxed)) { return; }
   with_.usage.check_usable();
-  if (tasks_.empty()) {
+  if (tasks_.size() == 0) {
     throw invalid_argument("the recording has no task; it needs at least one");
   }
   recording_plan plan = plan_recording(tasks_);

@@ -48,7 +48,8 @@ class recorder {
   /// Makes the destructor leave the graphs alone, because the runtime has ended and freed them.
   void forget_graphs() noexcept { parts_.clear(); }
 
-  recorded_task add(recorded_action what, recorded_options const& options);
+  template <class Action>
+  recorded_task add(Action const& what, recorded_options const& options);
   template <class Action>
   void set(recorded_task which, Action const& what);
   void finish();
@@ -74,6 +75,9 @@ class recorder {
   /// an error text only on failure.
   /// @param subject  The beginning of the error text.
   [[noreturn]] void refuse(task_id task, std::string const& subject) const;
+  /// Throws the error for a task that is added after `finish`.
+  template <class Action>
+  [[noreturn]] void refuse_late(Action const& what) const;
   /// Throws if the action cannot be recorded. Returns the device on which it runs.
   unsigned check(launch const& what, std::optional<device_ordinal> device) const;
   unsigned check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
@@ -89,10 +93,10 @@ class recorder {
   config const with_;
   std::uint64_t const runtime_;  // the number of the runtime
   std::uint64_t const number_;   // unique in this process
-  std::vector<task_to_plan> tasks_;
-  // The actions, indexed by task. After `finish`, `set` compares only their kinds, because a node
-  // of a graph cannot change its kind.
-  std::vector<recorded_action> actions_;
+  task_order tasks_;
+  // The action of each task. After `finish`, `set` compares only their kinds, because a node of a
+  // graph cannot change its kind.
+  change_list actions_{0};
   // The memory that each task uses now. Empty unless the runtime checks the order of tasks. After
   // `finish`, replaying_ guards it.
   recorded_accesses accesses_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <flotilla/detail/event_command.hpp>
+#include <flotilla/detail/kernel_twin.hpp>
 #include <flotilla/detail/memory_command.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/runtime.hpp>
@@ -19,9 +20,33 @@
 #include "base/access.hpp"
 #include "context/lease.hpp"
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/submission/plain_options.hpp"
+#include "dispatch/task/chunk_command.hpp"
 #include "dispatch/task/slot_pool.hpp"
 
 namespace flotilla::dispatch {
+
+/// Copies the arguments of a launch that fit into a slot. Most launches have few arguments, and
+/// copies of constant size need no call. The copies may be larger than the arguments, because a
+/// launch and a slot have room for slot::inline_bytes.
+inline void copy_inline(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+  static_assert(launch::inline_bytes == slot::inline_bytes);
+  constexpr std::size_t part = 16;
+  std::memcpy(to, from, part);
+  if (bytes <= part) { return; }
+  std::memcpy(to + part, from + part, part);
+  if (bytes > 2 * part) { std::memcpy(to + 2 * part, from + 2 * part, bytes - 2 * part); }
+}
+
+/// Not inline, because few launches have so many arguments.
+[[gnu::noinline]] inline void encode_large(slot& task, slot_side& side, launch const& what) {
+  // Later tasks of this slot that have large arguments reuse the memory.
+  if (side.arguments == nullptr) {
+    side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
+  }
+  task.large = true;
+  std::memcpy(side.arguments.get(), what.arguments(), what.argument_bytes());
+}
 
 inline void encode(slot& task, slot_side& side, launch const& what) {
   task.kind = task_kind::launch;
@@ -35,26 +60,17 @@ inline void encode(slot& task, slot_side& side, launch const& what) {
   task.block[0] = static_cast<std::uint16_t>(block.x);
   task.block[1] = static_cast<std::uint16_t>(block.y);
   task.block[2] = static_cast<std::uint16_t>(block.z);
-  task.attributed = detail::access::is_attributed(what);
+  task.attributed = detail::access::marks(what).is_attributed;
   if (task.attributed) [[unlikely]] {
     side.attributes = what.attributes();
     side.status_offset =
         what.has_task_status() ? detail::access::status_offset(what) : slot_side::no_status;
-    task.batch = task.batch && !detail::access::goes_alone(what);
+    task.batch = task.batch && !detail::access::marks(what).goes_alone;
   }
   std::size_t const bytes = what.argument_bytes();
   task.argument_bytes = static_cast<std::uint16_t>(bytes);
-  if (bytes == 0) { return; }
-  task.large = bytes > slot::inline_bytes;
-  std::byte* to = task.bytes;
-  if (task.large) {
-    // Later tasks of this slot that have large arguments reuse the memory.
-    if (side.arguments == nullptr) {
-      side.arguments = std::make_unique<std::byte[]>(launch::max_bytes);
-    }
-    to = side.arguments.get();
-  }
-  std::memcpy(to, what.arguments(), bytes);
+  if (bytes > slot::inline_bytes) [[unlikely]] { return encode_large(task, side, what); }
+  copy_inline(task.bytes, static_cast<std::byte const*>(what.arguments()), bytes);
 }
 
 inline void encode(slot& task, slot_side&, detail::memory_command const& what) noexcept {
@@ -72,6 +88,51 @@ inline void encode(slot& task, slot_side&, replayed_part const& what) noexcept {
 inline void encode(slot& task, slot_side&, detail::event_command const& what) noexcept {
   task.kind = task_kind::event_wait;
   ::new (static_cast<void*>(task.bytes)) detail::event_command(what);
+}
+
+/// What the items of a chunk have in common.
+struct chunk_form {
+  std::uint32_t kernel = 0;
+  extent block{};
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t argument_bytes = 0;
+  bool operator==(chunk_form const&) const = default;
+};
+inline void encode(slot& task, chunk_form const& what, extent const& grid) noexcept {
+  task.kernel = what.kernel;
+  task.shared_bytes = what.shared_bytes;
+  task.grid[0] = grid.x;
+  task.grid[1] = grid.y;
+  task.grid[2] = grid.z;
+  task.block[0] = static_cast<std::uint16_t>(what.block.x);
+  task.block[1] = static_cast<std::uint16_t>(what.block.y);
+  task.block[2] = static_cast<std::uint16_t>(what.block.z);
+  task.attributed = false;
+  task.argument_bytes = static_cast<std::uint16_t>(what.argument_bytes);
+}
+
+/// One item of a chunk that is submitted as a launch of its own.
+struct recorded_item {
+  chunk_form const& form;
+  std::byte const* record;
+};
+inline void encode(slot& task, slot_side&, recorded_item const& what) noexcept {
+  detail::twin_record head;
+  std::memcpy(&head, what.record, sizeof head);
+  task.kind = task_kind::launch;
+  encode(task, what.form, {head.grid[0], head.grid[1], head.grid[2]});
+  std::memcpy(task.bytes, what.record + sizeof head, what.form.argument_bytes);
+}
+
+struct chunk_of_items {
+  chunk_form const& form;
+  extent grid;  // of the first item
+  chunk_command command;
+};
+inline void encode(slot& task, slot_side&, chunk_of_items const& what) noexcept {
+  task.kind = task_kind::chunk;
+  encode(task, what.form, what.grid);
+  ::new (static_cast<void*>(task.bytes)) chunk_command(what.command);
 }
 
 /// The task that a bulk's ticket names. It has no command, and no device takes it.
@@ -111,18 +172,20 @@ inline void encode_dependencies(slot& task, slot_side& side, dependency_list con
       task.after_slot[i] = ahead.slot;
       task.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
     } else {
-      side.more_dependencies.push_back({ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
+      side.add_dependency(i - slot::inline_dependencies,
+                          {ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
     }
   }
 }
 
 /// Writes the task into the slot, except the words that `open_slot` writes. If this function
 /// throws, `what` is unchanged, and the caller must give the slot back.
-/// @param what   A launch, a memory_command, a replayed_part or an event_command; or a callable,
-/// which is moved into the slot.
+/// @param what   A launch, a memory_command, a replayed_part, an event_command, a recorded_item or
+/// a chunk_of_items; or a callable, which is moved into the slot.
+/// @param options  A task_options or plain_options.
 /// @param epoch  The current epoch of the epoch reclaimer.
-template <class What>
-inline void encode(slot& task, slot_side& side, What& what, task_options const& options,
+template <class What, class Options>
+inline void encode(slot& task, slot_side& side, What& what, Options const& options,
                    priority_level level, std::uint64_t epoch) {
   task.batch = options.batch;
   task.level = level;
@@ -137,14 +200,18 @@ inline void encode(slot& task, slot_side& side, What& what, task_options const& 
                       std::memory_order_release);  // pairs with the acquire in request_cancel
   task.labelled = false;
   if (!options.label.empty() || options.stop.stop_possible()) {
-    encode_rarities(task, side, options);
+    encode_rarities(task, side, full(options));
   }
-  encode_dependencies(task, side, options.after);
+  if (options.after.size() == 0) {
+    task.dependencies = 0;
+  } else {
+    encode_dependencies(task, side, full(options).after);
+  }
   encode(task, side, what);
 }
 
 /// Returns the generation that the slot gets when its next task is opened, after the words that
-/// `open_slot` and `open_item` have in common were written.
+/// `open_slot` and `open_counted` have in common were written.
 inline std::uint64_t prepare_open(slot& task, std::uint32_t device) noexcept {
   task.device.store(device, std::memory_order_relaxed);
   std::uint64_t const generation =
@@ -155,15 +222,15 @@ inline std::uint64_t prepare_open(slot& task, std::uint32_t device) noexcept {
   return generation;
 }
 
-/// Makes the task in the slot open, as an item of a bulk, which slot_side names already. An item
+/// Makes the task in the slot open, as a task of a bulk, which slot_side names already. The task
 /// has no ticket.
 /// @param device  1 + the device index; 0: any device.
 /// @return the task's generation.
-inline std::uint64_t open_item(slot& task, std::uint32_t device) noexcept {
+inline std::uint64_t open_counted(slot& task, std::uint32_t device) noexcept {
   std::uint64_t const generation = prepare_open(task, device);
   task.posted.store(false, std::memory_order_relaxed);
   // release: as in open_slot
-  task.generation.store(generation_word::of(generation) | generation_word::detached_bit |
+  task.generation.store(generation_word::of(generation) | generation_word::no_ticket_bit |
                             generation_word::counted_bit,
                         std::memory_order_release);
   return generation;
@@ -171,8 +238,7 @@ inline std::uint64_t open_item(slot& task, std::uint32_t device) noexcept {
 
 /// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
-/// @param ticket  Receives the task's ticket. If null, the task is posted: its generation word is
-/// written as if the ticket had been dropped.
+/// @param ticket  Receives the task's ticket. If null, the task is posted.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket) noexcept {
@@ -182,7 +248,7 @@ inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t d
   std::uint64_t const word = generation_word::of(generation);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);
-    task.generation.store(word | generation_word::detached_bit, std::memory_order_release);
+    task.generation.store(word | generation_word::no_ticket_bit, std::memory_order_release);
     return generation;
   }
   task.posted.store(false, std::memory_order_relaxed);

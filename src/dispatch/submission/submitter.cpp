@@ -26,6 +26,15 @@ std::optional<device_ordinal> required_by(detail::event_command const&) noexcept
   return device_ordinal{0};
 }
 
+// Whether the task of a bulk consists of records that bulk_submitter has written.
+template <class What>
+constexpr bool is_recorded =
+    std::is_same_v<What, recorded_item const> || std::is_same_v<What, chunk_of_items const>;
+
+[[gnu::always_inline]] inline bool uses_all_lines(slot const& task) noexcept {
+  return task.dependencies != 0 || task.kind != task_kind::launch;
+}
+
 }  // namespace
 
 submitter::submitter(config const& with) noexcept
@@ -42,16 +51,9 @@ submitter::submitter(config const& with) noexcept
       predicts_waits_(!with.shared.single_threaded),
       checks_(with.checks) {}
 
-inline place const& submitter::choose(task_options const& options,
-                                      std::optional<device_ordinal> required) const {
-  if (options.device) { return places_[options.device->value]; }
-  if (required) { return places_[required->value]; }
-  if (placement_ != nullptr) {
-    if (auto const chosen = placement_->place(infos_, options)) {
-      return places_[valid_.checked(*chosen)];
-    }
-  }
-  return infos_.size() == 1 ? places_[0] : places_.shared();
+place const& submitter::choose_freely(task_options const& options) const {
+  auto const chosen = placement_->place(infos_, options);
+  return chosen ? places_[valid_.checked(*chosen)] : places_.any();
 }
 
 template <class What>
@@ -79,18 +81,26 @@ std::vector<task_name> submitter::callables_inside() const {
   return made;
 }
 
-template <class What, class Source>
-[[gnu::always_inline]] inline bool submitter::submit_to(What& what, task_options const& options,
+template <class What, class Options, class Source>
+[[gnu::always_inline]] inline bool submitter::submit_to(What& what, Options const& options,
                                                         ticket* ticket,
                                                         Source const& source) const {
   usage_.check_usable();
-  if constexpr (std::is_same_v<What, callable>) {
+  if constexpr (is_recorded<What>) {
+    // bulk_submitter has checked the records and the options
+  } else if constexpr (std::is_same_v<What, callable>) {
     valid_.check(what, options.device, options.label);
   } else {
     valid_.check(what, options.device);
   }
-  if (options.after.size() != 0) { valid_.check_after(options.after); }
-  place const& to = choose(options, required_by(what));
+  if (!is_recorded<What> && options.after.size() != 0) { valid_.check_after(full(options).after); }
+  place const& to = [&]() -> place const& {
+    if constexpr (is_recorded<What>) {
+      return source.to;
+    } else {
+      return choose(options, required_by(what));
+    }
+  }();
   priority_level const level = level_of_priority(options.priority);
   // Calls that may throw come before open_slot, because every open task must reach a queue.
   inbox& inbox = places_.inbox_to(to, level);
@@ -99,8 +109,11 @@ template <class What, class Source>
   slot& task = to.slots[address & 0xffff];
   slot_side& side = to.slots.side(address & 0xffff);
   try {
-    if (checks_ != nullptr) [[unlikely]] { run_checks(what, options, to, address); }
+    if constexpr (!is_recorded<What>) {
+      if (checks_ != nullptr) [[unlikely]] { run_checks(what, full(options), to, address); }
+    }
     encode(task, side, what, options, level, reclaimer_.epoch());
+    inbox.slots().expect_all_lines(uses_all_lines(task));
   } catch (...) {
     if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
     source.give_back(to, address);
@@ -114,7 +127,7 @@ template <class What, class Source>
     generation = open_slot(task, address, to.device(), owner_, ticket);
   }
   if (options.stop.stop_possible()) [[unlikely]] {
-    watch_stop(task, side, generation, options.stop.token());
+    watch_stop(task, side, generation, full(options).stop.token());
   }
   if constexpr (is_item) {
     // It has no ticket, and its bulk receives its error.
@@ -126,14 +139,14 @@ template <class What, class Source>
     if (will_wait && to.inbound != nullptr && predicts_waits_) { to.inbound->expect_waiter(); }
   }
   source.used(address);
+  if constexpr (std::is_same_v<What, chunk_of_items const>) { inbox.expect_chunks(); }
   inbox.push(address);
   to.announce();
   return true;
 }
 
-template <class What>
-bool submitter::submit(What& what, task_options const& options, bool may_wait,
-                       ticket* ticket) const {
+template <class What, class Options>
+bool submitter::submit(What& what, Options const& options, bool may_wait, ticket* ticket) const {
   struct window_slots {
     slot_taker const& slots;
     bool may_wait;
@@ -147,35 +160,55 @@ bool submitter::submit(What& what, task_options const& options, bool may_wait,
 }
 
 template bool submitter::submit(launch const&, task_options const&, bool, ticket*) const;
+template bool submitter::submit(launch const&, plain_options const&, bool, ticket*) const;
 template bool submitter::submit(detail::memory_command const&, task_options const&, bool,
                                 ticket*) const;
 template bool submitter::submit(callable&, task_options const&, bool, ticket*) const;
 template bool submitter::submit(detail::event_command const&, task_options const&, bool,
                                 ticket*) const;
 
+/// Takes slots for the tasks of a bulk.
+struct submitter::slots_of_bulk {
+  slot_taker const& slots;
+  bulk& in;
+  std::size_t index;
+  [[nodiscard]] slot_address take(place const& from, inbox& inbox) const {
+    in.reserve_task();
+    return slots.take(from, inbox, true);
+  }
+  void give_back(place const& from, slot_address slot) const noexcept {
+    from.slots.give_back(slot);
+  }
+  std::uint64_t open(slot& task, slot_side& side, slot_address address,
+                     std::uint32_t device) const noexcept {
+    side.counted_in = &in;
+    side.index_in_bulk = index;
+    std::uint64_t const generation = open_counted(task, device);
+    in.add_task({address, static_cast<std::uint32_t>(generation)});
+    return generation;
+  }
+  void used(slot_address) const noexcept {}
+};
+
 template <class What>
 void submitter::submit_item(What const& what, task_options const& options, bulk& in,
                             std::size_t index) const {
-  struct window_slots {
-    slot_taker const& slots;
-    bulk& in;
-    std::size_t index;
-    [[nodiscard]] slot_address take(place const& to, inbox& inbox) const {
-      return slots.take(to, inbox, true);
-    }
-    void give_back(place const& to, slot_address slot) const noexcept { to.slots.give_back(slot); }
-    std::uint64_t open(slot& task, slot_side& side, slot_address address,
-                       std::uint32_t device) const noexcept {
-      side.counted_in = &in;
-      side.index_in_bulk = index;
-      std::uint64_t const generation = open_item(task, device);
-      in.set_item(index, {address, static_cast<std::uint32_t>(generation)});
-      return generation;
-    }
-    void used(slot_address) const noexcept {}
-  };
-  submit_to(what, options, nullptr, window_slots{slots_, in, index});
+  submit_to(what, options, nullptr, slots_of_bulk{slots_, in, index});
 }
+
+template <class What>
+void submitter::submit_records(What const& what, task_options const& options, place const& to,
+                               bulk& in, std::size_t index) const {
+  struct slots_of_place : slots_of_bulk {
+    place const& to;
+  };
+  submit_to(what, options, nullptr, slots_of_place{{slots_, in, index}, to});
+}
+
+template void submitter::submit_records(recorded_item const&, task_options const&, place const&,
+                                        bulk&, std::size_t) const;
+template void submitter::submit_records(chunk_of_items const&, task_options const&, place const&,
+                                        bulk&, std::size_t) const;
 
 template void submitter::submit_item(launch const&, task_options const&, bulk&, std::size_t) const;
 template void submitter::submit_item(detail::memory_command const&, task_options const&, bulk&,
@@ -208,54 +241,6 @@ template void submitter::submit_reserved(detail::memory_command const&, task_opt
                                          reserved_slots&, ticket&) const;
 template void submitter::submit_reserved(callable&, task_options const&, reserved_slots&,
                                          ticket&) const;
-
-void submitter::refuse_unreserved(place const& to, std::string_view label) const {
-  throw invalid_argument(
-      "the reservation has no place left for " +
-      (to.inbound == nullptr ? std::string{"tasks that any device may run"}
-                             : "device " + std::to_string(to.index)) +
-      (label.empty() ? "" : ", but the task '" + std::string{label} + "' needs one") +
-      "; reserve a place for each task");
-}
-
-unsigned submitter::reserved_place(reserved_tasks const& wanted) const {
-  if (wanted.device) { return valid_.checked(*wanted.device); }
-  if (placement_ != nullptr) {
-    throw invalid_argument(
-        "try_reserve: a reservation without a device is not possible in a runtime with a "
-        "placement, which chooses the device only at the submit; name the device");
-  }
-  return infos_.size() == 1 ? 0 : places_.shared().index;
-}
-
-bool submitter::try_reserve(std::span<reserved_tasks const> wanted, reserved_slots& slots) const {
-  usage_.check_usable();
-  std::vector<std::size_t> tasks(infos_.size() + 1);  // by place
-  for (reserved_tasks const& each : wanted) {
-    unsigned const index = reserved_place(each);
-    std::size_t const window = places_[index].slots.window();
-    if (each.tasks > window || tasks[index] + each.tasks > window) {
-      throw invalid_argument("try_reserve: more than " + std::to_string(window) +
-                             " places were asked for, but that is the whole window of " +
-                             (places_[index].inbound == nullptr
-                                  ? "the tasks that any device may run"
-                                  : "device " + std::to_string(index)) +
-                             "; set a larger window or reserve fewer places");
-    }
-    tasks[index] += each.tasks;
-  }
-  std::vector<unsigned> indices;
-  for (unsigned index = 0; index < tasks.size(); ++index) {
-    indices.insert(indices.end(), tasks[index], index);
-  }
-  if (indices.empty()) {
-    throw invalid_argument("try_reserve: no place was asked for; ask for at least one");
-  }
-  std::vector<slot_address> taken(indices.size());
-  if (!slots_.try_reserve(indices, taken)) { return false; }
-  slots = reserved_slots{std::move(taken)};
-  return true;
-}
 
 void submitter::fill(slot_address slot, replayed_part const& what,
                      task_options const& options) const {

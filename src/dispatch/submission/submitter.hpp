@@ -18,6 +18,7 @@
 #include "dispatch/check/submit_checks.hpp"
 #include "dispatch/fault/usage_guard.hpp"
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/submission/plain_options.hpp"
 #include "dispatch/submission/reserved_slots.hpp"
 #include "dispatch/submission/slot_taker.hpp"
 #include "dispatch/submission/validation.hpp"
@@ -43,18 +44,39 @@ class submitter {
   /// Submits a task. Returns false only if `may_wait` is false and the window is full.
   /// @param what      A const launch, memory_command or event_command; or a callable, which is
   /// moved into the slot.
+  /// @param options   A task_options. For a launch also plain_options.
   /// @param may_wait  Whether to wait if the window is full.
   /// @param ticket    Receives the ticket. If null, the task is posted. The ticket is not the
   /// return value, because returning it through memory caused a store-forwarding stall
   /// (docs/results/h200-submit.txt).
   /// @throws the exceptions of runtime::submit
-  template <class What>
-  bool submit(What& what, task_options const& options, bool may_wait, ticket* ticket) const;
+  template <class What, class Options = task_options>
+  bool submit(What& what, Options const& options, bool may_wait, ticket* ticket) const;
+
+  // ---- for bulks ----
 
   /// Submits an item of a bulk like `submit`, but without a ticket. The item is counted in `in`.
+  /// @param what  A launch or a memory_command.
   template <class What>
   void submit_item(What const& what, task_options const& options, bulk& in,
                    std::size_t index) const;
+  /// Submits a task of a bulk to a place. The task must be valid.
+  /// @param what   A recorded_item or a chunk_of_items.
+  /// @param index  The index of the task's first item in the bulk.
+  template <class What>
+  void submit_records(What const& what, task_options const& options, place const& to, bulk& in,
+                      std::size_t index) const;
+  /// Returns whether a placement of the application chooses devices.
+  [[nodiscard]] bool has_placement() const noexcept { return placement_ != nullptr; }
+  /// Chooses the place for a task.
+  /// @param required  The device that the task's arguments require, if any.
+  template <class Options>
+  [[nodiscard]] place const& choose(Options const& options,
+                                    std::optional<device_ordinal> required) const {
+    if (options.device) { return places_[options.device->value]; }
+    if (required) { return places_[required->value]; }
+    return placement_ == nullptr ? places_.any() : choose_freely(full(options));
+  }
 
   // ---- for tasks that take reserved slots ----
 
@@ -90,18 +112,16 @@ class submitter {
   /// if the task is refused after all; and `used(slot)`, after the slot was opened. The source of
   /// an item also has `open(task, side, slot, device)`, which opens the slot.
   /// @return false if `take` returned no_slot.
-  template <class What, class Source>
-  bool submit_to(What& what, task_options const& options, ticket* ticket,
-                 Source const& source) const;
+  template <class What, class Options, class Source>
+  bool submit_to(What& what, Options const& options, ticket* ticket, Source const& source) const;
+  struct slots_of_bulk;
   /// Returns the index of the place whose window has the wanted slots.
   /// @throws invalid_argument, unknown_device
   [[nodiscard]] unsigned reserved_place(reserved_tasks const& wanted) const;
   [[noreturn]] void refuse_unreserved(place const& to, std::string_view label) const;
 
-  /// Chooses the place for a task.
-  /// @param required  The device that the task's arguments require, if any.
-  [[nodiscard]] place const& choose(task_options const& options,
-                                    std::optional<device_ordinal> required) const;
+  /// Asks the placement for the place of a task that may run on any device.
+  [[nodiscard]] place const& choose_freely(task_options const& options) const;
 
   /// Makes the checks of the runtime. Not inline, because most programs never call it.
   template <class What>

@@ -16,15 +16,6 @@ std::string text_of(extent const& size) {
   return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
-/// Whether the extents are within the limits, which are the same for all CUDA devices.
-bool is_possible(extent const& grid, extent const& block) noexcept {
-  // Subtracting 1 from an extent of 0 gives the greatest number. So one comparison finds zeros as
-  // well as extents that are too large.
-  return grid.x - 1 < 0x7fff'ffff && grid.y - 1 < 0xffff && grid.z - 1 < 0xffff &&
-         ((block.x - 1) | (block.y - 1)) < 1024 && block.z - 1 < 64 &&
-         block.x * block.y * block.z <= 1024;
-}
-
 // Not inline: inlined code would make the compiler spill registers in the hot path of `submit`.
 
 [[noreturn, gnu::noinline]] void refuse_extents(std::string const& kernel, launch const& what) {
@@ -83,7 +74,7 @@ void validation::refuse(device_ordinal device) const {
 
 // The arguments need no check: `program::kernel` has compared the parameters, and a launch has one
 // argument for each parameter.
-void validation::check(launch const& what, std::optional<device_ordinal> device) const {
+void validation::check_all(launch const& what, std::optional<device_ordinal> device) const {
   if (detail::access::impl(what) != &owner_) {
     if (detail::access::impl(what) == nullptr) {
       throw invalid_argument("the launch was moved from; it has no kernel");
@@ -92,8 +83,8 @@ void validation::check(launch const& what, std::optional<device_ordinal> device)
         "the kernel of the launch belongs to another runtime; load its program in this runtime");
   }
   kernel_entry const& kernel = kernels_.kernels[detail::access::kernel_index(what)];
-  if (!is_possible(what.grid(), what.block())) { refuse_extents(kernel.name, what); }
-  if (detail::access::is_attributed(what)) [[unlikely]] {
+  if (!detail::are_possible(what.grid(), what.block())) { refuse_extents(kernel.name, what); }
+  if (detail::access::marks(what).is_attributed) [[unlikely]] {
     check_attributes(kernel.name, what, kind_);
   }
   if (device) { static_cast<void>(checked(*device)); }

@@ -13,6 +13,7 @@
 #include <flotilla/task/callable.hpp>
 #include <flotilla/task/dependency_list.hpp>
 
+#include "base/access.hpp"
 #include "context/peers.hpp"
 #include "dispatch/graph/kernel_table.hpp"
 
@@ -36,7 +37,12 @@ class validation {
   /// Checks a task.
   /// @param device  The device in the task's options.
   /// @throws invalid_argument, wrong_runtime, unknown_device
-  void check(launch const& what, std::optional<device_ordinal> device) const;
+  void check(launch const& what, std::optional<device_ordinal> const& device) const {
+    // This is true for most launches, and needs three comparisons.
+    bool const is_plain =
+        detail::access::impl(what) == &owner_ && !detail::access::marks(what).is_special && !device;
+    if (!is_plain) { check_all(what, device); }
+  }
   void check(detail::memory_command const& what, std::optional<device_ordinal> device) const;
   void check(callable const& what, std::optional<device_ordinal> device,
              std::string_view label) const;
@@ -47,6 +53,8 @@ class validation {
 
  private:
   [[noreturn]] void refuse(device_ordinal device) const;
+  /// Checks a launch completely.
+  void check_all(launch const& what, std::optional<device_ordinal> device) const;
   /// Checks whether `device` can access the memory of all buffers among the arguments. Not inline,
   /// because most launches use the memory of one device only.
   /// @throws invalid_argument

@@ -16,7 +16,15 @@
 
 namespace flotilla::dispatch {
 
-enum class task_kind : std::uint8_t { launch, memory_op, callable, recorded, event_wait, bulk_end };
+enum class task_kind : std::uint8_t {
+  launch,
+  memory_op,
+  callable,
+  recorded,
+  event_wait,
+  bulk_end,  // what the ticket of a bulk names
+  chunk,     // several items of a bulk
+};
 
 /// The address of a slot: the upper half is the number of the slot's pool, and the lower half is
 /// the slot's index in that pool.
@@ -64,14 +72,14 @@ enum class cancel_state : std::uint8_t {
 };
 
 /// The word with a slot's generation, four flags and a cancel_state. The generation increases when
-/// a task is submitted and again when the task ends, so an odd generation means open. `detached`
-/// says that the task's ticket is gone or already counted. `watched` says that a continuation waits
-/// for the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
+/// a task is submitted and again when the task ends, so an odd generation means open. `no_ticket`
+/// says that the task was submitted without a ticket. `watched` says that a continuation waits for
+/// the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
 /// says that the task is an item of a bulk, which slot_side names. All of them are in one word, so
 /// the thread that ends the task reads the flags in the same atomic step, and a request to cancel a
 /// task never reaches the next task of the slot.
 struct generation_word {
-  static constexpr std::uint64_t detached_bit = 1;
+  static constexpr std::uint64_t no_ticket_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
   static constexpr std::uint64_t stoppable_bit = 4;
   static constexpr std::uint64_t counted_bit = 8;
@@ -84,7 +92,7 @@ struct generation_word {
   std::uint64_t word = 0;
   [[nodiscard]] std::uint64_t generation() const noexcept { return word >> generation_shift; }
   [[nodiscard]] bool open() const noexcept { return (generation() & 1) != 0; }
-  [[nodiscard]] bool detached() const noexcept { return (word & detached_bit) != 0; }
+  [[nodiscard]] bool has_ticket() const noexcept { return (word & no_ticket_bit) == 0; }
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
   [[nodiscard]] bool stoppable() const noexcept { return (word & stoppable_bit) != 0; }
   [[nodiscard]] bool counted() const noexcept { return (word & counted_bit) != 0; }
@@ -99,6 +107,30 @@ struct generation_word {
   [[nodiscard]] std::uint64_t with(cancel_state state) const noexcept {
     return (word & ~cancel_bits) | std::uint64_t{static_cast<std::uint8_t>(state)} << cancel_shift;
   }
+};
+
+/// Decides which comes first: the end of the ticket, or the end of the task. Each slot has one such
+/// word. It is not in the slot itself: a ticket is often dropped just after the submit, when
+/// another core already reads the slot, and the cache line would move to and fro.
+class ticket_word {
+ public:
+  /// The thread that drops the ticket and the thread that ends the task call this once each, with
+  /// the task's generation. @return whether the caller is the first of the two.
+  [[nodiscard]] bool settle(std::uint64_t generation) noexcept {
+    // The word is larger if a later task of the slot is settled. acq_rel, acquire: the second
+    // thread sees what the first one did before.
+    std::uint64_t seen = settled_.load(std::memory_order_acquire);
+    while (seen < generation) {
+      if (settled_.compare_exchange_weak(seen, generation, std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::atomic<std::uint64_t> settled_;  // the generation of the last task that was settled
 };
 
 /// The list of the tasks that are parked on one task, their predecessor. The word holds the index
@@ -129,48 +161,67 @@ struct alignas(base::cache_line) slot {
   // loads of `end` pair with the release in mark_launched. Acquire loads of `successors` pair with
   // the exchanges in park and take_successors. Acquire loads of `device` pair with the release in
   // intake.
-  std::atomic<std::uint64_t> generation;  // submitter, task_end; the flags: tickets, `then`, cancel
-  std::atomic<std::uint64_t> end;         // holder of the device's lease: an end_mark
-  std::atomic<std::uint64_t> successors;  // threads that park, launch, end: a successor_word
-  std::atomic<std::uint64_t> epoch;       // submitter: the epoch of the submit
-  std::atomic<std::uint32_t> device;      // submitter, pulling device: 1 + device; 0: none
-  std::atomic<std::uint32_t> parked_on;   // parking, releasing threads: 1 + slot; 0: not parked
+  std::atomic<std::uint64_t>
+      generation;                  // submitter, task_end; the flags: submitter, `then`, cancel
+  std::atomic<std::uint64_t> end;  // holder of the device's lease: an end_mark
+  std::atomic<std::uint64_t> successors;   // threads that park, launch, end: a successor_word
+  std::atomic<std::uint64_t> epoch;        // submitter: the epoch of the submit
+  std::atomic<std::uint32_t> device;       // submitter, pulling device: 1 + device; 0: none
+  std::atomic<std::uint32_t> parked_on;    // parking, releasing threads: 1 + slot; 0: not parked
   std::atomic<std::uint32_t> next_parked;  // parking threads: the next task in the list
   std::atomic<std::uint32_t> demanded;     // waiting threads: a hint that a thread waits
   std::atomic<std::uint32_t> batched;      // holder of the device's lease: a batch_mark
 
   // The submitter writes the members below before it pushes the slot's address. The holder of the
-  // lease reads them.
+  // lease reads them, and may turn a copy into a launch (kernel_copies).
   task_kind kind;
   bool batch;                  // whether the task may share a batch
   bool holds_callable;         // `bytes` holds a callable; the lease holder clears this flag
-  bool large : 1;              // the arguments of the launch are in slot_side
-  bool labelled : 1;           // slot_side holds the label
-  bool attributed : 1;         // a launch: slot_side holds attributes or the place of a task_status
+  bool large;                  // the arguments of the launch are in slot_side
   std::atomic<bool> posted;    // the task has no ticket; posted_errors reads this at any time
   std::atomic<bool> starting;  // holder of the lease: a launch has begun (see cancellation.hpp)
   priority_level level;
+  bool labelled;            // slot_side holds the label
   std::uint32_t submitter;  // lower half of context::this_thread_token
+
+  // The second cache line. It ends with the first arguments, so a launch with few arguments and no
+  // predecessors uses two lines of its slot.
   std::uint32_t kernel;
   std::uint32_t shared_bytes;
   std::uint32_t grid[3];
   std::uint16_t block[3];
   std::uint16_t argument_bytes;
   std::uint16_t dependencies;  // number of predecessors; slot_side holds all after the fourth
+  bool attributed;             // a launch: slot_side holds attributes or the place of a task_status
+  // The arguments of a launch, or a memory_command, callable, replayed_part, event_command or
+  // chunk_command.
+  alignas(16) std::byte bytes[inline_bytes];
+
   std::array<std::uint32_t, inline_dependencies> after_slot;
   // The lower halves of generations. They suffice, because no task waits so long that another slot
   // goes through 2^32 generations.
   std::array<std::uint32_t, inline_dependencies> after_generation;
 
-  // The arguments of a launch, or a memory_command, callable, replayed_part or event_command.
-  alignas(16) std::byte bytes[inline_bytes];
+  /// The number of bytes of `bytes` in the second cache line.
+  static constexpr std::size_t bytes_in_second_line = 32;
 };
 static_assert(sizeof(slot) == 256);
 // The thread that launches tasks reads the first cache line of each slot in any case.
 static_assert(offsetof(slot, submitter) < base::cache_line);
+static_assert(offsetof(slot, kernel) == base::cache_line);
+static_assert(offsetof(slot, bytes) + slot::bytes_in_second_line == 2 * base::cache_line);
+static_assert(offsetof(slot, after_slot) + sizeof(slot::after_slot) +
+                      sizeof(slot::after_generation) ==
+                  4 * base::cache_line,
+              "the predecessors are in the fourth line");
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// Returns the memory_command, callable, replayed_part or event_command in a slot.
+/// Returns the number of blocks of the launch.
+[[nodiscard]] inline std::uint64_t blocks_of(slot const& task) noexcept {
+  return std::uint64_t{task.grid[0]} * task.grid[1] * task.grid[2];
+}
+
+/// Returns the memory_command, callable, replayed_part, event_command or chunk_command in a slot.
 template <class T>
 [[nodiscard]] T& held_in(slot& task) noexcept {
   return *std::launder(reinterpret_cast<T*>(task.bytes));

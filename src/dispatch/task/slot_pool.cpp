@@ -24,11 +24,18 @@ constexpr std::uint32_t word_bits = 64;
   return (blocks + bits_a_line - 1) / bits_a_line * base::cache_line;
 }
 
+/// Returns the size of the tickets' words in bytes, rounded up to whole cache lines.
+[[nodiscard]] std::size_t ticket_bytes(std::size_t window) noexcept {
+  constexpr std::size_t in_a_line = base::cache_line / sizeof(ticket_word);
+  return (window + in_a_line - 1) / in_a_line * base::cache_line;
+}
+
 }  // namespace
 
 std::size_t slot_pool::bytes(std::size_t window) noexcept {
   std::size_t const blocks = blocks_in(window);
-  return sizeof(head) + offer_bytes(blocks) + blocks * sizeof(block_word) + window * sizeof(slot);
+  return sizeof(head) + offer_bytes(blocks) + blocks * sizeof(block_word) + ticket_bytes(window) +
+         window * sizeof(slot);
 }
 
 void slot_pool::unmap::operator()(std::byte* memory) const noexcept {
@@ -62,6 +69,7 @@ slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory
   lay(head_, sizeof(head));
   lay(not_offered_, offer_bytes(blocks_));
   lay(words_, blocks_ * sizeof(block_word));
+  lay(tickets_, ticket_bytes(window));
   lay(slots_, window * sizeof(slot));
   // Mark the slots and blocks beyond the window permanently as taken. Use fetch_or, because another
   // process may already use the memory.
@@ -77,21 +85,22 @@ slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory
 
 slot_address slot_pool::take_from_another(cursor& mine) noexcept {
   while (true) {
-    if (mine.block != no_block) {
-      if (slot_address const got = take_from(mine.block); got != no_slot) { return got; }
+    if (mine.block_ != no_block) {
+      if (slot_address const got = take_from(mine.block_); got != no_slot) { return got; }
       // Release the block in the same atomic step that finds it full. A thread that later gives a
       // slot back then sees that no thread holds the block, and offers the block.
-      std::uint64_t seen = words_[mine.block].word.load(std::memory_order_relaxed);
+      std::uint64_t seen = words_[mine.block_].word.load(std::memory_order_relaxed);
       while (static_cast<std::uint32_t>(seen) == full &&
-             !words_[mine.block].word.compare_exchange_weak(seen, seen & ~held,
-                                                            std::memory_order_release)) {}
+             !words_[mine.block_].word.compare_exchange_weak(seen, seen & ~held,
+                                                             std::memory_order_release)) {}
       if (static_cast<std::uint32_t>(seen) != full) { continue; }
-      mine.block = no_block;
+      mine.block_ = no_block;
     }
     std::uint32_t const block = pick();
     if (block == no_block) { return no_slot; }
     words_[block].word.fetch_or(held, std::memory_order_relaxed);
-    mine.block = block;
+    mine.block_ = block;
+    mine.prefetch_first(slots_ + block * block_slots);
     std::uint32_t seen = head_->touched.load(std::memory_order_relaxed);
     while (seen <= block &&
            !head_->touched.compare_exchange_weak(seen, block + 1, std::memory_order_release)) {}
@@ -141,11 +150,11 @@ void slot_pool::give_back(std::uint32_t block, std::uint32_t slots) noexcept {
 }
 
 void slot_pool::release(cursor& mine) noexcept {
-  if (mine.block == no_block) { return; }
+  if (mine.block_ == no_block) { return; }
   // acq_rel: pairs with the acquire and release in give_back
-  std::uint64_t const before = words_[mine.block].word.fetch_and(~held, std::memory_order_acq_rel);
-  if (static_cast<std::uint32_t>(before) != full) { offer(mine.block); }
-  mine.block = no_block;
+  std::uint64_t const before = words_[mine.block_].word.fetch_and(~held, std::memory_order_acq_rel);
+  if (static_cast<std::uint32_t>(before) != full) { offer(mine.block_); }
+  mine.block_ = no_block;
 }
 
 std::size_t slot_pool::used() const noexcept {

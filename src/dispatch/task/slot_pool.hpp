@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "dispatch/task/slot.hpp"
 #include "dispatch/task/slot_side.hpp"
 
@@ -38,8 +39,44 @@ class slot_pool {
 
   /// The block from which a thread takes slots. The thread passes the cursor to `release` when the
   /// thread ends.
-  struct cursor {
-    std::uint32_t block = no_block;
+  class cursor {
+   public:
+    /// The number of the block, or no_block.
+    [[nodiscard]] std::uint32_t block() const noexcept { return block_; }
+    /// Sets a hint: whether the thread's next tasks will use more than the first two lines of a
+    /// slot. Writes only changes, because consumers read other words of this cache line.
+    void expect_all_lines(bool expected) noexcept {
+      if (uses_all_lines_ != expected) { uses_all_lines_ = expected; }
+    }
+
+   private:
+    friend class slot_pool;
+    // The prefetch distance in slots. The core that ended a slot's last task has the slot in its
+    // cache, and a submit takes less time than the lines need to come from there.
+    static constexpr std::uint32_t distance = 4;
+    /// Prefetches the slots that the thread will probably take next: the first slots of a new
+    /// block, and later one more for each slot taken.
+    /// @param slots  the first slot of the block
+    void prefetch_first(slot const* slots) const noexcept {
+      for (std::uint32_t i = 1; i < distance; ++i) { prefetch(slots[i]); }
+    }
+    void prefetch_after(slot const* slots, slot_address taken) const noexcept {
+      std::uint32_t const next = taken % block_slots + distance;
+      // The slots of the next block may belong to another thread.
+      if (next < block_slots) { prefetch(slots[next]); }
+    }
+    void prefetch(slot const& next) const noexcept {
+      auto const* const lines = reinterpret_cast<std::byte const*>(&next);
+      base::prefetch_to_write(lines);
+      base::prefetch_to_write(lines + base::cache_line);
+      if (uses_all_lines_) {
+        base::prefetch_to_write(lines + 2 * base::cache_line);
+        base::prefetch_to_write(lines + 3 * base::cache_line);
+      }
+    }
+
+    std::uint32_t block_ = no_block;
+    bool uses_all_lines_ = false;
   };
 
   /// Makes a pool that allocates its own memory.
@@ -57,8 +94,10 @@ class slot_pool {
   /// Returns a free slot of the cursor's block or of an offered block, or no_slot if there is none.
   /// Threads: any. Cost: one uncontended read-modify-write.
   [[nodiscard]] slot_address take(cursor& mine) noexcept {
-    slot_address const got = mine.block == no_block ? no_slot : take_from(mine.block);
-    return got != no_slot ? got : take_from_another(mine);
+    slot_address const got = mine.block_ == no_block ? no_slot : take_from(mine.block_);
+    if (got == no_slot) { return take_from_another(mine); }
+    mine.prefetch_after(slots_ + mine.block_ * block_slots, got);
+    return got;
   }
   /// Returns a free slot of any block, or no_slot if the window is full. Threads: any. Cost: reads
   /// every block.
@@ -87,6 +126,7 @@ class slot_pool {
   }
 
   [[nodiscard]] slot& operator[](std::uint32_t index) noexcept { return slots_[index]; }
+  [[nodiscard]] ticket_word& ticket_of(std::uint32_t index) noexcept { return tickets_[index]; }
   [[nodiscard]] slot_side& side(std::uint32_t index) noexcept { return sides_[index]; }
   [[nodiscard]] std::size_t window() const noexcept { return window_; }
   /// Returns the number of slots in use. The number is exact only if no thread submits or drains.
@@ -107,7 +147,8 @@ class slot_pool {
  private:
   static constexpr std::uint64_t held = std::uint64_t{1} << 32;
   static constexpr std::uint32_t full = 0xffff'ffff;
-  // The memory holds, in this order: the head, the bitmap, the words of the blocks, and the slots.
+  // The memory holds, in this order: the head, the bitmap, the words of the blocks, the words of
+  // the tickets, and the slots.
   struct head {
     alignas(base::cache_line) std::atomic<std::uint32_t> touched;  // number of blocks ever used
     alignas(base::cache_line) std::atomic<std::uint32_t> returns;
@@ -138,6 +179,7 @@ class slot_pool {
   head* head_;
   std::atomic<std::uint64_t>* not_offered_;
   block_word* words_;
+  ticket_word* tickets_;
   slot* slots_;
   std::unique_ptr<slot_side[]> sides_;
 };
@@ -153,12 +195,6 @@ inline slot_address slot_pool::take_from(std::uint32_t block) noexcept {
     // instruction.
     if ((word.fetch_or(bit, std::memory_order_acquire) & bit) == 0) {
       std::uint32_t const index = block * block_slots + lowest;
-      // Prefetch the slot that this thread will probably take next. The slot is in the cache of the
-      // core that ended the slot's last task.
-      auto const* const next = reinterpret_cast<std::byte const*>(&slots_[index + 1]);
-      for (std::size_t line = 0; line < 3; ++line) {
-        __builtin_prefetch(next + line * base::cache_line, 1);
-      }
       return base_ | index;
     }
   }

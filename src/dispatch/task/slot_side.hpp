@@ -33,12 +33,16 @@ struct stop_watch {
 /// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
 struct slot_side {
   static constexpr std::uint16_t no_status = 0xffff;
+  static constexpr std::size_t more_inline_dependencies = 4;
 
-  std::unique_ptr<std::byte[]> arguments;   // launch::max_bytes, allocated at first use
-  std::vector<task_key> more_dependencies;  // predecessors beyond slot::inline_dependencies
-  std::unique_ptr<stop_watch> stop;         // allocated at first use; watches if `stoppable` is set
-  launch_attributes attributes{};           // if slot::attributed is true
-  bulk* counted_in = nullptr;               // the bulk of the task if `counted` is set
+  std::unique_ptr<std::byte[]> arguments;  // launch::max_bytes, allocated at first use
+  // The predecessors beyond slot::inline_dependencies: the first of them, and then all others. So a
+  // task with up to 8 predecessors allocates nothing.
+  std::array<task_key, more_inline_dependencies> next_dependencies;
+  std::vector<task_key> more_dependencies;
+  std::unique_ptr<stop_watch> stop;  // allocated at first use; watches if `stoppable` is set
+  launch_attributes attributes{};    // if slot::attributed is true
+  bulk* counted_in = nullptr;        // the bulk of the task if `counted` is set
   std::size_t index_in_bulk = 0;
   std::array<char, 48> label{};  // zero-terminated; longer labels are truncated
   // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor
@@ -47,6 +51,19 @@ struct slot_side {
   // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
   std::uint16_t status_offset = no_status;
 
+  /// Returns predecessor `i` of those beyond slot::inline_dependencies.
+  [[nodiscard]] task_key dependency(std::size_t i) const noexcept {
+    return i < more_inline_dependencies ? next_dependencies[i]
+                                        : more_dependencies[i - more_inline_dependencies];
+  }
+  /// Adds predecessor `i` of those beyond slot::inline_dependencies. Call it for each `i` in order.
+  void add_dependency(std::size_t i, task_key predecessor) {
+    if (i < more_inline_dependencies) {
+      next_dependencies[i] = predecessor;
+    } else {
+      more_dependencies.push_back(predecessor);
+    }
+  }
   void set_label(std::string_view text) noexcept {
     std::size_t const bytes = std::min(text.size(), label.size() - 1);
     std::memcpy(label.data(), text.data(), bytes);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "dispatch/task/slot_pool.hpp"
 
 namespace flotilla::dispatch {
@@ -29,6 +30,9 @@ class task_table {
   [[nodiscard]] slot_side& side(slot_address task) const noexcept {
     return pool(task).side(task & 0xffff);
   }
+  [[nodiscard]] ticket_word& ticket_of(slot_address task) const noexcept {
+    return pool(task).ticket_of(task & 0xffff);
+  }
   /// Returns the pool to which the slot belongs.
   [[nodiscard]] slot_pool& pool(slot_address task) const noexcept { return *pools_[task >> 16]; }
   /// Returns whether the task was submitted for any device.
@@ -44,12 +48,21 @@ class task_table {
     return static_cast<unsigned>(pools_.size()) - 1;
   }
 
-  /// Prefetches a slot that another core has written and that this thread will soon read.
+  /// Prefetches the lines of a slot that every launch uses. Call it for a slot that another core
+  /// has written and that this thread will soon read.
   void prefetch(slot_address task) const noexcept {
     auto const* const bytes = reinterpret_cast<std::byte const*>(&at(task));
-    __builtin_prefetch(bytes, 1);
-    __builtin_prefetch(bytes + base::cache_line);
-    __builtin_prefetch(bytes + 2 * base::cache_line);
+    base::prefetch_to_write(bytes);
+    base::prefetch(bytes + base::cache_line);
+  }
+  /// Prefetches the other lines that this task uses. Reads the lines that `prefetch` has fetched.
+  void prefetch_rest(slot_address task) const noexcept {
+    slot const& one = at(task);
+    auto const* const bytes = reinterpret_cast<std::byte const*>(&one);
+    bool const is_small =
+        one.kind == task_kind::launch && one.argument_bytes <= slot::bytes_in_second_line;
+    if (!is_small) { base::prefetch(bytes + 2 * base::cache_line); }
+    if (!is_small || one.dependencies != 0) { base::prefetch(bytes + 3 * base::cache_line); }
   }
 
   /// Calls `visit(task)` for every open task, and stops if `visit` returns false. Reads every slot

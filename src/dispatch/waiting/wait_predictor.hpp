@@ -30,8 +30,10 @@ class wait_predictor {
   /// for this task next.
   [[nodiscard]] bool on_submit(std::uint64_t runtime, slot_address task,
                                std::uint64_t generation) noexcept {
-    if (runtime != runtime_) { *this = {}; }
-    runtime_ = runtime;
+    if (runtime != runtime_) [[unlikely]] {
+      *this = {};
+      runtime_ = runtime;
+    }
     task_ = task;
     generation_ = generation;
     return ++submits_since_wait_ == 1 && streak_ >= min_streak;

@@ -38,7 +38,7 @@ bool ticket_wait::runs_continuations() const noexcept {
 
 bool ticket_wait::help(backoff& state) {
   auto const& [shared, devices, policies, query, continuations] = waiter_.with();
-  if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_item(id_); }
+  if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_task(id_); }
   if (inside_callable_) { deadlocks_.check_wait_for_task(id_); }
   if (query.was_launched(id_) && !shared.single_threaded) { return false; }
   if (state.should_propagate()) {
@@ -75,7 +75,7 @@ bool any_wait::help(backoff& state) {
     if (query.was_launched(id)) { continue; }
     any_open = true;
     if (!propagate) { continue; }
-    if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_item(id); }
+    if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_task(id); }
     shared.order.propagate_demand(id.slot);
   }
   if (!any_open && !shared.single_threaded) { return false; }

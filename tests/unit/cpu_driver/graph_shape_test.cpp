@@ -81,6 +81,17 @@ TEST_F(GraphShapeTest, DependenciesAreNodesOfTheSameGraphNamedOnce) {
   EXPECT_OK(cu::cuGraphDestroy(other));
 }
 
+TEST_F(GraphShapeTest, ANodeMayHaveManyDependenciesNamedOnce) {
+  std::vector<CUgraphNode> many;
+  CUgraphNode made = nullptr;
+  for (int i = 0; i < 100; ++i) { many.push_back(empty()); }
+  empty(many);
+  EXPECT_EQ(edge_count(graph_), many.size());
+  many.push_back(many.front());
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                cu::cuGraphAddEmptyNode(&made, graph_, many.data(), many.size()));
+}
+
 TEST_F(GraphShapeTest, EdgesAreAddedAllOrNone) {
   CUgraphNode const a = empty();
   CUgraphNode const b = empty();

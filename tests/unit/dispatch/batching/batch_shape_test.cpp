@@ -91,39 +91,14 @@ TEST(BatchShape, FitsIntoALane) {
 }
 
 // requirement: enough short kernels are in flight to keep the device busy while the host pauses for
-// 80 us. The GPU's front end needs 185 ns for each kernel. If the device updates the templates, a
-// lane has only one batch: the templates of a second batch would delay the start of a flood.
+// 80 us. The GPU's front end needs 185 ns for each kernel.
 TEST(BatchShape, KeepsEnoughOfShortKernelsInFlight) {
   for (float length = 100; length < 1800; length *= 1.1F) {
-    batch_shape const shape = shape_for(length, true);
-    EXPECT_EQ(shape.batches, 1u) << length << ": one batch for each lane";
+    batch_shape const shape = shape_for(length);
+    EXPECT_EQ(shape.batches, 2u) << length;
     EXPECT_LE(shape.max_tasks_saturated, shape.rows_per_completion * shape.chains) << length;
-    EXPECT_GE(shape.lanes * shape.max_tasks_saturated * 185, 80'000u) << length;
-    EXPECT_EQ(shape_for(length).batches, 2u) << length << ": the host rewrites the templates";
+    EXPECT_GE(shape.lanes * shape.batches * shape.max_tasks_saturated * 185, 80'000u) << length;
   }
-  for (float length = 3100; length < 1e6F; length *= 1.1F) {
-    EXPECT_EQ(shape_for(length, true).batches, shape_for(length).batches) << length;
-  }
-}
-
-// requirement: the shape of the batches depends on the measured length of the kernel. It also
-// depends on whether the device updates the templates or the host rewrites them.
-TEST(KernelProfile, WhatTheDeviceFillsInStaysSo) {
-  kernel_profile profile;
-  profile.note_filled(true);
-  EXPECT_EQ(profile.shape().max_tasks, 1u) << "a kernel that was never measured is launched alone";
-  profile.note(nanoseconds{4000 + 64 * 500}, 64, 1);
-  EXPECT_EQ(profile.shape().batches, 1u);
-  for (int i = 0; i < 1000; ++i) { profile.note_filled(i % 20 == 0); }
-  EXPECT_EQ(profile.shape().batches, 1u) << "a few rewritten batches do not change the shape";
-  for (int i = 0; i < 100; ++i) { profile.note_filled(false); }
-  EXPECT_EQ(profile.shape().batches, 2u) << "the device no longer updates the templates";
-  profile.note_filled(true);
-  EXPECT_EQ(profile.shape().batches, 1u);
-  profile.note_open(nanoseconds{50'000'000}, 64, 0);
-  EXPECT_EQ(profile.shape().batches, shape_for(profile.kernel_ns()).batches)
-      << "device updates do not change the shape of long kernels";
-  EXPECT_GT(profile.kernel_ns(), 8000.0F);
 }
 
 /// Reports a chain of 64 kernels that took `length_ns` each. No other chain ran meanwhile.

@@ -52,6 +52,7 @@ class DeviceSideWaits : public guest_test {
     runtime rt;
     test_program program{rt};
     host_buffer<std::uint32_t> value{rt, 1};
+    host_buffer<std::uint32_t> beside{rt, 4};  // for tasks without an order between them
 
     explicit device_pair(dispatch::tuning const& tuned = many_waits())
         : rt{make_runtime({.devices = "cpu:2", .workers = 2}, tuned)} {
@@ -112,6 +113,11 @@ class DeviceSideWaits : public guest_test {
     }
     launch step(std::uint32_t link) {
       return program.step.with_shape({1}, {1})(value.data(), 3u, link);
+    }
+    /// Submits a task of the same kernel that writes the word `beside[at]` on device 1.
+    ticket submit_beside(unsigned at, ticket const& predecessor) {
+      return rt.submit(program.step.with_shape({1}, {1})(&beside[at], 0u, at),
+                       {.device = device_ordinal{1}, .after = {predecessor}});
     }
   };
   /// Submits a chain of tasks. The first task runs on device `from`, the others run on the other
@@ -181,22 +187,20 @@ TEST_F(DeviceSideWaits, TaskIsKeptWhileOtherWaitsTurnOver) {
   constexpr unsigned tasks = 4;  // the first waits on the device, the others are held back
   device_pair pair{one_wait(60s)};
   pair.wait_once();
-  std::uint32_t made = pair.value[0];
+  std::uint32_t const made = pair.value[0];
   testing::fail_call("cuStreamWaitValue64", 1, driver_status::not_supported);
   held_word head{pair.rt};
   std::vector<ticket> behind, beside;
   ticket const held = pair.held_behind(head, behind);
   pair.let_pass(beside);
-  for (unsigned i = 1; i < tasks; ++i) {
-    behind.push_back(pair.rt.submit(pair.step(1), {.device = device_ordinal{1}, .after = {held}}));
-  }
+  for (unsigned i = 1; i < tasks; ++i) { behind.push_back(pair.submit_beside(i, held)); }
   pair.pump(1000);
   head.release();
   for (ticket const& each : behind) {
     EXPECT_NO_THROW(each.wait()) << "a wait was enqueued into a stream, and failed";
-    made = made * 3 + 1;
   }
-  EXPECT_EQ(pair.value[0], made);
+  EXPECT_EQ(pair.value[0], made * 3 + 1);
+  for (unsigned i = 1; i < tasks; ++i) { EXPECT_EQ(pair.beside[i], i); }
 }
 
 // requirement: even if no wait ends, a task is held back only briefly, because the predecessors may
@@ -210,9 +214,7 @@ TEST_F(DeviceSideWaits, TaskIsNotKeptIfNoWaitEnds) {
   std::uint64_t const before = batches();
   std::vector<ticket> behind;
   ticket const held = pair.held_behind(head, behind);
-  for (unsigned i = 1; i < tasks; ++i) {
-    behind.push_back(pair.rt.submit(pair.step(1), {.device = device_ordinal{1}, .after = {held}}));
-  }
+  for (unsigned i = 1; i < tasks; ++i) { behind.push_back(pair.submit_beside(i, held)); }
   EXPECT_TRUE(eventually([&] { return batches() == before + tasks; }))
       << "tasks were held back too long";
   head.release();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -65,6 +66,21 @@ TEST_F(RegisteredSlabs, UsePiecesAgain) {
   // A request of nearly the same size gets the same piece.
   slabs_.give_back(again);
   EXPECT_EQ(slabs_.take(900).host, first.host);
+}
+
+// requirement: a piece that a stream still reads is not used again before the stream has ended
+TEST_F(RegisteredSlabs, UseBusyPiecesAfterTheirStream) {
+  slabs_.begin();
+  registered_slabs::piece const word = slabs_.take(64);
+  registered_slabs::piece const read = slabs_.take(1000);
+  ASSERT_EQ(api()->stream_wait_value_64(lane_.stream(), word.device, 1, CU_STREAM_WAIT_VALUE_EQ),
+            CUDA_SUCCESS);
+  slabs_.give_back_after(lane_.stream(), read);
+  slabs_.give_back_after(lane_.stream(), {});
+  EXPECT_NE(slabs_.take(1000).host, read.host);
+  std::atomic_ref{*reinterpret_cast<std::uint64_t*>(word.host)} = 1u;
+  ASSERT_EQ(api()->stream_synchronize(lane_.stream()), CUDA_SUCCESS);
+  EXPECT_EQ(slabs_.take(1000).host, read.host);
 }
 
 // requirement: a piece that is larger than a slab gets a slab of its own

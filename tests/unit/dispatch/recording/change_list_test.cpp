@@ -28,28 +28,28 @@ std::vector<std::uint32_t> arguments_of(change_list const& from, std::size_t i) 
   return made;
 }
 
-// requirement: a list holds only the latest change of each node, even if the changes have different
+// requirement: a list holds only the latest change of each task, even if the changes have different
 // sizes
-TEST(ChangeList, HoldsTheLatestOfEachNode) {
+TEST(ChangeList, HoldsTheLatestOfEachTask) {
   change_list list{3};
   list.put(2, launch_with(7, {1, 2}));
   list.put(0, launch_with(8, {3}));
-  // The arguments fit into the memory of the node's first change.
+  // The arguments fit into the memory of the task's first change.
   list.put(2, launch_with(9, {4}));
   list.put(0, launch_with(8, {5, 6, 7, 8}));  // too large for the memory of the first change
   ASSERT_EQ(list.changes().size(), 2u);
-  EXPECT_EQ(list.changes()[0].node, 2u);
+  EXPECT_EQ(list.changes()[0].task, 2u);
   EXPECT_EQ(list.changes()[0].kernel, 9u);
   EXPECT_EQ(arguments_of(list, 0), (std::vector<std::uint32_t>{4}));
-  EXPECT_EQ(list.changes()[1].node, 0u);
+  EXPECT_EQ(list.changes()[1].task, 0u);
   EXPECT_EQ(arguments_of(list, 1), (std::vector<std::uint32_t>{5, 6, 7, 8}));
 }
 
 // requirement: changes of copies and fills can also be put into a list
 TEST(ChangeList, HoldsCopiesAndFills) {
   change_list list{1};
-  list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 5, .bytes = 40});
-  list.put(0, detail::memory_command{.kind = memory_op_kind::fill, .to = 6, .bytes = 80});
+  list.put(0, detail::memory_command{.to = 5, .bytes = 40, .kind = memory_op_kind::fill});
+  list.put(0, detail::memory_command{.to = 6, .bytes = 80, .kind = memory_op_kind::fill});
   ASSERT_EQ(list.changes().size(), 1u);
   EXPECT_EQ(list.changes()[0].kernel, change_list::no_kernel);
   detail::memory_command held;

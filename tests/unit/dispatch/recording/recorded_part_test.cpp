@@ -1,125 +1,23 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Recorded tasks: between two replays, the device updates the nodes.
+// Recorded tasks: changes between two replays. All launches of one kernel on a level are a grid.
 
-#include "dispatch/recording/recorded_part.hpp"
+#include "unit/dispatch/recording/recorded_part_test.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <set>
-#include <vector>
-
-#include <flotilla/runtime.hpp>
-
-#include "unit/dispatch/graph/updating_device.hpp"
-#include "unit/dispatch/lane/lane_test.hpp"
 
 namespace flotilla::dispatch {
 namespace {
 
-class RecordedPart : public template_test {
- protected:
-  static constexpr std::uint32_t tasks = 20;
+class RecordedPart : public recorded_part_test {};
 
-  RecordedPart() : template_test{updating_device::over(api())} {
-    updating_device::updater = function("update_nodes");
-    own_ = {.completion = function("write_number"),
-            .entry = function("nothing"),
-            .update = updating_device::updater};
-    // The launches contain kernel indices of the runtime `rt_`. This table must have the same
-    // kernels at these indices.
-    for (std::uint32_t i = 0; i <= std::max(detail::access::kernel_index(adding(0, 0)),
-                                            detail::access::kernel_index(nothing()));
-         ++i) {
-      bool const adds = i == detail::access::kernel_index(adding(0, 0));
-      table_.kernels.add([&](kernel_entry& made) {
-        made.name = adds ? "add_to" : "nothing";
-        if (adds) { made.parameters = {{0, 8}, {8, 4}}; }
-        made.argument_bytes = adds ? 12 : 0;
-        made.functions = {function(adds ? "add_to" : "nothing")};
-      });
-    }
-    std::vector<recorded_action> actions;
-    for (std::uint32_t i = 0; i < tasks; ++i) {
-      plan_.tasks.push_back(i);
-      plan_.after.push_back(i < 4 ? std::vector<std::uint32_t>{}
-                                  : std::vector<std::uint32_t>{i - 4});
-      if (i >= tasks - 4) { plan_.leaves.push_back(i); }
-      actions.emplace_back(adding(i, 1));
-    }
-    // The last task is a fill, which only the driver can rewrite.
-    plan_.tasks.push_back(tasks);
-    plan_.after.emplace_back();
-    plan_.leaves.push_back(tasks);
-    actions.emplace_back(filling(1));
-    part_ = std::make_unique<recorded_part>(
-        context_,
-        recorded_part::build_args{plan_, actions, table_, lane_.counter(), own_, memory_, page_});
-    EXPECT_EQ(part_->upload(lane_.stream()), CUDA_SUCCESS);
-  }
-  ~RecordedPart() override {
-    settle();
-    part_->destroy();
-    memory_.destroy();
-  }
-  launch adding(std::uint32_t task, std::uint32_t amount, std::uint32_t blocks = 1,
-                std::uint32_t threads = 1) {
-    return program_.add.with_shape({blocks}, {threads})(&sums_[task], amount);
-  }
-  detail::memory_command filling(std::uint32_t value) {
-    return detail::access::command(filled_.fill(value));
-  }
-  launch nothing() { return program_.nothing.with_shape({1}, {1})(); }
-  /// Puts a change of `task` into the list `in`, or into a new list. @return the list, which can be
-  /// passed to `replay`.
-  template <class Action>
-  std::uint32_t change(std::uint32_t task, Action const& what,
-                       std::uint32_t in = change_lists::none) {
-    if (in == change_lists::none) { in = part_->lists.take(); }
-    part_->lists.at(in).put(task, what);
-    return in;
-  }
-  /// Replays the part in the same steps as replayer::start.
-  CUresult replay(std::uint32_t changes = change_lists::none) {
-    CUresult const answer = enqueue(changes);
-    EXPECT_TRUE(reaches(number_));
-    return answer;
-  }
-  CUresult enqueue(std::uint32_t changes) {
-    if (auto const refused = part_->rewrite(changes); refused.why.status != CUDA_SUCCESS) {
-      part_->defer(changes);
-      return refused.why.status;
-    }
-    CUresult const answer = part_->enqueue(lane_, number_ + 1);
-    if (answer != CUDA_SUCCESS) {
-      part_->defer(changes);
-      return answer;
-    }
-    ++number_;
-    if (changes != change_lists::none) { part_->lists.give_back(changes); }
-    return answer;
-  }
-  std::uint32_t take(std::uint32_t task) { return std::atomic_ref{sums_[task]}.exchange(0); }
-
-  runtime rt_{{.devices = "cpu:1", .workers = 0}};
-  test::test_program program_{rt_};
-  device_buffer<std::uint32_t> filled_{rt_, device_ordinal{0}, 1};
-  registered_slabs memory_{context_};
-  builtin_functions own_;
-  kernel_table table_;
-  planned_part plan_;
-  std::array<std::uint32_t, tasks> sums_{};
-  std::unique_ptr<recorded_part> part_;
-  std::uint64_t number_ = 0;
-};
-
-// requirement: each node runs with the arguments and the grid that were set last for it
+// requirement: each task runs with the arguments and the grid that were set last for it
 TEST_F(RecordedPart, HoldsWhatWasSet) {
-  EXPECT_EQ(updating_device::attributes_asked, static_cast<int>(tasks));
   std::array<std::uint32_t, tasks> each{};
   each.fill(1);
   for (std::uint32_t round = 0; round < 30; ++round) {
@@ -133,6 +31,34 @@ TEST_F(RecordedPart, HoldsWhatWasSet) {
     for (std::uint32_t i = 0; i < tasks; ++i) {
       ASSERT_EQ(take(i), each[i]) << i << ", round " << round;
     }
+  }
+  EXPECT_EQ(counting_driver::graphs, 1) << "no change needs a new graph";
+}
+
+// requirement: if no replay is in flight, a replay with changes needs no driver call for its grids.
+// Grids that were never changed are told once to read the copy on the device
+TEST_F(RecordedPart, ChangesOfGridsNeedNoDriverCalls) {
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    std::uint32_t changes = change_lists::none;
+    for (std::uint32_t i = 0; i < 4 * width; ++i) {
+      changes = change(i, adding(i, round), changes);
+    }
+    ASSERT_EQ(replay(changes), CUDA_SUCCESS);
+    EXPECT_EQ(counting_driver::rewrites, 1) << "the grid of the last level, in the first round";
+  }
+}
+
+// requirement: tasks of a kernel that is known to be long are nodes of their own, if a level has
+// few of them
+TEST_F(RecordedPart, FewLongKernelsAreNodesOfTheirOwn) {
+  for (float const kernel_ns : {7000.0F, 9000.0F}) {
+    part_->destroy();
+    kernel_ns_ = kernel_ns;
+    make_part();
+    counting_driver::records.clear();
+    ASSERT_EQ(replay(change(0, adding(0, 5))), CUDA_SUCCESS);
+    EXPECT_EQ(take(0), 5u);
+    EXPECT_EQ(counting_driver::records.size(), kernel_ns < 8000 ? 4u : 0u);
   }
 }
 
@@ -151,7 +77,7 @@ TEST_F(RecordedPart, ChangesFillsAsWell) {
 // requirement: the changes of a replay that could not be launched are not lost. The next replay
 // makes them before its own changes
 TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
-  updating_device::refuse_launches = 1;
+  testing::fail_call("cuGraphLaunch", 1, driver_status::launch_out_of_resources);
   std::uint32_t changes = change(0, adding(0, 5));
   EXPECT_NE(replay(change(1, adding(1, 6), changes)), CUDA_SUCCESS);
   ASSERT_EQ(replay(change(1, adding(1, 7))), CUDA_SUCCESS);
@@ -163,24 +89,46 @@ TEST_F(RecordedPart, DefersWhatWasNotLaunched) {
 }
 
 // requirement: while a replay is in flight, the records that it reads are not overwritten.
-// Afterwards their memory is reused.
-TEST_F(RecordedPart, KeepsTheListsOfReplaysInFlight) {
+// Afterwards their memory is used again.
+TEST_F(RecordedPart, KeepsTheRecordsOfReplaysInFlight) {
+  ASSERT_EQ(replay(), CUDA_SUCCESS);
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(counting_driver::records.size(), 5u) << "now all grids read the copy on the device";
+  counting_driver::records.clear();
   std::array<std::uint32_t, 2> words{};
   std::uint32_t* address = words.data();
   std::array<void*, 1> arguments{&address};
   ASSERT_EQ(context_.api().launch_kernel(function("hold_until"), 1, 1, 1, 1, 1, 1, 0,
                                          lane_.stream(), arguments.data(), nullptr),
             CUDA_SUCCESS);
-  std::vector<std::byte*> lists;
   for (std::uint32_t i = 1; i <= 5; ++i) {
     ASSERT_EQ(enqueue(change(0, adding(0, i))), CUDA_SUCCESS);
-    lists.push_back(updating_device::last_records);
+    ASSERT_EQ(enqueue(change_lists::none), CUDA_SUCCESS);
   }
-  EXPECT_EQ((std::set<std::byte*>{lists.begin(), lists.end()}.size()), 5u);
+  std::set<void*> const used{counting_driver::records.begin(), counting_driver::records.end()};
+  EXPECT_EQ(used.size(), 5u);
   std::atomic_ref{words[1]}.store(1, std::memory_order_release);
   ASSERT_TRUE(reaches(number_));
-  ASSERT_EQ(replay(change(0, adding(0, 6))), CUDA_SUCCESS);
-  EXPECT_NE(std::find(lists.begin(), lists.end(), updating_device::last_records), lists.end());
+  EXPECT_EQ(take(0), 2u * (1 + 2 + 3 + 4 + 5));
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(replay(change(0, adding(0, i))), CUDA_SUCCESS);
+    EXPECT_EQ(take(0), i);
+  }
+  EXPECT_EQ(counting_driver::records.size(), 5u) << "the later changes were made in place";
+}
+
+// requirement: all memory of the records can be used again when a part is destroyed
+TEST_F(RecordedPart, GivesItsMemoryBack) {
+  for (int round = 0; round < 500; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      ASSERT_EQ(enqueue(change(i * width, adding(i * width, 1, 1 + i % 2))), CUDA_SUCCESS);
+    }
+    ASSERT_TRUE(reaches(number_));
+    part_->destroy();
+    EXPECT_EQ(counting_driver::device_copies, 0);
+    make_part();
+  }
+  EXPECT_EQ(counting_driver::registrations, 2) << "the page of the lanes, and one slab";
 }
 
 // requirement: after an invalid grid is set, every replay fails until a valid grid is set
@@ -193,9 +141,9 @@ TEST_F(RecordedPart, RefusesAnInvalidGrid) {
   EXPECT_EQ(take(4), 9u);
 }
 
-// requirement: a node's kernel and block size can be changed, although the device cannot make such
-// changes. The other nodes keep their settings.
-TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
+// requirement: a task's kernel, block size and number of blocks can be changed to what its grid
+// cannot hold. The other tasks keep their settings.
+TEST_F(RecordedPart, MayBecomeWhatNoGridHolds) {
   ASSERT_EQ(replay(change(5, adding(5, 50, 2))), CUDA_SUCCESS);
   EXPECT_EQ(take(5), 100u);
   ASSERT_EQ(replay(change(6, nothing())), CUDA_SUCCESS);
@@ -205,6 +153,14 @@ TEST_F(RecordedPart, MayBecomeAnotherKernelAndAnotherBlock) {
   EXPECT_EQ(take(5), 100u);
   EXPECT_EQ(take(6), 0u);
   EXPECT_EQ(take(7), 8u) << "two replays added 1 each, then two threads added 3 each";
+  ASSERT_EQ(replay(change(8, adding(8, 2, 2000))), CUDA_SUCCESS);
+  EXPECT_EQ(take(8), 4003u);
+  EXPECT_EQ(counting_driver::graphs, 4) << "each of these changes needs a new graph";
+  ASSERT_EQ(replay(change(6, adding(6, 4), change(7, adding(7, 5), change(8, adding(8, 6))))),
+            CUDA_SUCCESS);
+  EXPECT_EQ(take(6), 4u);
+  EXPECT_EQ(take(8), 6u);
+  EXPECT_EQ(counting_driver::graphs, 4) << "a task that has left its grid stays apart";
 }
 
 // requirement: after an invalid block size is set, every replay fails until a valid size is set. No
@@ -219,6 +175,40 @@ TEST_F(RecordedPart, ARefusedBlockIsNotForgotten) {
   ASSERT_EQ(replay(change(2, adding(2, 8))), CUDA_SUCCESS);
   EXPECT_EQ(take(2), 8u);
   EXPECT_EQ(take(3), 10u) << "the first replay added 1, the last replay added 9";
+}
+
+// requirement: a graph is built again only a few times, however many replays change kernels
+TEST_F(RecordedPart, IsBuiltAgainAFewTimesOnly) {
+  std::array<std::uint32_t, tasks> each{};
+  each.fill(1);
+  for (std::uint32_t round = 0; round < 60; ++round) {
+    std::uint32_t const i = round * 7 % tasks;
+    bool const adds = round % 3 == 0;
+    each[i] = adds ? round : 0;
+    ASSERT_EQ(replay(adds ? change(i, adding(i, round)) : change(i, nothing())), CUDA_SUCCESS);
+    for (std::uint32_t k = 0; k < tasks; ++k) {
+      ASSERT_EQ(take(k), each[k]) << k << ", round " << round;
+    }
+  }
+  EXPECT_LE(counting_driver::graphs, 17);
+}
+
+// requirement: if the driver refuses to rewrite a grid, its tasks become nodes of their own
+TEST_F(RecordedPart, ARefusedGridIsReplacedByNodes) {
+  testing::fail_call("cuGraphExecKernelNodeSetParams", 1, driver_status::launch_out_of_resources);
+  ASSERT_EQ(replay(change(0, adding(0, 5), change(19, adding(19, 6)))), CUDA_SUCCESS);
+  EXPECT_EQ(counting_driver::graphs, 2);
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    EXPECT_EQ(take(i), i == 0 ? 5u : i == 19 ? 6u : 1u) << i;
+  }
+}
+
+// requirement: if the driver has no memory to rewrite a grid, the part is not launched any more
+TEST_F(RecordedPart, IsDamagedByARewriteWithoutMemory) {
+  testing::fail_call("cuGraphExecKernelNodeSetParams", 1, driver_status::out_of_memory);
+  EXPECT_EQ(replay(change(0, adding(0, 5))), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(replay(change(0, adding(0, 5))), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(take(0), 0u);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ enum class flaw : signed char {
   counts_late,             // end_batch counts the tickets only after it has released the lease
   omits_open,              // shut_down does not call count_open
   counts_without_lease,    // shut_down calls count_open while another thread can end tasks
-  ignores_counted_tickets  // drop does not check whether count_open has counted the ticket
+  ignores_counted_tickets  // drop does not check whether the ticket is counted
 };
 
 /// There are two tasks with one ticket each. Thread 0 ends both tasks, or only the first task if
@@ -39,13 +39,14 @@ struct ticket_count_model {
     // a drain: steps of task_end::end_batch
     try_lease,
     end_first,
+    settle_first,
     end_second,
+    settle_second,
     count_late,
     count,
     release,
     // steps of ticket_count::drop and drop_counted
-    look,
-    detach,
+    settle,
     drop,
     // steps of runtime_state::shut_down and end, ticket_count::count_open and close
     wait_for_ends,
@@ -59,15 +60,15 @@ struct ticket_count_model {
   };
   struct task {
     bool ended = false;
-    bool detached = false;
+    bool settled = false;     // see ticket_word
+    bool given_back = false;  // the slot is free: the runtime waits for this
     auto operator<=>(task const&) const = default;
   };
 
   flaw with;
   bool poisoned;
-  std::array<places, threads> at{try_lease, look, look, wait_for_ends};
+  std::array<places, threads> at{try_lease, settle, settle, wait_for_ends};
   std::array<task, 2> tasks{};
-  std::array<task, 2> seen{};       // the state that thread 1 or 2 has read in `drop`
   std::array<int, threads> left{};  // tickets that each thread has yet to add to `counted`
   int counted = 0;
   int holder = nobody;
@@ -84,13 +85,11 @@ struct ticket_count_model {
     bool const deleted = deletes != 0;
     if (pc == finished) { return false; }
     if (move == threads) {
-      if (!poisoned || pc != look || seen[1] != task{} || tasks[1].ended || holder != nobody) {
-        return false;
-      }
+      if (!poisoned || pc != settle || tasks[1].ended || holder != nobody) { return false; }
       holder = me, pc = end_second;
-    } else if (!(me == 3                    ? end_runtime(pc)
-                 : pc >= look && pc <= drop ? drop_ticket(me, pc)
-                                            : end_tasks(me, pc))) {
+    } else if (!(me == 3                      ? end_runtime(pc)
+                 : pc >= settle && pc <= drop ? drop_ticket(me, pc)
+                                              : end_tasks(me, pc))) {
       return false;
     }
     touched_late = touched_late || deleted;
@@ -100,43 +99,37 @@ struct ticket_count_model {
   bool end_tasks(int me, places& pc) {
     int& mine = left[static_cast<std::size_t>(me)];
     places const after = with == flaw::counts_late ? release : count;
-    auto const end = [&mine](task& which) {
-      if (!which.detached) { ++mine; }
-      which = {true, false};
+    auto const end_ticket = [&mine](task& which) {
+      if (!std::exchange(which.settled, true)) { ++mine; }
+      which.given_back = true;
     };
     switch (pc) {
       case try_lease:
         if (holder != nobody) { return false; }
         holder = me, pc = end_first;
         return true;
-      case end_first: end(tasks[0]), pc = poisoned ? after : end_second; return true;
-      case end_second: end(tasks[1]), pc = after; return true;
+      case end_first: tasks[0].ended = true, pc = settle_first; return true;
+      case settle_first: end_ticket(tasks[0]), pc = poisoned ? after : end_second; return true;
+      case end_second: tasks[1].ended = true, pc = settle_second; return true;
+      case settle_second: end_ticket(tasks[1]), pc = after; return true;
       case count: counted += std::exchange(mine, 0), pc = release; return true;
       case release:
         holder = nobody;
-        pc = with == flaw::counts_late ? count_late : me == 0 ? finished : look;
+        pc = with == flaw::counts_late ? count_late : me == 0 ? finished : settle;
         return true;
       case count_late:
-        counted += std::exchange(mine, 0), pc = me == 0 ? finished : look;
+        counted += std::exchange(mine, 0), pc = me == 0 ? finished : settle;
         return true;
       default: return false;
     }
   }
   bool drop_ticket(int me, places& pc) {
     task& mine = tasks[static_cast<std::size_t>(me - 1)];
-    task& known = seen[static_cast<std::size_t>(me - 1)];
-    auto const go_on = [&] {
-      bool const gone = known.ended || (known.detached && with != flaw::ignores_counted_tickets);
-      pc = gone ? drop : detach;
-    };
     switch (pc) {
-      case look: known = mine, go_on(); return true;
-      case detach:
-        if (mine != known) {
-          known = mine, go_on();
-        } else {
-          mine.detached = true, pc = finished;
-        }
+      case settle:
+        // If end_batch or count_open was first, the ticket is counted.
+        pc = std::exchange(mine.settled, true) && with != flaw::ignores_counted_tickets ? drop
+                                                                                        : finished;
         return true;
       case drop:
         if (--counted == 0 && closed) { ++deletes; }
@@ -147,7 +140,7 @@ struct ticket_count_model {
   }
   bool end_runtime(places& pc) {
     auto const count_one = [this](task& which) {
-      if (!which.ended && !std::exchange(which.detached, true)) { ++left[3]; }
+      if (!which.ended && !std::exchange(which.settled, true)) { ++left[3]; }
     };
     bool const without = with == flaw::counts_without_lease;
     bool const counts = poisoned && with != flaw::omits_open;
@@ -155,7 +148,9 @@ struct ticket_count_model {
       case wait_for_ends:
         // If the runtime is poisoned, thread 3 waits for the workers, which means for thread 0.
         // Otherwise it waits for all tasks.
-        if (poisoned ? at[0] != finished : !(tasks[0].ended && tasks[1].ended)) { return false; }
+        if (poisoned ? at[0] != finished : !(tasks[0].given_back && tasks[1].given_back)) {
+          return false;
+        }
         pc = take_lease;
         return true;
       case take_lease:

@@ -110,11 +110,11 @@ TEST(SlotPool, OffersWhatWasLetGo) {
   cursor gone, stays;
   static_cast<void>(pool.take(gone));
   static_cast<void>(pool.take(stays));
-  std::uint32_t const block = gone.block;
+  std::uint32_t const block = gone.block();
   pool.release(gone);
   for (int i = 0; i < 31; ++i) { ASSERT_NE(pool.take(stays), no_slot); }
   ASSERT_NE(pool.take(stays), no_slot);
-  EXPECT_EQ(stays.block, block);
+  EXPECT_EQ(stays.block(), block);
 }
 
 // requirement: a thread that waits for a slot can find out from one word whether slots were given

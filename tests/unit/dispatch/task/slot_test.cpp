@@ -31,18 +31,29 @@ TEST(EndMark, HoldsDeviceLaneAndNumber) {
 
 // requirement: a generation is odd while its task is open. The flag in the same word does not
 // change the generation.
-TEST(GenerationWord, SaysWhetherTheTaskIsOpenAndItsTicketGone) {
+TEST(GenerationWord, SaysWhetherTheTaskIsOpenAndHasATicket) {
   for (std::uint64_t const generation :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 40}) {
     generation_word const with_ticket{generation_word::of(generation)};
-    generation_word const without{generation_word::of(generation) | generation_word::detached_bit};
+    generation_word const without{generation_word::of(generation) | generation_word::no_ticket_bit};
     for (generation_word const each : {with_ticket, without}) {
       EXPECT_EQ(each.generation(), generation);
       EXPECT_EQ(each.open(), generation % 2 == 1);
     }
-    EXPECT_FALSE(with_ticket.detached());
-    EXPECT_TRUE(without.detached());
+    EXPECT_TRUE(with_ticket.has_ticket());
+    EXPECT_FALSE(without.has_ticket());
   }
+}
+
+// requirement: of the drop of a ticket and the end of its task, one is first, also after the slot
+// was used again
+TEST(TicketWord, TellsTheFirstFromTheSecond) {
+  ticket_word word{};
+  EXPECT_TRUE(word.settle(1));
+  EXPECT_FALSE(word.settle(1));
+  EXPECT_TRUE(word.settle(5)) << "the tasks of the slot between the two had no tickets";
+  EXPECT_FALSE(word.settle(3)) << "an old ticket, whose task ended before the slot was used again";
+  EXPECT_FALSE(word.settle(5));
 }
 
 // requirement

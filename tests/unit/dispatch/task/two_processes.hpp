@@ -37,7 +37,7 @@ struct shared_head {
   slot_address rings[producers][inbox::ring_words(window)];
   std::atomic<std::uint32_t> unordered;  // tasks that ran before a predecessor
   std::atomic<std::uint32_t> reused;     // slots that were not open, or were given back twice
-  std::atomic<std::uint32_t> detached;   // tasks that ended after their ticket was dropped
+  std::atomic<std::uint32_t> dropped;    // tasks that ended after their ticket was dropped
 };
 
 /// The memory as one process has mapped it.

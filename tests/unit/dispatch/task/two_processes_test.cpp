@@ -88,7 +88,7 @@ class drainer {
       generation_word const before{task.generation.exchange(
           generation_word::of(open.generation() + 1), std::memory_order_acq_rel)};
       if (!before.open()) { ++of_.head().reused; }
-      if (before.detached()) { ++of_.head().detached; }
+      if (!of_.pool.ticket_of(each & 0xffff).settle(before.generation())) { ++of_.head().dropped; }
       back.add(of_.pool, each);
     }
     ended_ += batches_.front().size();
@@ -168,13 +168,8 @@ class producer {
   /// its result.
   bool let_go(held& ticket) {
     if (ticket.slot == no_slot) { return true; }
-    slot& of = of_.at(ticket.slot);
     if (ticket.id % 4 == 0) {
-      std::uint64_t word = generation_word::of(ticket.generation);
-      if (of.generation.compare_exchange_strong(word, word | generation_word::detached_bit,
-                                                std::memory_order_acq_rel)) {
-        ++dropped_open_;
-      }
+      if (of_.pool.ticket_of(ticket.slot & 0xffff).settle(ticket.generation)) { ++dropped_open_; }
       return true;
     }
     if (!eventually([&] { return has_ended(ticket); })) { return false; }
@@ -256,7 +251,7 @@ TEST(TwoProcesses, OneSubmitsAndTheOtherDrains) {
   EXPECT_EQ(lost_or_twice, 0u) << "missing or doubled results of " << tasks << " tasks";
   EXPECT_EQ(here->head().unordered, 0u);
   EXPECT_EQ(here->head().reused, 0u);
-  EXPECT_EQ(here->head().detached, dropped_open)
+  EXPECT_EQ(here->head().dropped, dropped_open)
       << "the end of a task did not see the drop of its ticket";
   EXPECT_EQ(here->pool.used(), 0u);
   for (std::size_t i = 0; i < window; ++i) {

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The options of a task.
+
+#include <optional>
+#include <string_view>
+
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/stop_option.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+/// How a task runs.
+struct task_options {
+  /// The device of the task. If empty, a launch runs on the device of its first buffer or span, and
+  /// a copy or fill on the device of its destination, or of its source if the destination is on the
+  /// host. If no argument is on a device, `runtime_options::placement` chooses.
+  std::optional<device_ordinal> device{};
+  /// Used in error messages. The runtime copies the text.
+  std::string_view label{};
+  /// The predecessors: tasks of this runtime, on any device. Launches and copies begin after these
+  /// tasks have ended. A callable may run earlier, but its stream waits for these tasks.
+  dependency_list after{};
+  /// If false, the task is launched alone and shares no batch with other tasks. On GPUs, a kernel
+  /// executes the small copies and fills (64 KiB at most) that share a batch, so they need a free
+  /// place on a multiprocessor. If a kernel that fills the device waits for a copy, submit the copy
+  /// with `false`: then a copy engine executes it.
+  bool batch = true;
+  /// A stream priority as in cuStreamCreateWithPriority. A lower number is more urgent. 0 is the
+  /// default and the least urgent. The runtime clamps the number to the range of the device (H200:
+  /// -5 to 0). A device starts its waiting tasks, including copies and callables, in the order of
+  /// their priority. The GPU starts blocks of urgent kernels before blocks of less urgent kernels,
+  /// but never interrupts a running block. Tasks of all priorities share one window. An urgent task
+  /// does not change the priority of the tasks in its `after`.
+  int priority = 0;
+  /// A std::stop_token. Cancels the task when a stop is requested, as ticket::cancel does. If the
+  /// stop was requested before the submit, the task never runs. The error of a cancelled posted
+  /// task goes to `runtime_options::on_error`. `request_stop` of the stop source then costs some
+  /// atomic operations for each open task. A task with a token allocates memory if no earlier task
+  /// in its slot had a token.
+  stop_option stop{};
+};
+
+namespace detail {
+/// The options of a task for which the program gives none. `submit` knows this object by its
+/// address, and then looks at no option.
+FLOTILLA_EXPORT extern task_options const& default_options;
+}  // namespace detail
+
+}  // namespace v0_1
+}  // namespace flotilla

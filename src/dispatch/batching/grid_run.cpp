@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/batching/grid_run.hpp"
+
+#include <algorithm>
+
+#include "dispatch/batching/batch_shape.hpp"
+#include "dispatch/batching/launch_begin.hpp"
+#include "dispatch/graph/copy_kernels.hpp"
+#include "dispatch/grid/grid_records.hpp"
+
+namespace flotilla::dispatch {
+
+namespace {
+
+// The tasks of a run end together, so the first of them may end this much later than it could.
+constexpr float max_run_ns = 60'000;
+
+/// Returns whether the batch can be in one graph of grids with batches of other waves. Grids of
+/// several forms run one after another in such a graph, so their kernels must be short.
+bool is_plain_grid(open_batch const& batch) noexcept {
+  batch_traits const& traits = batch.traits;
+  return traits.all_in_grids && !traits.ordered && !traits.one_by_one &&
+         !traits.device_wait.valid() && (traits.one_form || batch.kernel_ns < short_kernel_ns);
+}
+
+}  // namespace
+
+float grid_run::length_ns(open_batch const& batch) const {
+  if (!builtin_index::contains(batch.traits.kernel)) {
+    slot const& form = parts_.tasks.at(batch.tasks[0]);
+    return batch.kernel_ns * static_cast<float>(parts_.policy.rounds(form, batch.blocks));
+  }
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < batch.count; ++i) {
+    bytes += held_in<detail::memory_command>(parts_.tasks.at(batch.tasks[i])).bytes;
+  }
+  return copy_kernels::length_ns(bytes);
+}
+
+bool grid_run::continues(batch_place next, size const& ahead) const {
+  if (!parts_.waves.is_open(next)) { return false; }
+  open_batch const& batch = parts_.waves.at(next);
+  bool const waits_for_others =
+      (batch.lanes_before & ~open_waves::bit_of(next.lane)) != 0 ||
+      std::any_of(batch.marks.begin(), batch.marks.end(), [&](end_mark mark) {
+        return mark.device() != parts_.lanes.device() || mark.lane() != next.lane;
+      });
+  return !waits_for_others && is_plain_grid(batch) &&
+         ahead.tasks + batch.count <= lane::max_tasks &&
+         ahead.blocks + batch.blocks <= grid_records::max_blocks &&
+         ahead.length_ns + length_ns(batch) <= max_run_ns;
+}
+
+void grid_run::find(batch_place first) {
+  open_batch const& begin = parts_.waves.at(first);
+  batches_.assign(1, first);
+  groups_.clear();
+  groups_.add({begin.tasks.data(), begin.count}, begin.traits.one_form, parts_.policy);
+  groups_of_first_wave_ = groups_.groups().size();
+  if (!is_plain_grid(begin) || !groups_.others().empty()) { return; }
+  size so_far{begin.count, begin.blocks, length_ns(begin)};
+  for (batch_place next{first.wave + 1, first.lane}; continues(next, so_far); ++next.wave) {
+    open_batch const& batch = parts_.waves.at(next);
+    std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+    // If a task is cancelled, the flusher removes it when it comes to this wave.
+    if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return; }
+    if (!groups_.try_add(tasks, batch.traits.one_form, parts_.policy)) { return; }
+    batches_.push_back(next);
+    so_far.tasks += batch.count;
+    so_far.blocks += batch.blocks;
+    so_far.length_ns += length_ns(batch);
+  }
+}
+
+batch_traits grid_run::close() {
+  batch_traits traits = parts_.waves.at(batches_.front()).traits;
+  for (batch_place const each : batches_) {
+    open_batch const& batch = parts_.waves.at(each);
+    batch_traits const& own = batch.traits;
+    traits.long_running =
+        traits.long_running || own.long_running ||
+        (builtin_index::contains(own.kernel) && length_ns(batch) >= long_running_kernel_ns);
+    if (own.kernel != traits.kernel) { traits.kernel = batch_traits::no_kernel; }
+    parts_.waves.close(each);
+  }
+  return traits;
+}
+
+}  // namespace flotilla::dispatch

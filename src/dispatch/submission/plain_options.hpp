@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The options of a task for which the program gives none.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include <flotilla/device/device.hpp>
+#include <flotilla/task/task_options.hpp>
+
+namespace flotilla::dispatch {
+
+/// Has the members of task_options with their default values. The values are known when `submit` is
+/// compiled, so `submit` needs no instructions for options that nobody gave.
+struct plain_options {
+  struct no_tasks {
+    [[nodiscard]] static constexpr std::size_t size() noexcept { return 0; }
+  };
+  struct no_stop {
+    [[nodiscard]] static constexpr bool stop_possible() noexcept { return false; }
+  };
+  static constexpr std::optional<device_ordinal> device{};
+  static constexpr std::string_view label{};
+  static constexpr no_tasks after{};
+  static constexpr bool batch = true;
+  static constexpr int priority = 0;
+  static constexpr no_stop stop{};
+};
+
+/// Returns the same options as task_options.
+[[nodiscard]] inline task_options const& full(task_options const& options) noexcept {
+  return options;
+}
+[[nodiscard]] inline task_options const& full(plain_options const&) noexcept {
+  return detail::default_options;
+}
+
+}  // namespace flotilla::dispatch
