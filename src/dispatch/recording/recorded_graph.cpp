@@ -119,7 +119,7 @@ driver::call_outcome recorded_graph::put(change_list::change const& change,
     }
     recorded_grid& grid = grids_[grid_of_[node]];
     if (!grid.is_open()) {
-      grid.open(last_, is_copying_);
+      grid.open(last_, is_copying());
       changed_.push_back(node);
     }
     grid.put(rank_[change.task], change, arguments);
@@ -129,10 +129,17 @@ driver::call_outcome recorded_graph::put(change_list::change const& change,
   } catch (std::bad_alloc const&) { return {CUDA_ERROR_OUT_OF_MEMORY, "cuMemHostRegister"}; }
 }
 
+bool recorded_graph::is_copying() noexcept {
+  if (copy_ == copy_state::in_flight &&
+      context_.api().stream_query(memory_stream_) == CUDA_SUCCESS) {
+    copy_ = copy_state::made;
+  }
+  return copy_ == copy_state::in_flight;
+}
+
 void recorded_graph::use_device_copy() noexcept {
-  if (!is_copying_) { return; }
-  if (context_.api().stream_query(memory_stream_) != CUDA_SUCCESS) { return; }
-  is_copying_ = false;
+  if (is_copying() || copy_ != copy_state::made) { return; }
+  copy_ = copy_state::in_use;
   for (std::uint32_t node = 0; node < grid_of_.size(); ++node) {
     bool const is_grid = grid_of_[node] != no_grid;
     if (is_grid && grids_[grid_of_[node]].use_device_copy(device_records_ - records_.device)) {

@@ -91,6 +91,7 @@ class recorded_graph {
 
  private:
   static constexpr std::uint32_t no_grid = 0xffff'ffff;
+  enum class copy_state : std::uint8_t { absent, in_flight, made, in_use };
 
   void build(build_args const& args);
   void build_nodes(build_args const& args, CUgraphNode entry);
@@ -100,6 +101,8 @@ class recorded_graph {
   /// Begins to copy the records of all grids to the device. If that fails, the device reads the
   /// records in host memory.
   void copy_to_device(CUstream memory_stream, std::size_t bytes) noexcept;
+  /// Returns whether the device may still read the first records to copy them.
+  [[nodiscard]] bool is_copying() noexcept;
   /// Lets grids that were never changed use the copy on the device, if it is made.
   void use_device_copy() noexcept;
   void write_records(change_list const& contents, std::uint32_t node);
@@ -132,7 +135,7 @@ class recorded_graph {
   registered_slabs::piece records_{};   // the first records of all grids
   CUdeviceptr device_records_ = 0;      // a copy of `records_` on the device; 0: there is none
   CUstream memory_stream_ = nullptr;
-  bool is_copying_ = false;             // whether the copy may not be made yet
+  copy_state copy_ = copy_state::absent;
   std::vector<std::uint32_t> changed_;  // nodes of the grids that are open
   recorded_grid::launch_mark last_{};   // the last launch
   // The present contents of the tasks that are not in a grid. Empty if there are no grids.

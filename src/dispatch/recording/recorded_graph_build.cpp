@@ -131,8 +131,9 @@ void recorded_graph::copy_to_device(CUstream memory_stream, std::size_t bytes) n
     device_records_ = 0;
     return;
   }
-  is_copying_ =
-      api.memcpy_htod_async(device_records_, records_.host, bytes, memory_stream) == CUDA_SUCCESS;
+  CUresult const answer =
+      api.memcpy_htod_async(device_records_, records_.host, bytes, memory_stream);
+  if (answer == CUDA_SUCCESS) { copy_ = copy_state::in_flight; }
 }
 
 void recorded_graph::build(build_args const& args) {
@@ -188,7 +189,7 @@ void recorded_graph::destroy() noexcept {
   if (exec_ != nullptr) { api.graph_exec_destroy(std::exchange(exec_, nullptr)); }
   if (graph_ != nullptr) { api.graph_destroy(std::exchange(graph_, nullptr)); }
   for (recorded_grid& each : grids_) { each.give_back(); }
-  if (is_copying_) {
+  if (copy_ == copy_state::in_flight) {
     memory_.give_back_after(memory_stream_, std::exchange(records_, {}));
   } else {
     memory_.give_back(std::exchange(records_, {}));
