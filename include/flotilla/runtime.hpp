@@ -59,7 +59,8 @@ struct runtime_options {
   /// more threads of oneTBB take part in large copies of pageable memory.
   int workers = automatic;
   /// The maximum number of open tasks of one device, between 64 and 65000. If empty, the setting
-  /// "window" applies. The default of that setting is 16384.
+  /// "window" applies. The default of that setting is 16384. A task's place becomes free shortly
+  /// after its ticket is ready, so a `try_submit` right after a wait may still find no place.
   std::optional<std::size_t> window{};
   /// The time for which an idle worker polls for more work before the worker ends. The wait
   /// policies of the devices decide whether the worker spins or yields. If all policies are
