@@ -33,7 +33,8 @@ class intake {
   /// Starts the tasks that wait for room, and takes and starts up to 64 tasks from each inbox. The
   /// most urgent level comes first. Launches urgent tasks before reading the inboxes of level 0.
   bool take_inboxes();
-  /// Takes and starts as many tasks of the shared queue as this device has room for.
+  /// Takes and starts up to 256 tasks from each inbox of the shared queue, as many as this device
+  /// has room for.
   bool pull_shared();
 
   /// Returns whether a task above `level` has arrived. Updates the lists of inboxes first.
