@@ -16,8 +16,8 @@ namespace {
 // The maximum number of tasks that are taken from one inbox before the next inbox is read. The
 // limit prevents a submitting thread from delaying the tasks of the other threads.
 constexpr std::size_t quantum = 64;
-// The same for an inbox of the shared queue. More, because each time another device reads the
-// inbox, its memory moves to another core: on two GPUs a flood takes a fourth less time than with 64.
+// The same for an inbox of the shared queue. It is larger, because the inbox moves to another core
+// each time another device reads it. On two GPUs a flood takes a fourth less time than with 64.
 constexpr std::size_t shared_quantum = 256;
 
 bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
