@@ -281,8 +281,10 @@ void fault_in_chunk(int workers) {
       submit().wait();
     } catch (poisoned const& why) { text = why.what(); }
   }
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("kernel 'nothing', items 0 to 199 of a bulk"), HasSubstr("faulty")));
+  // A device divides the bulk if it knows the kernel as slow, so the last item may be in a second
+  // chunk.
+  EXPECT_THAT(text, AllOf(HasSubstr("kernel 'nothing', items 0 to "),
+                          HasSubstr(" to 199 of a bulk"), HasSubstr("faulty")));
   EXPECT_THROW((void)submit(), poisoned);
 }
 
