@@ -13,6 +13,25 @@
 
 namespace flotilla::test {
 
+/// The sum of a counter of all devices.
+[[nodiscard]] inline std::uint64_t sum_of(runtime& rt, std::uint64_t device_counters::*counter) {
+  std::uint64_t all = 0;
+  for (device const& each : rt.devices()) { all += rt.counters(each.ordinal).*counter; }
+  return all;
+}
+/// Calls `run` until it needs at most `max` batches. A loaded machine may measure a kernel as so
+/// long that its items are single tasks, or several chunks, for a while.
+template <class Run>
+[[nodiscard]] bool needs_few_batches(runtime& rt, std::uint64_t max, Run const& run) {
+  for (int i = 0; i < 50; ++i) {
+    std::uint64_t const before = sum_of(rt, &device_counters::batches);
+    run();
+    rt.wait_idle();
+    if (sum_of(rt, &device_counters::batches) - before <= max) { return true; }
+  }
+  return false;
+}
+
 class chunk_test : public contract_test {
  protected:
   using word = std::uint32_t;
@@ -53,23 +72,12 @@ class chunk_test : public contract_test {
   void measure_nothing() {
     measure([&](device_ordinal) { return program().nothing.over(1, 1)(); });
   }
-  /// The sum of a counter of all devices.
   std::uint64_t sum_of(std::uint64_t device_counters::*counter) {
-    std::uint64_t all = 0;
-    for (device_ordinal const device : ordinals()) { all += rt().counters(device).*counter; }
-    return all;
+    return test::sum_of(rt(), counter);
   }
-  /// Calls `run` until it needs at most `max` batches. A loaded machine may measure a kernel as so
-  /// long that its items are single tasks for a while.
   template <class Run>
   [[nodiscard]] bool needs_few_batches(std::uint64_t max, Run const& run) {
-    for (int i = 0; i < 50; ++i) {
-      std::uint64_t const before = sum_of(&device_counters::batches);
-      run();
-      rt().wait_idle();
-      if (sum_of(&device_counters::batches) - before <= max) { return true; }
-    }
-    return false;
+    return test::needs_few_batches(rt(), max, run);
   }
 };
 
