@@ -13,13 +13,6 @@ namespace flotilla::dispatch {
 
 namespace {
 
-// The maximum number of tasks that are taken from one inbox before the next inbox is read. The
-// limit prevents a submitting thread from delaying the tasks of the other threads.
-constexpr std::size_t quantum = 64;
-// The same for an inbox of the shared queue. It is larger, because the inbox moves to another core
-// each time another device reads it. On two GPUs a flood takes a fourth less time than with 64.
-constexpr std::size_t shared_quantum = 256;
-
 bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
   return std::any_of(boxes.begin(), boxes.end(), [](auto const& box) { return !box->empty(); });
 }
@@ -86,7 +79,6 @@ bool intake::take_inboxes(priority_level level) {
     // must not stop level 0 meanwhile.
     if (level == 0 && moved && i != 0 && inboxes_have_above(0)) { break; }
     inbox& box = *boxes[(own_.next + i) % boxes.size()];
-    popped_.resize(quantum);
     std::size_t const count = box.pop(popped_.data(), quantum);
     parts_.starter.start_all({popped_.data(), count});
     moved = moved || count != 0;
@@ -136,7 +128,7 @@ bool intake::pull_shared() {
 
 std::size_t intake::pop_shared(inbox& box, priority_level level) {
   device_share& share = parts_.shared.shared.share(parts_.lanes.device());
-  std::size_t const max = std::min(shared_room(level), shared_quantum);
+  std::size_t const max = std::min(shared_room(level), popped_.size());
   if (!box.may_have_chunks()) {
     std::size_t const count = box.pop(popped_.data(), max);
     share.acquire(level, static_cast<std::uint32_t>(count));
@@ -165,7 +157,6 @@ bool intake::pull_shared(priority_level level, bool& left, bool& has_orphans) {
       left = true;  // another device is reading this inbox and may leave tasks in it
       continue;
     }
-    popped_.resize(shared_quantum);
     std::size_t const count = pop_shared(box, level);
     left = left || !box.empty();
     has_orphans = has_orphans || (box.orphaned() && box.empty());
