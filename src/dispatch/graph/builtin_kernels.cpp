@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/graph/builtin_kernels.hpp"
 
-#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -69,13 +68,6 @@ done:
 }
 )";
 
-/// Returns the parts of a module as one text.
-std::string text_of(std::initializer_list<char const*> parts) {
-  std::string text;
-  for (char const* const each : parts) { text += each; }
-  return text;
-}
-
 }  // namespace
 
 bool builtin_kernels::load(context::context_handle const& context, std::string const& code) {
@@ -111,9 +103,10 @@ void builtin_kernels::create(context::context_handle const& context) noexcept {
     // Compiling PTX takes some milliseconds for each module. So all kernels are in one module if
     // the driver accepts those that copy and fill.
     using namespace copy_kernels;
-    static_cast<void>(load(context, text_of({simple_head, simple_code, copy_ptx, copy_twin_ptx,
-                                             fill_ptx, fill_twin_ptx})) ||
-                      load(context, text_of({simple_head, simple_code})));
+    std::string const simple = std::string{simple_head} + simple_code;
+    static_cast<void>(
+        load(context, simple + copy_ptx() + copy_twin_ptx() + fill_ptx() + fill_twin_ptx()) ||
+        load(context, simple));
   } catch (std::bad_alloc const&) {}  // without memory for the text there are no kernels
 }
 

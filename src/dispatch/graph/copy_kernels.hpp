@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <flotilla/detail/memory_command.hpp>
 
@@ -71,10 +72,11 @@ inline constexpr std::uint32_t fill_argument_bytes = 112;
 
 /// The kernels as PTX, without the first lines of a module. Each twin is the text that
 /// flotilla_make_twins makes of its kernel (tests/unit/dispatch/graph/copy_kernels_test.cpp).
-extern char const copy_ptx[];
-extern char const copy_twin_ptx[];
-extern char const fill_ptx[];
-extern char const fill_twin_ptx[];
+/// @throws std::bad_alloc
+[[nodiscard]] std::string copy_ptx();
+[[nodiscard]] std::string copy_twin_ptx();
+[[nodiscard]] std::string fill_ptx();
+[[nodiscard]] std::string fill_twin_ptx();
 
 }  // namespace copy_kernels
 }  // namespace flotilla::dispatch

@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernel that fills.
+// The kernel that fills, and its twin.
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "dispatch/graph/copy_kernels.hpp"
+#include "dispatch/graph/twin_begin.hpp"
 
 namespace flotilla::dispatch::copy_kernels {
+
+namespace {
 
 using detail::memory_command;
 
@@ -20,14 +25,15 @@ static_assert(threads == 128 && words_of_block == 1024, "the code below contains
 
 // The bytes of the pattern are in the parameter, or in the record of a twin. The block loads them
 // once, and writes a tile to shared memory, from which it copies the words.
-char const fill_ptx[] = R"(
+constexpr std::string_view begin = R"(
 .shared .align 16 .b8 flotilla_pattern[64];
 .shared .align 16 .b8 flotilla_tile[1024];
 
 .visible .entry flotilla_fill(.param .align 16 .b8 command[112])
 .maxntid 128
 {
-  .reg .pred %p;
+)";
+constexpr std::string_view registers = R"(  .reg .pred %p;
   .reg .b16 %byte;
   .reg .b32 %thread, %part, %period, %size, %first, %i, %at, %address, %pattern, %tile, %left;
   .reg .b32 %word, %v<4>;
@@ -36,7 +42,8 @@ char const fill_ptx[] = R"(
   // The first thread writes the pattern to shared memory.
   mov.u32 %thread, %tid.x;
   setp.eq.u32 %p, %thread, 0;
-  ld.param.u8 %byte, [command+26];
+)";
+constexpr std::string_view arguments = R"(  ld.param.u8 %byte, [command+26];
   ld.param.u64 %to, [command];
   ld.param.u64 %bytes, [command+16];
   @%p ld.param.v2.u64 {%q0, %q1}, [command+48];
@@ -44,7 +51,18 @@ char const fill_ptx[] = R"(
   @%p ld.param.v2.u64 {%q4, %q5}, [command+80];
   @%p ld.param.v2.u64 {%q6, %q7}, [command+96];
   mov.u32 %part, %ctaid.x;
-  mov.u32 %pattern, flotilla_pattern;
+)";
+// The same in the record of a task.
+constexpr std::string_view twin_arguments = R"(  ld.global.u8 %byte, [%flotilla_record+42];
+  ld.global.u64 %to, [%flotilla_record+16];
+  ld.global.u64 %bytes, [%flotilla_record+32];
+  @%p ld.global.v2.u64 {%q0, %q1}, [%flotilla_record+64];
+  @%p ld.global.v2.u64 {%q2, %q3}, [%flotilla_record+80];
+  @%p ld.global.v2.u64 {%q4, %q5}, [%flotilla_record+96];
+  @%p ld.global.v2.u64 {%q6, %q7}, [%flotilla_record+112];
+  mov.u32 %part, %flotilla_ctaid_x;
+)";
+constexpr std::string_view code = R"(  mov.u32 %pattern, flotilla_pattern;
   mov.u32 %tile, flotilla_tile;
   @%p st.shared.v2.u64 [%pattern], {%q0, %q1};
   @%p st.shared.v2.u64 [%pattern+16], {%q2, %q3};
@@ -132,7 +150,13 @@ next:
   @%p bra next;
 done:
   ret;
-}
 )";
+
+}  // namespace
+
+std::string fill_ptx() { return join({begin, registers, arguments, code, "}\n"}); }
+std::string fill_twin_ptx() {
+  return join({twin_begin("flotilla_fill"), registers, twin_arguments, code, twin_end});
+}
 
 }  // namespace flotilla::dispatch::copy_kernels

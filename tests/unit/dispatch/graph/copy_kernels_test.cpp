@@ -30,8 +30,8 @@ using bytes = std::vector<std::byte>;
 
 std::string const head = "\n.version 7.0\n.target sm_70\n.address_size 64\n";
 std::string all_kernels() {
-  return head + kernels::copy_ptx + kernels::copy_twin_ptx + kernels::fill_ptx +
-         kernels::fill_twin_ptx;
+  return head + kernels::copy_ptx() + kernels::copy_twin_ptx() + kernels::fill_ptx() +
+         kernels::fill_twin_ptx();
 }
 
 bytes pattern(std::size_t size, unsigned seed) {
@@ -207,7 +207,7 @@ TEST_F(CopyKernels, TwinsExecuteSeveralCommands) {
 
 // requirement: the twins in the library are those that flotilla_make_twins makes
 TEST_F(CopyKernels, TwinsAreMadeByTheTool) {
-  auto const made = make_twins::add_twins(head + kernels::copy_ptx + kernels::fill_ptx);
+  auto const made = make_twins::add_twins(head + kernels::copy_ptx() + kernels::fill_ptx());
   EXPECT_TRUE(made.unsuitable.empty());
   EXPECT_EQ(made.ptx, text_);
 }
