@@ -103,7 +103,8 @@ void builtin_kernels::create(context::context_handle const& context) noexcept {
     // Compiling PTX takes some milliseconds for each module. So all kernels are in one module if
     // the driver accepts those that copy and fill.
     using namespace copy_kernels;
-    std::string const simple = std::string{simple_head} + simple_code;
+    std::string simple = simple_head;
+    simple += simple_code;
     static_cast<void>(
         load(context, simple + copy_ptx() + copy_twin_ptx() + fill_ptx() + fill_twin_ptx()) ||
         load(context, simple));
