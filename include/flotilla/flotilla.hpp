@@ -8,6 +8,10 @@
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/context_ref.hpp>
 #include <flotilla/context/floating_context.hpp>
+#include <flotilla/data/data.hpp>
+#include <flotilla/data/flow.hpp>
+#include <flotilla/data/uses.hpp>
+#include <flotilla/data/view.hpp>
 #include <flotilla/device/counters.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/device/driver_report.hpp>
@@ -16,6 +20,7 @@
 #include <flotilla/error/driver_status.hpp>
 #include <flotilla/error/error.hpp>
 #include <flotilla/interop.hpp>
+#include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/kernel/image.hpp>
 #include <flotilla/kernel/kernel.hpp>
 #include <flotilla/kernel/launch.hpp>

@@ -95,7 +95,8 @@ memory_op device_range::fill(void const* value, std::size_t size) const {
 void run_memory_op(memory_op const& what) {
   memory_command const& command = access::command(what);
   ticket made;
-  dispatch::runtime_state::of(*command.owner).tasks.submit(command, {}, true, &made);
+  dispatch::runtime_state::of(*command.owner)
+      .tasks.submit(command, task_options{}, dispatch::when_full::wait, &made);
   made.wait();
 }
 

@@ -119,7 +119,8 @@ kernel_ref adopt_kernel(runtime& owner, CUkern_st* handle,
 ticket submit_event(runtime& owner, CUevent_st* event, task_options const& options) {
   detail::event_command const what{event};
   ticket made;
-  dispatch::runtime_state::of(detail::access::impl(owner)).tasks.submit(what, options, true, &made);
+  dispatch::runtime_state::of(detail::access::impl(owner))
+      .tasks.submit(what, options, dispatch::when_full::wait, &made);
   return made;
 }
 

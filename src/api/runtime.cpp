@@ -95,46 +95,61 @@ program runtime::load(std::filesystem::path const& file) {
 
 ticket runtime::submit(launch const& what, task_options const& options) {
   ticket made;
-  with_options(options,
-               [&](auto const& how) { state_of(impl_).tasks.submit(what, how, true, &made); });
+  with_options(options, [&](auto const& how) {
+    state_of(impl_).tasks.submit(what, how, dispatch::when_full::wait, &made);
+  });
   return made;
 }
 ticket runtime::submit(memory_op const& what, task_options const& options) {
   ticket made;
-  state_of(impl_).tasks.submit(detail::access::command(what), options, true, &made);
+  state_of(impl_).tasks.submit(detail::access::command(what), options, dispatch::when_full::wait,
+                               &made);
   return made;
 }
 ticket runtime::submit(callable what, task_options const& options) {
   ticket made;
-  state_of(impl_).tasks.submit(what, options, true, &made);
+  state_of(impl_).tasks.submit(what, options, dispatch::when_full::wait, &made);
+  return made;
+}
+ticket runtime::submit_host_function(std::unique_ptr<detail::continuation> function,
+                                     task_options const& options) {
+  ticket made;
+  state_of(impl_).host.submit(function, options, dispatch::when_full::wait, &made);
   return made;
 }
 std::optional<ticket> runtime::try_submit(launch const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(what, options, false, &*made)) { made.reset(); }
+  if (!state_of(impl_).tasks.submit(what, options, dispatch::when_full::collect, &*made)) {
+    made.reset();
+  }
   return made;
 }
 std::optional<ticket> runtime::try_submit(memory_op const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(detail::access::command(what), options, false, &*made)) {
+  if (!state_of(impl_).tasks.submit(detail::access::command(what), options,
+                                    dispatch::when_full::collect, &*made)) {
     made.reset();
   }
   return made;
 }
 std::optional<ticket> runtime::try_submit(callable&& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
-  if (!state_of(impl_).tasks.submit(what, options, false, &*made)) { made.reset(); }
+  if (!state_of(impl_).tasks.submit(what, options, dispatch::when_full::collect, &*made)) {
+    made.reset();
+  }
   return made;
 }
 void runtime::post(launch const& what, task_options const& options) {
-  with_options(options,
-               [&](auto const& how) { state_of(impl_).tasks.submit(what, how, true, nullptr); });
+  with_options(options, [&](auto const& how) {
+    state_of(impl_).tasks.submit(what, how, dispatch::when_full::wait, nullptr);
+  });
 }
 void runtime::post(memory_op const& what, task_options const& options) {
-  state_of(impl_).tasks.submit(detail::access::command(what), options, true, nullptr);
+  state_of(impl_).tasks.submit(detail::access::command(what), options, dispatch::when_full::wait,
+                               nullptr);
 }
 void runtime::post(callable what, task_options const& options) {
-  state_of(impl_).tasks.submit(what, options, true, nullptr);
+  state_of(impl_).tasks.submit(what, options, dispatch::when_full::wait, nullptr);
 }
 
 bool runtime::pump() { return state_of(impl_).pump(true); }

@@ -10,7 +10,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <flotilla/data/uses.hpp>
 #include <flotilla/error/error.hpp>
+#include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/kernel/task_status.hpp>
 #include <flotilla/memory/device_buffer.hpp>
@@ -30,6 +32,20 @@ struct parameter_layout {
   std::size_t bytes;
   std::size_t alignment;
 };
+
+template <class T>
+inline constexpr bool is_data_use = false;
+template <class Element, int Rank>
+inline constexpr bool is_data_use<data_use<Element, Rank>> = true;
+
+/// Whether a kernel parameter can receive the address of data whose elements have this type: as a
+/// pointer, or as a view of the same rank.
+template <class Parameter, class Element, int Rank>
+inline constexpr bool takes_data =
+    std::is_pointer_v<Parameter>&& std::is_convertible_v<Element*, Parameter>;
+template <class T, class Element, int Rank>
+inline constexpr bool takes_data<view<T, Rank>, Element, Rank> =
+    std::is_convertible_v<Element*, T*>&& std::is_same_v<T const, Element const>;
 
 template <class T>
 inline constexpr bool is_on_device = false;
@@ -109,6 +125,50 @@ struct launch_builder {
     return (to.bytes_ + alignment - 1) & ~(alignment - 1);
   }
 
+  /// Appends a use of data. The flow writes its address later.
+  template <class Parameter, class Element, int Rank>
+  static void append_use(launch& to, data_launch& all, data_use<Element, Rank> const& use) {
+    static_assert(takes_data<Parameter, Element, Rank>,
+                  "the parameter of a kernel for data must be a pointer to the element type or a "
+                  "view of the same rank; for data that are only read, pointer or view to const");
+    if constexpr (takes_data<Parameter, Element, Rank>) {
+      all.add(
+          {use_access::what(use), static_cast<std::uint16_t>(next_offset(to, alignof(Parameter)))});
+      if constexpr (std::is_pointer_v<Parameter>) {
+        Parameter const unknown = nullptr;
+        to.append(&unknown, sizeof unknown, alignof(Parameter));
+      } else {
+        view<Element, Rank> const made = use_access::view_of(use, nullptr);
+        to.append(&made, sizeof made, alignof(Parameter));
+      }
+    }
+  }
+
+  /// Appends all arguments of a launch of which at least one is a use of data.
+  template <class... Parameters, class... Arguments>
+  static data_launch make_data_launch(launch&& begun, parameter_types<Parameters...>,
+                                      Arguments&... arguments) {
+    static_assert((0 + ... + int{is_data_use<std::remove_cvref_t<Arguments>>}) <= int{max_uses},
+                  "a launch can use at most 16 data");
+    data_launch made{std::move(begun)};
+    auto const append_one = [&]<std::size_t Index, class Parameter>(
+                                std::integral_constant<std::size_t, Index>,
+                                parameter_types<Parameter>, auto& argument) {
+      if constexpr (is_data_use<std::remove_cvref_t<decltype(argument)>>) {
+        append_use<Parameter>(made.plain_, made, argument);
+      } else {
+        append<Index, Parameter>(made.plain_, argument);
+      }
+    };
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (append_one(std::integral_constant<std::size_t, Index>{}, parameter_types<Parameters>{},
+                  arguments),
+       ...);
+    }
+    (std::index_sequence_for<Arguments...>{});
+    return made;
+  }
+
   template <std::size_t Index, class Parameter, class Argument>
   static void append(launch& to, Argument& argument) {
     using checked =
@@ -152,15 +212,21 @@ class kernel {
     /// names, or else on the device of the first buffer or span. Buffers and spans may be on
     /// several devices if the device of the launch can access the memory of the others (see
     /// can_access_peer): `submit` checks this. A floating-point argument does not convert to an
-    /// integral parameter.
+    /// integral parameter. If an argument is a use of data (`read(a)`, `write(b)` or `update(c)`),
+    /// the result is a data_launch, which a flow submits.
     /// @throws wrong_runtime  A buffer belongs to another runtime.
     template <class... Arguments>
-    [[nodiscard]] launch operator()(Arguments&&... arguments) const {
+    [[nodiscard]] auto operator()(Arguments&&... arguments) const {
       static_assert(sizeof...(Arguments) == sizeof...(Parameters),
                     "the number of arguments differs from the kernel's number of parameters");
-      if constexpr (sizeof...(Arguments) == sizeof...(Parameters)) {
-        launch made = detail::launch_builder::make(kernel_.found_, this->shape(),
-                                                   detail::parameter_table<Parameters...>);
+      launch made = detail::launch_builder::make(kernel_.found_, this->shape(),
+                                                 detail::parameter_table<Parameters...>);
+      if constexpr (sizeof...(Arguments) != sizeof...(Parameters)) {
+        return made;  // the static_assert has failed
+      } else if constexpr ((detail::is_data_use<std::remove_cvref_t<Arguments>> || ...)) {
+        return detail::launch_builder::make_data_launch(
+            std::move(made), detail::parameter_types<Parameters...>{}, arguments...);
+      } else {
         [&]<std::size_t... Index>(std::index_sequence<Index...>) {
           (detail::launch_builder::append<Index, Parameters>(made, arguments), ...);
         }

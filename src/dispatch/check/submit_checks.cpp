@@ -24,6 +24,13 @@ std::string text_of(detail::memory_command const& what) {
   return "a fill on " + device;
 }
 
+/// Returns all tasks after which a task runs.
+dependency_list predecessors_of(task_options const& how) {
+  dependency_list all{how.after};
+  for (task_id const& each : how.after_end.ids()) { all.add(each); }
+  return all;
+}
+
 }  // namespace
 
 void submit_checks::check_order(launch const& what, task_options const& how, task_name name,
@@ -31,33 +38,42 @@ void submit_checks::check_order(launch const& what, task_options const& how, tas
   if (!which_.order) { return; }
   std::string const& kernel = kernels_.kernels[detail::access::kernel_index(what)].name;
   order_.add(
-      name, how.after, inside,
+      name, predecessors_of(how), inside,
       {check_text::of_kernel(kernel, how.label), std::string{how.label}, accesses_.of(what)});
 }
 
 void submit_checks::check_order(detail::memory_command const& what, task_options const& how,
                                 task_name name, std::span<task_name const> inside) {
   if (!which_.order) { return; }
-  order_.add(name, how.after, inside,
+  order_.add(name, predecessors_of(how), inside,
              {check_text::with_label(text_of(what), how.label), std::string{how.label},
               accesses_.of(what)});
 }
 
 void submit_checks::check_order(callable const&, task_options const& how, task_name name,
                                 std::span<task_name const> inside) {
-  if (which_.order) { order_.add(name, how.after, inside, {"a callable", {}, {}}); }
+  if (which_.order) { order_.add(name, predecessors_of(how), inside, {"a callable", {}, {}}); }
 }
 
 void submit_checks::check_order(detail::event_command const&, task_options const& how,
                                 task_name name, std::span<task_name const> inside) {
-  if (which_.order) { order_.add(name, how.after, inside, {"a wait for an event", {}, {}}); }
+  if (which_.order) {
+    order_.add(name, predecessors_of(how), inside, {"a wait for an event", {}, {}});
+  }
+}
+
+void submit_checks::check_order_of_host_task(task_options const& how, task_name name,
+                                             std::span<task_name const> inside) {
+  if (!which_.order) { return; }
+  order_.add(name, predecessors_of(how), inside,
+             {check_text::with_label("a host task", how.label), std::string{how.label}, {}});
 }
 
 void submit_checks::check_order_of_replay(unsigned device, std::vector<memory_access> accesses,
                                           task_options const& how, task_name name,
                                           std::span<task_name const> inside) {
   if (!which_.order) { return; }
-  order_.add(name, how.after, inside,
+  order_.add(name, predecessors_of(how), inside,
              {check_text::with_label("a replay on device " + std::to_string(device), how.label),
               std::string{how.label}, std::move(accesses)});
 }

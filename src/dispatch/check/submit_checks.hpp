@@ -57,6 +57,8 @@ class submit_checks {
                    std::span<task_name const> inside);
   /// @param device    Index of the device that replays the part.
   /// @param accesses  The memory that the part of the recording uses.
+  void check_order_of_host_task(task_options const& how, task_name name,
+                                std::span<task_name const> inside);
   void check_order_of_replay(unsigned device, std::vector<memory_access> accesses,
                              task_options const& how, task_name name,
                              std::span<task_name const> inside);

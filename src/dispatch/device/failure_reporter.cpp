@@ -49,16 +49,11 @@ std::shared_ptr<failure const> failure_reporter::failure_of_item(slot_address ch
 }
 
 void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure const> cause) {
-  std::string const text =
-      describe(task) +
-      " did not run because a task in `after` failed; first cause: " + cause->first_cause().text;
-  abandon(task,
-          make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause));
+  abandon(task, make_dependency_failure(describe(task), std::move(cause)));
 }
 
 void failure_reporter::cancel(slot_address task) {
-  abandon(task, make_failure(std::make_exception_ptr(
-                    task_cancelled(describe(task) + " was cancelled before it was launched"))));
+  abandon(task, make_cancellation(describe(task)));
 }
 
 std::shared_ptr<failure const> failure_reporter::failure_of_status(slot_address task,

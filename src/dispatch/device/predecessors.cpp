@@ -4,15 +4,7 @@
 
 #include <utility>
 
-#include "dispatch/recording/replayed_part.hpp"
-
 namespace flotilla::dispatch {
-
-task_key predecessors::key_of(slot_address task, std::size_t i) const noexcept {
-  slot const& one = shared_.tasks.at(task);
-  if (i < slot::inline_dependencies) { return {one.after_slot[i], one.after_generation[i]}; }
-  return shared_.tasks.side(task).dependency(i - slot::inline_dependencies);
-}
 
 bool predecessors::is_batched_here(task_key key, unended_predecessors& found) const {
   slot const& one = shared_.tasks.at(key.slot);
@@ -48,10 +40,10 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
 
 resolution predecessors::resolve(slot_address task, unended_predecessors& found) {
   found.clear();
-  slot& one = shared_.tasks.at(task);
+  slot const& one = shared_.tasks.at(task);
   std::size_t const count = one.dependencies;
-  std::uint32_t const order_only =
-      one.kind == task_kind::recorded ? held_in<replayed_part>(one).order_only : 0;
+  if (count == 0) { return {resolution::kinds::ready}; }
+  std::size_t const order_only = shared_.tasks.order_only(task);
   // A task with many predecessors may be parked once for each of them. So begin with the
   // predecessor on which it was parked last: then each predecessor is looked at about twice, and
   // not once for each time that the task was parked.
@@ -63,7 +55,7 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found)
     if (has_many && i >= first) {
       shared_.tasks.side(task).first_unstarted = static_cast<std::uint16_t>(i);
     }
-    task_key const key = key_of(task, i);
+    task_key const key = shared_.tasks.dependency(task, i);
     if (is_batched_here(key, found)) { continue; }
     resolution one_found = resolve_one(task, key, i >= order_only, found);
     if (one_found.kind != resolution::kinds::ready) { return one_found; }

@@ -31,7 +31,6 @@ class predecessors {
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
 
  private:
-  [[nodiscard]] task_key key_of(slot_address task, std::size_t i) const noexcept;
   /// Adds the predecessor to `found` if it is in an open batch of this device. This is the usual
   /// case while a thread submits many steps of dependent tasks. @return whether it is.
   bool is_batched_here(task_key key, unended_predecessors& found) const;

@@ -66,6 +66,7 @@ struct runtime_parts {
   kernel_table const& kernels;
   recorded_parts& recordings;
   dependencies& order;
+  host_tasks& hosts;
   continuation_table& continuations;
   bulk_table& bulks;
   chunk_memories& chunks;

@@ -37,6 +37,7 @@ std::string task_text::describe(slot_address task, std::string const& subject) c
     case task_kind::callable: text = "a callable"; break;
     case task_kind::event_wait: text = "a wait for an event"; break;
     case task_kind::bulk_end: text = "a bulk"; break;
+    case task_kind::host: text = "a host task"; break;
     case task_kind::chunk: {
       std::size_t const first = tasks_.side(task).index_in_bulk;
       text = launch_of(task) + ", items " + std::to_string(first) + " to " +

@@ -36,6 +36,15 @@ slot_address dependencies::propagate_demand(slot_address task) const noexcept {
     }
     std::uint32_t const ahead = one.parked_on.load(std::memory_order_relaxed);
     if (ahead == 0) { break; }
+    if (ahead == slot::parked_as_host) [[unlikely]] {
+      auto const next = hosts_.open_predecessor(task, [this](task_key key) {
+        task_state::states const state = look(key).state;
+        return state == task_state::states::open || state == task_state::states::launched;
+      });
+      if (!next) { break; }
+      task = *next;
+      continue;
+    }
     task = ahead - 1;
   }
   return task;

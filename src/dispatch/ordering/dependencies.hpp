@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dispatch/lane/completion_board.hpp"
+#include "dispatch/ordering/host_tasks.hpp"
 #include "dispatch/queue/device_inbound.hpp"
 #include "dispatch/queue/shared_queue.hpp"
 #include "dispatch/task/task_state.hpp"
@@ -25,8 +26,8 @@ namespace flotilla::dispatch {
 class dependencies {
  public:
   dependencies(task_table const& tasks, completion_board const& board,
-               failure_table const& failures, shared_queue& shared)
-      : tasks_(tasks), board_(board), failures_(failures), shared_(shared) {}
+               failure_table const& failures, shared_queue& shared, host_tasks const& hosts)
+      : tasks_(tasks), board_(board), failures_(failures), shared_(shared), hosts_(hosts) {}
   /// Adds the next device. Tasks that this device has parked go to `inbound` when they are
   /// released. Call it only while the runtime starts.
   void add(device_inbound& inbound) { inbounds_.push_back(&inbound); }
@@ -36,7 +37,9 @@ class dependencies {
   /// Returns the task's progress. Cost: three loads while the task is open.
   [[nodiscard]] task_state look(task_key key) const;
   /// Marks the task as demanded by a waiting thread. If the task is parked on another task, marks
-  /// that task as well, and so on. Returns the last task of this chain, which is not parked.
+  /// that task as well, and so on. A host task is followed by a predecessor that has not ended.
+  /// Returns the last task of this chain, which is not parked, or is a host task whose predecessors
+  /// have ended.
   slot_address propagate_demand(slot_address task) const noexcept;
 
   // ---- the holder of the lease of the device that has the task ----
@@ -72,6 +75,7 @@ class dependencies {
   completion_board const& board_;
   failure_table const& failures_;
   shared_queue& shared_;
+  host_tasks const& hosts_;
   std::vector<device_inbound*> inbounds_;  // by device index
 };
 

@@ -49,8 +49,8 @@ void task_end::arrive(bulk& which, std::size_t ended) {
 
 void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   slot& one = parts_.tasks.at(task);
-  std::uint64_t const generation =
-      generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+  generation_word const open{one.generation.load(std::memory_order_relaxed)};
+  std::uint64_t const generation = open.generation();
   bool const bad = why != nullptr;
   if (std::uint32_t const device = one.device.load(std::memory_order_relaxed); device != 0) {
     base::add(counts_[device - 1].ended, items_of(one));
@@ -63,7 +63,7 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   }
   // Store the failure before the generation changes, because a thread that sees the new generation
   // looks for the failure.
-  if (bad) { parts_.failures.put(task, generation, why); }
+  if (bad) { parts_.failures.put(task, generation, why, open.keeps_failure()); }
   // Change the generation before the parked tasks are released. Otherwise a released task could
   // find this task still open.
   generation_word const before{

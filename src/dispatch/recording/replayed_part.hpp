@@ -12,9 +12,6 @@ namespace flotilla::dispatch {
 struct replayed_part {
   std::uint32_t part = 0;                      // index in recorded_parts
   std::uint32_t changes = change_lists::none;  // index of the change list to apply
-  // The first `order_only` predecessors of the task are parts of the previous replay. The task runs
-  // after these parts, even if they fail.
-  std::uint32_t order_only = 0;
 };
 
 }  // namespace flotilla::dispatch

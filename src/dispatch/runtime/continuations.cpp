@@ -104,6 +104,21 @@ std::shared_ptr<completion_state> continuations::after_all(std::span<task_id con
   return state;
 }
 
+std::shared_ptr<completion_state> continuations::prepare(
+    std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const {
+  auto const state = std::make_shared<completion_state>(table_);
+  state->callable = observing(tasks, std::move(callable));
+  state->left = tasks.size() + 1;  // one more for `start`
+  continuation_table::use const use{*table_};
+  for (task_id const id : tasks) { watch(id, state); }
+  return state;
+}
+
+void continuations::start(std::shared_ptr<completion_state> const& prepared) const {
+  table_->arrived(prepared, nullptr);
+  waiter_.with().shared.bell.ring_for_continuations();
+}
+
 std::shared_ptr<completion_state> continuations::after(
     std::shared_ptr<completion_state> const& state, continuations const* runtime,
     std::unique_ptr<detail::continuation> callable) {

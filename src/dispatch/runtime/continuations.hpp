@@ -36,6 +36,12 @@ class continuations {
   [[nodiscard]] static std::shared_ptr<completion_state> after(
       std::shared_ptr<completion_state> const& state, continuations const* runtime,
       std::unique_ptr<detail::continuation> callable);
+  /// Makes `callable` run once after all of `tasks` have ended and `start` was called with the
+  /// result. Its argument is the error of the task whose failure was seen first. If the call
+  /// throws, or `start` is not called, `callable` never runs.
+  [[nodiscard]] std::shared_ptr<completion_state> prepare(
+      std::span<task_id const> tasks, std::unique_ptr<detail::continuation> callable) const;
+  void start(std::shared_ptr<completion_state> const& prepared) const;
   /// Returns a state that is done after all of `tasks` have ended.
   /// @param tasks  At least one task.
   [[nodiscard]] std::shared_ptr<completion_state> after_all(std::span<task_id const> tasks) const;

@@ -22,6 +22,7 @@
 #include "context/plan.hpp"
 #include "dispatch/runtime/continuations.hpp"
 #include "dispatch/runtime/event_source.hpp"
+#include "dispatch/runtime/host_submitter.hpp"
 #include "dispatch/runtime/memory.hpp"
 #include "dispatch/runtime/program_loader.hpp"
 #include "dispatch/runtime/stream_waits.hpp"
@@ -107,6 +108,7 @@ class runtime_state final : public detail::runtime_impl {
   completion_board board_;
   kernel_table kernels_;
   recorded_parts recordings_;
+  host_tasks hosts_;
   dependencies order_;
   // Shared, because completions may outlive the runtime.
   std::shared_ptr<continuation_table> const table_;
@@ -145,6 +147,7 @@ class runtime_state final : public detail::runtime_impl {
   dispatch::memory memory;
   dispatch::stream_waits stream_waits;
   dispatch::continuations continuations;
+  host_submitter host;
 
  private:
   ~runtime_state();

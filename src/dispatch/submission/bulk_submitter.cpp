@@ -14,7 +14,7 @@ namespace flotilla::dispatch {
 
 slot_address bulk_submitter::take_slot_of_end() const {
   place const& to = with_.places.shared();
-  return with_.slots.take(to, with_.places.inbox_to(to, 0), true);
+  return with_.slots.take(to, with_.places.inbox_to(to, 0), when_full::wait);
 }
 
 void bulk_submitter::submit_items(detail::bulk_source const& items, task_options const& options,
@@ -59,7 +59,7 @@ void bulk_submitter::submit(detail::bulk_source const& items, task_options const
                             ticket& ticket) const {
   with_.usage.check_usable();
   if (options.device) { static_cast<void>(with_.valid.checked(*options.device)); }
-  with_.valid.check_after(options.after);
+  with_.valid.check_predecessors(options.after, options.after_end);
   runtime_parts const& shared = with_.shared;
   slot_address end = no_slot;
   if (callable_frame::innermost(shared.id) != nullptr) { end = take_slot_of_end(); }

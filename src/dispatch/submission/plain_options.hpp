@@ -24,9 +24,22 @@ struct plain_options {
   static constexpr std::optional<device_ordinal> device{};
   static constexpr std::string_view label{};
   static constexpr no_tasks after{};
+  static constexpr no_tasks after_end{};
   static constexpr bool batch = true;
   static constexpr int priority = 0;
   static constexpr no_stop stop{};
+};
+
+/// The options of a task of a flow. The flow calls failure_table::forget.
+struct flow_options : task_options {
+  static constexpr bool keeps_failure = true;
+  mutable task_id opened{};  // receives the id of the task, which may have no ticket
+};
+
+/// Returns whether the failure of a task with such options is kept (see generation_word).
+template <class Options>
+inline constexpr bool keeps_failure = requires {
+  Options::keeps_failure;
 };
 
 /// Returns the same options as task_options.

@@ -232,8 +232,7 @@ std::vector<recorder::part> recorder::build(recording_plan const& plan) {
 
 ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
-  with_.valid.check_after(options.after,
-                          0xffff - 2);  // at most 0xffff predecessors, and a replay adds two
+  with_.valid.check_predecessors(options.after, {}, 2);  // a replay adds two
   finish();
   // The arrays of most recordings are small enough for this stack memory.
   std::array<std::byte, 2048> room;
@@ -274,12 +273,11 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
   task_options how{.label = options.label, .priority = options.priority};
   // A change to a graph also applies to all later replays, so each part must run after the same
   // part of the previous replay.
-  if (of.previous.runtime != 0) { how.after.add(of.previous); }
+  if (of.previous.runtime != 0) { how.after_end.add(of.previous); }
   // In addition, a part without predecessors in this replay runs after the last part of the
   // previous replay.
   task_id const last = parts_.back().previous;
-  if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after.add(last); }
-  auto const order_only = static_cast<std::uint32_t>(how.after.size());
+  if (of.parts_ahead.empty() && parts_.size() > 1 && last.runtime != 0) { how.after_end.add(last); }
   for (std::uint32_t const ahead : of.parts_ahead) { how.after.add(now[ahead]); }
   if (of.parts_ahead.empty()) {
     for (std::size_t i = 0; i < options.after.size(); ++i) { how.after.add(options.after[i]); }
@@ -290,7 +288,7 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                                         with_.tasks.checked_name(slot),
                                         with_.tasks.callables_inside());
   }
-  replayed_part const what{of.index, of.changes, order_only};
+  replayed_part const what{of.index, of.changes};
   with_.tasks.fill(slot, what, how);
 }
 

@@ -141,6 +141,12 @@ inline void encode(slot& task, slot_side&, bulk_end_command const&) noexcept {
   task.kind = task_kind::bulk_end;
 }
 
+/// A task that runs as a continuation. No device takes it.
+struct host_command {};
+inline void encode(slot& task, slot_side&, host_command const&) noexcept {
+  task.kind = task_kind::host;
+}
+
 /// Moves the callable out of `what`.
 inline void encode(slot& task, slot_side&, callable& what) noexcept {
   static_assert(sizeof(callable) <= slot::inline_bytes);
@@ -159,22 +165,32 @@ inline void encode_rarities(slot& task, slot_side& side, task_options const& opt
   }
 }
 
-inline void encode_dependencies(slot& task, slot_side& side, dependency_list const& after) {
-  std::size_t const count = after.size();
+/// Writes predecessor `i`. Call it for each `i` in order.
+inline void encode_dependency(slot& task, slot_side& side, std::size_t i, task_id const& ahead) {
+  if (i < slot::inline_dependencies) {
+    task.after_slot[i] = ahead.slot;
+    task.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
+  } else {
+    side.add_dependency(i - slot::inline_dependencies,
+                        {ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
+  }
+}
+
+/// Writes the predecessors. Those whose failure does not matter come first.
+inline void encode_dependencies(slot& task, slot_side& side, dependency_list const& after_end,
+                                dependency_list const& after) {
+  std::size_t const order_only = after_end.size();
+  std::size_t const count = order_only + after.size();
   task.dependencies = static_cast<std::uint16_t>(count);
+  task.has_order_only = order_only != 0;
+  if (task.has_order_only) { side.order_only = static_cast<std::uint16_t>(order_only); }
   if (count > slot::inline_dependencies) {
     side.more_dependencies.clear();
     side.first_unstarted = 0;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    task_id const ahead = after[i];
-    if (i < slot::inline_dependencies) {
-      task.after_slot[i] = ahead.slot;
-      task.after_generation[i] = static_cast<std::uint32_t>(ahead.generation);
-    } else {
-      side.add_dependency(i - slot::inline_dependencies,
-                          {ahead.slot, static_cast<std::uint32_t>(ahead.generation)});
-    }
+  for (std::size_t i = 0; i < order_only; ++i) { encode_dependency(task, side, i, after_end[i]); }
+  for (std::size_t i = order_only; i < count; ++i) {
+    encode_dependency(task, side, i, after[i - order_only]);
   }
 }
 
@@ -202,10 +218,10 @@ inline void encode(slot& task, slot_side& side, What& what, Options const& optio
   if (!options.label.empty() || options.stop.stop_possible()) {
     encode_rarities(task, side, full(options));
   }
-  if (options.after.size() == 0) {
+  if (options.after.size() == 0 && options.after_end.size() == 0) {
     task.dependencies = 0;
   } else {
-    encode_dependencies(task, side, full(options).after);
+    encode_dependencies(task, side, full(options).after_end, full(options).after);
   }
   encode(task, side, what);
 }
@@ -239,13 +255,16 @@ inline std::uint64_t open_counted(slot& task, std::uint32_t device) noexcept {
 /// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
 /// @param ticket  Receives the task's ticket. If null, the task is posted.
+/// @param keeps_failure  See generation_word.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
-                               detail::runtime_impl& runtime, ticket* ticket) noexcept {
+                               detail::runtime_impl& runtime, ticket* ticket,
+                               bool keeps_failure = false) noexcept {
   std::uint64_t const generation = prepare_open(task, device);
   // release: a thread that acquires the new generation sees the words of this task, and not the
   // words of the slot's previous task
-  std::uint64_t const word = generation_word::of(generation);
+  std::uint64_t const word =
+      generation_word::of(generation) | (keeps_failure ? generation_word::keeps_failure_bit : 0);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);
     task.generation.store(word | generation_word::no_ticket_bit, std::memory_order_release);

@@ -168,11 +168,12 @@ void slot_taker::refuse_full(place const& full) const {
                     " tasks are open, and a callable must not wait for them; set a larger window");
 }
 
-slot_address slot_taker::take_from_full(place const& from, inbox& inbox, bool may_wait) const {
+slot_address slot_taker::take_from_full(place const& from, inbox& inbox, when_full if_full) const {
   slot_pool& pool = from.slots;
   if (slot_address const slot = pool.take_any(); slot != no_slot) { return slot; }
+  if (if_full == when_full::give_up) { return no_slot; }
   bool const is_inside = inside_callable();
-  if (!may_wait) {
+  if (if_full == when_full::collect) {
     // Tasks that have completed keep their slots until a thread drains their device. So drain
     // first.
     if (!is_inside) {

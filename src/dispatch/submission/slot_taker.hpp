@@ -12,20 +12,26 @@
 
 namespace flotilla::dispatch {
 
+/// What a submit does if the window of its device is full.
+enum class when_full : std::uint8_t {
+  wait,     // wait for a free slot
+  collect,  // end the tasks that have completed, and give up if this frees no slot
+  give_up,  // give up at once: for callers that hold a lock, because ending tasks may run user code
+};
+
 /// Threads: any.
 class slot_taker {
  public:
   slot_taker(waiter const& waiter, usage_guard const& usage, place_table const& places) noexcept
       : waiter_(waiter), usage_(usage), places_(places) {}
 
-  /// Returns a free slot of the place's window. Returns no_slot only if `may_wait` is false.
-  /// @param may_wait  Whether to wait if the window is full.
-  /// @throws window_full  The window is full, `may_wait` is true, and the caller is inside a
+  /// Returns a free slot of the place's window. Returns no_slot if it gives up.
+  /// @throws window_full  The window is full, `if_full` is `wait`, and the caller is inside a
   /// callable.
   /// Also throws the exceptions of usage_guard::check_usable.
-  [[nodiscard]] slot_address take(place const& from, inbox& inbox, bool may_wait) const {
+  [[nodiscard]] slot_address take(place const& from, inbox& inbox, when_full if_full) const {
     slot_address const slot = from.slots.take(inbox.slots());
-    return slot != no_slot ? slot : take_from_full(from, inbox, may_wait);
+    return slot != no_slot ? slot : take_from_full(from, inbox, if_full);
   }
   /// Takes one slot for each entry of `devices`, all or none. Holds no slot while it waits for a
   /// full window.
@@ -49,7 +55,8 @@ class slot_taker {
   class all_windows_wait;
 
   // Not inline: inlined code would make the compiler spill registers in the hot path of `submit`.
-  [[nodiscard]] slot_address take_from_full(place const& from, inbox& inbox, bool may_wait) const;
+  [[nodiscard]] slot_address take_from_full(place const& from, inbox& inbox,
+                                            when_full if_full) const;
   [[nodiscard]] bool inside_callable() const noexcept;
   [[noreturn]] void refuse_full(place const& full) const;
   [[nodiscard]] task_table const& tasks() const noexcept { return waiter_.with().shared.tasks; }

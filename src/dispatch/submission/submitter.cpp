@@ -56,6 +56,13 @@ place const& submitter::choose_freely(task_options const& options) const {
   return chosen ? places_[valid_.checked(*chosen)] : places_.any();
 }
 
+std::optional<device_ordinal> submitter::place_freely(task_options const& options) const {
+  if (placement_ == nullptr) { return std::nullopt; }
+  auto const chosen = placement_->place(infos_, options);
+  if (chosen) { static_cast<void>(valid_.checked(*chosen)); }
+  return chosen;
+}
+
 template <class What>
 void submitter::run_checks(What const& what, task_options const& options, place const& to,
                            slot_address slot) const {
@@ -93,7 +100,9 @@ template <class What, class Options, class Source>
   } else {
     valid_.check(what, options.device);
   }
-  if (!is_recorded<What> && options.after.size() != 0) { valid_.check_after(full(options).after); }
+  if (!is_recorded<What> && (options.after.size() | options.after_end.size()) != 0) {
+    valid_.check_predecessors(full(options).after, full(options).after_end);
+  }
   place const& to = [&]() -> place const& {
     if constexpr (is_recorded<What>) {
       return source.to;
@@ -124,7 +133,8 @@ template <class What, class Options, class Source>
   if constexpr (is_item) {
     generation = source.open(task, side, address, to.device());
   } else {
-    generation = open_slot(task, address, to.device(), owner_, ticket);
+    generation = open_slot(task, address, to.device(), owner_, ticket, keeps_failure<Options>);
+    if constexpr (keeps_failure<Options>) { options.opened = {owner_.number, address, generation}; }
   }
   if (options.stop.stop_possible()) [[unlikely]] {
     watch_stop(task, side, generation, full(options).stop.token());
@@ -146,25 +156,30 @@ template <class What, class Options, class Source>
 }
 
 template <class What, class Options>
-bool submitter::submit(What& what, Options const& options, bool may_wait, ticket* ticket) const {
+bool submitter::submit(What& what, Options const& options, when_full if_full,
+                       ticket* ticket) const {
   struct window_slots {
     slot_taker const& slots;
-    bool may_wait;
+    when_full if_full;
     [[nodiscard]] slot_address take(place const& to, inbox& inbox) const {
-      return slots.take(to, inbox, may_wait);
+      return slots.take(to, inbox, if_full);
     }
     void give_back(place const& to, slot_address slot) const noexcept { to.slots.give_back(slot); }
     void used(slot_address) const noexcept {}
   };
-  return submit_to(what, options, ticket, window_slots{slots_, may_wait});
+  return submit_to(what, options, ticket, window_slots{slots_, if_full});
 }
 
-template bool submitter::submit(launch const&, task_options const&, bool, ticket*) const;
-template bool submitter::submit(launch const&, plain_options const&, bool, ticket*) const;
-template bool submitter::submit(detail::memory_command const&, task_options const&, bool,
+template bool submitter::submit(launch const&, task_options const&, when_full, ticket*) const;
+template bool submitter::submit(launch const&, flow_options const&, when_full, ticket*) const;
+template bool submitter::submit(detail::memory_command const&, task_options const&, when_full,
                                 ticket*) const;
-template bool submitter::submit(callable&, task_options const&, bool, ticket*) const;
-template bool submitter::submit(detail::event_command const&, task_options const&, bool,
+template bool submitter::submit(detail::memory_command const&, flow_options const&, when_full,
+                                ticket*) const;
+template bool submitter::submit(callable&, task_options const&, when_full, ticket*) const;
+template bool submitter::submit(callable&, flow_options const&, when_full, ticket*) const;
+template bool submitter::submit(launch const&, plain_options const&, when_full, ticket*) const;
+template bool submitter::submit(detail::event_command const&, task_options const&, when_full,
                                 ticket*) const;
 
 /// Takes slots for the tasks of a bulk.
@@ -174,7 +189,7 @@ struct submitter::slots_of_bulk {
   std::size_t index;
   [[nodiscard]] slot_address take(place const& from, inbox& inbox) const {
     in.reserve_task();
-    return slots.take(from, inbox, true);
+    return slots.take(from, inbox, when_full::wait);
   }
   void give_back(place const& from, slot_address slot) const noexcept {
     from.slots.give_back(slot);

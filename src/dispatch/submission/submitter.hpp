@@ -41,17 +41,16 @@ class submitter {
   };
   explicit submitter(config const& with) noexcept;
 
-  /// Submits a task. Returns false only if `may_wait` is false and the window is full.
+  /// Submits a task. Returns false if the window is full and the call gives up.
   /// @param what      A const launch, memory_command or event_command; or a callable, which is
   /// moved into the slot.
-  /// @param options   A task_options. For a launch also plain_options.
-  /// @param may_wait  Whether to wait if the window is full.
+  /// @param options   A task_options or flow_options. For a launch also plain_options.
   /// @param ticket    Receives the ticket. If null, the task is posted. The ticket is not the
   /// return value, because returning it through memory caused a store-forwarding stall
   /// (docs/results/h200-submit.txt).
   /// @throws the exceptions of runtime::submit
   template <class What, class Options = task_options>
-  bool submit(What& what, Options const& options, bool may_wait, ticket* ticket) const;
+  bool submit(What& what, Options const& options, when_full if_full, ticket* ticket) const;
 
   // ---- for bulks ----
 
@@ -68,6 +67,8 @@ class submitter {
                       std::size_t index) const;
   /// Returns whether a placement of the application chooses devices.
   [[nodiscard]] bool has_placement() const noexcept { return placement_ != nullptr; }
+  /// Asks the placement of the application for a device. Empty if it chooses none, or there is none.
+  [[nodiscard]] std::optional<device_ordinal> place_freely(task_options const& options) const;
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.
   template <class Options>

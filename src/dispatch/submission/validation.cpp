@@ -161,26 +161,36 @@ void validation::check(detail::event_command const& what,
   if (device) { static_cast<void>(checked(*device)); }
 }
 
-void validation::check_after(dependency_list const& after, std::size_t max) const {
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    task_id const ahead = after[i];
+void validation::check_list(dependency_list const& tasks, std::string_view name) const {
+  auto const entry = [name](std::size_t i) {
+    return "entry " + std::to_string(i) + " of `" + std::string{name} + "` names ";
+  };
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    task_id const ahead = tasks[i];
     if (detail::access::is_recorded(ahead)) {
-      throw invalid_argument("entry " + std::to_string(i) +
-                             " of `after` names a task of a recording; only tasks of that "
-                             "recording can run after it");
+      throw invalid_argument(entry(i) +
+                             "a task of a recording; only tasks of that recording can run after "
+                             "it");
     }
     if (ahead.runtime == 0) {
-      throw invalid_argument("entry " + std::to_string(i) +
-                             " of `after` names no task: the ticket or task_id is empty");
+      throw invalid_argument(entry(i) + "no task: the ticket or task_id is empty");
     }
     if (ahead.runtime != owner_.number) {
-      throw wrong_runtime("entry " + std::to_string(i) +
-                          " of `after` names a task of another runtime; wait for that task first");
+      throw wrong_runtime(entry(i) + "a task of another runtime; wait for that task first");
     }
   }
-  if (after.size() > max) {
-    throw invalid_argument("`after` has " + std::to_string(after.size()) + " entries: at most " +
-                           std::to_string(max) + " are allowed");
+}
+
+void validation::check_predecessors(dependency_list const& after, dependency_list const& after_end,
+                                    std::size_t reserved) const {
+  check_list(after, "after");
+  check_list(after_end, "after_end");
+  std::size_t const count = after.size() + after_end.size();
+  std::size_t const max = max_dependencies - reserved;
+  if (count > max) {
+    throw invalid_argument(
+        (after_end.empty() ? "`after` has " : "`after` and `after_end` together have ") +
+        std::to_string(count) + " entries: at most " + std::to_string(max) + " are allowed");
   }
 }
 

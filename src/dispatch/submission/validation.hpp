@@ -49,10 +49,16 @@ class validation {
   void check(detail::event_command const& what, std::optional<device_ordinal> device) const;
   /// @throws invalid_argument  The launch has attributes.
   void check_recordable(launch const& what) const;
-  void check_after(dependency_list const& after, std::size_t max = max_dependencies) const;
+  /// Checks the lists of predecessors (see task_options).
+  /// @param reserved  How many predecessors the runtime will add.
+  /// @throws invalid_argument, wrong_runtime
+  void check_predecessors(dependency_list const& after, dependency_list const& after_end,
+                          std::size_t reserved = 0) const;
 
  private:
   [[noreturn]] void refuse(device_ordinal device) const;
+  /// @param name  What error texts call the list.
+  void check_list(dependency_list const& tasks, std::string_view name) const;
   /// Checks a launch completely.
   void check_all(launch const& what, std::optional<device_ordinal> device) const;
   /// Checks whether `device` can access the memory of all buffers among the arguments. Not inline,

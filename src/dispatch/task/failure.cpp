@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/task/failure.hpp"
 
+#include <flotilla/error/error.hpp>
+
 namespace flotilla::dispatch {
 
 std::shared_ptr<failure const> make_failure(std::exception_ptr error,
@@ -15,31 +17,48 @@ std::shared_ptr<failure const> make_failure(std::exception_ptr error,
       failure{std::move(error), std::move(text), std::move(cause)});
 }
 
+std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
+                                                       std::shared_ptr<failure const> cause) {
+  std::string const text = task + " did not run because a task in `after` failed; first cause: " +
+                           cause->first_cause().text;
+  return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);
+}
+
+std::shared_ptr<failure const> make_cancellation(std::string const& task) {
+  return make_failure(
+      std::make_exception_ptr(task_cancelled(task + " was cancelled before it was launched")));
+}
+
 void failure_table::put(slot_address slot, std::uint64_t generation,
-                        std::shared_ptr<failure const> why) {
+                        std::shared_ptr<failure const> why, bool keep) {
   std::lock_guard const lock{mutex_};
+  if (keep) { kept_.insert_or_assign(key(slot, generation), why); }
   entries_.insert_or_assign(key(slot, generation), std::move(why));
-  count_.store(entries_.size(), std::memory_order_release);  // pairs with the acquire in empty
+  // release: pairs with the acquire in empty
+  count_.store(entries_.size() + kept_.size(), std::memory_order_release);
 }
 
 std::shared_ptr<failure const> failure_table::get(slot_address slot,
                                                   std::uint64_t generation) const {
   if (empty()) { return nullptr; }
   std::lock_guard const lock{mutex_};
-  auto const found = entries_.find(key(slot, generation));
-  return found == entries_.end() ? nullptr : found->second;
+  for (map const* entries : {&entries_, &kept_}) {
+    auto const found = entries->find(key(slot, generation));
+    if (found != entries->end()) { return found->second; }
+  }
+  return nullptr;
 }
 
-void failure_table::erase(slot_address slot, std::uint64_t generation) {
+void failure_table::erase_from(map& entries, slot_address slot, std::uint64_t generation) {
   // Declared before the lock, so that its destructor runs after the unlock. The destructor may
   // destroy an exception, which runs user code.
   std::shared_ptr<failure const> last;
   std::lock_guard const lock{mutex_};
-  auto const found = entries_.find(key(slot, generation));
-  if (found == entries_.end()) { return; }
+  auto const found = entries.find(key(slot, generation));
+  if (found == entries.end()) { return; }
   last = std::move(found->second);
-  entries_.erase(found);
-  count_.store(entries_.size(), std::memory_order_release);
+  entries.erase(found);
+  count_.store(entries_.size() + kept_.size(), std::memory_order_release);
 }
 
 }  // namespace flotilla::dispatch

@@ -49,6 +49,13 @@ struct failure {
 
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
+/// Returns the failure of a task that did not run because a predecessor failed.
+/// @param task   The task in words.
+/// @param cause  The failure of the predecessor.
+[[nodiscard]] std::shared_ptr<failure const> make_dependency_failure(
+    std::string const& task, std::shared_ptr<failure const> cause);
+/// Returns the failure of a task that was cancelled before it ran.
+[[nodiscard]] std::shared_ptr<failure const> make_cancellation(std::string const& task);
 
 /// The failures of tasks. A task that succeeded has no entry, so the table is usually empty.
 /// Threads: any.
@@ -56,20 +63,31 @@ class failure_table {
  public:
   /// Adds a failure. Call this before the slot's generation increases, so that a thread that sees
   /// the new generation finds the failure.
-  void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> why);
+  /// @param keep  Whether `get` finds the failure until `forget`, even after `erase`.
+  void put(slot_address slot, std::uint64_t generation, std::shared_ptr<failure const> why,
+           bool keep = false);
   [[nodiscard]] std::shared_ptr<failure const> get(slot_address slot,
                                                    std::uint64_t generation) const;
-  void erase(slot_address slot, std::uint64_t generation);
+  void erase(slot_address slot, std::uint64_t generation) {
+    erase_from(entries_, slot, generation);
+  }
+  /// Erases a failure that was kept, if there is one. Call this only after the task has ended.
+  void forget(slot_address slot, std::uint64_t generation) {
+    if (!empty()) { erase_from(kept_, slot, generation); }
+  }
   /// Returns whether the table is empty. Cost: one load.
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
  private:
+  using map = std::unordered_map<std::uint64_t, std::shared_ptr<failure const>>;
+  void erase_from(map& entries, slot_address slot, std::uint64_t generation);
   static std::uint64_t key(slot_address slot, std::uint64_t generation) noexcept {
     return std::uint64_t{slot} << 32 | (generation & 0xffff'ffff);
   }
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<failure const>> entries_;
-  std::atomic<std::size_t> count_{0};
+  map entries_;
+  map kept_;
+  std::atomic<std::size_t> count_{0};  // the entries of both maps
 };
 
 }  // namespace flotilla::dispatch

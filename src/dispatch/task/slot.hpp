@@ -24,6 +24,7 @@ enum class task_kind : std::uint8_t {
   event_wait,
   bulk_end,  // what the ticket of a bulk names
   chunk,     // several items of a bulk
+  host,      // a function that runs without a context
 };
 
 /// The address of a slot: the upper half is the number of the slot's pool, and the lower half is
@@ -71,11 +72,12 @@ enum class cancel_state : std::uint8_t {
   withdrawn,  // decided: the launch had begun, so the task runs
 };
 
-/// The word with a slot's generation, four flags and a cancel_state. The generation increases when
+/// The word with a slot's generation, five flags and a cancel_state. The generation increases when
 /// a task is submitted and again when the task ends, so an odd generation means open. `no_ticket`
 /// says that the task was submitted without a ticket. `watched` says that a continuation waits for
 /// the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
-/// says that the task is an item of a bulk, which slot_side names. All of them are in one word, so
+/// says that the task is an item of a bulk, which slot_side names. `keeps_failure` says that the
+/// failure of the task must stay until failure_table::forget. All of them are in one word, so
 /// the thread that ends the task reads the flags in the same atomic step, and a request to cancel a
 /// task never reaches the next task of the slot.
 struct generation_word {
@@ -83,9 +85,10 @@ struct generation_word {
   static constexpr std::uint64_t watched_bit = 2;
   static constexpr std::uint64_t stoppable_bit = 4;
   static constexpr std::uint64_t counted_bit = 8;
-  static constexpr unsigned cancel_shift = 4;
+  static constexpr std::uint64_t keeps_failure_bit = 16;
+  static constexpr unsigned cancel_shift = 5;
   static constexpr std::uint64_t cancel_bits = std::uint64_t{3} << cancel_shift;
-  static constexpr unsigned generation_shift = 6;
+  static constexpr unsigned generation_shift = 7;
   static constexpr std::uint64_t of(std::uint64_t generation) noexcept {
     return generation << generation_shift;
   }
@@ -96,6 +99,7 @@ struct generation_word {
   [[nodiscard]] bool watched() const noexcept { return (word & watched_bit) != 0; }
   [[nodiscard]] bool stoppable() const noexcept { return (word & stoppable_bit) != 0; }
   [[nodiscard]] bool counted() const noexcept { return (word & counted_bit) != 0; }
+  [[nodiscard]] bool keeps_failure() const noexcept { return (word & keeps_failure_bit) != 0; }
   /// Returns whether the word is `watched`, `stoppable` or `counted`.
   [[nodiscard]] bool observed() const noexcept {
     return (word & (watched_bit | stoppable_bit | counted_bit)) != 0;
@@ -153,6 +157,8 @@ struct successor_word {
 };
 
 struct alignas(base::cache_line) slot {
+  // The value of `parked_on` for a host task, which waits for all of its predecessors at once.
+  static constexpr std::uint32_t parked_as_host = 0xffff'ffff;
   static constexpr std::size_t inline_dependencies = 4;
   static constexpr std::size_t inline_bytes = 128;
 
@@ -193,6 +199,7 @@ struct alignas(base::cache_line) slot {
   std::uint16_t argument_bytes;
   std::uint16_t dependencies;  // number of predecessors; slot_side holds all after the fourth
   bool attributed;             // a launch: slot_side holds attributes or the place of a task_status
+  bool has_order_only;         // if there are predecessors: slot_side::order_only is not 0
   // The arguments of a launch, or a memory_command, callable, replayed_part, event_command or
   // chunk_command.
   alignas(16) std::byte bytes[inline_bytes];

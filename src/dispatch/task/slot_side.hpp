@@ -48,6 +48,8 @@ struct slot_side {
   // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor
   // that may still be neither launched nor in an open batch.
   std::uint16_t first_unstarted = 0;
+  // If slot::has_order_only is true: how many of the first predecessors may fail.
+  std::uint16_t order_only = 0;
   // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
   std::uint16_t status_offset = no_status;
 

@@ -33,6 +33,15 @@ class task_table {
   [[nodiscard]] ticket_word& ticket_of(slot_address task) const noexcept {
     return pool(task).ticket_of(task & 0xffff);
   }
+  /// Returns predecessor `i` of a task. The first `order_only(task)` predecessors may fail.
+  [[nodiscard]] task_key dependency(slot_address task, std::size_t i) const noexcept {
+    slot const& one = at(task);
+    if (i < slot::inline_dependencies) { return {one.after_slot[i], one.after_generation[i]}; }
+    return side(task).dependency(i - slot::inline_dependencies);
+  }
+  [[nodiscard]] std::size_t order_only(slot_address task) const noexcept {
+    return at(task).has_order_only ? side(task).order_only : 0;
+  }
   /// Returns the pool to which the slot belongs.
   [[nodiscard]] slot_pool& pool(slot_address task) const noexcept { return *pools_[task >> 16]; }
   /// Returns whether the task was submitted for any device.

@@ -38,6 +38,19 @@ bool deadlock_detector::is_resolved(target what) const {
   return state.state != task_state::states::open;
 }
 
+bool deadlock_detector::waits_for_host_thread(slot_address task) const noexcept {
+  return shared_.tasks.at(task).parked_on.load(std::memory_order_relaxed) == slot::parked_as_host;
+}
+
+void deadlock_detector::check_wait_in_continuation(task_id id) const {
+  if (!shared_.single_threaded || is_resolved(task_target(id))) { return; }
+  if (!waits_for_host_thread(shared_.order.propagate_demand(id.slot))) { return; }
+  throw would_deadlock(
+      "a continuation or host task would wait forever for a host task: in single-threaded mode, "
+      "host tasks run one after the other; instead of waiting, submit the remaining work with "
+      "`after` or use `then`");
+}
+
 void deadlock_detector::refuse_ring(target mine) {
   // The set of devices that can make progress. A device can make progress in three cases: its lease
   // is free, another thread holds its lease and does not wait, or the holder of its lease waits for
@@ -48,6 +61,7 @@ void deadlock_detector::refuse_ring(target mine) {
     if (is_resolved(what)) { return true; }
     if (!is_task(what)) { return can_go_on[what - 1]; }
     slot_address const root = shared_.order.propagate_demand(static_cast<slot_address>(what));
+    if (waits_for_host_thread(root)) { return !shared_.single_threaded; }
     std::uint32_t const device = shared_.tasks.at(root).device.load(std::memory_order_relaxed);
     if (device != 0) { return can_go_on[device - 1]; }
     return std::find(can_go_on.begin(), can_go_on.end(), true) != can_go_on.end();  // any device

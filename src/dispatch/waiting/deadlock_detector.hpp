@@ -37,6 +37,9 @@ class deadlock_detector {
   /// Publishes that this thread waits for the lease of `device`.
   /// @throws would_deadlock  if the lease can be released only after this wait
   void check_wait_for_lease(unsigned device);
+  /// Call it inside a continuation of this runtime that waits for a task.
+  /// @throws would_deadlock  if a host task must run first, which only this thread could run
+  void check_wait_in_continuation(task_id id) const;
   /// Withdraws the published target. Call this after the wait. Does nothing outside of callables.
   void clear() noexcept { publish(nothing); }
 
@@ -56,6 +59,9 @@ class deadlock_detector {
   /// a waiting callable drains another device and runs a callable there.
   void publish(target what) noexcept;
   [[nodiscard]] bool is_resolved(target what) const;
+  /// Returns whether the task is a host task. For the last task of a chain (propagate_demand), this
+  /// means that only a thread that runs continuations is missing.
+  [[nodiscard]] bool waits_for_host_thread(slot_address task) const noexcept;
   void refuse_ring(target mine);
 
   runtime_parts const& shared_;

@@ -39,7 +39,11 @@ bool ticket_wait::runs_continuations() const noexcept {
 bool ticket_wait::help(backoff& state) {
   auto const& [shared, devices, policies, query, continuations] = waiter_.with();
   if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_task(id_); }
-  if (inside_callable_) { deadlocks_.check_wait_for_task(id_); }
+  if (inside_callable_) {
+    deadlocks_.check_wait_for_task(id_);
+  } else if (shared.single_threaded && continuations.inside()) {
+    deadlocks_.check_wait_in_continuation(id_);
+  }
   if (query.was_launched(id_) && !shared.single_threaded) { return false; }
   if (state.should_propagate()) {
     slot_address const root = shared.order.propagate_demand(id_.slot);

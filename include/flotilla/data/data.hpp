@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Logical data: arrays that a flow keeps where tasks need them.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <flotilla/data/view.hpp>
+#include <flotilla/detail/data_use.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+#include <flotilla/memory/device_buffer.hpp>
+#include <flotilla/memory/host_buffer.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+class flow;
+
+/// An array of objects that has copies in the memory of the host and of devices. The flow knows
+/// which copies are valid. Before a task of the flow runs, the flow copies the data to the memory
+/// where the task needs it, if there is no valid copy. A task that writes the data makes all other
+/// copies invalid.
+///
+/// Threads   Same rules as for a std::vector. In addition, several threads may submit tasks that
+///           use the same data.
+/// Lifetime  The destructor never waits: tasks that were submitted before still use the data, and
+///           then the memory is freed. It does not write back. The flow keeps its state until its
+///           last data are gone, but data must end before the runtime.
+///
+/// A moved-from `data` can only be assigned to or destroyed. Using it throws invalid_argument.
+template <class T, int Rank = 1>
+class data {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "data holds trivially copyable objects, and tasks may write them");
+
+ public:
+  using value_type = T;
+  using extents_type = std::array<std::size_t, Rank>;
+
+  data() noexcept = default;
+
+  /// Makes data whose first valid copy is `host`. The flow uses this memory as its copy on the host
+  /// and never frees it. Between this call and `host()`, only tasks may use the memory.
+  /// @param host     All objects, in row-major order. Copies from and to this memory are staged.
+  /// @param extents  The number of objects in each dimension.
+  /// @param label    Names the data in error texts. The flow copies it.
+  /// @throws invalid_argument  The extents do not match the number of objects, or are zero.
+  /// Lifetime  `host` must exist until the tasks that use the data have ended.
+  data(flow& owner, std::span<T> host, extents_type const& extents, std::string_view label = {})
+      : state_{detail::make_datum(
+            owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::pageable},
+            label)},
+        extents_{extents} {}
+  data(flow& owner, std::span<T> host, std::string_view label = {}) requires(Rank == 1)
+      : data{owner, host, {host.size()}, label} {}
+  /// The same for pinned memory, which devices copy faster.
+  data(flow& owner, host_buffer<T>& host, extents_type const& extents, std::string_view label = {})
+      : state_{detail::make_datum(
+            owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::mapped},
+            label)},
+        extents_{extents} {}
+  data(flow& owner, host_buffer<T>& host, std::string_view label = {}) requires(Rank == 1)
+      : data{owner, host, {host.size()}, label} {}
+
+  /// Makes data without a valid copy. A task must write them before a task may read them.
+  /// @throws invalid_argument  An extent is zero, or the objects need more than PTRDIFF_MAX bytes.
+  data(flow& owner, extents_type const& extents, std::string_view label = {})
+      : state_{detail::make_datum(
+            owner, {nullptr, 0, sizeof(T), extents, detail::host_memory::pageable}, label)},
+        extents_{extents} {}
+
+  /// Makes data whose first valid copy is `buffer`. The flow uses this memory as its copy on the
+  /// device and never frees it.
+  /// @throws invalid_argument  The extents do not match the number of objects, or are zero.
+  /// @throws wrong_runtime     The buffer belongs to another runtime.
+  /// Lifetime  `buffer` must exist until the tasks that use the data have ended.
+  data(flow& owner, device_buffer<T>& buffer, extents_type const& extents,
+       std::string_view label = {})
+      : state_{detail::make_datum(owner, detail::range_access::range(buffer), sizeof(T), extents,
+                                  label)},
+        extents_{extents} {}
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] extents_type const& extents() const noexcept { return extents_; }
+  /// Returns the number of objects.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t product = 1;
+    for (std::size_t const each : extents_) { product *= each; }
+    return product;
+  }
+
+  /// Waits until the copy on the host is valid, and returns a view of it. Copies the data if
+  /// necessary. The view stays valid until `host` or `host_for_update` is called again, or a host
+  /// task writes the data. Tasks on devices do not change it.
+  /// @throws invalid_argument   No task has written the data.
+  /// @throws dependency_failed  The data are lost, because the task that should have written them
+  ///                            failed. A later task that writes all of the data heals them.
+  /// @throws would_deadlock, and the exceptions of runtime::submit
+  /// Blocks  as ticket::wait does.
+  [[nodiscard]] view<T const, Rank> host() {
+    return make_view(static_cast<T const*>(detail::wait_for_host(*checked(), false)));
+  }
+  /// Like `host`, but the caller may change the objects. All other copies become invalid. The view
+  /// may be used until the next task that uses the data is submitted.
+  [[nodiscard]] view<T, Rank> host_for_update() {
+    return make_view(static_cast<T*>(detail::wait_for_host(*checked(), true)));
+  }
+  /// Starts to copy the data to the host, if the copy there is not valid. Does not wait.
+  /// @throws the exceptions of `host`, except dependency_failed
+  void prefetch_to_host() { detail::prefetch(*checked(), std::nullopt); }
+  /// Starts to copy the data to a device, if the copy there is not valid. Does not wait.
+  /// @throws unknown_device, and the exceptions of `host`, except dependency_failed
+  void prefetch_to(device_ordinal device) { detail::prefetch(*checked(), device); }
+
+  /// Returns whether a copy is, or will be after the submitted tasks, valid on the device.
+  [[nodiscard]] bool is_valid_on(device_ordinal device) const {
+    return detail::is_valid_on(*checked(), device);
+  }
+  [[nodiscard]] bool is_valid_on_host() const {
+    return detail::is_valid_on(*checked(), std::nullopt);
+  }
+
+ private:
+  friend struct detail::use_access;
+  [[nodiscard]] detail::datum* checked() const {
+    if (state_ == nullptr) { detail::refuse_empty_data(); }
+    return state_.get();
+  }
+  template <class Element>
+  [[nodiscard]] view<Element, Rank> make_view(Element* at) const noexcept {
+    view<Element, Rank> made{at, extents_[Rank - 1], {}};
+    for (int i = 0; i < Rank; ++i) { made.extents[i] = extents_[static_cast<std::size_t>(i)]; }
+    return made;
+  }
+
+  std::unique_ptr<detail::datum, detail::datum_deleter> state_;
+  extents_type extents_{};
+};
+
+/// Orders the tasks of a flow that use it, as data do, but has no memory.
+class token {
+ public:
+  token() noexcept = default;
+  /// @param label  Names the token in error texts. The flow copies it.
+  explicit token(flow& owner, std::string_view label = {})
+      : state_{detail::make_token(owner, label)} {}
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+
+ private:
+  friend struct detail::use_access;
+  std::unique_ptr<detail::datum, detail::datum_deleter> state_;
+};
+
+}  // namespace v0_1
+}  // namespace flotilla

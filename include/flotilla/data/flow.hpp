@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Flows: they order tasks by the data that the tasks use, and move the data.
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <flotilla/data/data.hpp>
+#include <flotilla/data/uses.hpp>
+#include <flotilla/data/view.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/kernel/data_launch.hpp>
+#include <flotilla/task/callable.hpp>
+#include <flotilla/task/completion.hpp>
+#include <flotilla/task/task_options.hpp>
+#include <flotilla/task/ticket.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+class runtime;
+
+namespace flows {
+class flow_state;
+}
+
+namespace detail {
+
+/// The function of a task, and the data that it uses. The flow writes the addresses when it submits
+/// the task.
+template <class F, class... Uses>
+class bound_function {
+ public:
+  static constexpr std::size_t count = sizeof...(Uses);
+
+  template <class G>
+  bound_function(G&& function, data_list<Uses...> const& with)
+      : function_(std::forward<G>(function)), uses_{use_access::all(with)} {}
+
+  [[nodiscard]] std::array<datum_use, count> uses() const noexcept {
+    return std::apply(
+        [](auto const&... each) { return std::array<datum_use, count>{use_access::what(each)...}; },
+        uses_);
+  }
+  [[nodiscard]] std::span<void*> addresses() noexcept { return addresses_; }
+
+  /// Calls the function with `first` and a view of each of the data.
+  template <class... First>
+  void call(First&... first) {
+    std::apply(
+        function_, [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+          return std::tuple_cat(std::tie(first...),
+                                argument(std::get<Index>(uses_), addresses_[Index])...);
+        }(std::make_index_sequence<count>{}));
+  }
+
+ private:
+  template <class Element, int Rank>
+  [[nodiscard]] static auto argument(data_use<Element, Rank> const& use, void* at) noexcept {
+    return std::tuple<view<Element, Rank>>{use_access::view_of(use, at)};
+  }
+  [[nodiscard]] static std::tuple<> argument(token_use const&, void*) noexcept { return {}; }
+
+  F function_;
+  std::tuple<Uses...> uses_;
+  std::array<void*, count> addresses_{};
+};
+
+template <class F, class... Uses>
+[[nodiscard]] auto bind(F&& function, data_list<Uses...> const& with) {
+  return std::make_unique<bound_function<std::decay_t<F>, Uses...>>(std::forward<F>(function),
+                                                                    with);
+}
+
+}  // namespace detail
+
+/// Submits tasks in an order that it infers from the data they use. The calls of `submit` and
+/// `submit_host` have a total order, from any number of threads. A task runs as if all earlier tasks
+/// had run one after the other in this order:
+/// - a task that reads data runs after the last earlier task that wrote or updated them;
+/// - a task that writes or updates data runs after all earlier tasks that use them.
+/// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
+/// add predecessors.
+///
+/// The flow copies data to the memory where a task needs them, and allocates the memory. It keeps
+/// memory of data that are gone for later data, until the last data and the flow are gone. A copy
+/// is a task of the runtime with the label of the data.
+///
+/// Devices   A task without a device in its options runs on the device of its first buffer or span
+///           (a launch), or on the device that runtime_options::placement chooses, or else on the
+///           device to which the fewest bytes must be copied, and among several such devices on the
+///           one that got the fewest tasks of this flow.
+/// Failures  Data that a failed task should have written are lost: tasks that read or update them
+///           fail with dependency_failed, whose cause is the first error. A later task that `write`s
+///           them runs, and afterwards they are no longer lost. Tasks that only read are not
+///           affected by the failure of other readers.
+/// Threads   any, even inside callables, host tasks and continuations.
+/// Lifetime  Must end before its runtime does. Data keep the state of their flow.
+class FLOTILLA_EXPORT flow {
+ public:
+  /// @throws runtime_closed, poisoned, used_after_fork
+  explicit flow(runtime& owner);
+  flow(flow&&) noexcept = default;
+  flow& operator=(flow&&) noexcept = default;
+  ~flow();
+
+  /// Submits a launch that uses data: `flow.submit(saxpy.over(n)(2.0f, read(x), update(y), n))`.
+  /// @throws invalid_argument  Data belong to another flow, were moved from, occur twice in the
+  ///                           task, or are read although they have no contents; and the cases of
+  ///                           runtime::submit.
+  /// @throws driver_error      There is not enough memory for the data (out_of_memory). The message
+  ///                           names the data and the device.
+  /// @throws the other exceptions of runtime::submit
+  ///         If the call throws, it has not submitted the task and data keep their contents, but
+  ///         copies to the device may have been submitted.
+  /// Blocks  while a window is full, and for one control operation if memory must be allocated.
+  ///         Never for data or predecessors.
+  /// Cost    a lock and no driver call, except to allocate memory.
+  ticket submit(data_launch const& what, task_options const& options = {}) {
+    ticket made;
+    submit_launch(what, options, &made);
+    return made;
+  }
+
+  /// Submits a callable that uses data. `function(task_context&, views…)` gets a view of each of the
+  /// data in `with`, in this order; tokens have no view. The function must use the memory only in
+  /// work that it enqueues on its stream. See runtime::submit.
+  template <class... Uses, class F>
+  ticket submit(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+    ticket made;
+    submit_callable(with, std::forward<F>(function), options, &made);
+    return made;
+  }
+
+  /// Submits a host task that uses data. `function(views…)` gets a view of each of the data in
+  /// `with`, in host memory. See runtime::submit_host.
+  template <class... Uses, class F>
+  ticket submit_host(data_list<Uses...> const& with, F&& function,
+                     task_options const& options = {}) {
+    ticket made;
+    submit_host_function(with, std::forward<F>(function), options, &made);
+    return made;
+  }
+
+  /// These functions do the same as `submit` and `submit_host`, but without a ticket. If the task
+  /// fails, `runtime_options::on_error` gets the error.
+  void post(data_launch const& what, task_options const& options = {}) {
+    submit_launch(what, options, nullptr);
+  }
+  template <class... Uses, class F>
+  void post(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+    submit_callable(with, std::forward<F>(function), options, nullptr);
+  }
+  template <class... Uses, class F>
+  void post_host(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
+    submit_host_function(with, std::forward<F>(function), options, nullptr);
+  }
+
+ private:
+  friend struct detail::access;
+  using use_list = std::span<detail::datum_use const>;
+
+  template <class... Uses, class F>
+  void submit_callable(data_list<Uses...> const& with, F&& function, task_options const& options,
+                       ticket* made) {
+    auto bound = detail::bind(std::forward<F>(function), with);
+    auto const uses = bound->uses();
+    std::span<void*> const addresses = bound->addresses();
+    callable call{[held = std::move(bound)](task_context& context) { held->call(context); }};
+    submit_bound(uses, addresses, call, options, made);
+  }
+  template <class... Uses, class F>
+  void submit_host_function(data_list<Uses...> const& with, F&& function,
+                            task_options const& options, ticket* made) {
+    auto bound = detail::bind(std::forward<F>(function), with);
+    auto const uses = bound->uses();
+    std::span<void*> const addresses = bound->addresses();
+    auto call = detail::make_host_function([held = std::move(bound)] { held->call(); });
+    submit_bound(uses, addresses, call, options, made);
+  }
+
+  // If `made` is null, the task is posted.
+  void submit_launch(data_launch const& what, task_options const& options, ticket* made);
+  void submit_bound(use_list uses, std::span<void*> addresses, callable& what,
+                    task_options const& options, ticket* made);
+  void submit_bound(use_list uses, std::span<void*> addresses,
+                    std::unique_ptr<detail::continuation>& what, task_options const& options,
+                    ticket* made);
+
+  std::shared_ptr<flows::flow_state> state_;
+};
+
+}  // namespace v0_1
+}  // namespace flotilla

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// How tasks of a flow use data: `read(a)`, `write(b)`, `update(c)`.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+#include <flotilla/data/data.hpp>
+#include <flotilla/data/view.hpp>
+#include <flotilla/detail/data_use.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+/// One use of data by a task. `read`, `write` and `update` make it. It is an argument of a kernel,
+/// or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an `Element*`.
+///
+/// Lifetime: the data must exist until the task was submitted.
+/// @tparam Element  The type of the objects; const if the task only reads them.
+template <class Element, int Rank>
+class data_use {
+ public:
+  using view_type = view<Element, Rank>;
+  static constexpr bool is_token = false;
+
+ private:
+  friend struct detail::use_access;
+  data_use(detail::datum_use what, std::array<std::size_t, Rank> const& extents) noexcept
+      : what_{what}, extents_{extents} {}
+
+  detail::datum_use what_;
+  std::array<std::size_t, Rank> extents_;
+};
+
+/// One use of a token by a task. It gives the task no argument, so it can only be an argument of
+/// `uses`.
+class token_use {
+ public:
+  static constexpr bool is_token = true;
+
+ private:
+  friend struct detail::use_access;
+  explicit token_use(detail::datum_use what) noexcept : what_{what} {}
+  detail::datum_use what_;
+};
+
+/// The data of a callable or host task, in the order of its arguments. `uses` makes it.
+template <class... Uses>
+class data_list {
+ private:
+  friend struct detail::use_access;
+  std::tuple<Uses...> uses_;
+  explicit data_list(Uses const&... uses) : uses_{uses...} {}
+};
+
+namespace detail {
+
+struct use_access {
+  template <class Element, int Rank, class Data>
+  [[nodiscard]] static data_use<Element, Rank> make(Data const& of, access_mode mode) noexcept {
+    return {{of.state_.get(), mode}, of.extents_};
+  }
+  [[nodiscard]] static token_use make(token const& of, access_mode mode) noexcept {
+    return token_use{{of.state_.get(), mode}};
+  }
+  template <class... Uses>
+  [[nodiscard]] static data_list<Uses...> list(Uses const&... each) {
+    return data_list<Uses...>{each...};
+  }
+  template <class Use>
+  [[nodiscard]] static datum_use const& what(Use const& of) noexcept {
+    return of.what_;
+  }
+  template <class... Uses>
+  [[nodiscard]] static std::tuple<Uses...> const& all(data_list<Uses...> const& of) noexcept {
+    return of.uses_;
+  }
+  /// Returns the view of a use.
+  /// @param at  The address of the objects.
+  template <class Element, int Rank>
+  [[nodiscard]] static view<Element, Rank> view_of(data_use<Element, Rank> const& of,
+                                                   void* at) noexcept {
+    view<Element, Rank> made{static_cast<Element*>(at), of.extents_[Rank - 1], {}};
+    for (std::size_t i = 0; i < Rank; ++i) { made.extents[i] = of.extents_[i]; }
+    return made;
+  }
+};
+
+}  // namespace detail
+
+/// The task reads the data.
+template <class T, int Rank>
+[[nodiscard]] data_use<T const, Rank> read(data<T, Rank> const& what) noexcept {
+  return detail::use_access::make<T const, Rank>(what, detail::access_mode::read);
+}
+/// The task writes all of the data and does not read it. So the data need not be copied to the
+/// device. Objects that the task does not write have no defined value afterwards.
+template <class T, int Rank>
+[[nodiscard]] data_use<T, Rank> write(data<T, Rank>& what) noexcept {
+  return detail::use_access::make<T, Rank>(what, detail::access_mode::write);
+}
+/// The task reads and writes the data, or writes a part of it.
+template <class T, int Rank>
+[[nodiscard]] data_use<T, Rank> update(data<T, Rank>& what) noexcept {
+  return detail::use_access::make<T, Rank>(what, detail::access_mode::update);
+}
+/// Tasks that read a token have no order with each other. Each of them has an order with each task
+/// that writes or updates the token.
+[[nodiscard]] inline token_use read(token const& what) noexcept {
+  return detail::use_access::make(what, detail::access_mode::read);
+}
+/// The task runs even if the last task that wrote or updated the token failed.
+[[nodiscard]] inline token_use write(token& what) noexcept {
+  return detail::use_access::make(what, detail::access_mode::write);
+}
+/// The task fails if the last task that wrote or updated the token failed.
+[[nodiscard]] inline token_use update(token& what) noexcept {
+  return detail::use_access::make(what, detail::access_mode::update);
+}
+
+/// Lists the data of a callable or host task:
+///
+///     flow.submit_host(uses(read(a), update(b)),
+///                      [](view<float const> a, view<float> b) { … });
+template <class... Uses>
+[[nodiscard]] data_list<Uses...> uses(Uses const&... each) {
+  static_assert(sizeof...(Uses) <= detail::max_uses, "a task can use at most 16 data");
+  return detail::use_access::list(each...);
+}
+
+}  // namespace v0_1
+}  // namespace flotilla

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Types that logical data, flows and the library share.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <flotilla/detail/device_range.hpp>
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+class flow;
+
+namespace detail {
+
+/// How a task uses data.
+enum class access_mode : std::uint8_t { read, write, update };
+
+/// The state of data or of a token. The library defines it in src/flows/datum.hpp.
+class datum;
+struct FLOTILLA_EXPORT datum_deleter {
+  void operator()(datum* which) const noexcept;
+};
+
+/// The maximum number of data of a task.
+inline constexpr std::size_t max_uses = 16;
+
+struct datum_use {
+  datum* what = nullptr;  // null: the data were moved from
+  access_mode mode = access_mode::read;
+};
+
+/// The host memory of data; `memory` is null if the flow allocates it.
+struct host_block {
+  void* memory;
+  std::size_t count;  // objects
+  std::size_t each;   // bytes of an object
+  std::span<std::size_t const> extents;
+  host_memory kind;
+};
+
+FLOTILLA_EXPORT datum* make_datum(flow& owner, host_block const& host, std::string_view label);
+FLOTILLA_EXPORT datum* make_datum(flow& owner, device_range const& range, std::size_t each,
+                                  std::span<std::size_t const> extents, std::string_view label);
+FLOTILLA_EXPORT datum* make_token(flow& owner, std::string_view label);
+/// Returns the address of the objects.
+[[nodiscard]] FLOTILLA_EXPORT void* wait_for_host(datum& which, bool for_update);
+/// @param to  Empty: the host.
+FLOTILLA_EXPORT void prefetch(datum& which, std::optional<device_ordinal> to);
+[[nodiscard]] FLOTILLA_EXPORT bool is_valid_on(datum& which, std::optional<device_ordinal> place);
+[[noreturn]] FLOTILLA_EXPORT void refuse_empty_data();
+
+/// Gives the library's templates access to uses of data. <flotilla/data/uses.hpp> defines it.
+struct use_access;
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/runtime/host_submitter.hpp"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/task/cancellation.hpp"
+
+namespace flotilla::dispatch {
+
+/// The continuation of a host task.
+class host_submitter::call final : public detail::continuation {
+ public:
+  call(runtime_parts const& shared, slot_address task,
+       std::unique_ptr<detail::continuation> what) noexcept
+      : shared_(shared), task_(task), what_(std::move(what)) {}
+
+  void run(std::exception_ptr) override {
+    std::shared_ptr<failure const> why = refusal();
+    if (why == nullptr) {
+      try {
+        what_->run(nullptr);
+      } catch (...) { why = make_failure(std::current_exception()); }
+    }
+    what_.reset();  // the destructor is user code, which belongs to the task
+    shared_.hosts.remove(task_);
+    shared_.ends.end(task_, std::move(why));
+  }
+
+ private:
+  /// Returns why the function must not run, or null.
+  [[nodiscard]] std::shared_ptr<failure const> refusal() const {
+    slot& one = shared_.tasks.at(task_);
+    if (cancelled_before_launch(one)) { return make_cancellation(text()); }
+    for (std::size_t i = shared_.tasks.order_only(task_); i < one.dependencies; ++i) {
+      task_state const ahead = shared_.order.look(shared_.tasks.dependency(task_, i));
+      if (ahead.state == task_state::states::failed) {
+        return make_dependency_failure(text(), ahead.why);
+      }
+    }
+    return shared_.faults.is_poisoned() ? shared_.faults.failure_of_all() : nullptr;
+  }
+  [[nodiscard]] std::string text() const { return shared_.text.describe(task_, "on the host"); }
+
+  runtime_parts const& shared_;
+  slot_address const task_;
+  std::unique_ptr<detail::continuation> what_;
+};
+
+void host_submitter::fill(slot_address task, task_options const& options) const {
+  host_command constexpr what;
+  encode(with_.shared.tasks.at(task), with_.shared.tasks.side(task), what, options, 0,
+         with_.shared.reclaimer.epoch());
+  with_.shared.tasks.at(task).parked_on.store(slot::parked_as_host, std::memory_order_relaxed);
+  if (with_.checks != nullptr) {
+    with_.checks->check_order_of_host_task(options, with_.tasks.checked_name(task),
+                                           with_.tasks.callables_inside());
+  }
+}
+
+template <class Options>
+bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options const& options,
+                            when_full if_full, ticket* ticket) const {
+  with_.usage.check_usable();
+  if (options.device) {
+    throw invalid_argument("a host task runs on no device, but its options name device " +
+                           std::to_string(options.device->value));
+  }
+  with_.valid.check_predecessors(options.after, options.after_end);
+  std::vector<task_id> ahead;
+  std::vector<task_key> keys;
+  for (dependency_list const* list : {&options.after_end, &options.after}) {
+    for (task_id const& each : list->ids()) {
+      ahead.push_back(each);
+      keys.push_back({each.slot, static_cast<std::uint32_t>(each.generation)});
+    }
+  }
+  place const& to = with_.places.shared();
+  slot_address const address = with_.slots.take(to, with_.places.inbox_to(to, 0), if_full);
+  if (address == no_slot) { return false; }
+  std::shared_ptr<completion_state> prepared;
+  try {
+    fill(address, options);
+    with_.shared.hosts.add(address, std::move(keys));
+    prepared =
+        with_.after.prepare(ahead, std::make_unique<call>(with_.shared, address, std::move(what)));
+  } catch (...) {
+    with_.shared.hosts.remove(address);
+    if (with_.checks != nullptr) { with_.checks->withdraw(with_.tasks.checked_name(address)); }
+    with_.shared.tasks.pool(address).give_back(address);
+    throw;
+  }
+  // Nothing below throws.
+  slot& task = with_.shared.tasks.at(address);
+  std::uint64_t const generation =
+      open_slot(task, address, 0, with_.owner, ticket, keeps_failure<Options>);
+  if constexpr (keeps_failure<Options>) {
+    options.opened = {with_.owner.number, address, generation};
+  }
+  if (ticket == nullptr) { with_.shared.posted.expect(); }
+  if (options.stop.stop_possible()) {
+    watch_stop(task, with_.shared.tasks.side(address), generation, options.stop.token());
+  }
+  with_.after.start(prepared);
+  return true;
+}
+
+template bool host_submitter::submit(std::unique_ptr<detail::continuation>&, task_options const&,
+                                     when_full, ticket*) const;
+template bool host_submitter::submit(std::unique_ptr<detail::continuation>&, flow_options const&,
+                                     when_full, ticket*) const;
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The state of data and tokens.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <flotilla/detail/allocation.hpp>
+#include <flotilla/detail/data_use.hpp>
+#include <flotilla/task/task_id.hpp>
+
+#include "flows/writer_table.hpp"
+
+namespace flotilla::flows {
+
+class flow_state;
+
+/// The host, or a device.
+class place {
+ public:
+  [[nodiscard]] static constexpr place host() noexcept { return place{0}; }
+  [[nodiscard]] static constexpr place of(device_ordinal device) noexcept {
+    return place{device.value + 1};
+  }
+  [[nodiscard]] constexpr bool is_host() const noexcept { return index_ == 0; }
+  [[nodiscard]] constexpr device_ordinal device() const noexcept {
+    return device_ordinal{index_ - 1};
+  }
+  /// Returns 0 for the host, and 1 + the ordinal for a device.
+  [[nodiscard]] constexpr std::size_t index() const noexcept { return index_; }
+  bool operator==(place const&) const = default;
+
+ private:
+  explicit constexpr place(unsigned index) noexcept : index_{index} {}
+  unsigned index_;
+};
+
+/// Memory of a flow at one place. If the flow did not allocate it, `owned` is empty.
+struct block {
+  std::uintptr_t address = 0;
+  detail::kernel_reach reach = detail::kernel_reach::nowhere;
+  detail::host_memory kind = detail::host_memory::mapped;  // if the place is the host
+  detail::allocation owned{};
+  /// Tasks that may still use the memory for other data.
+  std::vector<task_id> last_users{};
+  [[nodiscard]] bool exists() const noexcept { return address != 0; }
+};
+
+/// One copy of data: its memory at one place, and the tasks that use this memory.
+///
+/// - A task that reads the copy runs after `filled`, the task that gave the memory its contents.
+/// - A task that overwrites the memory runs after `filled` and after all `users`, which read it.
+struct replica {
+  block memory{};
+  bool is_valid = false;         // holds the newest version, or will when `filled` has ended
+  writer* filled = nullptr;      // null: nothing to wait for
+  std::vector<task_id> users{};  // tasks that were submitted after `filled`
+  std::size_t max_users = 16;    // if there are more users, remove those that have ended
+};
+
+}  // namespace flotilla::flows
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+
+/// The state of data or of a token. The flow's mutex guards all members that are not const.
+class datum {
+ public:
+  datum(std::shared_ptr<flows::flow_state> of, std::string text, std::size_t size,
+        std::size_t places)
+      : owner(std::move(of)), label(std::move(text)), bytes(size), replicas(places) {}
+
+  [[nodiscard]] bool is_token() const noexcept { return bytes == 0; }
+  /// Returns the copy at a place. A token has one replica, without memory.
+  [[nodiscard]] flows::replica& at(flows::place where) noexcept {
+    return replicas[is_token() ? 0 : where.index()];
+  }
+  /// Returns "data 'label'" or "token 'label'".
+  [[nodiscard]] std::string text() const {
+    return std::string{is_token() ? "token" : "data"} +
+           (label.empty() ? " without a label" : " '" + label + "'");
+  }
+
+  std::shared_ptr<flows::flow_state> const owner;
+  std::string const label;
+  std::size_t const bytes;    // 0 for a token
+  bool has_contents = false;  // whether a task or the application has given them contents
+  std::vector<flows::replica> replicas;  // by place::index
+};
+
+}  // namespace detail
+}  // namespace v0_1
+}  // namespace flotilla

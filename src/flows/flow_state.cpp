@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/flow_state.hpp"
+
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_registry.hpp"
+
+namespace flotilla::flows {
+
+using detail::access_mode;
+
+flow_state::flow_state(runtime& owner)
+    : owner_(owner),
+      runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
+      number_(runtime_.number),
+      planner_(runtime_),
+      devices_(runtime_) {
+  runtime_.usage.check_usable();
+}
+
+std::unique_ptr<detail::datum> flow_state::make(std::size_t each,
+                                                std::span<std::size_t const> extents,
+                                                std::optional<std::size_t> objects,
+                                                std::string_view label) {
+  std::string const name = label.empty() ? "the data" : "data '" + std::string{label} + "'";
+  std::size_t bytes = each;
+  std::size_t count = 1;
+  std::string text;
+  for (std::size_t const extent : extents) {
+    if (extent == 0) { throw invalid_argument(name + ": an extent is 0, but must be at least 1"); }
+    bytes = detail::bytes_of(bytes, extent);
+    count = detail::bytes_of(count, extent);
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  }
+  if (bytes == PTRDIFF_MAX) {
+    throw invalid_argument(name + ": " + text + " objects are too many");
+  }
+  if (objects && *objects != count) {
+    throw invalid_argument(name + ": the extents are " + text + ", but the memory has " +
+                           std::to_string(*objects) + " objects");
+  }
+  return std::make_unique<detail::datum>(shared_from_this(), std::string{label}, bytes,
+                                         runtime_.infos().size() + 1);
+}
+
+void flow_state::adopt(detail::datum& by, place where, block&& memory) noexcept {
+  replica& here = by.at(where);
+  here.memory = std::move(memory);
+  here.is_valid = by.has_contents = true;
+}
+
+detail::datum* flow_state::make_datum(detail::host_block const& host, std::string_view label) {
+  bool const has_memory = host.memory != nullptr;
+  auto made =
+      make(host.each, host.extents, has_memory ? std::optional{host.count} : std::nullopt, label);
+  if (has_memory) {
+    adopt(*made, place::host(),
+          {.address = reinterpret_cast<std::uintptr_t>(host.memory), .kind = host.kind});
+  }
+  return made.release();
+}
+
+detail::datum* flow_state::make_datum(detail::device_range const& range, std::size_t each,
+                                      std::span<std::size_t const> extents,
+                                      std::string_view label) {
+  if (range.owner() != static_cast<detail::runtime_impl*>(&runtime_)) {
+    throw wrong_runtime("the buffer of data '" + std::string{label} +
+                        "' is empty or belongs to another runtime than the flow");
+  }
+  auto made = make(each, extents, range.bytes() / each, label);
+  adopt(*made, place::of(range.device()),
+        {.address = range.address(), .reach = detail::kernel_reach::peers});
+  return made.release();
+}
+
+detail::datum* flow_state::make_token(std::string_view label) {
+  return new detail::datum(shared_from_this(), std::string{label}, 0, 1);
+}
+
+void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
+  // The data keep the flow alive, and the flow must not be destroyed while its mutex is locked.
+  std::shared_ptr<flow_state> const owner = which->owner;
+  if (dispatch::runtime_registry::find(owner->number_) == nullptr) { return; }
+  try {
+    std::lock_guard const lock{owner->mutex_};
+    owner->planner_.retire(*which);
+  } catch (std::bad_alloc const&) {
+  }  // the destructor frees the memory behind the tasks that use it
+}
+
+void flow_state::check_contents(detail::datum const& which) const {
+  if (which.has_contents || which.is_token()) { return; }
+  throw invalid_argument(which.text() +
+                         " have no contents yet: no task has written them, and they were made "
+                         "without memory of the application");
+}
+
+void flow_state::check(std::span<detail::datum_use const> uses, std::string_view label) const {
+  auto const task = [&] {
+    return label.empty() ? std::string{} : "task '" + std::string{label} + "': ";
+  };
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    detail::datum const* const which = uses[i].what;
+    if (which == nullptr) {
+      throw invalid_argument(task() + "use " + std::to_string(i) +
+                             " names no data: the object is empty or was moved from");
+    }
+    if (which->owner.get() != this) {
+      throw invalid_argument(task() + which->text() + " belong to another flow");
+    }
+    for (std::size_t k = 0; k < i; ++k) {
+      if (uses[k].what == which) {
+        throw invalid_argument(task() + which->text() +
+                               " occur twice in one task; name them once, with `update` if the "
+                               "task reads and writes them");
+      }
+    }
+    if (uses[i].mode != access_mode::write) { check_contents(*which); }
+  }
+}
+
+void flow_state::allocate(detail::datum const& whose, place where) {
+  std::size_t const bytes = block_cache::rounded(whose.bytes);
+  auto const kind = where.is_host() ? detail::allocation::places::pinned_host
+                                    : detail::allocation::places::device;
+  block made;
+  auto const try_once = [&] {
+    made.owned = detail::allocation{owner_, kind,
+                                    where.is_host() ? device_ordinal{0} : where.device(), bytes};
+    made.address = made.owned.range().address();
+    made.reach = detail::kernel_reach::peers;
+  };
+  try {
+    try_once();
+  } catch (driver_error const& why) {
+    if (why.status() != driver_status::out_of_memory) { throw; }
+    {
+      std::vector<block> unused;
+      {
+        std::lock_guard const lock{mutex_};
+        unused = planner_.cache(where).take_all();
+      }
+    }
+    try {
+      try_once();
+    } catch (driver_error const& again) {
+      throw driver_error(again.status(), again.call(),
+                         again.subject() + ": " + whose.text() + " need " +
+                             std::to_string(whose.bytes) + " bytes there");
+    }
+  }
+  std::lock_guard const lock{mutex_};
+  planner_.cache(where).put(whose.bytes, std::move(made));
+}
+
+void flow_state::resolve(obstacle const& why) {
+  if (why.kind == obstacle::kinds::no_memory) { return allocate(*why.whose, why.where); }
+  // Wait for a free slot, and give it back: the next try takes it, unless another thread is faster.
+  dispatch::place const& to =
+      why.where.is_host() ? runtime_.places.shared() : runtime_.places[why.where.device().value];
+  dispatch::slot_address const slot =
+      runtime_.slots.take(to, runtime_.places.inbox_to(to, 0), dispatch::when_full::wait);
+  to.slots.give_back(slot);
+}
+
+std::vector<task_id> flow_state::open_tasks(detail::datum& which, bool for_update) const {
+  replica const& here = which.at(place::host());
+  std::vector<task_id> open;
+  auto const add = [&](task_id const& task) {
+    if (!planner_.has_ended(task)) { open.push_back(task); }
+  };
+  if (here.filled != nullptr) { add(here.filled->task); }
+  if (!for_update) { return open; }
+  for (task_id const& each : here.users) { add(each); }
+  for (task_id const& each : here.memory.last_users) { add(each); }
+  return open;
+}
+
+void flow_state::wait_for(task_id const& task) {
+  dispatch::ticket_wait wait{runtime_.waits, runtime_.deadlocks, task, std::nullopt};
+  runtime_.waits.until(wait);
+}
+
+void flow_state::check_not_lost(detail::datum& which) const {
+  replica const& here = which.at(place::host());
+  if (here.filled == nullptr) { return; }
+  if (auto const why = runtime_.query.failure_of(here.filled->task)) {
+    if (why->is_a<poisoned>()) { std::rethrow_exception(why->error); }
+    throw dependency_failed(which.text() +
+                                " are lost because a task that should have written them failed; "
+                                "first cause: " +
+                                why->first_cause().text,
+                            why->error);
+  }
+}
+
+void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
+  runtime_.usage.check_process();
+  while (true) {
+    obstacle why;
+    std::vector<task_id> open;
+    {
+      std::lock_guard const lock{mutex_};
+      // An update may give the data their first contents.
+      bool const reads = which.has_contents || !for_update;
+      if (reads) { check_contents(which); }
+      detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
+      why = planner_.prepare({&use, 1}, place::host(), 0);
+      if (why.kind == obstacle::kinds::none) {
+        open = open_tasks(which, for_update);
+        if (open.empty()) {
+          if (reads) { check_not_lost(which); }
+          if (for_update) { planner_.commit_host_update(which); }
+          return reinterpret_cast<void*>(which.at(place::host()).memory.address);
+        }
+      }
+    }
+    if (why.kind != obstacle::kinds::none) { resolve(why); }
+    for (task_id const& each : open) { wait_for(each); }
+  }
+}
+
+void flow_state::prefetch(detail::datum& which, place to) {
+  runtime_.usage.check_usable();
+  while (true) {
+    obstacle why;
+    {
+      std::lock_guard const lock{mutex_};
+      check_contents(which);
+      detail::datum_use const use{&which, access_mode::read};
+      why = planner_.prepare({&use, 1}, to, 0);
+    }
+    if (why.kind == obstacle::kinds::none) { return; }
+    resolve(why);
+  }
+}
+
+bool flow_state::is_valid_at(detail::datum& which, place where) {
+  std::lock_guard const lock{mutex_};
+  return which.at(where).is_valid;
+}
+
+}  // namespace flotilla::flows

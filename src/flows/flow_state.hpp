@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The implementation of a flow.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <flotilla/detail/data_use.hpp>
+#include <flotilla/task/task_options.hpp>
+#include <flotilla/task/ticket.hpp>
+
+#include "dispatch/runtime/runtime_state.hpp"
+#include "flows/device_choice.hpp"
+#include "flows/task_planner.hpp"
+
+namespace flotilla::flows {
+
+/// Orders the tasks of a flow. One mutex makes the order of submissions total. While a thread holds
+/// the mutex, it waits for nothing and runs no user code: a callable that submits to the flow may
+/// wait for the mutex while it keeps its device from going on. If something is missing that takes
+/// time, such as memory or a place in a window, the thread releases the mutex, gets what is missing,
+/// and tries again.
+///
+/// Threads: any.
+class flow_state : public std::enable_shared_from_this<flow_state> {
+ public:
+  /// @param owner  The runtime. It must outlive all calls of this object.
+  explicit flow_state(runtime& owner);
+
+  [[nodiscard]] dispatch::runtime_state& runtime_impl() const noexcept { return runtime_; }
+
+  [[nodiscard]] detail::datum* make_datum(detail::host_block const& host, std::string_view label);
+  /// @param each  The number of bytes of an object.
+  [[nodiscard]] detail::datum* make_datum(detail::device_range const& range, std::size_t each,
+                                          std::span<std::size_t const> extents,
+                                          std::string_view label);
+  [[nodiscard]] detail::datum* make_token(std::string_view label);
+  /// Frees the state of data that are gone. Tasks may still use their memory.
+  static void retire(std::unique_ptr<detail::datum> which) noexcept;
+
+  /// Submits a task that runs on a device or on the host.
+  /// @param required   The device on which the task must run, if any.
+  /// @param submit_to  Called as submit_to(place, options) with the mutex locked, after the data
+  ///                   have their memory. Submits the task. Returns false if a window is full.
+  template <class Submit>
+  void submit(std::span<detail::datum_use const> uses, task_options const& options,
+              std::optional<place> required, Submit const& submit_to);
+
+  /// Waits until the data are valid on the host. @return their address.
+  [[nodiscard]] void* wait_for_host(detail::datum& which, bool for_update);
+  /// Starts to copy the data to a place.
+  void prefetch(detail::datum& which, place to);
+  [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
+
+  /// Returns the place of a device. @throws unknown_device
+  [[nodiscard]] place checked(device_ordinal device) const {
+    return place::of(device_ordinal{runtime_.valid.checked(device)});
+  }
+
+ private:
+  /// Makes data without a valid copy.
+  /// @throws invalid_argument  An extent is zero, or there is memory whose size does not match.
+  [[nodiscard]] std::unique_ptr<detail::datum> make(std::size_t each,
+                                                    std::span<std::size_t const> extents,
+                                                    std::optional<std::size_t> objects,
+                                                    std::string_view label);
+  /// Makes memory of the application the only valid copy.
+  static void adopt(detail::datum& by, place where, block&& memory) noexcept;
+  /// Checks the uses of a task. @throws invalid_argument
+  void check(std::span<detail::datum_use const> uses, std::string_view label) const;
+  void check_contents(detail::datum const& which) const;
+  /// Gets what a task needs. The mutex must not be locked.
+  void resolve(obstacle const& why);
+  void allocate(detail::datum const& whose, place where);
+  /// Returns the tasks for which a thread must wait before it uses the copy on the host.
+  [[nodiscard]] std::vector<task_id> open_tasks(detail::datum& which, bool for_update) const;
+  void wait_for(task_id const& task);
+  /// @throws dependency_failed  The data are lost.
+  void check_not_lost(detail::datum& which) const;
+
+  runtime& owner_;
+  dispatch::runtime_state& runtime_;
+  std::uint64_t const number_;  // of the runtime
+  std::mutex mutex_;
+  // The mutex guards these members and all data of the flow:
+  task_planner planner_;
+  device_choice devices_;
+};
+
+template <class Submit>
+void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
+                        std::optional<place> required, Submit const& submit_to) {
+  runtime_.usage.check_usable();
+  std::optional<place> where = required;
+  while (true) {
+    obstacle why;
+    {
+      std::lock_guard const lock{mutex_};
+      check(uses, options.label);
+      if (!where) { where = place::of(devices_.choose(uses, options)); }
+      why = planner_.prepare(uses, *where, options.priority);
+      if (why.kind == obstacle::kinds::none) {
+        dispatch::flow_options how{options};
+        if (!where->is_host()) { how.device = where->device(); }
+        planner_.plan(uses, *where, how);
+        if (submit_to(*where, how)) {
+          planner_.commit(uses, *where, how.opened);
+          devices_.note(*where);
+          return;
+        }
+        why = {obstacle::kinds::window_full, *where, nullptr};
+      }
+    }
+    resolve(why);
+  }
+}
+
+}  // namespace flotilla::flows

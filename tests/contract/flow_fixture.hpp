@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the tests of flows have in common.
+
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <flotilla/data/flow.hpp>
+
+#include "flow_kernels.hpp"
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+
+using words = std::vector<std::uint32_t>;
+
+/// What the kernels of flow_kernels.cu compute.
+inline void mix_on_host(std::uint32_t* to, std::uint32_t const* a, std::uint32_t const* b,
+                        std::size_t count, std::uint32_t salt) {
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] = a[i] * 31 + b[i] * 17 + salt + static_cast<std::uint32_t>(i);
+  }
+}
+inline void stir_on_host(std::uint32_t* all, std::size_t count, std::uint32_t salt) {
+  for (std::size_t i = 0; i < count; ++i) { all[i] = all[i] * 3 + salt; }
+}
+
+/// A flow of the runtime under test, and the kernels for it.
+class flow_test : public contract_test {
+ protected:
+  using word_data = data<std::uint32_t>;
+
+  void SetUp() override {
+    contract_test::SetUp();
+    kernels_.emplace(rt().load(flow_kernels));
+    flow_.emplace(rt());
+  }
+  void TearDown() override {
+    flow_.reset();
+    kernels_.reset();
+    contract_test::TearDown();
+  }
+  [[nodiscard]] flow& fl() { return *flow_; }
+  [[nodiscard]] flotilla::program& kernels() { return *kernels_; }
+
+  /// to = mix(a, b, salt)
+  [[nodiscard]] data_launch mix(word_data& to, word_data const& a, word_data const& b,
+                                std::uint32_t salt) {
+    auto const count = static_cast<std::uint32_t>(to.size());
+    return kernels()
+        .kernel(flow_kernels.mix_words)
+        .over(count, 32)(write(to), read(a), read(b), count, salt);
+  }
+  /// all = stir(all, salt)
+  [[nodiscard]] data_launch stir(word_data& all, std::uint32_t salt) {
+    auto const count = static_cast<std::uint32_t>(all.size());
+    return kernels().kernel(flow_kernels.stir_words).over(count, 32)(update(all), count, salt);
+  }
+  [[nodiscard]] static words iota(std::size_t count, std::uint32_t from = 0) {
+    words made(count);
+    std::iota(made.begin(), made.end(), from);
+    return made;
+  }
+  [[nodiscard]] static words on_host(word_data& which) {
+    view<std::uint32_t const> const seen = which.host();
+    return {seen.data, seen.data + seen.size()};
+  }
+
+ private:
+  std::optional<flotilla::program> kernels_;
+  std::optional<flow> flow_;
+};
+
+}  // namespace flotilla::test

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Host tasks: functions that run without a context, in an order with other tasks.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "support/contract_test.hpp"
+#include "support/driver_in_use.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class HostTask : public contract_test {};
+FLOTILLA_CONTRACT(HostTask);
+
+// requirement: a host task runs after its predecessors and before its successors, without a context
+TEST_P(HostTask, RunsBetweenTasksOfDevices) {
+  device_word value{rt(), last(), 4};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  std::atomic<int> ran{0};
+  ticket const on_host = rt().submit_host(
+      [&] {
+        EXPECT_EQ(current_context(), nullptr);
+        EXPECT_TRUE(held.ready());
+        ++ran;
+      },
+      {.label = "on the host", .after = {held}});
+  ticket const step = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u),
+                                  {.device = last(), .after = {on_host}});
+  EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  EXPECT_FALSE(step.ready());
+  EXPECT_EQ(ran, 0);
+  word.release();
+  step.wait();
+  EXPECT_EQ(ran, 1);
+  EXPECT_TRUE(on_host.ready());
+  EXPECT_EQ(value.read(), 9u);
+}
+
+// requirement: chains of host tasks and tasks of all devices keep their order
+TEST_P(HostTask, LongChainsKeepTheirOrder) {
+  std::vector<int> order;
+  ticket last_task;
+  for (int i = 0; i < 60; ++i) {
+    task_options options;
+    if (last_task.valid()) { options.after = {last_task}; }
+    if (i % 3 == 0) {
+      options.device = ordinals()[static_cast<std::size_t>(i) % ordinals().size()];
+      last_task = rt().submit([&order, i](task_context&) { order.push_back(i); }, options);
+    } else {
+      last_task = rt().submit_host([&order, i] { order.push_back(i); }, options);
+    }
+  }
+  last_task.wait();
+  ASSERT_EQ(order.size(), 60u);
+  for (int i = 0; i < 60; ++i) { EXPECT_EQ(order[static_cast<std::size_t>(i)], i); }
+}
+
+// requirement: the exception of the function is the error of the ticket, and successors fail
+TEST_P(HostTask, ItsExceptionFailsItsSuccessors) {
+  ticket const bad = rt().submit_host([] { throw std::runtime_error{"host trouble"}; });
+  ticket const next = rt().submit_host([] { ADD_FAILURE() << "it ran"; }, {.after = {bad}});
+  ticket const device =
+      rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last(), .after = {next}});
+  EXPECT_EQ(thrown<std::runtime_error>([&] { bad.wait(); }), "host trouble");
+  std::string const text = thrown<dependency_failed>([&] { next.wait(); });
+  EXPECT_THAT(text, HasSubstr("a host task, on the host did not run"));
+  EXPECT_THAT(text, EndsWith("host trouble"));
+  EXPECT_THAT(thrown<dependency_failed>([&] { device.wait(); }), EndsWith("host trouble"));
+}
+
+// requirement: a cancelled host task never runs, and its function is destroyed
+TEST_P(HostTask, CancelledFunctionNeverRuns) {
+  auto const owned = std::make_shared<int>(0);
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ticket const by_call = rt().submit_host([owned] { ++*owned; }, {.after = {held}});
+  std::stop_source source;
+  ticket const by_token =
+      rt().submit_host([owned] { ++*owned; }, {.after = {held}, .stop = source.get_token()});
+  EXPECT_TRUE(by_call.cancel());
+  source.request_stop();
+  word.release();
+  EXPECT_THAT(thrown<task_cancelled>([&] { by_call.wait(); }), HasSubstr("a host task"));
+  EXPECT_THROW(by_token.wait(), task_cancelled);
+  EXPECT_TRUE(pumping(rt(), [&] { return owned.use_count() == 1; }));
+  EXPECT_EQ(*owned, 0);
+}
+
+// requirement: a host task can submit tasks, also further host tasks
+TEST_P(HostTask, FunctionsCanSubmitTasks) {
+  std::atomic<int> ran{0};
+  rt().submit_host([&] {
+        rt().post([&](task_context&) { ++ran; });
+        static_cast<void>(rt().submit_host([&] { ++ran; }));
+      })
+      .wait();
+  rt().wait_idle();
+  EXPECT_EQ(ran, 2);
+}
+
+// requirement: a continuation can be attached to a host task, and when_all takes its ticket
+TEST_P(HostTask, ContinuationsWatchIt) {
+  std::atomic<int> value{0};
+  ticket const first = rt().submit_host([&] { value = 1; });
+  ticket const second = rt().submit_host([&] { value = value * 10 + 2; }, {.after = {first}});
+  int seen = 0;
+  when_all(first, second).then([&](std::exception_ptr) { seen = value; }).wait();
+  EXPECT_EQ(seen, 12);
+}
+
+// requirement: a callable that waits for a host task which runs after this callable is refused
+TEST_P(HostTask, WaitThatCouldNeverEndIsRefused) {
+  latch ready;
+  ticket on_host;
+  ticket const callable = rt().submit(
+      [&](task_context&) {
+        if (worker_count() != 0) { ready.wait(); }
+        if (on_host.valid()) { on_host.wait(); }
+      },
+      {.device = first()});
+  on_host = rt().submit_host([] {}, {.after = {callable}});
+  ready.open();
+  EXPECT_THROW(callable.wait(), would_deadlock);
+  EXPECT_THROW(on_host.wait(), dependency_failed);
+}
+
+// requirement: in single-threaded mode, nothing can run a host task while a callable or another
+// host task waits for it. With threads, the wait ends
+TEST_P(HostTask, WaitInsideACallableEndsOrIsRefused) {
+  auto const wait_for_another = [&] { rt().submit_host([] {}).wait(); };
+  ticket const callable = rt().submit([&](task_context&) { wait_for_another(); });
+  ticket const on_host = rt().submit_host(wait_for_another);
+  if (worker_count() == 0) {
+    EXPECT_THROW(callable.wait(), would_deadlock);
+    EXPECT_THROW(on_host.wait(), would_deadlock);
+  } else {
+    callable.wait();
+    on_host.wait();
+  }
+}
+
+// requirement: bad input is refused, and nothing is submitted
+TEST_P(HostTask, MistakesAreNamed) {
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { static_cast<void>(rt().submit_host([] {}, {.device = first()})); }),
+              HasSubstr("a host task runs on no device, but its options name device 0"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { static_cast<void>(rt().submit_host(std::function<void()>{})); }),
+              HasSubstr("submit_host: the function is null"));
+  EXPECT_THAT(thrown<invalid_argument>(
+                  [&] { static_cast<void>(rt().submit_host([] {}, {.after = {ticket{}}})); }),
+              HasSubstr("entry 0 of `after` names no task"));
+  rt().close();
+  EXPECT_THROW(static_cast<void>(rt().submit_host([] {})), runtime_closed);
+}
+
+// stress: several threads submit host tasks that all touch one counter in order
+TEST_P(HostTask, ManyTasksOfSeveralThreads) {
+  constexpr int per_thread = 200;
+  std::vector<std::jthread> threads;
+  std::atomic<int> total{0};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      int local = 0;
+      ticket previous;
+      for (int i = 0; i < per_thread; ++i) {
+        task_options options;
+        if (previous.valid()) { options.after = {previous}; }
+        previous = rt().submit_host(
+            [&local, &total, i] {
+              EXPECT_EQ(local, i);
+              ++local;
+              ++total;
+            },
+            options);
+      }
+      previous.wait();
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(total, 3 * per_thread);
+}
+
+}  // namespace
+}  // namespace flotilla::test
