@@ -128,13 +128,13 @@ class request_pipe {
         due += interval;
         std::this_thread::sleep_until(due);
         // A pipe that is full is an error, which shows as a lost request.
-        [[maybe_unused]] auto const size = write(ends_[1], &due, sizeof due);
+        [[maybe_unused]] auto const size = ::write(ends_[1], &due, sizeof due);
       }
     }};
   }
   [[nodiscard]] int descriptor() const noexcept { return ends_[0]; }
   [[nodiscard]] bool receive(clock::time_point& due) const {
-    return read(ends_[0], &due, sizeof due) == sizeof due;
+    return ::read(ends_[0], &due, sizeof due) == sizeof due;
   }
 
  private:

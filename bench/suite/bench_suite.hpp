@@ -107,6 +107,7 @@ void add_pipeline(bench_suite& suite);
 void add_pageable(bench_suite& suite);
 void add_made_recording(bench_suite& suite);
 void add_slowdown(bench_suite& suite);
+void add_flows(bench_suite& suite);
 void add_named_floods(bench_suite& suite);
 void add_single_thread(bench_suite& suite);
 void add_submit_threads(bench_suite& suite);

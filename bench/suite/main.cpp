@@ -50,6 +50,7 @@ void add_all(bench::bench_suite& suite) {
   bench::add_pageable(suite);
   bench::add_made_recording(suite);
   bench::add_slowdown(suite);
+  bench::add_flows(suite);
 }
 
 /// @throws CLI::ValidationError  An id is unknown. The message names the id.

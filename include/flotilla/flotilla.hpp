@@ -41,6 +41,7 @@
 #include <flotilla/task/dependency_list.hpp>
 #include <flotilla/task/event_fd.hpp>
 #include <flotilla/task/executor.hpp>
+#include <flotilla/task/host_task.hpp>
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/recording.hpp>
 #include <flotilla/task/reservation.hpp>

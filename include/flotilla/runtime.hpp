@@ -189,24 +189,6 @@ class FLOTILLA_EXPORT runtime {
   /// context is current during both. The ticket reports the exception of `what`.
   ticket submit(callable what, task_options const& options = {});
 
-  /// Submits a host task: `function()` runs on a thread of the executor
-  /// (runtime_options::continuation_executor) after its predecessors have ended. No context is
-  /// current, and the function may block. The ticket reports its exception. Tasks can have the host
-  /// task in `after`. The rules for continuations apply (see ticket::then); in addition, a host task
-  /// that waits for another host task occupies one of the 8 threads of the runtime meanwhile.
-  ///
-  /// The task takes a place in the window of tasks that any device may run. `options.priority` and
-  /// `options.batch` have no effect. A cancelled host task ends after its predecessors have ended.
-  /// @throws invalid_argument  `function` is null, or `options.device` is not empty.
-  /// @throws the other exceptions of `submit`, under the same conditions.
-  /// Blocks  only while the window is full, as `submit` does.
-  /// Cost    several allocations and a lock, and the wake-up of a thread.
-  template <class F>
-  requires std::invocable < std::decay_t<F>
-  & > ticket submit_host(F&& function, task_options const& options = {}) {
-    return submit_host_function(detail::make_host_function(std::forward<F>(function)), options);
-  }
-
   /// These functions do the same as `submit`, except if the window is full. In that case they
   /// submit nothing and return an empty optional at once.
   [[nodiscard]] std::optional<ticket> try_submit(launch const& what,
@@ -279,8 +261,6 @@ class FLOTILLA_EXPORT runtime {
  private:
   friend struct detail::access;
   explicit runtime(detail::runtime_impl& impl) noexcept : impl_{&impl} {}
-  ticket submit_host_function(std::unique_ptr<detail::continuation> function,
-                              task_options const& options);
   detail::runtime_impl* impl_;  // lives until the runtime and all tickets are gone
 };
 

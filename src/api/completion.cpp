@@ -103,10 +103,6 @@ void refuse_null_continuation() {
   throw invalid_argument("then: the callable is null; it must be callable with an exception_ptr");
 }
 
-void refuse_null_host_function() {
-  throw invalid_argument("submit_host: the function is null, but a host task needs one to run");
-}
-
 completion attach(ticket const& of, std::unique_ptr<continuation> what) {
   runtime_impl& runtime = checked_runtime(of);
   return access::make(&runtime, state_of(&runtime).continuations.after(of.id(), std::move(what)));

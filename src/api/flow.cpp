@@ -6,8 +6,9 @@
 #include <utility>
 
 #include <flotilla/error/error.hpp>
+#include <flotilla/kernel/kernel.hpp>
 
-#include "base/access.hpp"
+#include "flows/access.hpp"
 #include "flows/flow_state.hpp"
 
 namespace flotilla {
@@ -46,8 +47,8 @@ flow::~flow() = default;
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
-  launch plain = detail::access::plain(what);
-  std::span<detail::bound_use const> const bound = detail::access::uses(what);
+  launch plain = detail::flow_access::plain(what);
+  std::span<detail::bound_use const> const bound = detail::flow_access::uses(what);
   std::array<detail::datum_use, detail::max_uses> uses;
   for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
   state.submit(std::span{uses}.first(bound.size()), options,
@@ -55,7 +56,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
                [&](flows::place where, dispatch::flow_options const& how) {
                  for (detail::bound_use const& each : bound) {
                    std::uintptr_t const address = each.what.what->at(where).memory.address;
-                   std::memcpy(detail::access::mutable_arguments(plain) + each.offset, &address,
+                   std::memcpy(detail::launch_builder::arguments(plain) + each.offset, &address,
                                sizeof address);
                  }
                  return state.runtime_impl().tasks.submit(std::as_const(plain), how,
@@ -93,16 +94,16 @@ void datum_deleter::operator()(datum* which) const noexcept {
 }
 
 datum* make_datum(flow& owner, host_block const& host, std::string_view label) {
-  return checked(access::state(owner)).make_datum(host, label);
+  return checked(flow_access::state(owner)).make_datum(host, label);
 }
 
 datum* make_datum(flow& owner, device_range const& range, std::size_t each,
                   std::span<std::size_t const> extents, std::string_view label) {
-  return checked(access::state(owner)).make_datum(range, each, extents, label);
+  return checked(flow_access::state(owner)).make_datum(range, each, extents, label);
 }
 
 datum* make_token(flow& owner, std::string_view label) {
-  return checked(access::state(owner)).make_token(label);
+  return checked(flow_access::state(owner)).make_token(label);
 }
 
 void* wait_for_host(datum& which, bool for_update) {

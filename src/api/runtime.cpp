@@ -111,12 +111,6 @@ ticket runtime::submit(callable what, task_options const& options) {
   state_of(impl_).tasks.submit(what, options, dispatch::when_full::wait, &made);
   return made;
 }
-ticket runtime::submit_host_function(std::unique_ptr<detail::continuation> function,
-                                     task_options const& options) {
-  ticket made;
-  state_of(impl_).host.submit(function, options, dispatch::when_full::wait, &made);
-  return made;
-}
 std::optional<ticket> runtime::try_submit(launch const& what, task_options const& options) {
   std::optional<ticket> made{std::in_place};
   if (!state_of(impl_).tasks.submit(what, options, dispatch::when_full::collect, &*made)) {

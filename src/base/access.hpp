@@ -9,7 +9,6 @@
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/context_ref.hpp>
-#include <flotilla/data/flow.hpp>
 #include <flotilla/detail/access.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/task/completion.hpp>
@@ -45,16 +44,6 @@ struct access {
   /// Returns the offset of the task_status in the arguments. The launch must have one.
   static std::uint16_t status_offset(launch const& launch) noexcept {
     return launch.status_offset_;
-  }
-  static launch const& plain(data_launch const& launch) noexcept { return launch.plain_; }
-  static std::span<bound_use const> uses(data_launch const& launch) noexcept {
-    return {launch.uses_.data(), launch.count_};
-  }
-  static std::byte* mutable_arguments(launch& launch) noexcept {
-    return launch.large_ ? launch.large_.get() : launch.small_;
-  }
-  static std::shared_ptr<flows::flow_state> const& state(flow const& flow) noexcept {
-    return flow.state_;
   }
   static memory_command const& command(memory_op const& op) noexcept { return op.command_; }
   static program make_program(runtime_impl& impl, std::uint32_t index) noexcept {

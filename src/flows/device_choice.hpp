@@ -21,9 +21,9 @@ class device_choice {
   explicit device_choice(dispatch::runtime_state& runtime)
       : runtime_(runtime), submitted_(runtime.infos().size()) {}
 
-  /// Returns the device that the runtime's placement chooses. If it chooses none, or the runtime has
-  /// no placement, returns the device to which the fewest bytes must be copied, and among several
-  /// such devices the one that got the fewest tasks of the flow.
+  /// Returns the device that the runtime's placement chooses. If it chooses none, or the runtime
+  /// has no placement, returns the device to which the fewest bytes must be copied, and among
+  /// several such devices the one that got the fewest tasks of the flow.
   [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses,
                                       task_options const& options) const;
   /// Counts a task that was submitted.

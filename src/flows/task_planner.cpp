@@ -17,8 +17,7 @@ task_planner::task_planner(dispatch::runtime_state& runtime)
 void task_planner::add_writer(replica const& which, dependency_list& list) const {
   if (which.filled == nullptr) { return; }
   task_id const& task = which.filled->task;
-  // The device would find out the same, but a shorter list is cheaper.
-  if (has_ended(task) && parts().failures.empty()) { return; }
+  if (is_needless(task) && parts().failures.empty()) { return; }
   for (task_id const& each : list.ids()) {
     if (each.slot == task.slot && each.generation == task.generation) { return; }
   }
@@ -27,10 +26,10 @@ void task_planner::add_writer(replica const& which, dependency_list& list) const
 
 void task_planner::add_users(replica const& which, dependency_list& after_end) const {
   for (task_id const& each : which.users) {
-    if (!has_ended(each)) { after_end.add(each); }
+    if (!is_needless(each)) { after_end.add(each); }
   }
   for (task_id const& each : which.memory.last_users) {
-    if (!has_ended(each)) { after_end.add(each); }
+    if (!is_needless(each)) { after_end.add(each); }
   }
 }
 

@@ -39,7 +39,8 @@ class task_planner {
   /// @param priority  The priority of the copies.
   [[nodiscard]] obstacle prepare(std::span<detail::datum_use const> uses, place where,
                                  int priority);
-  /// Adds the predecessors of the task to the options, and allocates everything that `commit` needs.
+  /// Adds the predecessors of the task to the options, and allocates everything that `commit`
+  /// needs.
   void plan(std::span<detail::datum_use const> uses, place where, task_options& options);
   /// Records that the task was submitted after `plan`. Does not throw.
   void commit(std::span<detail::datum_use const> uses, place where, task_id task) noexcept;
@@ -61,6 +62,12 @@ class task_planner {
   /// Adds the tasks after which the memory of `which` may be overwritten.
   void add_users(replica const& which, dependency_list& after_end) const;
   void add_writer(replica const& which, dependency_list& list) const;
+  /// Returns whether the task has ended, so that it need not be a predecessor. The device would find
+  /// out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, it must
+  /// know all predecessors.
+  [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
+    return runtime_.checks == nullptr && has_ended(task);
+  }
   /// Makes room for one more user.
   void reserve_user(replica& which) const;
   void set_writer(replica& which, writer* by) noexcept;

@@ -26,13 +26,13 @@ TEST_P(HostTask, RunsBetweenTasksOfDevices) {
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
   std::atomic<int> ran{0};
-  ticket const on_host = rt().submit_host(
-      [&] {
-        EXPECT_EQ(current_context(), nullptr);
-        EXPECT_TRUE(held.ready());
-        ++ran;
-      },
-      {.label = "on the host", .after = {held}});
+  ticket const on_host = submit_host(rt(),
+                                     [&] {
+                                       EXPECT_EQ(current_context(), nullptr);
+                                       EXPECT_TRUE(held.ready());
+                                       ++ran;
+                                     },
+                                     {.label = "on the host", .after = {held}});
   ticket const step = rt().submit(program().step.with_shape({1}, {1})(value.buffer(), 2u, 1u),
                                   {.device = last(), .after = {on_host}});
   EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
@@ -56,7 +56,8 @@ TEST_P(HostTask, LongChainsKeepTheirOrder) {
       options.device = ordinals()[static_cast<std::size_t>(i) % ordinals().size()];
       last_task = rt().submit([&order, i](task_context&) { order.push_back(i); }, options);
     } else {
-      last_task = rt().submit_host([&order, i] { order.push_back(i); }, options);
+      last_task = submit_host(
+          rt(), [&order, i] { order.push_back(i); }, options);
     }
   }
   last_task.wait();
@@ -66,8 +67,8 @@ TEST_P(HostTask, LongChainsKeepTheirOrder) {
 
 // requirement: the exception of the function is the error of the ticket, and successors fail
 TEST_P(HostTask, ItsExceptionFailsItsSuccessors) {
-  ticket const bad = rt().submit_host([] { throw std::runtime_error{"host trouble"}; });
-  ticket const next = rt().submit_host([] { ADD_FAILURE() << "it ran"; }, {.after = {bad}});
+  ticket const bad = submit_host(rt(), [] { throw std::runtime_error{"host trouble"}; });
+  ticket const next = submit_host(rt(), [] { ADD_FAILURE() << "it ran"; }, {.after = {bad}});
   ticket const device =
       rt().submit(program().nothing.with_shape({1}, {1})(), {.device = last(), .after = {next}});
   EXPECT_EQ(thrown<std::runtime_error>([&] { bad.wait(); }), "host trouble");
@@ -82,10 +83,10 @@ TEST_P(HostTask, CancelledFunctionNeverRuns) {
   auto const owned = std::make_shared<int>(0);
   held_word word{rt()};
   ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
-  ticket const by_call = rt().submit_host([owned] { ++*owned; }, {.after = {held}});
+  ticket const by_call = submit_host(rt(), [owned] { ++*owned; }, {.after = {held}});
   std::stop_source source;
   ticket const by_token =
-      rt().submit_host([owned] { ++*owned; }, {.after = {held}, .stop = source.get_token()});
+      submit_host(rt(), [owned] { ++*owned; }, {.after = {held}, .stop = source.get_token()});
   EXPECT_TRUE(by_call.cancel());
   source.request_stop();
   word.release();
@@ -98,11 +99,10 @@ TEST_P(HostTask, CancelledFunctionNeverRuns) {
 // requirement: a host task can submit tasks, also further host tasks
 TEST_P(HostTask, FunctionsCanSubmitTasks) {
   std::atomic<int> ran{0};
-  rt().submit_host([&] {
-        rt().post([&](task_context&) { ++ran; });
-        static_cast<void>(rt().submit_host([&] { ++ran; }));
-      })
-      .wait();
+  submit_host(rt(), [&] {
+    rt().post([&](task_context&) { ++ran; });
+    static_cast<void>(submit_host(rt(), [&] { ++ran; }));
+  }).wait();
   rt().wait_idle();
   EXPECT_EQ(ran, 2);
 }
@@ -110,8 +110,8 @@ TEST_P(HostTask, FunctionsCanSubmitTasks) {
 // requirement: a continuation can be attached to a host task, and when_all takes its ticket
 TEST_P(HostTask, ContinuationsWatchIt) {
   std::atomic<int> value{0};
-  ticket const first = rt().submit_host([&] { value = 1; });
-  ticket const second = rt().submit_host([&] { value = value * 10 + 2; }, {.after = {first}});
+  ticket const first = submit_host(rt(), [&] { value = 1; });
+  ticket const second = submit_host(rt(), [&] { value = value * 10 + 2; }, {.after = {first}});
   int seen = 0;
   when_all(first, second).then([&](std::exception_ptr) { seen = value; }).wait();
   EXPECT_EQ(seen, 12);
@@ -127,7 +127,7 @@ TEST_P(HostTask, WaitThatCouldNeverEndIsRefused) {
         if (on_host.valid()) { on_host.wait(); }
       },
       {.device = first()});
-  on_host = rt().submit_host([] {}, {.after = {callable}});
+  on_host = submit_host(rt(), [] {}, {.after = {callable}});
   ready.open();
   EXPECT_THROW(callable.wait(), would_deadlock);
   EXPECT_THROW(on_host.wait(), dependency_failed);
@@ -136,9 +136,9 @@ TEST_P(HostTask, WaitThatCouldNeverEndIsRefused) {
 // requirement: in single-threaded mode, nothing can run a host task while a callable or another
 // host task waits for it. With threads, the wait ends
 TEST_P(HostTask, WaitInsideACallableEndsOrIsRefused) {
-  auto const wait_for_another = [&] { rt().submit_host([] {}).wait(); };
+  auto const wait_for_another = [&] { submit_host(rt(), [] {}).wait(); };
   ticket const callable = rt().submit([&](task_context&) { wait_for_another(); });
-  ticket const on_host = rt().submit_host(wait_for_another);
+  ticket const on_host = submit_host(rt(), wait_for_another);
   if (worker_count() == 0) {
     EXPECT_THROW(callable.wait(), would_deadlock);
     EXPECT_THROW(on_host.wait(), would_deadlock);
@@ -151,16 +151,16 @@ TEST_P(HostTask, WaitInsideACallableEndsOrIsRefused) {
 // requirement: bad input is refused, and nothing is submitted
 TEST_P(HostTask, MistakesAreNamed) {
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(rt().submit_host([] {}, {.device = first()})); }),
+                  [&] { static_cast<void>(submit_host(rt(), [] {}, {.device = first()})); }),
               HasSubstr("a host task runs on no device, but its options name device 0"));
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(rt().submit_host(std::function<void()>{})); }),
+                  [&] { static_cast<void>(submit_host(rt(), std::function<void()>{})); }),
               HasSubstr("submit_host: the function is null"));
   EXPECT_THAT(thrown<invalid_argument>(
-                  [&] { static_cast<void>(rt().submit_host([] {}, {.after = {ticket{}}})); }),
+                  [&] { static_cast<void>(submit_host(rt(), [] {}, {.after = {ticket{}}})); }),
               HasSubstr("entry 0 of `after` names no task"));
   rt().close();
-  EXPECT_THROW(static_cast<void>(rt().submit_host([] {})), runtime_closed);
+  EXPECT_THROW(static_cast<void>(submit_host(rt(), [] {})), runtime_closed);
 }
 
 // stress: several threads submit host tasks that all touch one counter in order
@@ -175,7 +175,8 @@ TEST_P(HostTask, ManyTasksOfSeveralThreads) {
       for (int i = 0; i < per_thread; ++i) {
         task_options options;
         if (previous.valid()) { options.after = {previous}; }
-        previous = rt().submit_host(
+        previous = submit_host(
+            rt(),
             [&local, &total, i] {
               EXPECT_EQ(local, i);
               ++local;

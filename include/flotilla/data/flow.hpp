@@ -18,18 +18,18 @@
 #include <flotilla/detail/export.hpp>
 #include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/task/callable.hpp>
-#include <flotilla/task/completion.hpp>
+#include <flotilla/task/host_task.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
+
+namespace flotilla::flows {
+class flow_state;
+}
 
 namespace flotilla {
 inline namespace v0_1 {
 
 class runtime;
-
-namespace flows {
-class flow_state;
-}
 
 namespace detail {
 
@@ -82,8 +82,8 @@ template <class F, class... Uses>
 }  // namespace detail
 
 /// Submits tasks in an order that it infers from the data they use. The calls of `submit` and
-/// `submit_host` have a total order, from any number of threads. A task runs as if all earlier tasks
-/// had run one after the other in this order:
+/// `submit_host` have a total order, from any number of threads. A task runs as if all earlier
+/// tasks had run one after the other in this order:
 /// - a task that reads data runs after the last earlier task that wrote or updated them;
 /// - a task that writes or updates data runs after all earlier tasks that use them.
 /// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
@@ -98,9 +98,9 @@ template <class F, class... Uses>
 ///           device to which the fewest bytes must be copied, and among several such devices on the
 ///           one that got the fewest tasks of this flow.
 /// Failures  Data that a failed task should have written are lost: tasks that read or update them
-///           fail with dependency_failed, whose cause is the first error. A later task that `write`s
-///           them runs, and afterwards they are no longer lost. Tasks that only read are not
-///           affected by the failure of other readers.
+///           fail with dependency_failed, whose cause is the first error. A later task that
+///           `write`s them runs, and afterwards they are no longer lost. Tasks that only read are
+///           not affected by the failure of other readers.
 /// Threads   any, even inside callables, host tasks and continuations.
 /// Lifetime  Must end before its runtime does. Data keep the state of their flow.
 class FLOTILLA_EXPORT flow {
@@ -129,9 +129,9 @@ class FLOTILLA_EXPORT flow {
     return made;
   }
 
-  /// Submits a callable that uses data. `function(task_context&, views…)` gets a view of each of the
-  /// data in `with`, in this order; tokens have no view. The function must use the memory only in
-  /// work that it enqueues on its stream. See runtime::submit.
+  /// Submits a callable that uses data. `function(task_context&, views…)` gets a view of each of
+  /// the data in `with`, in this order; tokens have no view. The function must use the memory only
+  /// in work that it enqueues on its stream. See runtime::submit.
   template <class... Uses, class F>
   ticket submit(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
     ticket made;
@@ -140,7 +140,7 @@ class FLOTILLA_EXPORT flow {
   }
 
   /// Submits a host task that uses data. `function(views…)` gets a view of each of the data in
-  /// `with`, in host memory. See runtime::submit_host.
+  /// `with`, in host memory. See flotilla::submit_host.
   template <class... Uses, class F>
   ticket submit_host(data_list<Uses...> const& with, F&& function,
                      task_options const& options = {}) {
@@ -164,7 +164,7 @@ class FLOTILLA_EXPORT flow {
   }
 
  private:
-  friend struct detail::access;
+  friend struct detail::flow_access;
   using use_list = std::span<detail::datum_use const>;
 
   template <class... Uses, class F>

@@ -61,6 +61,8 @@ FLOTILLA_EXPORT void prefetch(datum& which, std::optional<device_ordinal> to);
 
 /// Gives the library's templates access to uses of data. <flotilla/data/uses.hpp> defines it.
 struct use_access;
+/// Gives the library access to flow and data_launch. src/flows/access.hpp defines it.
+struct flow_access;
 
 }  // namespace detail
 }  // namespace v0_1

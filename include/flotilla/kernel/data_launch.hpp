@@ -33,7 +33,7 @@ struct bound_use {
 class data_launch {
  private:
   friend struct detail::launch_builder;
-  friend struct detail::access;
+  friend struct detail::flow_access;
   explicit data_launch(launch&& plain) noexcept : plain_{std::move(plain)} {}
 
   void add(detail::bound_use const& use) noexcept { uses_[count_++] = use; }

@@ -111,6 +111,11 @@ struct launch_builder {
     to.put(at, value, size);
   }
 
+  /// Returns the bytes of the arguments, to change them.
+  [[nodiscard]] static std::byte* arguments(launch& of) noexcept {
+    return of.large_ ? of.large_.get() : of.small_;
+  }
+
   /// The kernel in what `over` or `with_shape` returns.
   template <class Configured>
   static kernel_ref const& found(Configured const& kernel) noexcept {

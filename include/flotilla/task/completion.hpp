@@ -45,7 +45,6 @@ struct continuation_of final : continuation {
 };
 
 [[noreturn]] FLOTILLA_EXPORT void refuse_null_continuation();
-[[noreturn]] FLOTILLA_EXPORT void refuse_null_host_function();
 
 /// @throws invalid_argument  `callable` is an empty std::function or a null pointer.
 template <class F>
@@ -54,19 +53,6 @@ template <class F>
     if (callable == nullptr) { refuse_null_continuation(); }
   }
   return std::make_unique<continuation_of<std::decay_t<F>>>(std::forward<F>(callable));
-}
-
-/// Makes the continuation of a host task, whose function takes no argument.
-/// @throws invalid_argument  `function` is an empty std::function or a null pointer.
-template <class F>
-[[nodiscard]] std::unique_ptr<continuation> make_host_function(F&& function) {
-  if constexpr (requires { static_cast<bool>(function == nullptr); }) {
-    if (function == nullptr) { refuse_null_host_function(); }
-  }
-  auto call = [held = std::decay_t<F>(std::forward<F>(function))](std::exception_ptr) mutable {
-    held();
-  };
-  return std::make_unique<continuation_of<decltype(call)>>(std::move(call));
 }
 
 /// These functions implement `then`. Before they return, `callable` may run, and may destroy `task`

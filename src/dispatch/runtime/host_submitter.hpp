@@ -14,9 +14,9 @@
 
 namespace flotilla::dispatch {
 
-/// The implementation of runtime::submit_host. A host task has a slot in the window of tasks for any
-/// device, so other tasks can run after it, and a continuation that watches its predecessors. The
-/// thread that runs the continuation ends the task. Threads: any.
+/// The implementation of flotilla::submit_host. A host task has a slot in the window of tasks for
+/// any device, so other tasks can run after it, and a continuation that watches its predecessors.
+/// The thread that runs the continuation ends the task. Threads: any.
 class host_submitter {
  public:
   struct config {
@@ -37,7 +37,7 @@ class host_submitter {
   /// @param what     Runs once. Its argument means nothing.
   /// @param options  A task_options or flow_options.
   /// @param ticket   Receives the ticket. If null, the task is posted.
-  /// @throws the exceptions of runtime::submit_host
+  /// @throws the exceptions of flotilla::submit_host
   template <class Options>
   bool submit(std::unique_ptr<detail::continuation>& what, Options const& options,
               when_full if_full, ticket* ticket) const;

@@ -67,7 +67,8 @@ class submitter {
                       std::size_t index) const;
   /// Returns whether a placement of the application chooses devices.
   [[nodiscard]] bool has_placement() const noexcept { return placement_ != nullptr; }
-  /// Asks the placement of the application for a device. Empty if it chooses none, or there is none.
+  /// Asks the placement of the application for a device. Empty if it chooses none, or there is
+  /// none.
   [[nodiscard]] std::optional<device_ordinal> place_freely(task_options const& options) const;
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.

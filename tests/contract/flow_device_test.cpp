@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Flows: the choice of devices, several threads, full windows.
+
+#include <thread>
+
+#include "contract/flow_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class FlowDevice : public flow_test {};
+FLOTILLA_CONTRACT(FlowDevice);
+
+// requirement: without a device in its options, a task runs where its data are
+TEST_P(FlowDevice, TasksRunWhereTheirDataAre) {
+  words host = iota(64);
+  word_data x{fl(), host, "x"};
+  for (device_ordinal const device : ordinals()) {
+    fl().post(stir(x, 1), {.device = device});
+    ticket const free_choice = fl().submit(stir(x, 2));
+    free_choice.wait();
+    EXPECT_EQ(free_choice.device(), device);
+  }
+}
+
+// requirement: tasks that need the same copies anywhere are spread over the devices
+TEST_P(FlowDevice, IndependentTasksAreSpread) {
+  std::vector<int> on_device(ordinals().size());
+  for (int i = 0; i < 12; ++i) {
+    word_data x{fl(), {16}, "x"};
+    ticket const task = fl().submit(uses(write(x)), [](task_context&, view<std::uint32_t>) {});
+    task.wait();
+    ++on_device[task.device()->value];
+  }
+  for (int const count : on_device) { EXPECT_EQ(count, 12 / device_count()); }
+}
+
+// requirement: a runtime that checks the order of tasks accepts what a flow submits. regression for
+// predecessors that were left out because they had ended
+TEST_P(FlowDevice, OrderCheckAcceptsFlows) {
+  runtime_options checked = options();
+  checked.checks = checks{.arguments = true, .order = true};
+  runtime other{checked};
+  flow own{other};
+  flotilla::program const loaded = other.load(flow_kernels);
+  auto const stir_it = loaded.kernel(flow_kernels.stir_words);
+  words host = iota(32), expected = host;
+  word_data x{own, host, "x"};
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    ticket const task = own.submit(stir_it.over(32, 32)(update(x), 32u, i),
+                                   {.device = ordinals()[i % ordinals().size()]});
+    stir_on_host(expected.data(), 32, i);
+    if (i % 3 == 0) {
+      EXPECT_TRUE(pumping(other, [&] { return task.ready(); }));
+    }
+    if (i % 5 == 0) { EXPECT_EQ(x.host()(3), expected[3]); }
+  }
+  EXPECT_EQ(on_host(x), expected);
+}
+
+// stress: several threads submit to one flow; each uses data of its own and data of all
+TEST_P(FlowDevice, ThreadsShareAFlow) {
+  constexpr std::uint32_t rounds = 60;
+  words host(32, 0);
+  word_data sum{fl(), host, "sum"};
+  std::vector<std::jthread> threads;
+  for (std::uint32_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      words mine = iota(32, t);
+      words expected = mine;
+      word_data own{fl(), mine, "own"};
+      for (std::uint32_t i = 0; i < rounds; ++i) {
+        fl().post(stir(own, i), {.device = ordinals()[(i + t) % ordinals().size()]});
+        fl().post_host(uses(update(sum)), [](view<std::uint32_t> all) {
+          for (std::size_t k = 0; k < all.size(); ++k) { all(k) += 1; }
+        });
+        stir_on_host(expected.data(), 32, i);
+      }
+      EXPECT_EQ(on_host(own), expected);
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(on_host(sum), words(32, 3 * rounds));
+}
+
+// requirement: a callable and a host task can submit to their flow
+TEST_P(FlowDevice, TasksSubmitTasks) {
+  words host = iota(32);
+  word_data x{fl(), host, "x"};
+  token chain{fl(), "chain"};
+  fl().post(uses(update(chain)), [&](task_context&) { fl().post(stir(x, 1)); });
+  fl().post_host(uses(update(chain)), [&] { fl().post(stir(x, 2)); });
+  rt().wait_idle();
+  words expected = iota(32);
+  stir_on_host(expected.data(), 32, 1);
+  stir_on_host(expected.data(), 32, 2);
+  EXPECT_EQ(on_host(x), expected);
+}
+
+// requirement: a flow with more open tasks than the window waits for room, and loses nothing
+TEST_P(FlowDevice, FullWindowsDelaySubmits) {
+  runtime_options small = options();
+  small.window = 64;
+  runtime other{small};
+  flow own{other};
+  flotilla::program const loaded = other.load(flow_kernels);
+  auto const stir_it = loaded.kernel(flow_kernels.stir_words);
+  words host = iota(32), expected = host;
+  word_data x{own, host, "x"};
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    own.post(stir_it.over(32, 32)(update(x), 32u, i),
+             {.device = ordinals()[i % ordinals().size()]});
+    stir_on_host(expected.data(), 32, i);
+  }
+  EXPECT_EQ(on_host(x), expected);
+}
+
+}  // namespace
+}  // namespace flotilla::test

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The code of docs/data.md.
+
+#include "contract/flow_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+/// Stands for a library that enqueues work.
+void call_library(CUstream_st* stream, std::uint32_t* data, std::size_t size) {
+  EXPECT_NE(stream, nullptr);
+  EXPECT_NE(data, nullptr);
+  EXPECT_EQ(size, 8u);
+}
+
+class FlowRecipes : public flow_test {};
+FLOTILLA_CONTRACT(FlowRecipes);
+
+// requirement
+TEST_P(FlowRecipes, FirstProgram) {
+  flotilla::runtime& rt = this->rt();
+  flotilla::program const& program = kernels();
+  // clang-format off
+  std::vector<std::uint32_t> a(1000, 1), b(1000, 2);
+  flotilla::flow flow{rt};
+  flotilla::data<std::uint32_t> x{flow, a, "x"}, y{flow, b, "y"};
+  flotilla::data<std::uint32_t> sum{flow, {1000}, "sum"};  // the flow allocates the memory
+  auto const mix = program.kernel(flow_kernels.mix_words).over(1000);
+
+  flow.post(mix(write(sum), read(x), read(y), 1000u, 0u));  // copies x and y to a device
+  flow.post(mix(write(x), read(sum), read(y), 1000u, 0u));  // runs after the first task
+  flow.post_host(uses(update(y)), [](flotilla::view<std::uint32_t> on_host) { on_host(0) = 7; });
+
+  flotilla::view<std::uint32_t const> const result = x.host();  // waits, and copies x to `a`
+  // clang-format on
+  EXPECT_EQ(result.data, a.data());
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(a[i], (1 * 31 + 2 * 17 + i) * 31 + 2 * 17 + i);
+  }
+  EXPECT_EQ(y.host()(0), 7u);
+  EXPECT_EQ(y.host()(1), 2u);
+}
+
+// requirement
+TEST_P(FlowRecipes, Views) {
+  flotilla::program const& program = kernels();
+  flotilla::flow& flow = fl();
+  words matrix = iota(24);
+  // clang-format off
+  flotilla::data<std::uint32_t, 2> from{flow, matrix, {6, 4}, "from"}, to{flow, {4, 6}, "to"};
+  auto const transpose = program.kernel(flow_kernels.transpose_words).with_shape({1}, {8, 8});
+  // the parameters of the kernel are view<unsigned const, 2> and view<unsigned, 2>
+  flow.post(transpose(read(from), write(to)));
+  // clang-format on
+  EXPECT_EQ(to.host()(3, 5), 5u * 4 + 3);
+}
+
+// requirement
+TEST_P(FlowRecipes, Callables) {
+  flotilla::flow& flow = fl();
+  words host = iota(8);
+  word_data x{flow, host, "x"};
+  // clang-format off
+  flow.post(uses(update(x)), [](flotilla::task_context& task, flotilla::view<std::uint32_t> all) {
+    call_library(task.stream(), all.data, all.size());  // enqueues work, as cuBLAS does
+  });
+  // clang-format on
+  EXPECT_EQ(on_host(x), iota(8));
+}
+
+}  // namespace
+}  // namespace flotilla::test
