@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Question: what does a task of a flow cost, until it is done, and in the call alone? Each task runs
+// Question: what does a task of a flow cost, until it is done, and in the call alone? Each task
+// runs
 //           an empty kernel, writes data of 128 bytes and reads three other data.
 // Control:  the same tasks without a flow: the program names the addresses, and states the
 //           predecessors that the flow infers.

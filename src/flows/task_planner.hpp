@@ -62,9 +62,9 @@ class task_planner {
   /// Adds the tasks after which the memory of `which` may be overwritten.
   void add_users(replica const& which, dependency_list& after_end) const;
   void add_writer(replica const& which, dependency_list& list) const;
-  /// Returns whether the task has ended, so that it need not be a predecessor. The device would find
-  /// out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, it must
-  /// know all predecessors.
+  /// Returns whether the task has ended, so that it need not be a predecessor. The device would
+  /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, it
+  /// must know all predecessors.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
     return runtime_.checks == nullptr && has_ended(task);
   }
