@@ -84,6 +84,35 @@ TEST_P(FlowError, UpdateDoesNotHeal) {
   EXPECT_THROW(reading(x, last()).wait(), dependency_failed);
 }
 
+// regression: a task that does not run ended as soon as one predecessor had failed. So a later task
+// that overwrites its data ran beside an earlier task that still used them
+TEST_P(FlowError, RefusedTasksKeepTheOrder) {
+  words host = iota(32);
+  word_data lost{fl(), {32}, "lost"}, y{fl(), host, "y"};
+  static_cast<void>(failing(lost, first()));
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  ticket const user = fl().submit_host(uses(update(y)), [](view<std::uint32_t> all) { all(0) = 5; },
+                                       {.after = {held}});
+  ticket const refused = fl().submit(
+      uses(update(y), read(lost)),
+      [](task_context&, view<std::uint32_t>, view<std::uint32_t const>) {}, {.device = first()});
+  ticket const refused_on_host = fl().submit_host(
+      uses(update(y), read(lost)), [](view<std::uint32_t>, view<std::uint32_t const>) {});
+  ticket const writer =
+      fl().submit_host(uses(write(y)), [](view<std::uint32_t> all) { all(0) = 9; });
+  EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  for (int i = 0; i < 20; ++i) { rt().pump(); }
+  EXPECT_FALSE(refused.ready());
+  EXPECT_FALSE(writer.ready());
+  word.release();
+  writer.wait();
+  EXPECT_TRUE(user.ready());
+  EXPECT_EQ(y.host()(0), 9u);
+  EXPECT_THROW(refused.wait(), dependency_failed);
+  EXPECT_THROW(refused_on_host.wait(), dependency_failed);
+}
+
 // requirement: readers that fail affect neither other readers nor a later writer
 TEST_P(FlowError, FailedReadersHarmNobody) {
   words host = iota(32), expected = host;

@@ -24,7 +24,8 @@ device_driver::device_driver(parts const& with)
     : parts_(with),
       page_(with.shared.board.page_of(with.index)),
       lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes),
-      reporter_(with.shared, with.own.context, with.index),
+      late_(with.shared),
+      reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(
           {with.own.context, with.shared.tasks, with.shared.kernels, with.shared.board, lanes_}),
       grid_policy_(with.shared.kernels, grid_limits_),

@@ -111,6 +111,7 @@ class device_driver {
   parts const parts_;
   completion_page& page_;
   lane_set lanes_;
+  late_ends late_;
   failure_reporter reporter_;
   batch_launcher launcher_;
   grid_limits grid_limits_;

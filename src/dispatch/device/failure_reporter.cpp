@@ -75,7 +75,7 @@ void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const>
     replayed_part& replay = held_in<replayed_part>(one);
     shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
   }
-  shared_.ends.end(task, std::move(why));
+  ends_.end(task, std::move(why));
 }
 
 }  // namespace flotilla::dispatch

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "context/context_handle.hpp"
+#include "dispatch/device/late_ends.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 #include "driver/call_outcome.hpp"
 
@@ -17,8 +18,8 @@ namespace flotilla::dispatch {
 class failure_reporter {
  public:
   failure_reporter(runtime_parts const& shared, context::context_handle const& context,
-                   unsigned device)
-      : shared_(shared), context_(context), device_(device) {}
+                   late_ends& ends, unsigned device)
+      : shared_(shared), context_(context), ends_(ends), device_(device) {}
 
   /// Passes the status of a driver call to the fault monitor.
   void note(CUresult answer) noexcept { shared_.faults.note(answer, device_); }
@@ -50,6 +51,7 @@ class failure_reporter {
  private:
   runtime_parts const& shared_;
   context::context_handle const& context_;
+  late_ends& ends_;
   unsigned const device_;
 };
 

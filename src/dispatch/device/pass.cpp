@@ -108,6 +108,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   }
   bool moved = end_completed();
   moved = events_.poll() || moved;
+  moved = late_.poll() || moved;
   sampler_.sample();
   // Start held-back tasks before requeued tasks. Otherwise the next tasks of other chains would
   // always overtake the held-back tasks.
@@ -133,7 +134,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
 
 bool device_driver::has_work_left() const noexcept {
   return !starter_.waiting().empty() || !callables_.empty() || callables_.has_failures() ||
-         !staged_.empty() || !events_.empty() || lanes_.any_with_status() ||
+         !staged_.empty() || !events_.empty() || !late_.empty() || lanes_.any_with_status() ||
          intake_.has_left_some();
 }
 
@@ -189,6 +190,7 @@ bool device_driver::fail_all(std::shared_ptr<failure const> const& why) {
   callables_.move_to(tasks);
   intake_.take_everything(tasks, parts_.devices.all_retired());
   for (slot_address const task : tasks) { reporter_.abandon(task, why); }
+  late_.end_all();
   parts_.inbound.set_backlog(!staged_.empty());  // a failed copy may have a piece in flight
   return !tasks.empty();
 }

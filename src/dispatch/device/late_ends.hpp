@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tasks that will not run, and end only after their predecessors have ended.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dispatch/device/runtime_parts.hpp"
+
+namespace flotilla::dispatch {
+
+/// A task that does not run usually ends at once, even if some of its predecessors still run. A
+/// task of a flow must not: the next task that uses the same memory has only this task as its
+/// predecessor, and must not run before the predecessors of this task have ended
+/// (tests/unit/flows/replica_model_test.cpp).
+///
+/// Threads: only the holder of the device's lease.
+class late_ends {
+ public:
+  explicit late_ends(runtime_parts const& shared) noexcept : shared_(shared) {}
+
+  /// Ends the task with the failure `why`, at once or in a later call of `poll`.
+  void end(slot_address task, std::shared_ptr<failure const> why) {
+    if (must_wait(task)) {
+      waiting_.push_back({task, std::move(why)});
+    } else {
+      shared_.ends.end(task, std::move(why));
+    }
+  }
+  /// Ends the tasks whose predecessors have ended. @return whether any task has ended.
+  bool poll() {
+    return std::erase_if(waiting_, [this](waiting_task& each) {
+             if (must_wait(each.task)) { return false; }
+             shared_.ends.end(each.task, std::move(each.why));
+             return true;
+           }) != 0;
+  }
+  /// Ends all tasks. Call this if the device can run no more tasks.
+  void end_all() {
+    for (waiting_task& each : std::exchange(waiting_, {})) {
+      shared_.ends.end(each.task, std::move(each.why));
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+
+ private:
+  struct waiting_task {
+    slot_address task;
+    std::shared_ptr<failure const> why;
+  };
+
+  [[nodiscard]] bool must_wait(slot_address task) const {
+    slot const& one = shared_.tasks.at(task);
+    generation_word const word{one.generation.load(std::memory_order_relaxed)};
+    if (!word.keeps_failure() || shared_.faults.is_poisoned()) { return false; }
+    for (std::size_t i = 0; i < one.dependencies; ++i) {
+      task_state::states const ahead = shared_.order.look(shared_.tasks.dependency(task, i)).state;
+      if (ahead == task_state::states::open || ahead == task_state::states::launched) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  runtime_parts const& shared_;
+  std::vector<waiting_task> waiting_;
+};
+
+}  // namespace flotilla::dispatch
