@@ -16,11 +16,9 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
   return sum;
 }
 
-device_ordinal device_choice::choose(std::span<detail::datum_use const> uses,
-                                     task_options const& options) const {
+device_ordinal device_choice::choose(std::span<detail::datum_use const> uses) const {
   std::span<device const> const all = runtime_.infos();
   if (all.size() == 1) { return all.front().ordinal; }
-  if (auto const chosen = runtime_.tasks.place_freely(options)) { return *chosen; }
   struct cost {
     std::size_t bytes;
     std::uint64_t tasks;

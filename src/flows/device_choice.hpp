@@ -4,6 +4,7 @@
 // Chooses a device for a task of a flow that names none.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,17 +16,21 @@
 
 namespace flotilla::flows {
 
-/// Threads: the caller holds the flow's mutex.
+/// Threads: the caller holds the flow's mutex, except in `ask_placement`.
 class device_choice {
  public:
   explicit device_choice(dispatch::runtime_state& runtime)
       : runtime_(runtime), submitted_(runtime.infos().size()) {}
 
-  /// Returns the device that the runtime's placement chooses. If it chooses none, or the runtime
-  /// has no placement, returns the device to which the fewest bytes must be copied, and among
-  /// several such devices the one that got the fewest tasks of the flow.
-  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses,
-                                      task_options const& options) const;
+  /// Returns the device that the runtime's placement chooses. Empty if it chooses none, or the
+  /// runtime has no placement. Runs code of the application, so call it without the mutex.
+  [[nodiscard]] std::optional<place> ask_placement(task_options const& options) const {
+    auto const chosen = runtime_.tasks.place_freely(options);
+    return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
+  }
+  /// Returns the device to which the fewest bytes must be copied, and among several such devices
+  /// the one that got the fewest tasks of the flow.
+  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses) const;
   /// Counts a task that was submitted.
   void note(place where) noexcept {
     if (!where.is_host()) { ++submitted_[where.device().value]; }

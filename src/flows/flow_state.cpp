@@ -54,10 +54,8 @@ void flow_state::adopt(detail::datum& by, place where, block&& memory) noexcept 
 }
 
 detail::datum* flow_state::make_datum(detail::host_block const& host, std::string_view label) {
-  bool const has_memory = host.memory != nullptr;
-  auto made =
-      make(host.each, host.extents, has_memory ? std::optional{host.count} : std::nullopt, label);
-  if (has_memory) {
+  auto made = make(host.each, host.extents, host.count, label);
+  if (host.count) {
     adopt(*made, place::host(),
           {.address = reinterpret_cast<std::uintptr_t>(host.memory), .kind = host.kind});
   }
@@ -84,7 +82,9 @@ detail::datum* flow_state::make_token(std::string_view label) {
 void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   // The data keep the flow alive, and the flow must not be destroyed while its mutex is locked.
   std::shared_ptr<flow_state> const owner = which->owner;
-  if (dispatch::runtime_registry::find(owner->number_) == nullptr) { return; }
+  dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
+  // In a child of fork(), the mutex may be locked forever.
+  if (alive == nullptr || alive->usage.is_forked()) { return; }
   try {
     std::lock_guard const lock{owner->mutex_};
     owner->planner_.retire(*which);
@@ -163,7 +163,9 @@ void flow_state::resolve(obstacle const& why) {
   dispatch::place const& to =
       why.where.is_host() ? runtime_.places.shared() : runtime_.places[why.where.device().value];
   dispatch::slot_address const slot =
-      runtime_.slots.take(to, runtime_.places.inbox_to(to, 0), dispatch::when_full::wait);
+      why.where.is_host()
+          ? runtime_.slots.take_for_host_task()
+          : runtime_.slots.take(to, runtime_.places.inbox_to(to, 0), dispatch::when_full::wait);
   to.slots.give_back(slot);
 }
 
@@ -183,6 +185,16 @@ std::vector<task_id> flow_state::open_tasks(detail::datum& which, bool for_updat
 void flow_state::wait_for(task_id const& task) {
   dispatch::ticket_wait wait{runtime_.waits, runtime_.deadlocks, task, std::nullopt};
   runtime_.waits.until(wait);
+}
+
+void flow_state::note_host_wait(detail::datum& which, bool for_update) const {
+  dispatch::submit_checks* const checks = runtime_.checks.get();
+  if (checks == nullptr) { return; }
+  replica const& here = which.at(place::host());
+  if (here.filled != nullptr) { checks->observed(here.filled->task); }
+  if (!for_update) { return; }
+  for (task_id const& each : here.users) { checks->observed(each); }
+  for (task_id const& each : here.memory.last_users) { checks->observed(each); }
 }
 
 void flow_state::check_not_lost(detail::datum& which) const {
@@ -213,6 +225,7 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
       if (why.kind == obstacle::kinds::none) {
         open = open_tasks(which, for_update);
         if (open.empty()) {
+          note_host_wait(which, for_update);
           if (reads) { check_not_lost(which); }
           if (for_update) { planner_.commit_host_update(which); }
           return reinterpret_cast<void*>(which.at(place::host()).memory.address);
@@ -240,6 +253,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
 }
 
 bool flow_state::is_valid_at(detail::datum& which, place where) {
+  runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
   return which.at(where).is_valid;
 }

@@ -80,6 +80,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Returns the tasks for which a thread must wait before it uses the copy on the host.
   [[nodiscard]] std::vector<task_id> open_tasks(detail::datum& which, bool for_update) const;
   void wait_for(task_id const& task);
+  /// Tells the checks that the host knows that these tasks have ended.
+  void note_host_wait(detail::datum& which, bool for_update) const;
   /// @throws dependency_failed  The data are lost.
   void check_not_lost(detail::datum& which) const;
 
@@ -96,13 +98,14 @@ template <class Submit>
 void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
                         std::optional<place> required, Submit const& submit_to) {
   runtime_.usage.check_usable();
-  std::optional<place> where = required;
+  // The placement is code of the application, so the mutex must not be locked.
+  std::optional<place> where = required ? required : devices_.ask_placement(options);
   while (true) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
       check(uses, options.label);
-      if (!where) { where = place::of(devices_.choose(uses, options)); }
+      if (!where) { where = place::of(devices_.choose(uses)); }
       why = planner_.prepare(uses, *where, options.priority);
       if (why.kind == obstacle::kinds::none) {
         dispatch::flow_options how{options};

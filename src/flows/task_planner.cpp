@@ -12,7 +12,9 @@ namespace flotilla::flows {
 using detail::access_mode;
 
 task_planner::task_planner(dispatch::runtime_state& runtime)
-    : runtime_(runtime), caches_(runtime.infos().size() + 1) {}
+    : runtime_(runtime),
+      caches_(runtime.infos().size() + 1),
+      writers_(runtime.waits.with().shared, runtime.query) {}
 
 void task_planner::add_writer(replica const& which, dependency_list& list) const {
   if (which.filled == nullptr) { return; }
@@ -45,9 +47,7 @@ void task_planner::reserve_user(replica& which) const {
 
 void task_planner::set_writer(replica& which, writer* by) noexcept {
   if (by != nullptr) { ++by->owners; }
-  writers_.release(
-      std::exchange(which.filled, by), [this](task_id const& task) { return has_ended(task); },
-      [this](task_id const& task) { forget(task); });
+  writers_.release(std::exchange(which.filled, by));
 }
 
 void task_planner::mark_written(detail::datum& which, place where, writer* by) noexcept {
@@ -111,13 +111,11 @@ obstacle task_planner::make_valid(detail::datum& which, place where, int priorit
     submitted = runtime_.tasks.submit(detail::access::command(what), options,
                                       dispatch::when_full::give_up, &made);
   } catch (...) {
-    writers_.drop(
-        copy, [](task_id const&) { return false; }, [](task_id const&) {});
+    writers_.give_back(copy);
     throw;
   }
   if (!submitted) {
-    writers_.drop(
-        copy, [](task_id const&) { return false; }, [](task_id const&) {});
+    writers_.give_back(copy);
     return {obstacle::kinds::window_full, where.is_host() ? from_place : where, &which};
   }
   copy.task = made.id();

@@ -72,7 +72,6 @@ class task_planner {
   void reserve_user(replica& which) const;
   void set_writer(replica& which, writer* by) noexcept;
   void mark_written(detail::datum& which, place where, writer* by) noexcept;
-  void forget(task_id const& task) const { parts().failures.forget(task.slot, task.generation); }
   [[nodiscard]] dispatch::runtime_parts const& parts() const noexcept {
     return runtime_.waits.with().shared;
   }

@@ -56,8 +56,22 @@ TEST_P(FlowDevice, OrderCheckAcceptsFlows) {
       EXPECT_TRUE(pumping(other, [&] { return task.ready(); }));
     }
     if (i % 5 == 0) { EXPECT_EQ(x.host()(3), expected[3]); }
+    if (i % 7 == 0) { x.host_for_update()(5) = expected[5] = i; }
   }
   EXPECT_EQ(on_host(x), expected);
+}
+
+// regression: for the check of the order, `host` was no wait for the tasks of the flow
+TEST_P(FlowDevice, OrderCheckKnowsThatHostHasWaited) {
+  runtime_options checked = options();
+  checked.checks = checks{.order = true};
+  runtime other{checked};
+  flow own{other};
+  device_buffer<std::uint32_t> buffer{other, last(), 32};
+  word_data x{own, buffer, {32}, "x"};
+  own.post(uses(update(x)), [](task_context&, view<std::uint32_t>) {}, {.device = last()});
+  static_cast<void>(x.host());
+  other.submit(buffer.fill(3)).wait();
 }
 
 // stress: several threads submit to one flow; each uses data of its own and data of all
@@ -115,6 +129,23 @@ TEST_P(FlowDevice, FullWindowsDelaySubmits) {
     stir_on_host(expected.data(), 32, i);
   }
   EXPECT_EQ(on_host(x), expected);
+}
+
+// regression: in single-threaded mode, a window full of host tasks made a submit hang
+TEST_P(FlowDevice, WindowsFullOfHostTasksDelaySubmits) {
+  runtime_options small = options();
+  small.window = 64;
+  runtime other{small};
+  flow own{other};
+  words host(1, 0);
+  word_data x{own, host, "x"};
+  for (int i = 0; i < 400; ++i) {
+    own.post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all(0); });
+    if (i % 4 == 0) {
+      own.post(uses(read(x)), [](task_context&, view<std::uint32_t const>) {}, {.device = last()});
+    }
+  }
+  EXPECT_EQ(x.host()(0), 400u);
 }
 
 }  // namespace

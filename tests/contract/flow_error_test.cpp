@@ -113,6 +113,54 @@ TEST_P(FlowError, RefusedTasksKeepTheOrder) {
   EXPECT_THROW(refused_on_host.wait(), dependency_failed);
 }
 
+// regression: the failure of a writer was forgotten when the next writer was submitted, although
+// that one, and readers before it, had not looked at it yet
+TEST_P(FlowError, OldFailuresAreSeenByTasksThatAreNotLaunched) {
+  words host = iota(32);
+  word_data x{fl(), {32}, "x"}, y{fl(), host, "y"};
+  static_cast<void>(failing(x, last()));
+  rt().wait_idle();
+  for (int i = 0; i < 100; ++i) {
+    rt().post([](task_context&) {});
+  }
+  rt().wait_idle();
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = first()});
+  ticket const reader =
+      fl().submit_host(uses(read(x)), [](view<std::uint32_t const>) {}, {.after = {held}});
+  ticket const updater = fl().submit(stir(x, 1), {.device = last()});
+  ticket const healer =
+      fl().submit_host(uses(write(x)), [](view<std::uint32_t> all) { all(0) = 1; });
+  word.release();
+  EXPECT_THROW(reader.wait(), dependency_failed);
+  EXPECT_THROW(updater.wait(), dependency_failed);
+  healer.wait();
+  EXPECT_EQ(x.host()(0), 1u);
+}
+
+// regression: the deadlock detector did not see for what a task waits that will not run
+TEST_P(FlowError, WaitForARefusedTaskThatWaitsIsRefused) {
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  words host = iota(32);
+  word_data lost{fl(), {32}, "lost"}, y{fl(), host, "y"};
+  static_cast<void>(failing(lost, last()));
+  rt().wait_idle();
+  latch submitted;
+  ticket refused;
+  ticket const callable = fl().submit(uses(update(y)),
+                                      [&](task_context&, view<std::uint32_t>) {
+                                        if (worker_count() != 0) { submitted.wait(); }
+                                        if (refused.valid()) { refused.wait(); }
+                                      },
+                                      {.device = first()});
+  refused = fl().submit(uses(read(lost), update(y)),
+                        [](task_context&, view<std::uint32_t const>, view<std::uint32_t>) {},
+                        {.device = last()});
+  submitted.open();
+  EXPECT_THROW(callable.wait(), would_deadlock);
+  EXPECT_THROW(refused.wait(), dependency_failed);
+}
+
 // requirement: readers that fail affect neither other readers nor a later writer
 TEST_P(FlowError, FailedReadersHarmNobody) {
   words host = iota(32), expected = host;
@@ -155,6 +203,9 @@ TEST_P(FlowError, MistakesAreNamed) {
   EXPECT_THAT(refused([&] { word_data bad(fl(), host, {31}, "bad"); }),
               HasSubstr("data 'bad': the extents are 31, but the memory has 32 objects"));
   EXPECT_THAT(refused([&] { word_data bad(fl(), {0}, "bad"); }), HasSubstr("an extent is 0"));
+  words nothing;
+  EXPECT_THAT(refused([&] { word_data bad(fl(), nothing, {32}, "bad"); }),
+              HasSubstr("data 'bad': the extents are 32, but the memory has 0 objects"));
   flow other{rt()};
   EXPECT_THAT(refused([&] { other.post(stir(x, 1)); }),
               HasSubstr("data 'x' belong to another flow"));

@@ -73,7 +73,8 @@ class data {
   /// @throws invalid_argument  An extent is zero, or the objects need more than PTRDIFF_MAX bytes.
   data(flow& owner, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
-            owner, {nullptr, 0, sizeof(T), extents, detail::host_memory::pageable}, label)},
+            owner, {nullptr, std::nullopt, sizeof(T), extents, detail::host_memory::pageable},
+            label)},
         extents_{extents} {}
 
   /// Makes data whose first valid copy is `buffer`. The flow uses this memory as its copy on the
@@ -97,8 +98,9 @@ class data {
   }
 
   /// Waits until the copy on the host is valid, and returns a view of it. Copies the data if
-  /// necessary. The view stays valid until `host` or `host_for_update` is called again, or a host
-  /// task writes the data. Tasks on devices do not change it.
+  /// necessary. The objects stay as they are until a host task writes the data, or until the data
+  /// are copied to the host again, because a task on a device has changed them. The view must not
+  /// be used after the data end.
   /// @throws invalid_argument   No task has written the data.
   /// @throws dependency_failed  The data are lost, because the task that should have written them
   ///                            failed. A later task that writes all of the data heals them.
@@ -107,15 +109,18 @@ class data {
   [[nodiscard]] view<T const, Rank> host() {
     return make_view(static_cast<T const*>(detail::wait_for_host(*checked(), false)));
   }
-  /// Like `host`, but the caller may change the objects. All other copies become invalid. The view
-  /// may be used until the next task that uses the data is submitted.
+  /// Like `host`, but the caller may change the objects, and may give the data their first
+  /// contents. All other copies become invalid. The view may be used until the next task that uses
+  /// the data is submitted.
   [[nodiscard]] view<T, Rank> host_for_update() {
     return make_view(static_cast<T*>(detail::wait_for_host(*checked(), true)));
   }
-  /// Starts to copy the data to the host, if the copy there is not valid. Does not wait.
+  /// Starts to copy the data to the host, if the copy there is not valid. Does not wait for the
+  /// copy. Blocks as flow::submit does.
   /// @throws the exceptions of `host`, except dependency_failed
   void prefetch_to_host() { detail::prefetch(*checked(), std::nullopt); }
-  /// Starts to copy the data to a device, if the copy there is not valid. Does not wait.
+  /// Starts to copy the data to a device, if the copy there is not valid. Does not wait for the
+  /// copy. Blocks as flow::submit does.
   /// @throws unknown_device, and the exceptions of `host`, except dependency_failed
   void prefetch_to(device_ordinal device) { detail::prefetch(*checked(), device); }
 

@@ -85,7 +85,8 @@ template <class F, class... Uses>
 /// `submit_host` have a total order, from any number of threads. A task runs as if all earlier
 /// tasks had run one after the other in this order:
 /// - a task that reads data runs after the last earlier task that wrote or updated them;
-/// - a task that writes or updates data runs after all earlier tasks that use them.
+/// - a task that writes or updates data runs after all earlier tasks that use the memory that it
+///   overwrites. It need not wait for tasks that read another copy of the data.
 /// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
 /// add predecessors.
 ///
@@ -120,8 +121,9 @@ class FLOTILLA_EXPORT flow {
   /// @throws the other exceptions of runtime::submit
   ///         If the call throws, it has not submitted the task and data keep their contents, but
   ///         copies to the device may have been submitted.
-  /// Blocks  while a window is full, and for one control operation if memory must be allocated.
-  ///         Never for data or predecessors.
+  /// Blocks  while a window is full, and for one control operation if memory must be allocated. If
+  ///         the device has no memory left, also until memory that was given up is free. Otherwise
+  ///         never for data or predecessors.
   /// Cost    a lock and no driver call, except to allocate memory.
   ticket submit(data_launch const& what, task_options const& options = {}) {
     ticket made;

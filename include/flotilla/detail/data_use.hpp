@@ -39,11 +39,11 @@ struct datum_use {
   access_mode mode = access_mode::read;
 };
 
-/// The host memory of data; `memory` is null if the flow allocates it.
+/// The host memory of data.
 struct host_block {
   void* memory;
-  std::size_t count;  // objects
-  std::size_t each;   // bytes of an object
+  std::optional<std::size_t> count;  // objects; empty if the flow allocates the memory
+  std::size_t each;                  // bytes of an object
   std::span<std::size_t const> extents;
   host_memory kind;
 };

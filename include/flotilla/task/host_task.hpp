@@ -54,7 +54,8 @@ template <class F>
 /// window_full
 ///         as runtime::submit does. If the call throws, it has submitted nothing.
 /// Threads  any.
-/// Blocks   only while the window is full, as runtime::submit does.
+/// Blocks   only while the window is full, as runtime::submit does. Inside a host task or
+///          continuation, a full window throws window_full instead.
 /// Cost     several allocations and a lock, and the wake-up of a thread.
 template <class F>
 requires std::invocable < std::decay_t<F>

@@ -20,8 +20,8 @@ struct task_options;
 class FLOTILLA_EXPORT placement {
  public:
   virtual ~placement();
-  /// The submitting thread calls this function once for each such task. The function must not block
-  /// and must not call the runtime.
+  /// The submitting thread calls this function once for each such task. The function must not
+  /// block, and must not call the runtime, a flow or data.
   /// @return The device. If empty, the first device with room in its window takes the task. In this
   ///         way a faster device takes more tasks.
   /// Threads  Several threads may call this function at the same time.

@@ -55,6 +55,7 @@ void deferred_free::run(blocking mode) {
       mode == blocking::allowed || reclaimer.bytes(oldest, is_deferred) > max_deferred_bytes;
   auto const is_ours = [&](epoch_reclaimer::item const& item) {
     return item.kind == epoch_reclaimer::kinds::failure ||
+           item.kind == epoch_reclaimer::kinds::kept_failure ||
            (is_here(item) && (all || !would_block(item)));
   };
   while (auto const item = reclaimer.take(oldest, is_ours)) { free(*item); }
@@ -65,6 +66,9 @@ void deferred_free::free(epoch_reclaimer::item const& item) {
   switch (item.kind) {
     case epoch_reclaimer::kinds::failure:
       parts_.shared.failures.erase(static_cast<slot_address>(item.address), item.generation);
+      break;
+    case epoch_reclaimer::kinds::kept_failure:
+      parts_.shared.failures.forget(static_cast<slot_address>(item.address), item.generation);
       break;
     case epoch_reclaimer::kinds::device_memory:
       // The memory stream holds no tasks, so the memory is freed soon. cuMemFree would wait until

@@ -51,13 +51,19 @@ class late_ends {
     std::shared_ptr<failure const> why;
   };
 
+  /// Also lets the task look as if it were parked on the predecessor for which it waits. So threads
+  /// that wait for the task help with that predecessor (dependencies::propagate_demand).
   [[nodiscard]] bool must_wait(slot_address task) const {
-    slot const& one = shared_.tasks.at(task);
+    slot& one = shared_.tasks.at(task);
     generation_word const word{one.generation.load(std::memory_order_relaxed)};
-    if (!word.keeps_failure() || shared_.faults.is_poisoned()) { return false; }
+    if (!word.keeps_failure()) { return false; }
+    one.parked_on.store(0, std::memory_order_relaxed);
+    if (shared_.faults.is_poisoned()) { return false; }
     for (std::size_t i = 0; i < one.dependencies; ++i) {
-      task_state::states const ahead = shared_.order.look(shared_.tasks.dependency(task, i)).state;
-      if (ahead == task_state::states::open || ahead == task_state::states::launched) {
+      task_key const ahead = shared_.tasks.dependency(task, i);
+      task_state::states const state = shared_.order.look(ahead).state;
+      if (state == task_state::states::open || state == task_state::states::launched) {
+        one.parked_on.store(ahead.slot + 1, std::memory_order_relaxed);
         return true;
       }
     }

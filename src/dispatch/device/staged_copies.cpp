@@ -248,7 +248,7 @@ bool staged_copies::end_failed() {
   if (ended == copies_.end()) { return false; }
   copy const gone = std::move(*ended);
   copies_.erase(ended);
-  parts_.shared.ends.end(gone.task, gone.why);
+  parts_.reporter.abandon(gone.task, gone.why);
   return true;
 }
 

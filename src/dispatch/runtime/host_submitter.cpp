@@ -3,6 +3,7 @@
 #include "dispatch/runtime/host_submitter.hpp"
 
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -21,18 +22,26 @@ class host_submitter::call final : public detail::continuation {
       : shared_(shared), task_(task), what_(std::move(what)) {}
 
   void run(std::exception_ptr) override {
-    std::shared_ptr<failure const> why = refusal();
-    if (why == nullptr) {
-      try {
-        what_->run(nullptr);
-      } catch (...) { why = make_failure(std::current_exception()); }
+    try {
+      std::shared_ptr<failure const> why = run_function();
+      what_.reset();  // the destructor is user code, which belongs to the task
+      shared_.hosts.remove(task_);
+      shared_.ends.end(task_, std::move(why));
+    } catch (std::bad_alloc const&) {
+      // There is no memory for the failure of the task, so the task cannot end.
+      shared_.faults.note_out_of_memory();
     }
-    what_.reset();  // the destructor is user code, which belongs to the task
-    shared_.hosts.remove(task_);
-    shared_.ends.end(task_, std::move(why));
   }
 
  private:
+  /// Runs the function, unless it must not run. @return the failure of the task, or null.
+  [[nodiscard]] std::shared_ptr<failure const> run_function() {
+    if (auto why = refusal()) { return why; }
+    try {
+      what_->run(nullptr);
+    } catch (...) { return make_failure(std::current_exception()); }
+    return nullptr;
+  }
   /// Returns why the function must not run, or null.
   [[nodiscard]] std::shared_ptr<failure const> refusal() const {
     slot& one = shared_.tasks.at(task_);
@@ -81,7 +90,9 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
     }
   }
   place const& to = with_.places.shared();
-  slot_address const address = with_.slots.take(to, with_.places.inbox_to(to, 0), if_full);
+  slot_address const address = if_full == when_full::wait
+                                   ? with_.slots.take_for_host_task()
+                                   : with_.slots.take(to, with_.places.inbox_to(to, 0), if_full);
   if (address == no_slot) { return false; }
   std::shared_ptr<completion_state> prepared;
   try {

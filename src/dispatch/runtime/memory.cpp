@@ -16,7 +16,9 @@
 namespace flotilla::dispatch {
 
 bool memory::wait_for_given_up_memory() const {
-  if (shared_.reclaimer.empty() || callable_frame::innermost(shared_.id) != nullptr) {
+  // Inside a host task or callable, the wait would wait for this task too.
+  if (shared_.reclaimer.empty() || callable_frame::innermost(shared_.id) != nullptr ||
+      shared_.continuations.inside()) {
     return false;
   }
   idle_wait wait{waiter_, shared_.reclaimer.close_epoch()};

@@ -30,7 +30,7 @@ struct plain_options {
   static constexpr no_stop stop{};
 };
 
-/// The options of a task of a flow. The flow calls failure_table::forget.
+/// The options of a task of a flow. The flow retires the kept failure (epoch_reclaimer).
 struct flow_options : task_options {
   static constexpr bool keeps_failure = true;
   mutable task_id opened{};  // receives the id of the task, which may have no ticket

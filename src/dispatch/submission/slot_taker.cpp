@@ -56,7 +56,7 @@ class slot_taker::window_wait {
     }
     return moved;
   }
-  [[nodiscard]] static bool runs_continuations() noexcept { return false; }
+  [[nodiscard]] bool runs_continuations() const noexcept { return taker_.runs_continuations(); }
   void idle(backoff& state, waiter::deadline) {
     slot_ = pool_.take_any();  // also from blocks that other threads hold
     if (slot_ != no_slot) { return; }
@@ -126,7 +126,7 @@ class slot_taker::all_windows_wait {
     static_cast<void>(taker_.waiter_.with().devices.help(
         no_callables, device_of(scarce()), [this] { return scarce().slots.returns() != seen_; }));
   }
-  [[nodiscard]] static bool runs_continuations() noexcept { return false; }
+  [[nodiscard]] bool runs_continuations() const noexcept { return taker_.runs_continuations(); }
   void idle(backoff& state, waiter::deadline) const {
     policy_table const& policies = taker_.waiter_.with().policies;
     policies.idle(policies.resolved(policies.of_task(scarce().device())), state.next_round());
@@ -156,16 +156,20 @@ class slot_taker::all_windows_wait {
   bool complete_ = false;
 };
 
+bool slot_taker::runs_continuations() const noexcept {
+  return waiter_.with().shared.single_threaded && !inside_callable();
+}
+
 bool slot_taker::inside_callable() const noexcept {
   return callable_frame::innermost(waiter_.with().shared.id) != nullptr;
 }
 
 void slot_taker::refuse_full(place const& full) const {
-  throw window_full((full.inbound == nullptr
-                         ? std::string{"the window of tasks for any device"}
-                         : "the window of device " + std::to_string(full.index)) +
-                    " is full: " + std::to_string(full.slots.window()) +
-                    " tasks are open, and a callable must not wait for them; set a larger window");
+  throw window_full(
+      (full.inbound == nullptr ? std::string{"the window of tasks for any device"}
+                               : "the window of device " + std::to_string(full.index)) +
+      " is full: " + std::to_string(full.slots.window()) +
+      " tasks are open, and a callable or host task must not wait for them; set a larger window");
 }
 
 slot_address slot_taker::take_from_full(place const& from, inbox& inbox, when_full if_full) const {
@@ -187,6 +191,15 @@ slot_address slot_taker::take_from_full(place const& from, inbox& inbox, when_fu
   window_wait wait{*this, from, inbox};
   waiter_.until(wait);
   return wait.slot();
+}
+
+slot_address slot_taker::take_for_host_task() const {
+  place const& from = places_.shared();
+  inbox& inbox = places_.inbox_to(from, 0);
+  if (!waiter_.with().continuations.inside()) { return take(from, inbox, when_full::wait); }
+  slot_address const slot = take(from, inbox, when_full::collect);
+  if (slot == no_slot) { refuse_full(from); }
+  return slot;
 }
 
 void slot_taker::take_all(std::span<unsigned const> devices, priority_level level,

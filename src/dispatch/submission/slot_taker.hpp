@@ -33,6 +33,10 @@ class slot_taker {
     slot_address const slot = from.slots.take(inbox.slots());
     return slot != no_slot ? slot : take_from_full(from, inbox, if_full);
   }
+  /// Takes a slot of the window of tasks for any device, for a host task. Waits as `take` does, but
+  /// not inside a continuation: the tasks in the window may need the thread of this continuation.
+  /// @throws window_full  The window is full, and the caller is inside a callable or continuation.
+  [[nodiscard]] slot_address take_for_host_task() const;
   /// Takes one slot for each entry of `devices`, all or none. Holds no slot while it waits for a
   /// full window.
   /// @throws window_full  A window is full, and the caller is inside a callable.
@@ -58,6 +62,9 @@ class slot_taker {
   [[nodiscard]] slot_address take_from_full(place const& from, inbox& inbox,
                                             when_full if_full) const;
   [[nodiscard]] bool inside_callable() const noexcept;
+  /// Returns whether a thread that waits for a slot runs continuations. In single-threaded mode it
+  /// must, because a host task in the window may run only there.
+  [[nodiscard]] bool runs_continuations() const noexcept;
   [[noreturn]] void refuse_full(place const& full) const;
   [[nodiscard]] task_table const& tasks() const noexcept { return waiter_.with().shared.tasks; }
 

@@ -52,8 +52,8 @@ submitter::submitter(config const& with) noexcept
       checks_(with.checks) {}
 
 place const& submitter::choose_freely(task_options const& options) const {
-  auto const chosen = placement_->place(infos_, options);
-  return chosen ? places_[valid_.checked(*chosen)] : places_.any();
+  auto const chosen = place_freely(options);
+  return chosen ? places_[chosen->value] : places_.any();
 }
 
 std::optional<device_ordinal> submitter::place_freely(task_options const& options) const {

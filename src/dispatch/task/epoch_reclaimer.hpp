@@ -20,13 +20,19 @@ namespace flotilla::dispatch {
 /// item before. So a task needs only one load to protect all buffers, failures and recorded graphs.
 class epoch_reclaimer {
  public:
-  enum class kinds : std::uint8_t { device_memory, host_memory, failure, recorded };
+  enum class kinds : std::uint8_t {
+    device_memory,
+    host_memory,
+    failure,
+    kept_failure,  // see failure_table::put
+    recorded,
+  };
   struct item {
     std::uint64_t epoch = 0;
     kinds kind = kinds::failure;
     unsigned device = 0;           // the device whose lease is needed to free the item
     std::uint64_t address = 0;     // memory address, slot of a failure, or index of a part
-    std::uint64_t generation = 0;  // only for failures
+    std::uint64_t generation = 0;  // only for failures and kept failures
     std::size_t bytes = 0;         // size of the memory
   };
 

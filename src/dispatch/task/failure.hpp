@@ -71,10 +71,9 @@ class failure_table {
   void erase(slot_address slot, std::uint64_t generation) {
     erase_from(entries_, slot, generation);
   }
-  /// Erases a failure that was kept, if there is one. Call this only after the task has ended.
-  void forget(slot_address slot, std::uint64_t generation) {
-    if (!empty()) { erase_from(kept_, slot, generation); }
-  }
+  /// Erases a failure that was kept, if there is one. Call this only after the task and all tasks
+  /// that may depend on it have ended.
+  void forget(slot_address slot, std::uint64_t generation) { erase_from(kept_, slot, generation); }
   /// Returns whether the table is empty. Cost: one load.
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
