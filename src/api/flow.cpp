@@ -42,8 +42,14 @@ flows::place place_of(flows::flow_state const& state, std::optional<device_ordin
 
 }  // namespace
 
-flow::flow(runtime& owner) : state_{std::make_shared<flows::flow_state>(owner)} {}
+flow::flow(runtime& owner, flow_options const& options)
+    : state_{std::make_shared<flows::flow_state>(owner, options)} {}
 flow::~flow() = default;
+
+flow_counters flow::counters(device_ordinal device) const {
+  flows::flow_state& state = checked(state_);
+  return state.counters(state.checked(device));
+}
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
@@ -53,7 +59,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
   state.submit(std::span{uses}.first(bound.size()), options,
                required_place(state, options, plain.device()),
-               [&](flows::place where, dispatch::flow_options const& how) {
+               [&](flows::place where, dispatch::flow_task_options const& how) {
                  for (detail::bound_use const& each : bound) {
                    std::uintptr_t const address = each.what.what->at(where).memory.address;
                    std::memcpy(detail::launch_builder::arguments(plain) + each.offset, &address,
@@ -68,7 +74,7 @@ void flow::submit_bound(use_list uses, std::span<void*> addresses, callable& wha
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, required_place(state, options),
-               [&](flows::place where, dispatch::flow_options const& how) {
+               [&](flows::place where, dispatch::flow_task_options const& how) {
                  write_addresses(uses, where, addresses);
                  return state.runtime_impl().tasks.submit(what, how, dispatch::when_full::give_up,
                                                           made);
@@ -80,7 +86,7 @@ void flow::submit_bound(use_list uses, std::span<void*> addresses,
                         ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, flows::place::host(),
-               [&](flows::place where, dispatch::flow_options const& how) {
+               [&](flows::place where, dispatch::flow_task_options const& how) {
                  write_addresses(uses, where, addresses);
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,
                                                          made);

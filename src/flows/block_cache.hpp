@@ -36,15 +36,19 @@ class block_cache {
     free_[rounded(bytes)].push_back(std::move(unused));
     cached_ += rounded(bytes);
   }
-  /// Removes all blocks. The caller destroys them without holding the mutex.
-  [[nodiscard]] std::vector<block> take_all() {
-    std::vector<block> all;
+  /// Moves free blocks to `to` until they have at least `wanted` bytes together, or none are left.
+  /// @return the bytes of the moved blocks.
+  std::size_t remove(std::size_t wanted, std::vector<block>& to) {
+    std::size_t removed = 0;
     for (auto& [size, blocks] : free_) {
-      for (block& each : blocks) { all.push_back(std::move(each)); }
+      while (removed < wanted && !blocks.empty()) {
+        to.push_back(std::move(blocks.back()));
+        blocks.pop_back();
+        removed += size;
+      }
     }
-    free_.clear();
-    cached_ = 0;
-    return all;
+    cached_ -= removed;
+    return removed;
   }
   /// Returns the number of bytes in free blocks.
   [[nodiscard]] std::size_t cached() const noexcept { return cached_; }

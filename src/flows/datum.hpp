@@ -62,6 +62,10 @@ struct replica {
   writer* filled = nullptr;      // null: nothing to wait for
   std::vector<task_id> users{};  // tasks that were submitted after `filled`
   std::size_t max_users = 16;    // if there are more users, remove those that have ended
+
+  static constexpr std::size_t not_resident = static_cast<std::size_t>(-1);
+  std::size_t position = not_resident;  // in the resident_ring of the place
+  bool was_used = false;                // since the hand of the ring has passed
 };
 
 }  // namespace flotilla::flows
@@ -86,6 +90,14 @@ class datum {
   [[nodiscard]] std::string text() const {
     return std::string{is_token() ? "token" : "data"} +
            (label.empty() ? " without a label" : " '" + label + "'");
+  }
+
+  /// Returns whether a place other than `where` has a valid copy.
+  [[nodiscard]] bool is_valid_elsewhere(flows::place where) const noexcept {
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      if (i != where.index() && replicas[i].is_valid) { return true; }
+    }
+    return false;
   }
 
   std::shared_ptr<flows::flow_state> const owner;

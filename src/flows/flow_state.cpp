@@ -13,12 +13,13 @@ namespace flotilla::flows {
 
 using detail::access_mode;
 
-flow_state::flow_state(runtime& owner)
+flow_state::flow_state(runtime& owner, flow_options const& options)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       number_(runtime_.number),
-      planner_(runtime_),
+      planner_(runtime_, options.memory_limit),
       devices_(runtime_) {
+  if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
   runtime_.usage.check_usable();
 }
 
@@ -123,52 +124,6 @@ void flow_state::check(std::span<detail::datum_use const> uses, std::string_view
   }
 }
 
-void flow_state::allocate(detail::datum const& whose, place where) {
-  std::size_t const bytes = block_cache::rounded(whose.bytes);
-  auto const kind = where.is_host() ? detail::allocation::places::pinned_host
-                                    : detail::allocation::places::device;
-  block made;
-  auto const try_once = [&] {
-    made.owned = detail::allocation{owner_, kind,
-                                    where.is_host() ? device_ordinal{0} : where.device(), bytes};
-    made.address = made.owned.range().address();
-    made.reach = detail::kernel_reach::peers;
-  };
-  try {
-    try_once();
-  } catch (driver_error const& why) {
-    if (why.status() != driver_status::out_of_memory) { throw; }
-    {
-      std::vector<block> unused;
-      {
-        std::lock_guard const lock{mutex_};
-        unused = planner_.cache(where).take_all();
-      }
-    }
-    try {
-      try_once();
-    } catch (driver_error const& again) {
-      throw driver_error(again.status(), again.call(),
-                         again.subject() + ": " + whose.text() + " need " +
-                             std::to_string(whose.bytes) + " bytes there");
-    }
-  }
-  std::lock_guard const lock{mutex_};
-  planner_.cache(where).put(whose.bytes, std::move(made));
-}
-
-void flow_state::resolve(obstacle const& why) {
-  if (why.kind == obstacle::kinds::no_memory) { return allocate(*why.whose, why.where); }
-  // Wait for a free slot, and give it back: the next try takes it, unless another thread is faster.
-  dispatch::place const& to =
-      why.where.is_host() ? runtime_.places.shared() : runtime_.places[why.where.device().value];
-  dispatch::slot_address const slot =
-      why.where.is_host()
-          ? runtime_.slots.take_for_host_task()
-          : runtime_.slots.take(to, runtime_.places.inbox_to(to, 0), dispatch::when_full::wait);
-  to.slots.give_back(slot);
-}
-
 std::vector<task_id> flow_state::open_tasks(detail::datum& which, bool for_update) const {
   replica const& here = which.at(place::host());
   std::vector<task_id> open;
@@ -212,6 +167,7 @@ void flow_state::check_not_lost(detail::datum& which) const {
 
 void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
   runtime_.usage.check_process();
+  obstacle_resolver resolver = make_resolver({});
   while (true) {
     obstacle why;
     std::vector<task_id> open;
@@ -222,7 +178,7 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
       if (reads) { check_contents(which); }
       detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
       why = planner_.prepare({&use, 1}, place::host(), 0);
-      if (why.kind == obstacle::kinds::none) {
+      if (!why) {
         open = open_tasks(which, for_update);
         if (open.empty()) {
           note_host_wait(which, for_update);
@@ -232,13 +188,14 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
         }
       }
     }
-    if (why.kind != obstacle::kinds::none) { resolve(why); }
+    resolver.resolve(why);
     for (task_id const& each : open) { wait_for(each); }
   }
 }
 
 void flow_state::prefetch(detail::datum& which, place to) {
   runtime_.usage.check_usable();
+  obstacle_resolver resolver = make_resolver(which.label);
   while (true) {
     obstacle why;
     {
@@ -247,8 +204,8 @@ void flow_state::prefetch(detail::datum& which, place to) {
       detail::datum_use const use{&which, access_mode::read};
       why = planner_.prepare({&use, 1}, to, 0);
     }
-    if (why.kind == obstacle::kinds::none) { return; }
-    resolve(why);
+    if (!why) { return; }
+    resolver.resolve(why);
   }
 }
 
@@ -256,6 +213,12 @@ bool flow_state::is_valid_at(detail::datum& which, place where) {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
   return which.at(where).is_valid;
+}
+
+flow_counters flow_state::counters(place of) {
+  runtime_.usage.check_process();
+  std::lock_guard const lock{mutex_};
+  return planner_.counters(of);
 }
 
 }  // namespace flotilla::flows

@@ -10,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include <flotilla/data/flow_counters.hpp>
+#include <flotilla/data/flow_options.hpp>
 #include <flotilla/detail/data_use.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/device_choice.hpp"
+#include "flows/obstacle_resolver.hpp"
 #include "flows/task_planner.hpp"
 
 namespace flotilla::flows {
@@ -30,7 +33,8 @@ namespace flotilla::flows {
 class flow_state : public std::enable_shared_from_this<flow_state> {
  public:
   /// @param owner  The runtime. It must outlive all calls of this object.
-  explicit flow_state(runtime& owner);
+  /// @throws invalid_argument  The memory limit is 0.
+  flow_state(runtime& owner, flow_options const& options);
 
   [[nodiscard]] dispatch::runtime_state& runtime_impl() const noexcept { return runtime_; }
 
@@ -56,6 +60,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Starts to copy the data to a place.
   void prefetch(detail::datum& which, place to);
   [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
+  [[nodiscard]] flow_counters counters(place of);
 
   /// Returns the place of a device. @throws unknown_device
   [[nodiscard]] place checked(device_ordinal device) const {
@@ -74,9 +79,9 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Checks the uses of a task. @throws invalid_argument
   void check(std::span<detail::datum_use const> uses, std::string_view label) const;
   void check_contents(detail::datum const& which) const;
-  /// Gets what a task needs. The mutex must not be locked.
-  void resolve(obstacle const& why);
-  void allocate(detail::datum const& whose, place where);
+  [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
+    return {owner_, runtime_, mutex_, planner_, label};
+  }
   /// Returns the tasks for which a thread must wait before it uses the copy on the host.
   [[nodiscard]] std::vector<task_id> open_tasks(detail::datum& which, bool for_update) const;
   void wait_for(task_id const& task);
@@ -100,6 +105,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
   runtime_.usage.check_usable();
   // The placement is code of the application, so the mutex must not be locked.
   std::optional<place> where = required ? required : devices_.ask_placement(options);
+  obstacle_resolver resolver = make_resolver(options.label);
   while (true) {
     obstacle why;
     {
@@ -107,8 +113,8 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
       check(uses, options.label);
       if (!where) { where = place::of(devices_.choose(uses)); }
       why = planner_.prepare(uses, *where, options.priority);
-      if (why.kind == obstacle::kinds::none) {
-        dispatch::flow_options how{options};
+      if (!why) {
+        dispatch::flow_task_options how{options};
         if (!where->is_host()) { how.device = where->device(); }
         planner_.plan(uses, *where, how);
         if (submit_to(*where, how)) {
@@ -116,10 +122,10 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
           devices_.note(*where);
           return;
         }
-        why = {obstacle::kinds::window_full, *where, nullptr};
+        why = {.kind = obstacle::kinds::window_full, .where = *where};
       }
     }
-    resolve(why);
+    resolver.resolve(why);
   }
 }
 

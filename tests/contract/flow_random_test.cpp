@@ -1,9 +1,14 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Flows: random tasks over random data compute the same as a serial program.
+// Flows: random tasks over random data compute the same as a serial program, also if the devices
+// have memory for few of the data, and if driver calls are slow or fail.
 
+#include <chrono>
+#include <functional>
 #include <random>
+
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/flow_fixture.hpp"
 #include "support/scale.hpp"
@@ -13,7 +18,7 @@ namespace {
 
 class FlowRandom : public flow_test {
  protected:
-  static constexpr std::size_t count = 6;  // number of data
+  static constexpr std::size_t max_size = 33;  // objects
 
   /// Data of the flow, and what they must contain.
   struct pair {
@@ -22,7 +27,7 @@ class FlowRandom : public flow_test {
   };
 
   pair make(std::mt19937& random) {
-    std::size_t const size = 1 + random() % 3 * 16;
+    std::size_t const size = 1 + random() % 3 * (max_size / 2);
     auto const salt = static_cast<std::uint32_t>(random());
     pair made{word_data{fl(), {size}, "random data"}, words(size)};
     view<std::uint32_t> const first = made.flow.host_for_update();
@@ -38,8 +43,41 @@ class FlowRandom : public flow_test {
   }
   void one_step(std::vector<pair>& all, std::mt19937& random);
   void check(pair& which) { EXPECT_EQ(on_host(which.flow), which.serial); }
+  /// Runs `steps` random steps over `count` data, and compares all data with a serial program.
+  void run(unsigned seed, std::size_t count, int steps,
+           std::function<void(std::mt19937&)> disturb) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random{seed};
+    std::vector<pair> all;
+    for (std::size_t i = 0; i < count; ++i) { all.push_back(make(random)); }
+    for (int step = 0; step < steps; ++step) {
+      disturb(random);
+      one_step(all, random);
+    }
+    for (pair& each : all) { check(each); }
+  }
+  void use(flow_options const& options) { little_.emplace(rt(), options); }
+  [[nodiscard]] flow& fl() { return little_ ? *little_ : flow_test::fl(); }
+  void TearDown() override {
+    little_.reset();
+    flow_test::TearDown();
+  }
+
+ private:
+  std::optional<flow> little_;
 };
 FLOTILLA_CONTRACT(FlowRandom);
+
+/// Does nothing if the driver has no memory. Then the call must not have changed anything.
+bool succeeds(std::function<void()> const& call) {
+  try {
+    call();
+  } catch (driver_error const& why) {
+    EXPECT_EQ(why.status(), driver_status::out_of_memory);
+    return false;
+  }
+  return true;
+}
 
 void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
   std::shuffle(all.begin(), all.end(), random);
@@ -48,46 +86,75 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
   std::size_t const size = a.serial.size();
   bool const fits = size <= b.serial.size() && size <= c.serial.size();
   switch (random() % 16) {
-    case 0: check(a); break;
-    case 1: {
-      view<std::uint32_t> const changed = a.flow.host_for_update();
-      changed(size / 2) = a.serial[size / 2] = salt;
+    case 0: succeeds([&] { check(a); }); break;
+    case 1:
+      succeeds([&] {
+        view<std::uint32_t> const changed = a.flow.host_for_update();
+        changed(size / 2) = a.serial[size / 2] = salt;
+      });
       break;
-    }
-    case 2: a.flow.prefetch_to(ordinals()[random() % ordinals().size()]); break;
-    case 3: a.flow.prefetch_to_host(); break;
-    case 4: a = make(random); break;
+    case 2: succeeds([&] { a.flow.prefetch_to(somewhere(random).device.value_or(last())); }); break;
+    case 3: succeeds([&] { a.flow.prefetch_to_host(); }); break;
+    case 4: succeeds([&] { a = make(random); }); break;
     case 5:
     case 6:
     case 7:
-      fl().post_host(uses(update(a.flow)), [salt](view<std::uint32_t> on_host) {
-        stir_on_host(on_host.data, on_host.size(), salt);
-      });
-      stir_on_host(a.serial.data(), size, salt);
+      if (succeeds([&] {
+            fl().post_host(uses(update(a.flow)), [salt](view<std::uint32_t> on_host) {
+              stir_on_host(on_host.data, on_host.size(), salt);
+            });
+          })) {
+        stir_on_host(a.serial.data(), size, salt);
+      }
       break;
     case 8:
     case 9:
     case 10:
-      fl().post(stir(a.flow, salt), somewhere(random));
-      stir_on_host(a.serial.data(), size, salt);
+      if (succeeds([&] { fl().post(stir(a.flow, salt), somewhere(random)); })) {
+        stir_on_host(a.serial.data(), size, salt);
+      }
       break;
     default:
       if (!fits) { break; }
-      fl().post(mix(a.flow, b.flow, c.flow, salt), somewhere(random));
+      if (!succeeds([&] { fl().post(mix(a.flow, b.flow, c.flow, salt), somewhere(random)); })) {
+        break;
+      }
       mix_on_host(a.serial.data(), b.serial.data(), c.serial.data(), size, salt);
   }
 }
 
 // stress
 TEST_P(FlowRandom, SameAsASerialProgram) {
-  for (unsigned seed = 0; seed < scaled(6); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random{seed};
-    std::vector<pair> all;
-    for (std::size_t i = 0; i < count; ++i) { all.push_back(make(random)); }
-    for (int step = 0; step < 150; ++step) { one_step(all, random); }
-    for (pair& each : all) { check(each); }
-    if (HasFailure()) { return; }
+  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
+    run(seed, 6, 150, [](std::mt19937&) {});
+  }
+}
+
+// stress
+TEST_P(FlowRandom, SameWithMemoryForATenthOfTheData) {
+  use({.memory_limit = 3 * 512});
+  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
+    run(seed, 30, 150, [](std::mt19937&) {});
+  }
+  for (device_ordinal const each : ordinals()) {
+    EXPECT_LE(fl().counters(each).allocated_bytes, 3u * 512);
+  }
+}
+
+// stress
+TEST_P(FlowRandom, SameIfCallsAreSlowOrHaveNoMemory) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  use({.memory_limit = 4 * 512});
+  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
+    run(seed, 30, 100, [](std::mt19937& random) {
+      std::uint64_t const nth = 1 + random() % 2;
+      switch (random() % 16) {
+        case 0: testing::fail_call("cuMemAllocAsync", nth, driver_status::out_of_memory); break;
+        case 1: testing::fail_call("cuMemHostAlloc", nth, driver_status::out_of_memory); break;
+        case 2: testing::delay_calls("cuLaunchKernel", std::chrono::microseconds{random() % 50});
+      }
+    });
+    testing::clear_faults();
   }
 }
 

@@ -58,6 +58,18 @@ TEST_P(FlowRecipes, Views) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Limits) {
+  flotilla::runtime& rt = this->rt();
+  // clang-format off
+  flotilla::flow small{rt, {.memory_limit = std::size_t{64} << 20}};  // on each device
+  // clang-format on
+  words host = iota(8);
+  word_data x{small, host, "x"};
+  small.post(stir(x, 1));
+  EXPECT_EQ(on_host(x)[1], 4u);
+}
+
+// requirement
 TEST_P(FlowRecipes, Callables) {
   flotilla::flow& flow = fl();
   words host = iota(8);

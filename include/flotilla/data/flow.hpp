@@ -13,6 +13,8 @@
 #include <utility>
 
 #include <flotilla/data/data.hpp>
+#include <flotilla/data/flow_counters.hpp>
+#include <flotilla/data/flow_options.hpp>
 #include <flotilla/data/uses.hpp>
 #include <flotilla/data/view.hpp>
 #include <flotilla/detail/export.hpp>
@@ -91,8 +93,10 @@ template <class F, class... Uses>
 /// add predecessors.
 ///
 /// The flow copies data to the memory where a task needs them, and allocates the memory. It keeps
-/// memory of data that are gone for later data, until the last data and the flow are gone. A copy
-/// is a task of the runtime with the label of the data.
+/// memory of data that are gone for later data, until the last data and the flow are gone. If the
+/// memory of a device does not suffice, it evicts data that the next task does not use, and copies
+/// them to the host before if necessary. A copy is a task of the runtime with the label of the
+/// data.
 ///
 /// Devices   A task without a device in its options runs on the device of its first buffer or span
 ///           (a launch), or on the device that runtime_options::placement chooses, or else on the
@@ -106,8 +110,9 @@ template <class F, class... Uses>
 /// Lifetime  Must end before its runtime does. Data keep the state of their flow.
 class FLOTILLA_EXPORT flow {
  public:
+  /// @throws invalid_argument  An option is invalid.
   /// @throws runtime_closed, poisoned, used_after_fork
-  explicit flow(runtime& owner);
+  explicit flow(runtime& owner, flow_options const& options = {});
   flow(flow&&) noexcept = default;
   flow& operator=(flow&&) noexcept = default;
   ~flow();
@@ -116,14 +121,15 @@ class FLOTILLA_EXPORT flow {
   /// @throws invalid_argument  Data belong to another flow, were moved from, occur twice in the
   ///                           task, or are read although they have no contents; and the cases of
   ///                           runtime::submit.
-  /// @throws driver_error      There is not enough memory for the data (out_of_memory). The message
-  ///                           names the data and the device.
+  /// @throws driver_error      The memory of the device or flow_options::memory_limit does not
+  ///                           suffice for the data of this task (out_of_memory), even without all
+  ///                           other data. The message names data, device and bytes.
   /// @throws the other exceptions of runtime::submit
   ///         If the call throws, it has not submitted the task and data keep their contents, but
   ///         copies to the device may have been submitted.
   /// Blocks  while a window is full, and for one control operation if memory must be allocated. If
-  ///         the device has no memory left, also until memory that was given up is free. Otherwise
-  ///         never for data or predecessors.
+  ///         the device has no memory left, the first time also until memory that was given up is
+  ///         free. Otherwise never for data or predecessors.
   /// Cost    a lock and no driver call, except to allocate memory.
   ticket submit(data_launch const& what, task_options const& options = {}) {
     ticket made;
@@ -164,6 +170,9 @@ class FLOTILLA_EXPORT flow {
   void post_host(data_list<Uses...> const& with, F&& function, task_options const& options = {}) {
     submit_host_function(with, std::forward<F>(function), options, nullptr);
   }
+
+  /// Returns what the flow has done on a device. @throws unknown_device
+  [[nodiscard]] flow_counters counters(device_ordinal device) const;
 
  private:
   friend struct detail::flow_access;

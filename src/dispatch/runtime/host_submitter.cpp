@@ -123,7 +123,7 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
 
 template bool host_submitter::submit(std::unique_ptr<detail::continuation>&, task_options const&,
                                      when_full, ticket*) const;
-template bool host_submitter::submit(std::unique_ptr<detail::continuation>&, flow_options const&,
-                                     when_full, ticket*) const;
+template bool host_submitter::submit(std::unique_ptr<detail::continuation>&,
+                                     flow_task_options const&, when_full, ticket*) const;
 
 }  // namespace flotilla::dispatch

@@ -35,7 +35,7 @@ class host_submitter {
   /// Submits a host task. Returns false if the window is full and the call gives up. In that case
   /// `what` is unchanged.
   /// @param what     Runs once. Its argument means nothing.
-  /// @param options  A task_options or flow_options.
+  /// @param options  A task_options or flow_task_options.
   /// @param ticket   Receives the ticket. If null, the task is posted.
   /// @throws the exceptions of flotilla::submit_host
   template <class Options>

@@ -31,7 +31,7 @@ struct plain_options {
 };
 
 /// The options of a task of a flow. The flow retires the kept failure (epoch_reclaimer).
-struct flow_options : task_options {
+struct flow_task_options : task_options {
   static constexpr bool keeps_failure = true;
   mutable task_id opened{};  // receives the id of the task, which may have no ticket
 };

@@ -171,13 +171,13 @@ bool submitter::submit(What& what, Options const& options, when_full if_full,
 }
 
 template bool submitter::submit(launch const&, task_options const&, when_full, ticket*) const;
-template bool submitter::submit(launch const&, flow_options const&, when_full, ticket*) const;
+template bool submitter::submit(launch const&, flow_task_options const&, when_full, ticket*) const;
 template bool submitter::submit(detail::memory_command const&, task_options const&, when_full,
                                 ticket*) const;
-template bool submitter::submit(detail::memory_command const&, flow_options const&, when_full,
+template bool submitter::submit(detail::memory_command const&, flow_task_options const&, when_full,
                                 ticket*) const;
 template bool submitter::submit(callable&, task_options const&, when_full, ticket*) const;
-template bool submitter::submit(callable&, flow_options const&, when_full, ticket*) const;
+template bool submitter::submit(callable&, flow_task_options const&, when_full, ticket*) const;
 template bool submitter::submit(launch const&, plain_options const&, when_full, ticket*) const;
 template bool submitter::submit(detail::event_command const&, task_options const&, when_full,
                                 ticket*) const;

@@ -4,137 +4,20 @@
 // The protocol by which a flow keeps the copies of data valid. Checks all short sequences of tasks
 // at three places, with all combinations of failures: a task must run exactly if it would run in a
 // serial program, must see the same version of the data, and must have an order with every task
-// that uses the same memory, if one of them writes it. The model follows task_planner.
+// that uses the same memory, if one of them writes it.
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "support/scale.hpp"
+#include "unit/flows/replica_model.hpp"
 
 namespace flotilla::test {
 namespace {
-
-/// An error that can be built into the model. The checker must find every such error.
-enum class flaw {
-  none,
-  forgets_users,         // a task that overwrites memory does not wait for its readers
-  forgets_writer,        // a task that overwrites memory does not wait for its last writer
-  strict_users,          // a task that overwrites memory fails if a reader has failed
-  strict_healer,         // a task that only writes fails if the last writer has failed
-  lenient_update,        // a task that updates runs although the last writer has failed
-  keeps_others_valid,    // a task that writes leaves the other copies valid
-  copy_forgets_source,   // a copy does not wait for the writer of its source
-  copy_is_no_reader,     // a writer does not wait for copies that read its memory
-  copy_forgets_readers,  // a copy does not wait for the readers of the memory that it fills
-  new_data_do_not_wait,  // data in memory of other data do not wait for the tasks of those
-  ends_early,            // a task that does not run ends before all of its predecessors have ended
-};
-
-enum class kinds { read, write, update, renew };
-constexpr std::array all_kinds{kinds::read, kinds::write, kinds::update, kinds::renew};
-constexpr int places = 3;
-
-/// One step of a program: a task at a place, or `renew`: the data end, and new data without
-/// contents get their memory.
-struct step {
-  kinds kind;
-  int place;
-};
-
-struct planned_task {
-  int step = -1;                         // -1: a copy
-  std::optional<int> reads{}, writes{};  // places
-  std::vector<int> strict{}, weak{};     // predecessors: after, after_end
-};
-
-struct model_replica {
-  bool is_valid = false;
-  std::optional<int> filled{};
-  std::vector<int> users{}, last_users{};
-};
-
-class planner_model {
- public:
-  explicit planner_model(flaw with) : with_(with) {
-    replicas_[0].is_valid = true;  // the memory of the application
-  }
-
-  void submit(int index, step what) {
-    if (what.kind == kinds::renew) { return renew(); }
-    model_replica& here = replicas_[static_cast<std::size_t>(what.place)];
-    if (what.kind != kinds::write && !here.is_valid) { copy_to(what.place); }
-    planned_task made{.step = index};
-    if (what.kind != kinds::write) { made.reads = what.place; }
-    if (what.kind != kinds::read) { made.writes = what.place; }
-    bool const needs_contents = what.kind == kinds::write    ? with_ == flaw::strict_healer
-                                : what.kind == kinds::update ? with_ != flaw::lenient_update
-                                                             : true;
-    bool const waits = needs_contents || with_ != flaw::forgets_writer;
-    if (here.filled && waits) {
-      (needs_contents ? made.strict : made.weak).push_back(*here.filled);
-    }
-    if (what.kind != kinds::read) { add_users(here, made); }
-    int const task = add(made);
-    if (what.kind == kinds::read) {
-      here.users.push_back(task);
-    } else {
-      mark_written(what.place, task);
-    }
-  }
-  [[nodiscard]] std::vector<planned_task> const& tasks() const { return tasks_; }
-
- private:
-  int add(planned_task const& made) {
-    tasks_.push_back(made);
-    return static_cast<int>(tasks_.size()) - 1;
-  }
-  void add_users(model_replica const& which, planned_task& to) const {
-    auto& list = with_ == flaw::strict_users ? to.strict : to.weak;
-    if (with_ != flaw::forgets_users) {
-      list.insert(list.end(), which.users.begin(), which.users.end());
-    }
-    if (with_ != flaw::new_data_do_not_wait) {
-      list.insert(list.end(), which.last_users.begin(), which.last_users.end());
-    }
-  }
-  void copy_to(int place) {
-    int source = 0;
-    while (!replicas_[static_cast<std::size_t>(source)].is_valid) { ++source; }
-    model_replica& from = replicas_[static_cast<std::size_t>(source)];
-    model_replica& to = replicas_[static_cast<std::size_t>(place)];
-    planned_task made{.reads = source, .writes = place};
-    if (from.filled && with_ != flaw::copy_forgets_source) { made.strict.push_back(*from.filled); }
-    if (with_ != flaw::copy_forgets_readers) { add_users(to, made); }
-    if (to.filled) { made.weak.push_back(*to.filled); }
-    int const task = add(made);
-    if (with_ != flaw::copy_is_no_reader) { from.users.push_back(task); }
-    to = {.is_valid = true, .filled = task};
-  }
-  void mark_written(int place, int task) {
-    if (with_ != flaw::keeps_others_valid) {
-      for (model_replica& each : replicas_) { each.is_valid = false; }
-    }
-    replicas_[static_cast<std::size_t>(place)] = {.is_valid = true, .filled = task};
-  }
-  void renew() {
-    for (model_replica& each : replicas_) {
-      std::vector<int> users = each.users;
-      if (each.filled) { users.push_back(*each.filled); }
-      users.insert(users.end(), each.last_users.begin(), each.last_users.end());
-      each = {.last_users = users};
-    }
-  }
-
-  flaw const with_;
-  std::array<model_replica, places> replicas_;
-  std::vector<planned_task> tasks_;
-};
 
 /// What happens to the tasks if some of them fail.
 class run_model {
@@ -237,6 +120,7 @@ std::string compare(std::vector<step> const& program, unsigned failing, flaw wit
 bool is_valid(std::vector<step> const& program) {
   bool has_contents = true;
   for (step const& each : program) {
+    if (each.kind == kinds::evict) { continue; }
     if (each.kind == kinds::renew) {
       has_contents = false;
     } else if (each.kind == kinds::write) {
@@ -258,7 +142,8 @@ struct search {
     if (!wrong.empty() || !is_valid(program)) { return; }
     if (program.size() == length) { return check(program); }
     for (kinds const kind : all_kinds) {
-      for (int place = 0; place < (kind == kinds::renew ? 1 : places); ++place) {
+      int const first = kind == kinds::evict ? 1 : 0;
+      for (int place = first; place < (kind == kinds::renew ? 1 : places); ++place) {
         program.push_back({kind, place});
         extend(program);
         program.pop_back();
@@ -293,7 +178,8 @@ TEST(ReplicaModel, ErrorsAreFound) {
        {flaw::forgets_users, flaw::forgets_writer, flaw::strict_users, flaw::strict_healer,
         flaw::lenient_update, flaw::keeps_others_valid, flaw::copy_forgets_source,
         flaw::copy_is_no_reader, flaw::copy_forgets_readers, flaw::new_data_do_not_wait,
-        flaw::ends_early}) {
+        flaw::ends_early, flaw::evicts_without_copy, flaw::evict_forgets_users,
+        flaw::evict_forgets_writer}) {
     EXPECT_NE(find_errors(with, 4).wrong, "") << "flaw " << static_cast<int>(with);
   }
 }

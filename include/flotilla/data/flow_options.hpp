@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The options of a flow.
+
+#include <cstddef>
+#include <limits>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+struct flow_options {
+  /// How many bytes of memory the flow may have on each device. It does not include buffers of the
+  /// application. If the memory does not suffice for the data of the next task, the flow evicts
+  /// other data from the device: the data that were not used for the longest time, and among them
+  /// data that also have a valid copy elsewhere first. Threads that submit at the same time can
+  /// exceed the limit by one block each for a moment. Without a limit, the flow uses the memory
+  /// that the device has.
+  std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
+};
+
+}  // namespace v0_1
+}  // namespace flotilla

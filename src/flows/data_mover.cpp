@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/data_mover.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/access.hpp"
+
+namespace flotilla::flows {
+
+data_mover::data_mover(dispatch::runtime_state& runtime)
+    : runtime_(runtime),
+      shared_(runtime.waits.with().shared),
+      writers_(shared_, runtime.query),
+      copied_(runtime.infos().size() + 1) {}
+
+void data_mover::add_writer(replica const& which, dependency_list& list) const {
+  if (which.filled == nullptr) { return; }
+  task_id const& task = which.filled->task;
+  if (is_needless(task) && shared_.failures.empty()) { return; }
+  for (task_id const& each : list.ids()) {
+    if (each.slot == task.slot && each.generation == task.generation) { return; }
+  }
+  list.add(task);
+}
+
+void data_mover::add_users(replica const& which, dependency_list& after_end) const {
+  for (task_id const& each : which.users) {
+    if (!is_needless(each)) { after_end.add(each); }
+  }
+  for (task_id const& each : which.memory.last_users) {
+    if (!is_needless(each)) { after_end.add(each); }
+  }
+}
+
+void data_mover::reserve_user(replica& which) const {
+  if (which.users.size() >= which.max_users) {
+    std::erase_if(which.users, [this](task_id const& each) { return has_ended(each); });
+    which.max_users = std::max<std::size_t>(16, 2 * which.users.size());
+  }
+  if (which.users.size() == which.users.capacity()) {
+    which.users.reserve(2 * which.users.size() + 4);
+  }
+}
+
+void data_mover::set_writer(replica& which, writer* by) noexcept {
+  if (by != nullptr) { ++by->owners; }
+  writers_.release(std::exchange(which.filled, by));
+}
+
+block data_mover::take_memory(replica& which) {
+  std::vector<task_id>& last = which.memory.last_users;
+  std::erase_if(last, [this](task_id const& each) { return is_needless(each); });
+  last.reserve(last.size() + which.users.size() + 1);
+  for (task_id const& each : which.users) {
+    if (!is_needless(each)) { last.push_back(each); }
+  }
+  if (which.filled != nullptr && !is_needless(which.filled->task)) {
+    last.push_back(which.filled->task);
+  }
+  set_writer(which, nullptr);
+  which.users.clear();
+  which.is_valid = false;
+  return std::exchange(which.memory, {});
+}
+
+place data_mover::source_for(detail::datum& which, place to) const noexcept {
+  std::optional<place> best =
+      which.at(place::host()).is_valid ? std::optional{place::host()} : std::nullopt;
+  for (device const& each : runtime_.infos()) {
+    place const from = place::of(each.ordinal);
+    if (from == to || !which.at(from).is_valid) { continue; }
+    // A copy between devices without access to each other goes through the host anyway.
+    bool const is_direct =
+        !to.is_host() && runtime_.peers.reaches(to.device().value, each.ordinal.value);
+    if (is_direct) { return from; }
+    if (!best) { best = from; }
+  }
+  return *best;
+}
+
+memory_op data_mover::describe_copy(detail::datum& which, place from, place to) const {
+  auto const range = [&](place at) {
+    block const& memory = which.at(at).memory;
+    return detail::device_range{&runtime_, at.device(), memory.address, which.bytes, memory.reach};
+  };
+  if (from.is_host()) {
+    block const& host = which.at(from).memory;
+    return range(to).copy_from_host(reinterpret_cast<void const*>(host.address), host.kind);
+  }
+  if (to.is_host()) {
+    block const& host = which.at(to).memory;
+    return range(from).copy_to_host(reinterpret_cast<void*>(host.address), host.kind);
+  }
+  return range(from).copy_to(range(to));
+}
+
+obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
+  replica& to = which.at(where);
+  if (to.is_valid) { return {}; }
+  place const from_place = source_for(which, where);
+  replica& from = which.at(from_place);
+  dispatch::flow_task_options options;
+  options.label = which.label;
+  options.priority = priority;
+  add_writer(from, options.after);
+  add_users(to, options.after_end);
+  add_writer(to, options.after_end);
+  reserve_user(from);
+  writer& copy = writers_.add();
+  ticket made;
+  bool submitted = false;
+  try {
+    memory_op const what = describe_copy(which, from_place, where);
+    submitted = runtime_.tasks.submit(detail::access::command(what), options,
+                                      dispatch::when_full::give_up, &made);
+  } catch (...) {
+    writers_.give_back(copy);
+    throw;
+  }
+  if (!submitted) {
+    writers_.give_back(copy);
+    return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
+  }
+  copy.task = made.id();
+  from.users.push_back(copy.task);
+  to.users.clear();
+  to.memory.last_users.clear();
+  to.is_valid = true;
+  set_writer(to, &copy);
+  count(from_place, where, which.bytes);
+  return {};
+}
+
+void data_mover::count(place from, place to, std::size_t bytes) noexcept {
+  if (to.is_host()) {
+    copied_[from.index()].to_host += bytes;
+  } else {
+    copied_bytes& sum = copied_[to.index()];
+    (from.is_host() ? sum.from_host : sum.from_devices) += bytes;
+  }
+}
+
+}  // namespace flotilla::flows

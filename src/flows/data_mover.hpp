@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Copies data to the place where they are needed.
+
+#include <cstdint>
+#include <vector>
+
+#include <flotilla/memory/memory_op.hpp>
+#include <flotilla/task/dependency_list.hpp>
+
+#include "dispatch/runtime/runtime_state.hpp"
+#include "flows/datum.hpp"
+#include "flows/obstacle.hpp"
+#include "flows/writer_table.hpp"
+
+namespace flotilla::flows {
+
+/// What a flow has copied to and from one device.
+struct copied_bytes {
+  std::uint64_t from_host = 0;
+  std::uint64_t from_devices = 0;
+  std::uint64_t to_host = 0;
+};
+
+/// Submits copies of data, and knows which tasks must end before a copy of data can be read or
+/// overwritten. Threads: the caller holds the flow's mutex.
+class data_mover {
+ public:
+  explicit data_mover(dispatch::runtime_state& runtime);
+
+  /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
+  /// must have memory, and another one must be valid.
+  [[nodiscard]] obstacle make_valid(detail::datum& which, place where, int priority);
+
+  /// Adds the tasks after which the memory of `which` may be overwritten, except its writer.
+  void add_users(replica const& which, dependency_list& after_end) const;
+  /// Adds the task that has written the contents of `which`.
+  void add_writer(replica const& which, dependency_list& list) const;
+  /// Makes room for one more user.
+  void reserve_user(replica& which) const;
+  /// Replaces the writer of the contents. @param by  Null: nothing to wait for.
+  void set_writer(replica& which, writer* by) noexcept;
+  /// Removes the contents of a replica, and returns its memory. Tasks may still use the memory.
+  [[nodiscard]] block take_memory(replica& which);
+
+  [[nodiscard]] writer_table& writers() noexcept { return writers_; }
+  [[nodiscard]] copied_bytes const& copied(place of) const noexcept { return copied_[of.index()]; }
+  [[nodiscard]] bool has_ended(task_id const& task) const noexcept {
+    return runtime_.query.has_ended(task);
+  }
+
+ private:
+  /// Returns the best place to copy from. At least one copy must be valid.
+  [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
+  [[nodiscard]] memory_op describe_copy(detail::datum& which, place from, place to) const;
+  /// Returns whether the task has ended, so that it need not be a predecessor. The device would
+  /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, it
+  /// must know all predecessors.
+  [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
+    return runtime_.checks == nullptr && has_ended(task);
+  }
+
+  void count(place from, place to, std::size_t bytes) noexcept;
+
+  dispatch::runtime_state& runtime_;
+  dispatch::runtime_parts const& shared_;
+  writer_table writers_;
+  std::vector<copied_bytes> copied_;  // by place::index
+};
+
+}  // namespace flotilla::flows

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The memory that a flow has at one place.
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "flows/block_cache.hpp"
+#include "flows/datum.hpp"
+#include "flows/resident_ring.hpp"
+
+namespace flotilla::flows {
+
+/// All blocks that the flow has allocated at a place: blocks of data (the residents), free blocks,
+/// and blocks that are given up. Threads: the caller holds the flow's mutex.
+class place_memory {
+ public:
+  /// @param limit  The number of bytes that the flow may have at the place.
+  place_memory(place where, std::size_t limit) noexcept
+      : residents_(where), configured_(limit), limit_(limit) {}
+
+  [[nodiscard]] resident_ring& residents() noexcept { return residents_; }
+  /// Returns the number of bytes that the flow has at the place.
+  [[nodiscard]] std::size_t allocated() const noexcept { return allocated_; }
+  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// Returns whether a new block for data of this size is within the limit.
+  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept { return excess(bytes) == 0; }
+
+  /// Adds a new block. It is free.
+  void add(std::size_t bytes, block&& made) {
+    free_.put(bytes, std::move(made));
+    allocated_ += block_cache::rounded(bytes);
+  }
+  /// Returns a free block for data of this size; without memory if there is none.
+  [[nodiscard]] block take(std::size_t bytes) { return free_.take(bytes); }
+  /// Takes back a block of data of this size.
+  void put(std::size_t bytes, block&& unused) { free_.put(bytes, std::move(unused)); }
+  /// Gives up free blocks, until there is room for a new block for data of this size or no block is
+  /// free.
+  void give_up_free_blocks(std::size_t bytes) { give_up_bytes(excess(bytes)); }
+  /// Gives up all free blocks.
+  void give_up_all() { give_up_bytes(free_.cached()); }
+  /// Returns the blocks that were given up. The caller destroys them without holding the mutex.
+  [[nodiscard]] std::vector<block> take_given_up() noexcept { return std::exchange(given_up_, {}); }
+
+  /// The place has no memory left: the bytes that the flow has become its limit.
+  void set_full() noexcept { limit_ = std::min(limit_, allocated_); }
+  /// Restores the configured limit. @return whether `set_full` had changed it.
+  bool lift_full() noexcept { return std::exchange(limit_, configured_) != configured_; }
+
+ private:
+  /// Returns by how many bytes a new block would exceed the limit.
+  [[nodiscard]] std::size_t excess(std::size_t bytes) const noexcept {
+    std::size_t const size = block_cache::rounded(bytes);
+    std::size_t const left = limit_ - std::min(limit_, allocated_);
+    return size > left ? allocated_ + size - limit_ : 0;
+  }
+  void give_up_bytes(std::size_t wanted) { allocated_ -= free_.remove(wanted, given_up_); }
+
+  resident_ring residents_;
+  block_cache free_;
+  std::vector<block> given_up_;
+  std::size_t allocated_ = 0;  // without the blocks that were given up
+  std::size_t const configured_;
+  std::size_t limit_;
+};
+
+}  // namespace flotilla::flows
