@@ -42,6 +42,7 @@
 #include <flotilla/task/event_fd.hpp>
 #include <flotilla/task/executor.hpp>
 #include <flotilla/task/host_task.hpp>
+#include <flotilla/task/per_device.hpp>
 #include <flotilla/task/placement.hpp>
 #include <flotilla/task/recording.hpp>
 #include <flotilla/task/reservation.hpp>

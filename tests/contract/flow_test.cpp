@@ -102,6 +102,25 @@ TEST_P(Flow, SubmitDoesNotWaitForData) {
   EXPECT_EQ(on_host(x), expected);
 }
 
+// requirement: data can be parts of pinned memory of the application
+TEST_P(Flow, DataInPinnedMemory) {
+  host_buffer<std::uint32_t> pinned{rt(), 3 * 64};
+  std::iota(pinned.data(), pinned.data() + pinned.size(), 0u);
+  words expected = iota(3 * 64);
+  {
+    word_data middle{fl(), pinned.subspan(64, 64), "middle"};
+    fl().post(stir(middle, 3), {.device = last()});
+    view<std::uint32_t const> const seen = middle.host();
+    EXPECT_EQ(seen.data, pinned.data() + 64);
+    stir_on_host(expected.data() + 64, 64, 3);
+    EXPECT_THAT(thrown<invalid_argument>([&] {
+                  data<std::uint32_t, 2> bad(fl(), pinned.subspan(0, 64), {8, 9}, "bad");
+                }),
+                HasSubstr("data 'bad': the extents are 8 x 9, but the memory has 64 objects"));
+  }
+  EXPECT_EQ(words(pinned.data(), pinned.data() + pinned.size()), expected);
+}
+
 // requirement: kernels get views with the extents of the data
 TEST_P(Flow, KernelsGetViews) {
   words host = iota(6 * 4);

@@ -17,6 +17,7 @@
 #include <flotilla/device/device.hpp>
 #include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/memory/host_buffer.hpp>
+#include <flotilla/memory/host_span.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -67,6 +68,14 @@ class data {
             label)},
         extents_{extents} {}
   data(flow& owner, host_buffer<T>& host, std::string_view label = {}) requires(Rank == 1)
+      : data{owner, host, {host.size()}, label} {}
+  /// The same for a part of pinned memory.
+  data(flow& owner, host_span<T> host, extents_type const& extents, std::string_view label = {})
+      : state_{detail::make_datum(
+            owner, {host.data(), host.size(), sizeof(T), extents, detail::range_access::kind(host)},
+            label)},
+        extents_{extents} {}
+  data(flow& owner, host_span<T> host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
 
   /// Makes data without a valid copy. A task must write them before a task may read them.
