@@ -3,8 +3,6 @@
 #pragma once
 // The operations on tiles with cuBLAS and cuSOLVER.
 
-#include <chrono>
-#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -22,15 +20,5 @@ namespace cholesky {
 template <class T>
 [[nodiscard]] std::unique_ptr<tile_operations<T>> make_cuda_libraries(flotilla::runtime& rt,
                                                                       flotilla::flow& flow);
-
-/// Factorizes a whole matrix in the memory of device 0 with cusolverDnXpotrf, for comparison.
-/// @param matrix  size x size entries, by columns
-/// @return the time from the call of the library until the result is there.
-/// @throws std::runtime_error  The libraries cannot be used, or the matrix is not positive
-///                             definite.
-template <class T>
-[[nodiscard]] std::chrono::duration<double> factor_with_cusolver(flotilla::runtime& rt,
-                                                                 flotilla::device_buffer<T>& matrix,
-                                                                 std::size_t size);
 
 }  // namespace cholesky

@@ -10,18 +10,23 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <flotilla/flotilla.hpp>
 
 #include "backward_error.hpp"
+#include "comparison.hpp"
 #include "cuda_libraries.hpp"
 #include "factorize.hpp"
 #include "matrix_source.hpp"
+#include "mixed_operations.hpp"
 #include "own_kernels.hpp"
+#include "random_entry.hpp"
 #include "tile_matrix.hpp"
 
 namespace {
@@ -57,9 +62,23 @@ std::size_t tile_side(options const& chosen, std::size_t size) {
   return size >= 16384 ? 2048 : size >= 4096 ? 512 : std::max<std::size_t>(16, size / 8);
 }
 
-bool uses_cuda_libraries(options const& chosen, flotilla::runtime const& rt) {
-  if (chosen.operations != "auto") { return chosen.operations == "cuda"; }
-  return rt.devices()[0].kind == flotilla::device_kind::gpu && why_no_cuda_libraries().empty();
+/// Returns the operations that the options name, or those that suit the device and the tiles.
+template <class T>
+std::unique_ptr<tile_operations<T>> make_operations(options const& chosen, flotilla::runtime& rt,
+                                                    flotilla::flow& flow, std::size_t side,
+                                                    std::string& name) {
+  constexpr std::size_t small_tile = 512;
+  name = chosen.operations;
+  if (name == "auto") {
+    bool const has_libraries =
+        rt.devices()[0].kind == flotilla::device_kind::gpu && why_no_cuda_libraries().empty();
+    name = !has_libraries ? "own" : side <= small_tile ? "mixed" : "cuda";
+  }
+  if (name == "own") { return std::make_unique<own_kernels<T>>(rt, flow); }
+  auto libraries = make_cuda_libraries<T>(rt, flow);
+  if (name == "cuda") { return libraries; }
+  return std::make_unique<mixed_operations<T>>(std::move(libraries),
+                                               std::make_unique<own_kernels<T>>(rt, flow));
 }
 
 double gflops(std::size_t size, seconds took) {
@@ -101,7 +120,7 @@ void fill(flotilla::runtime& rt, flotilla::flow& flow, tile_matrix<T>& a, matrix
 }
 
 template <class T>
-void compare(flotilla::runtime& rt, options const& chosen, std::size_t size) {
+void compare_with_cusolver(flotilla::runtime& rt, options const& chosen, std::size_t size) {
   flotilla::program const kernels = rt.load(cholesky_kernels);
   flotilla::device_buffer<T> matrix{rt, flotilla::device_ordinal{0}, size * size};
   auto const rows = static_cast<unsigned>(size);
@@ -120,29 +139,51 @@ void compare(flotilla::runtime& rt, options const& chosen, std::size_t size) {
   }
 }
 
+/// Needs tiles that divide the matrix.
+template <class T>
+void compare_by_hand(flotilla::runtime& rt, options const& chosen, std::size_t size,
+                     std::size_t side) {
+  if (size % side != 0) { return; }
+  std::size_t const count = size / side;
+  std::vector<T> on_host;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t c = 0; c < side; ++c) {
+        for (std::size_t r = 0; r < side; ++r) {
+          on_host.push_back(static_cast<T>(random_entry(i * side + r, j * side + c, size)));
+        }
+      }
+    }
+  }
+  flotilla::device_buffer<T> tiles{rt, flotilla::device_ordinal{0}, on_host.size()};
+  for (unsigned i = 0; i <= chosen.repeat; ++i) {
+    rt.submit(tiles.copy_from(std::span{on_host})).wait();
+    seconds const took = factor_by_hand(rt, tiles, side, count);
+    std::printf("streams and events by hand%s: %.4f s, %.0f GFLOP/s\n", i == 0 ? " (warm-up)" : "",
+                took.count(), gflops(size, took));
+  }
+}
+
 template <class T>
 int run(options const& chosen) {
   std::unique_ptr<matrix_source> const source = open_source(chosen);
   std::size_t const size = source->size();
   flotilla::runtime rt{{.devices = chosen.devices}};
   flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
-  std::unique_ptr<tile_operations<T>> operations;
-  bool const is_cuda = uses_cuda_libraries(chosen, rt);
-  if (is_cuda) {
-    operations = make_cuda_libraries<T>(rt, flow);
-  } else {
-    operations = std::make_unique<own_kernels<T>>(rt, flow);
-  }
   std::size_t const side = tile_side(chosen, size);
+  std::string operations_name;
+  auto const operations = make_operations<T>(chosen, rt, flow, side, operations_name);
   auto const devices = static_cast<unsigned>(rt.devices().size());
   int result = 0;
   {
     tile_matrix<T> a{rt, flow, size, side};
     schedule const how{devices, panel_width(chosen, a, devices)};
     std::printf(
-        "%zu x %zu, %s, tiles of %zu, panels of %zu tiles, %u device%s, %s, data on the %s\n", size,
-        size, chosen.type.c_str(), side, how.panel, devices, devices == 1 ? "" : "s",
-        is_cuda ? "cuBLAS and cuSOLVER" : "own kernels", chosen.start.c_str());
+        "%zu x %zu, %s, tiles of %zu, panels of %zu tiles, %u device%s, operations: %s, data on "
+        "the "
+        "%s\n",
+        size, size, chosen.type.c_str(), side, how.panel, devices, devices == 1 ? "" : "s",
+        operations_name.c_str(), chosen.start.c_str());
     std::vector<flotilla::data<int>> infos;
     for (std::size_t k = 0; k < a.count(); ++k) {
       infos.emplace_back(flow, std::array<std::size_t, 1>{1}, "info");
@@ -184,7 +225,10 @@ int run(options const& chosen) {
     }
     rt.wait_idle();
   }
-  if (chosen.compares) { compare<T>(rt, chosen, size); }
+  if (chosen.compares) {
+    compare_with_cusolver<T>(rt, chosen, size);
+    compare_by_hand<T>(rt, chosen, size, side);
+  }
   return result;
 }
 
@@ -205,15 +249,15 @@ int main(int count, char** arguments) {
   app.add_option("--tile", chosen.tile, "Rows of a tile")->check(CLI::Range(1, 1 << 16));
   app.add_option("--panel", chosen.panel, "Tiles in a panel")->check(CLI::Range(1, 1 << 16));
   app.add_option("--type", chosen.type, "f64 or f32")->check(CLI::IsMember({"f64", "f32"}));
-  app.add_option("--operations", chosen.operations, "auto, own or cuda")
-      ->check(CLI::IsMember({"auto", "own", "cuda"}));
+  app.add_option("--operations", chosen.operations, "auto, own, cuda or mixed")
+      ->check(CLI::IsMember({"auto", "own", "cuda", "mixed"}));
   app.add_option("--start", chosen.start, "Where the matrix is at the start: host or device")
       ->check(CLI::IsMember({"host", "device"}));
   app.add_option("--devices", chosen.devices, "Devices, as in FLOTILLA_DEVICES");
   app.add_option("--memory-limit", chosen.memory_limit, "Bytes of memory on each device")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", chosen.repeat, "Number of runs")->check(CLI::Range(1, 1000));
-  app.add_flag("--compare", chosen.compares, "Also factorize a random matrix with cuSOLVER");
+  app.add_flag("--compare", chosen.compares, "Also factorize a random matrix without flows");
   app.add_flag("!--no-check", chosen.checks, "Do not compute the backward error");
   try {
     app.parse(count, arguments);

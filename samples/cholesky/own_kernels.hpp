@@ -29,15 +29,15 @@ class own_kernels final : public tile_operations<T> {
                how);
   }
   void square(tile<T> const& a, tile<T>& c, flotilla::task_options const& how) override {
-    flow_.post(
-        pick(cholesky_kernels.square_f64, cholesky_kernels.square_f32)
-            .with_shape({blocks(rows(c), 32), blocks(columns(c), 8)}, {32, 8})(read(a), update(c)),
-        how);
+    flow_.post(pick(cholesky_kernels.square_f64, cholesky_kernels.square_f32)
+                   .with_shape({blocks(rows(c), 64), blocks(columns(c), 64)}, {16, 16})(read(a),
+                                                                                        update(c)),
+               how);
   }
   void multiply(tile<T> const& a, tile<T> const& b, tile<T>& c,
                 flotilla::task_options const& how) override {
     flow_.post(pick(cholesky_kernels.multiply_f64, cholesky_kernels.multiply_f32)
-                   .with_shape({blocks(rows(c), 32), blocks(columns(c), 8)}, {32, 8})(
+                   .with_shape({blocks(rows(c), 64), blocks(columns(c), 64)}, {16, 16})(
                        read(a), read(b), update(c)),
                how);
   }

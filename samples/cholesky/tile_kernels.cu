@@ -46,16 +46,48 @@ __device__ void solve(flotilla::view<T const, 2> factor, flotilla::view<T, 2> ti
   }
 }
 
-// to -= a * b^T. A thread for each entry.
+// to -= a * b^T. A block computes 64 x 64 entries, each of its 256 threads 4 x 4 of them. Strips of
+// `a` and `b` pass through shared memory.
 template <class T>
 __device__ void multiply(flotilla::view<T const, 2> a, flotilla::view<T const, 2> b,
                          flotilla::view<T, 2> to) {
-  unsigned const r = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned const c = blockIdx.y * blockDim.y + threadIdx.y;
-  if (r >= to.extents[1] || c >= to.extents[0]) { return; }
-  T sum = 0;
-  for (unsigned k = 0; k < a.extents[0]; ++k) { sum += a(k, r) * b(k, c); }
-  to(c, r) -= sum;
+  constexpr unsigned side = 64, depth = 16, each = 4, threads = 16;
+  __shared__ T strip_a[depth][side];
+  __shared__ T strip_b[depth][side];
+  unsigned const rows = static_cast<unsigned>(to.extents[1]);
+  unsigned const columns = static_cast<unsigned>(to.extents[0]);
+  unsigned const inner = static_cast<unsigned>(a.extents[0]);
+  unsigned const first_row = blockIdx.x * side, first_column = blockIdx.y * side;
+  unsigned const me = threadIdx.y * threads + threadIdx.x;
+  T sum[each][each] = {};
+  for (unsigned begin = 0; begin < inner; begin += depth) {
+    for (unsigned i = me; i < depth * side; i += threads * threads) {
+      unsigned const k = i / side, at = i % side;
+      bool const inside = begin + k < inner;
+      strip_a[k][at] = inside && first_row + at < rows ? a(begin + k, first_row + at) : T{0};
+      strip_b[k][at] =
+          inside && first_column + at < columns ? b(begin + k, first_column + at) : T{0};
+    }
+    __syncthreads();
+    for (unsigned k = 0; k < depth; ++k) {
+      T left[each], right[each];
+      for (unsigned i = 0; i < each; ++i) {
+        left[i] = strip_a[k][threadIdx.x + i * threads];
+        right[i] = strip_b[k][threadIdx.y + i * threads];
+      }
+      for (unsigned c = 0; c < each; ++c) {
+        for (unsigned r = 0; r < each; ++r) { sum[c][r] += left[r] * right[c]; }
+      }
+    }
+    __syncthreads();
+  }
+  for (unsigned c = 0; c < each; ++c) {
+    for (unsigned r = 0; r < each; ++r) {
+      unsigned const row = first_row + threadIdx.x + r * threads;
+      unsigned const column = first_column + threadIdx.y + c * threads;
+      if (row < rows && column < columns) { to(column, row) -= sum[c][r]; }
+    }
+  }
 }
 
 extern "C" {

@@ -69,7 +69,7 @@ class open_waves {
 
  private:
   struct open_wave {
-    std::array<open_batch, lane_layout::all_lanes> batches;
+    std::array<open_batch, lane_layout::first_callable> batches;
     std::uint64_t open = 0;  // the set of lanes whose batch has tasks
   };
   std::vector<std::unique_ptr<open_wave>> waves_;  // the first `count_` are in use

@@ -62,6 +62,13 @@ bool callable_runner::run(helper_filter filter,
 
 lane* callable_runner::find_lane(priority_level level) {
   lane_range const range = lane_layout::callable_lanes_of(level);
+  // A task right behind its predecessor in the stream need not wait for it, and delays no task that
+  // could run earlier.
+  for (end_mark const mark : found_.launched) {
+    if (mark.device() != parts_.lanes.device() || !range.contains(mark.lane())) { continue; }
+    lane& same = parts_.lanes[mark.lane()];
+    if (same.last_number() == mark.number() && same.has_room()) { return &same; }
+  }
   lane* best = &parts_.lanes[range.first];
   for (unsigned i = 1; i < range.count; ++i) {
     lane& other = parts_.lanes[range.first + i];

@@ -65,6 +65,7 @@ class callable_runner {
  private:
   /// Runs a callable, or queues it again if no lane has room. @return false if it was queued again.
   bool run_one(slot_address task);
+  /// Returns the lane for the task whose predecessors are in `found_`; null if no lane has room.
   [[nodiscard]] lane* find_lane(priority_level level);
   /// Calls and destroys the callable. @return the exception that the callable threw, or null.
   /// @param violation  Receives an error text if the callable returned with a changed context

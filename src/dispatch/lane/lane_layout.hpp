@@ -19,38 +19,46 @@ struct lane_range {
 };
 
 /// Launches, callables and copies never share a lane. Small copies and fills that a kernel executes
-/// (kernel_copies) are launches here. Tasks of level 0 and all copies use the lanes below
-/// `first_urgent`. Each higher priority level has its own lanes for launches and callables. The
-/// streams of these lanes have the level's priority. There are no urgent lanes for copies, because
-/// a stream's priority does not affect copy engines.
+/// (kernel_copies) are launches here. Each priority level has its own lanes for launches and
+/// callables. The streams of these lanes have the level's priority. There are no urgent lanes for
+/// copies, because a stream's priority does not affect copy engines.
 namespace lane_layout {
 
 inline constexpr unsigned launch_lanes = 32;
-inline constexpr unsigned callable_lanes = 4;
 // copies to the device, and fills
-inline constexpr unsigned upload_lane = launch_lanes + callable_lanes;
+inline constexpr unsigned upload_lane = launch_lanes;
 inline constexpr unsigned download_lane = upload_lane + 1;  // copies to the host
 inline constexpr unsigned first_urgent = download_lane + 1;
-inline constexpr unsigned urgent_launch_lanes = 4;
-inline constexpr unsigned urgent_callable_lanes = 1;
-inline constexpr unsigned lanes_per_level = urgent_launch_lanes + urgent_callable_lanes;
-inline constexpr unsigned all_lanes = first_urgent + max_priority_level * lanes_per_level;
+inline constexpr unsigned urgent_launch_lanes = 4;  // of each urgent level
+// The lanes from here on take callables only, so no batch of launches is ever open for them.
+inline constexpr unsigned first_callable = first_urgent + max_priority_level * urgent_launch_lanes;
+inline constexpr unsigned callable_lanes = 8;  // as many as a context has connections to the GPU
+inline constexpr unsigned urgent_callable_lanes = 4;  // of each urgent level
+inline constexpr unsigned all_lanes =
+    first_callable + callable_lanes + max_priority_level * urgent_callable_lanes;
 inline constexpr unsigned no_lane = all_lanes;
-static_assert(all_lanes <= 64, "sets of lanes are 64-bit words");
+static_assert(first_callable <= 64, "sets of lanes with open batches are 64-bit words");
+static_assert(all_lanes <= 256, "an end_mark has eight bits for the lane");
 
 [[nodiscard]] constexpr lane_range launch_lanes_of(priority_level level) noexcept {
-  return level == 0 ? lane_range{0, launch_lanes}
-                    : lane_range{first_urgent + (level - 1) * lanes_per_level, urgent_launch_lanes};
+  return level == 0
+             ? lane_range{0, launch_lanes}
+             : lane_range{first_urgent + (level - 1) * urgent_launch_lanes, urgent_launch_lanes};
 }
 [[nodiscard]] constexpr lane_range callable_lanes_of(priority_level level) noexcept {
-  return level == 0 ? lane_range{launch_lanes, callable_lanes}
-                    : lane_range{launch_lanes_of(level).first + urgent_launch_lanes,
-                                 urgent_callable_lanes};
+  return level == 0
+             ? lane_range{first_callable, callable_lanes}
+             : lane_range{first_callable + callable_lanes + (level - 1) * urgent_callable_lanes,
+                          urgent_callable_lanes};
 }
 [[nodiscard]] constexpr priority_level level_of(unsigned lane) noexcept {
-  return lane < first_urgent
-             ? priority_level{0}
-             : static_cast<priority_level>(1 + (lane - first_urgent) / lanes_per_level);
+  constexpr unsigned urgent_callables = first_callable + callable_lanes;
+  if (lane >= urgent_callables) {
+    return static_cast<priority_level>(1 + (lane - urgent_callables) / urgent_callable_lanes);
+  }
+  bool const is_urgent = lane >= first_urgent && lane < first_callable;
+  return static_cast<priority_level>(is_urgent ? 1 + (lane - first_urgent) / urgent_launch_lanes
+                                               : 0);
 }
 [[nodiscard]] constexpr bool takes_launches(unsigned lane) noexcept {
   return launch_lanes_of(level_of(lane)).contains(lane);
@@ -62,12 +70,14 @@ static_assert(all_lanes <= 64, "sets of lanes are 64-bit words");
 /// The set of all lanes for launches.
 inline constexpr std::uint64_t launch_lane_set = [] {
   std::uint64_t set = 0;
-  for (unsigned lane = 0; lane < all_lanes; ++lane) {
+  for (unsigned lane = 0; lane < first_callable; ++lane) {
     set |= std::uint64_t{takes_launches(lane)} << lane;
   }
   return set;
 }();
-inline constexpr std::uint64_t urgent_lane_set = ~std::uint64_t{0} << first_urgent;
+/// The set of the lanes for urgent launches.
+inline constexpr std::uint64_t urgent_lane_set = launch_lane_set & ~std::uint64_t{0}
+                                                                       << first_urgent;
 
 }  // namespace lane_layout
 

@@ -23,7 +23,8 @@ lane_set::lane_set(context::context_handle const& context, completion_page& page
   }
   try {
     // Urgent lanes are opened at their first use, because few programs have tasks of all levels.
-    for (unsigned i = 0; i < lane_layout::first_urgent; ++i) {
+    for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
+      if (lane_layout::level_of(i) != 0) { continue; }
       driver::check(lanes_[i]->open(priority_of(0)), "cuStreamCreateWithPriority",
                     context.subject());
     }
@@ -91,10 +92,7 @@ void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
 }
 
 bool lane_set::any_done() {
-  for (std::uint64_t left = busy_; left != 0; left &= left - 1) {
-    if (lanes_[static_cast<unsigned>(std::countr_zero(left))]->done() != nullptr) { return true; }
-  }
-  return false;
+  return !busy_.visit([&](unsigned lane) { return lanes_[lane]->done() == nullptr; });
 }
 
 bool lane_set::any_ended() const noexcept {

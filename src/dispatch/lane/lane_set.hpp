@@ -17,6 +17,7 @@
 #include "dispatch/lane/completion_board.hpp"
 #include "dispatch/lane/event_pool.hpp"
 #include "dispatch/lane/lane.hpp"
+#include "dispatch/lane/lane_bits.hpp"
 #include "dispatch/lane/lane_layout.hpp"
 #include "driver/call_outcome.hpp"
 
@@ -68,14 +69,14 @@ class alignas(base::cache_line) lane_set {
   /// Counts a committed batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept;
   /// Marks the lane as busy: its stream holds work, so `retire` must check the lane.
-  void set_busy(lane const& lane) noexcept { busy_ |= std::uint64_t{1} << lane.index(); }
+  void set_busy(lane const& lane) noexcept { busy_.insert(lane.index()); }
   /// Removes every batch that has ended. Before a batch is removed, calls `end(lane, batch, took)`.
   /// `took` is the time since the batch began or since the previous batch of the lane ended,
   /// whichever time is shorter. Returns whether any batch was removed.
   template <class End>
   bool retire(End&& end);
 
-  [[nodiscard]] bool any_busy() const noexcept { return busy_ != 0; }
+  [[nodiscard]] bool any_busy() const noexcept { return !busy_.empty(); }
   [[nodiscard]] bool any_done();
   /// The number of launches in flight.
   [[nodiscard]] std::size_t launches_in_flight() const noexcept { return launches_; }
@@ -91,7 +92,7 @@ class alignas(base::cache_line) lane_set {
     return waiting_batches_;
   }
   [[nodiscard]] std::uint64_t busy_launch_lanes() const noexcept {
-    return busy_ & lane_layout::launch_lane_set;
+    return busy_.first_word() & lane_layout::launch_lane_set;
   }
 
   // ---- any thread ----
@@ -104,7 +105,7 @@ class alignas(base::cache_line) lane_set {
   /// Returns whether a batch has ended and no thread has retired it yet. The answer may be out of
   /// date.
   [[nodiscard]] bool any_ended() const noexcept;
-  void publish_busy() noexcept { has_batches_.store(busy_ != 0, std::memory_order_release); }
+  void publish_busy() noexcept { has_batches_.store(!busy_.empty(), std::memory_order_release); }
   /// Blocks until everything that is now in the lane's stream has ended. Not for lanes of
   /// callables, because recording an event would break a capture by user code.
   [[nodiscard]] CUresult sleep_until_done(unsigned lane);
@@ -127,7 +128,7 @@ class alignas(base::cache_line) lane_set {
   event_pool blocking_events_;
 
   // Only for the holder of the lease:
-  std::uint64_t busy_ = 0;           // the set of lanes with work in flight
+  lane_bits busy_;                   // the lanes with work in flight
   std::size_t launches_ = 0;         // number of launches in flight
   std::size_t urgent_launches_ = 0;  // number of launches in flight with a priority level above 0
   std::size_t long_running_batches_ = 0;  // number of long-running batches in flight
@@ -142,8 +143,8 @@ class alignas(base::cache_line) lane_set {
 template <class End>
 bool lane_set::retire(End&& end) {
   bool moved = false;
-  for (std::uint64_t left = busy_; left != 0; left &= left - 1) {
-    lane& lane = *lanes_[static_cast<unsigned>(std::countr_zero(left))];
+  busy_.visit([&](unsigned index) {
+    lane& lane = *lanes_[index];
     while (lane::batch* const done = lane.done()) {
       auto const now = std::chrono::steady_clock::now();
       auto const took = now - std::max(done->begun, lane.last_end());
@@ -159,8 +160,9 @@ bool lane_set::retire(End&& end) {
       lane.drop();
       moved = true;
     }
-    if (lane.in_flight() == 0) { busy_ &= ~(std::uint64_t{1} << lane.index()); }
-  }
+    if (lane.in_flight() == 0) { busy_.erase(index); }
+    return true;
+  });
   publish_busy();
   return moved;
 }

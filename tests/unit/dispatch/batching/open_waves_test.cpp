@@ -97,7 +97,7 @@ TEST(UnendedPredecessors, KeepTheLastMarkOfEachLane) {
 // requirement: the place of a batch survives the mark of a slot
 TEST(BatchMark, HoldsDeviceWaveAndLane) {
   for (unsigned const device : {0u, 63u}) {
-    batch_place const where{open_waves::max_waves - 1, lane_layout::all_lanes - 1};
+    batch_place const where{open_waves::max_waves - 1, lane_layout::first_callable - 1};
     std::uint32_t const mark = batch_mark::of(device, where);
     EXPECT_TRUE(batch_mark::is_on(mark, device));
     EXPECT_FALSE(batch_mark::is_on(mark, device + 1));
