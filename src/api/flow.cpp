@@ -51,6 +51,8 @@ flow_counters flow::counters(device_ordinal device) const {
   return state.counters(state.checked(device));
 }
 
+std::string flow::dot() const { return checked(state_).dot(); }
+
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
   launch plain = detail::flow_access::plain(what);

@@ -10,9 +10,10 @@
 
 namespace flotilla::flows {
 
-data_mover::data_mover(dispatch::runtime_state& runtime)
+data_mover::data_mover(dispatch::runtime_state& runtime, graph_log& log)
     : runtime_(runtime),
       shared_(runtime.waits.with().shared),
+      log_(log),
       writers_(shared_, runtime.query),
       copied_(runtime.infos().size() + 1) {}
 
@@ -37,7 +38,7 @@ void data_mover::add_users(replica const& which, dependency_list& after_end) con
 
 void data_mover::reserve_user(replica& which) const {
   if (which.users.size() >= which.max_users) {
-    std::erase_if(which.users, [this](task_id const& each) { return has_ended(each); });
+    std::erase_if(which.users, [this](task_id const& each) { return is_needless(each); });
     which.max_users = std::max<std::size_t>(16, 2 * which.users.size());
   }
   if (which.users.size() == which.users.capacity()) {
@@ -131,6 +132,7 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   to.is_valid = true;
   set_writer(to, &copy);
   count(from_place, where, which.bytes);
+  log_.add_copy(copy.task, options, which, from_place, where);
   return {};
 }
 

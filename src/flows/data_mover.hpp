@@ -11,6 +11,7 @@
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/datum.hpp"
+#include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
 #include "flows/writer_table.hpp"
 
@@ -27,7 +28,8 @@ struct copied_bytes {
 /// overwritten. Threads: the caller holds the flow's mutex.
 class data_mover {
  public:
-  explicit data_mover(dispatch::runtime_state& runtime);
+  /// @param log  Gets each copy.
+  data_mover(dispatch::runtime_state& runtime, graph_log& log);
 
   /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
   /// must have memory, and another one must be valid.
@@ -55,16 +57,17 @@ class data_mover {
   [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
   [[nodiscard]] memory_op describe_copy(detail::datum& which, place from, place to) const;
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
-  /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, it
-  /// must know all predecessors.
+  /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
+  /// tasks are logged, all predecessors must be known.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return runtime_.checks == nullptr && has_ended(task);
+    return runtime_.checks == nullptr && !log_.is_on() && has_ended(task);
   }
 
   void count(place from, place to, std::size_t bytes) noexcept;
 
   dispatch::runtime_state& runtime_;
   dispatch::runtime_parts const& shared_;
+  graph_log& log_;
   writer_table writers_;
   std::vector<copied_bytes> copied_;  // by place::index
 };

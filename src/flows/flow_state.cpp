@@ -17,7 +17,7 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       number_(runtime_.number),
-      planner_(runtime_, options.memory_limit),
+      planner_(runtime_, options),
       devices_(runtime_) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
   runtime_.usage.check_usable();
@@ -213,6 +213,15 @@ bool flow_state::is_valid_at(detail::datum& which, place where) {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
   return which.at(where).is_valid;
+}
+
+std::string flow_state::dot() {
+  runtime_.usage.check_process();
+  std::lock_guard const lock{mutex_};
+  if (!planner_.log().is_on()) {
+    throw invalid_argument("the flow was made without flow_options::keeps_graph");
+  }
+  return planner_.log().dot();
 }
 
 flow_counters flow_state::counters(place of) {

@@ -61,6 +61,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   void prefetch(detail::datum& which, place to);
   [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
   [[nodiscard]] flow_counters counters(place of);
+  /// @throws invalid_argument  The flow does not keep its graph.
+  [[nodiscard]] std::string dot();
 
   /// Returns the place of a device. @throws unknown_device
   [[nodiscard]] place checked(device_ordinal device) const {
@@ -118,7 +120,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (!where->is_host()) { how.device = where->device(); }
         planner_.plan(uses, *where, how);
         if (submit_to(*where, how)) {
-          planner_.commit(uses, *where, how.opened);
+          planner_.commit(uses, *where, how.opened, how);
           devices_.note(*where);
           return;
         }

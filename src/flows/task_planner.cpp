@@ -9,13 +9,14 @@ namespace flotilla::flows {
 
 using detail::access_mode;
 
-task_planner::task_planner(dispatch::runtime_state& runtime, std::size_t memory_limit)
-    : mover_(runtime),
+task_planner::task_planner(dispatch::runtime_state& runtime, flow_options const& options)
+    : log_(options.keeps_graph),
+      mover_(runtime, log_),
       memories_{[&] {
         std::vector<place_memory> made;
         made.emplace_back(place::host(), std::numeric_limits<std::size_t>::max());
         for (device const& each : runtime.infos()) {
-          made.emplace_back(place::of(each.ordinal), memory_limit);
+          made.emplace_back(place::of(each.ordinal), options.memory_limit);
         }
         return made;
       }()},
@@ -86,8 +87,9 @@ void task_planner::plan(std::span<detail::datum_use const> uses, place where,
   if (writes && planned_ == nullptr) { planned_ = &mover_.writers().add(); }
 }
 
-void task_planner::commit(std::span<detail::datum_use const> uses, place where,
-                          task_id task) noexcept {
+void task_planner::commit(std::span<detail::datum_use const> uses, place where, task_id task,
+                          task_options const& options) noexcept {
+  log_.add_task(task, options, uses, where);
   bool writes = false;
   for (detail::datum_use const& use : uses) {
     if (use.mode == access_mode::read) {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include <flotilla/data/flow_counters.hpp>
+#include <flotilla/data/flow_options.hpp>
 #include <flotilla/detail/data_use.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data_mover.hpp"
 #include "flows/datum.hpp"
 #include "flows/evictor.hpp"
+#include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
 #include "flows/place_memory.hpp"
 #include "flows/writer_table.hpp"
@@ -23,8 +25,7 @@ namespace flotilla::flows {
 /// Threads: the caller holds the flow's mutex in all calls. No call waits, and none runs user code.
 class task_planner {
  public:
-  /// @param memory_limit  How many bytes the flow may have on each device.
-  task_planner(dispatch::runtime_state& runtime, std::size_t memory_limit);
+  task_planner(dispatch::runtime_state& runtime, flow_options const& options);
 
   /// Gives every use of the task memory at `where`, and submits the copies that make the contents
   /// valid there.
@@ -35,7 +36,9 @@ class task_planner {
   /// needs.
   void plan(std::span<detail::datum_use const> uses, place where, task_options& options);
   /// Records that the task was submitted after `plan`. Does not throw.
-  void commit(std::span<detail::datum_use const> uses, place where, task_id task) noexcept;
+  /// @param options  The options after `plan`.
+  void commit(std::span<detail::datum_use const> uses, place where, task_id task,
+              task_options const& options) noexcept;
   /// Makes the application the last writer of the copy on the host. No task may use this copy.
   void commit_host_update(detail::datum& which) noexcept;
   /// Takes the memory of data that are gone. Tasks may still use it.
@@ -43,6 +46,7 @@ class task_planner {
 
   [[nodiscard]] place_memory& memory(place of) noexcept { return memories_[of.index()]; }
   [[nodiscard]] flow_counters counters(place of) const noexcept;
+  [[nodiscard]] graph_log const& log() const noexcept { return log_; }
   [[nodiscard]] bool has_ended(task_id const& task) const noexcept {
     return mover_.has_ended(task);
   }
@@ -59,6 +63,7 @@ class task_planner {
                                     std::span<detail::datum_use const> uses);
   void mark_written(detail::datum& which, place where, writer* by) noexcept;
 
+  graph_log log_;
   data_mover mover_;
   std::vector<place_memory> memories_;  // by place::index
   evictor evictor_;

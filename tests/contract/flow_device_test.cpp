@@ -61,6 +61,30 @@ TEST_P(FlowDevice, OrderCheckAcceptsFlows) {
   EXPECT_EQ(on_host(x), expected);
 }
 
+// regression: if data had many readers, those that had ended were left out as predecessors of the
+// next writer, which the check of the order then refused
+TEST_P(FlowDevice, OrderCheckAcceptsManyReaders) {
+  runtime_options checked = options();
+  checked.checks = checks{.arguments = true, .order = true};
+  runtime other{checked};
+  flow own{other};
+  flotilla::program const loaded = other.load(flow_kernels);
+  auto const mix = loaded.kernel(flow_kernels.mix_words).over(32, 32);
+  words host = iota(32), others = iota(32);
+  word_data x{own, host, "x"}, y{own, others, "y"};
+  task_options const there{.device = last()};
+  std::vector<word_data> sums;
+  std::uint64_t const copies = 2;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    word_data& sum = sums.emplace_back(own, std::array<std::size_t, 1>{32});
+    own.post(mix(write(sum), read(x), read(y), 32u, i), there);
+    // No call tells the check that the task has ended.
+    EXPECT_TRUE(pumping(other, [&] { return other.counters(last()).tasks >= i + 1 + copies; }));
+  }
+  own.submit(loaded.kernel(flow_kernels.stir_words).over(32, 32)(update(x), 32u, 1u), there).wait();
+  EXPECT_EQ(on_host(x)[1], 4u);
+}
+
 // regression: for the check of the order, `host` was no wait for the tasks of the flow
 TEST_P(FlowDevice, OrderCheckKnowsThatHostHasWaited) {
   runtime_options checked = options();

@@ -70,6 +70,34 @@ TEST_P(FlowRecipes, Limits) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Pictures) {
+  flotilla::runtime& rt = this->rt();
+  words a = iota(8);
+  auto const work = [](task_context&, view<std::uint32_t>) {};
+  auto const work_on_const = [](task_context&, view<std::uint32_t const>) {};
+  std::string kept;
+  {
+    // clang-format off
+    flotilla::flow flow{rt, {.keeps_graph = true}};
+    flotilla::data<std::uint32_t> x{flow, a, "x"};
+    flow.post(uses(update(x)), work, {.label = "first"});
+    flow.post(uses(read(x)), work_on_const, {.label = "second"});
+    std::string const picture = flow.dot();  // for `dot -Tsvg`
+    // clang-format on
+    kept = picture;
+    rt.wait_idle();
+  }
+  EXPECT_EQ(kept,
+            "digraph flow {\n"
+            "  t0 [label=\"copy data 'x'\\nhost to device 0\", shape=ellipse];\n"
+            "  t1 [label=\"first\\ndevice 0\\nupdate x\", shape=box];\n"
+            "  t2 [label=\"second\\ndevice 0\\nread x\", shape=box];\n"
+            "  t0 -> t1;\n"
+            "  t1 -> t2;\n"
+            "}\n");
+}
+
+// requirement
 TEST_P(FlowRecipes, Callables) {
   flotilla::flow& flow = fl();
   words host = iota(8);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -173,6 +174,10 @@ class FLOTILLA_EXPORT flow {
 
   /// Returns what the flow has done on a device. @throws unknown_device
   [[nodiscard]] flow_counters counters(device_ordinal device) const;
+  /// Returns the tasks so far, copies included, and their predecessors, in the language of
+  /// Graphviz. An edge is dashed if the failure of the predecessor does not matter.
+  /// @throws invalid_argument  The flow was made without flow_options::keeps_graph.
+  [[nodiscard]] std::string dot() const;
 
  private:
   friend struct detail::flow_access;

@@ -17,6 +17,9 @@ struct flow_options {
   /// exceed the limit by one block each for a moment. Without a limit, the flow uses the memory
   /// that the device has.
   std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
+  /// Keeps a description of each task for `flow::dot`. Costs memory for each task, and tasks have
+  /// more predecessors, because those that have ended are named too.
+  bool keeps_graph = false;
 };
 
 }  // namespace v0_1
