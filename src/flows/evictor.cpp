@@ -78,7 +78,8 @@ obstacle evictor::make_room(detail::datum const& which, place where,
                             std::span<detail::datum_use const> uses) {
   place_memory& memory = memories_[where.index()];
   std::size_t const needed = bytes_needed(uses, where);
-  if (needed > memory.limit()) {
+  // If the device was full, its limit is an estimate: other blocks may leave more room.
+  if (needed > memory.configured_limit()) {
     return {.kind = obstacle::kinds::too_large, .where = where, .bytes = needed, .whose = &which};
   }
   while (true) {

@@ -51,7 +51,6 @@ void obstacle_resolver::allocate(obstacle const& why) {
                               std::to_string(why.bytes) + " bytes there");
     };
     if (!on_host) {
-      ++failures_;
       no_memory_ = std::make_exception_ptr(with_names(failed));
       std::lock_guard const lock{mutex_};
       planner_.memory(why.where).set_full();
@@ -69,18 +68,17 @@ void obstacle_resolver::allocate(obstacle const& why) {
 void obstacle_resolver::lift_limit(obstacle const& why) {
   std::lock_guard const lock{mutex_};
   place_memory& memory = planner_.memory(why.where);
-  bool const was_full = memory.lift_full();
-  // Try once more, because other programs may have freed memory.
-  if (failures_ > 1) { std::rethrow_exception(no_memory_); }
-  if (failures_ == 1) { return; }
-  if (!was_full) {
-    throw driver_error(driver_status::out_of_memory, "flow::submit",
-                       "device " + std::to_string(why.where.device().value) + ", " + task_text() +
-                           ": its data need " + std::to_string(why.bytes) +
-                           " bytes there, but flow_options::memory_limit is " +
-                           std::to_string(memory.limit()) + " bytes (" + text_of(why) +
-                           " have no memory)");
-  }
+  memory.lift_full();
+  bool const can_fit = why.bytes <= memory.limit();
+  // All other data were evicted, or the memory of the device was used by others. Try once more.
+  if (can_fit && !std::exchange(was_lifted_, true)) { return; }
+  if (can_fit && no_memory_ != nullptr) { std::rethrow_exception(no_memory_); }
+  throw driver_error(driver_status::out_of_memory, "flow::submit",
+                     "device " + std::to_string(why.where.device().value) + ", " + task_text() +
+                         ": its data need " + std::to_string(why.bytes) +
+                         " bytes there, but flow_options::memory_limit is " +
+                         std::to_string(memory.limit()) + " bytes (" + text_of(why) +
+                         " have no memory)");
 }
 
 void obstacle_resolver::wait_for_slot(place where) const {

@@ -43,8 +43,8 @@ class obstacle_resolver {
   std::mutex& mutex_;
   task_planner& planner_;
   std::string_view const label_;
-  unsigned failures_ = 0;         // how often a device had no memory
-  std::exception_ptr no_memory_;  // the last of these errors
+  std::exception_ptr no_memory_;  // the last error of an allocation on a device
+  bool was_lifted_ = false;       // whether `lift_limit` has returned
 };
 
 }  // namespace flotilla::flows

@@ -26,6 +26,8 @@ class place_memory {
   /// Returns the number of bytes that the flow has at the place.
   [[nodiscard]] std::size_t allocated() const noexcept { return allocated_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// Returns the limit without `set_full`.
+  [[nodiscard]] std::size_t configured_limit() const noexcept { return configured_; }
   /// Returns whether a new block for data of this size is within the limit.
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept { return excess(bytes) == 0; }
 
@@ -48,8 +50,8 @@ class place_memory {
 
   /// The place has no memory left: the bytes that the flow has become its limit.
   void set_full() noexcept { limit_ = std::min(limit_, allocated_); }
-  /// Restores the configured limit. @return whether `set_full` had changed it.
-  bool lift_full() noexcept { return std::exchange(limit_, configured_) != configured_; }
+  /// Restores the configured limit.
+  void lift_full() noexcept { limit_ = configured_; }
 
  private:
   /// Returns by how many bytes a new block would exceed the limit.

@@ -45,15 +45,22 @@ obstacle task_planner::get_memory(detail::datum& which, place where,
     }
     if (!here.memory.exists()) { return {obstacle::kinds::no_memory, where, which.bytes, &which}; }
   }
-  if (!where.is_host()) { memory.residents().add(which); }
+  if (where.is_host()) { return {}; }
+  try {
+    memory.residents().add(which);
+  } catch (...) {
+    memory.put(which.bytes, std::exchange(here.memory, {}));
+    throw;
+  }
   return {};
 }
 
 obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place where, int priority) {
+  // All uses first: making room for one must not write back another.
+  for (detail::datum_use const& use : uses) { use.what->at(where).was_used = true; }
   for (detail::datum_use const& use : uses) {
     if (use.what->is_token()) { continue; }
     replica& here = use.what->at(where);
-    here.was_used = true;
     if (here.memory.exists()) { continue; }
     if (obstacle const why = get_memory(*use.what, where, uses)) { return why; }
   }

@@ -214,5 +214,41 @@ TEST_P(FlowMemory, FullDevicesMakeRoom) {
   testing::clear_faults();
 }
 
+// regression: a full device refused a task that needs a larger block than the flow has there, and
+// evicted nothing
+TEST_P(FlowMemory, FullDevicesMakeRoomForLargerData) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  flow unlimited{rt()};
+  words host_small = iota(3 * size), host_large = iota(4 * size, 7);
+  word_data small{unlimited, host_small, "small"}, large{unlimited, host_large, "large"};
+  memory_info const memory = rt().memory(last());
+  std::size_t const in_use = memory.total_bytes - memory.free_bytes;
+  testing::limit_memory(testing::cpu_device{rt().devices()[last().value]}, in_use + 6 * bytes);
+  unlimited.submit(stir(small, 1), {.device = last()}).wait();
+  rt().wait_idle();
+  unlimited.post(stir(large, 2), {.device = last()});
+  words right_small = iota(3 * size), right_large = iota(4 * size, 7);
+  stir_on_host(right_small.data(), right_small.size(), 1);
+  stir_on_host(right_large.data(), right_large.size(), 2);
+  EXPECT_EQ(on_host(large), right_large);
+  EXPECT_EQ(on_host(small), right_small);
+  EXPECT_EQ(unlimited.counters(last()).evictions, 1u);
+  testing::clear_faults();
+}
+
+// regression: after one failed allocation, a task that exceeds the limit made `submit` loop forever
+TEST_P(FlowMemory, TasksThatNeverFitAreRefusedAfterAFailedAllocation) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  flow small = limited(2);
+  word_data a{small, {size}, "a"}, b{small, {size}, "b"}, c{small, {size}, "c"};
+  testing::fail_call("cuMemAllocAsync", 1, driver_status::out_of_memory);
+  EXPECT_THAT(thrown<driver_error>([&] {
+                small.post(uses(write(a), write(b), write(c)),
+                           [](task_context&, auto, auto, auto) {}, {.device = last()});
+              }),
+              HasSubstr("memory_limit is " + std::to_string(2 * bytes)));
+  testing::clear_faults();
+}
+
 }  // namespace
 }  // namespace flotilla::test

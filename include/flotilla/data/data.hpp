@@ -53,7 +53,9 @@ class data {
   /// @param extents  The number of objects in each dimension.
   /// @param label    Names the data in error texts. The flow copies it.
   /// @throws invalid_argument  The extents do not match the number of objects, or are zero.
-  /// Lifetime  `host` must exist until the tasks that use the data have ended.
+  /// Lifetime  `host` must exist until the tasks that use the data have ended, and also the copies
+  ///           that evict the data: until `host()` has returned after the last task, or until the
+  ///           data have ended and runtime::wait_idle has returned.
   data(flow& owner, std::span<T> host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::pageable},
