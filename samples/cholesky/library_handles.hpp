@@ -66,30 +66,26 @@ void potrf(handles& with, std::size_t rows, T* matrix, void* workspace, std::siz
         "cusolverDnXpotrf");
 }
 
-/// Returns the function for the type of the entries.
+/// Returns the one of two functions that suits the type of the entries.
+template <class T, class F64, class F32>
+auto for_type(F64 f64, F32 f32) {
+  if constexpr (std::is_same_v<T, double>) {
+    return f64;
+  } else {
+    return f32;
+  }
+}
 template <class T>
 auto gemm() {
-  if constexpr (std::is_same_v<T, double>) {
-    return api().dgemm;
-  } else {
-    return api().sgemm;
-  }
+  return for_type<T>(api().dgemm, api().sgemm);
 }
 template <class T>
 auto syrk() {
-  if constexpr (std::is_same_v<T, double>) {
-    return api().dsyrk;
-  } else {
-    return api().ssyrk;
-  }
+  return for_type<T>(api().dsyrk, api().ssyrk);
 }
 template <class T>
 auto trsm() {
-  if constexpr (std::is_same_v<T, double>) {
-    return api().dtrsm;
-  } else {
-    return api().strsm;
-  }
+  return for_type<T>(api().dtrsm, api().strsm);
 }
 
 }  // namespace cholesky

@@ -37,18 +37,16 @@ class block_cache {
     cached_ += rounded(bytes);
   }
   /// Moves free blocks to `to` until they have at least `wanted` bytes together, or none are left.
-  /// @return the bytes of the moved blocks.
-  std::size_t remove(std::size_t wanted, std::vector<block>& to) {
+  void remove(std::size_t wanted, std::vector<block>& to) {
     std::size_t removed = 0;
     for (auto& [size, blocks] : free_) {
       while (removed < wanted && !blocks.empty()) {
         to.push_back(std::move(blocks.back()));
         blocks.pop_back();
         removed += size;
+        cached_ -= size;
       }
     }
-    cached_ -= removed;
-    return removed;
   }
   /// Returns the number of bytes in free blocks.
   [[nodiscard]] std::size_t cached() const noexcept { return cached_; }

@@ -82,11 +82,10 @@ obstacle evictor::make_room(detail::datum const& which, place where,
   if (needed > memory.configured_limit()) {
     return {.kind = obstacle::kinds::too_large, .where = where, .bytes = needed, .whose = &which};
   }
-  while (true) {
-    memory.give_up_free_blocks(which.bytes);
-    if (memory.has_room(which.bytes)) { break; }
+  while (!memory.make_room_from_free_blocks(which.bytes)) {
     detail::datum* const victim = choose(where, uses);
     if (victim == nullptr) {
+      memory.give_up_all();
       return {.kind = obstacle::kinds::too_large, .where = where, .bytes = needed, .whose = &which};
     }
     if (obstacle const why = write_back(*victim, where)) { return why; }

@@ -86,11 +86,8 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
   // In a child of fork(), the mutex may be locked forever.
   if (alive == nullptr || alive->usage.is_forked()) { return; }
-  try {
-    std::lock_guard const lock{owner->mutex_};
-    owner->planner_.retire(*which);
-  } catch (std::bad_alloc const&) {
-  }  // the destructor frees the memory behind the tasks that use it
+  std::lock_guard const lock{owner->mutex_};
+  owner->planner_.retire(*which);
 }
 
 void flow_state::check_contents(detail::datum const& which) const {
@@ -168,6 +165,7 @@ void flow_state::check_not_lost(detail::datum& which) const {
 void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
   runtime_.usage.check_process();
   obstacle_resolver resolver = make_resolver({});
+  std::size_t copies = 0;
   while (true) {
     obstacle why;
     std::vector<task_id> open;
@@ -177,7 +175,7 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
       bool const reads = which.has_contents || !for_update;
       if (reads) { check_contents(which); }
       detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
-      why = planner_.prepare({&use, 1}, place::host(), 0);
+      why = planner_.prepare({&use, 1}, place::host(), 0, copies);
       if (!why) {
         open = open_tasks(which, for_update);
         if (open.empty()) {
@@ -196,15 +194,16 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
 void flow_state::prefetch(detail::datum& which, place to) {
   runtime_.usage.check_usable();
   obstacle_resolver resolver = make_resolver(which.label);
+  std::size_t copies = 0;
   while (true) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
       check_contents(which);
       detail::datum_use const use{&which, access_mode::read};
-      why = planner_.prepare({&use, 1}, to, 0);
+      why = planner_.prepare({&use, 1}, to, 0, copies);
+      if (!why) { return planner_.count({&use, 1}, to, copies); }
     }
-    if (!why) { return; }
     resolver.resolve(why);
   }
 }

@@ -108,19 +108,21 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
   // The placement is code of the application, so the mutex must not be locked.
   std::optional<place> where = required ? required : devices_.ask_placement(options);
   obstacle_resolver resolver = make_resolver(options.label);
+  std::size_t copies = 0;
   while (true) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
       check(uses, options.label);
       if (!where) { where = place::of(devices_.choose(uses)); }
-      why = planner_.prepare(uses, *where, options.priority);
+      why = planner_.prepare(uses, *where, options.priority, copies);
       if (!why) {
         dispatch::flow_task_options how{options};
         if (!where->is_host()) { how.device = where->device(); }
         planner_.plan(uses, *where, how);
         if (submit_to(*where, how)) {
           planner_.commit(uses, *where, how.opened, how);
+          planner_.count(uses, *where, copies);
           devices_.note(*where);
           return;
         }

@@ -69,10 +69,13 @@ void obstacle_resolver::lift_limit(obstacle const& why) {
   std::lock_guard const lock{mutex_};
   place_memory& memory = planner_.memory(why.where);
   memory.lift_full();
-  bool const can_fit = why.bytes <= memory.limit();
-  // All other data were evicted, or the memory of the device was used by others. Try once more.
-  if (can_fit && !std::exchange(was_lifted_, true)) { return; }
-  if (can_fit && no_memory_ != nullptr) { std::rethrow_exception(no_memory_); }
+  if (why.bytes <= memory.limit()) {
+    // The limit was an estimate (`set_full`), and all other data were evicted. If this submit has
+    // already failed to allocate memory, the next try is the last one.
+    bool const was_last = no_memory_ != nullptr && std::exchange(is_last_try_, true);
+    if (was_last) { std::rethrow_exception(no_memory_); }
+    return;
+  }
   throw driver_error(driver_status::out_of_memory, "flow::submit",
                      "device " + std::to_string(why.where.device().value) + ", " + task_text() +
                          ": its data need " + std::to_string(why.bytes) +

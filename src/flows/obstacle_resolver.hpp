@@ -31,7 +31,9 @@ class obstacle_resolver {
   /// Allocates a block. If a device has no memory left, its memory becomes the limit of the flow,
   /// so that the next try evicts data.
   void allocate(obstacle const& why);
-  /// @throws driver_error  Nothing is left that can be evicted.
+  /// Restores the configured limit.
+  /// @throws driver_error  The data of the task exceed it, or the device has no memory although
+  ///                       nothing is left that can be evicted.
   void lift_limit(obstacle const& why);
   void wait_for_slot(place where) const;
   /// Destroys the blocks that were given up. @param all  Gives up all free blocks before.
@@ -44,7 +46,7 @@ class obstacle_resolver {
   task_planner& planner_;
   std::string_view const label_;
   std::exception_ptr no_memory_;  // the last error of an allocation on a device
-  bool was_lifted_ = false;       // whether `lift_limit` has returned
+  bool is_last_try_ = false;
 };
 
 }  // namespace flotilla::flows

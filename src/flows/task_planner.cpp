@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/task_planner.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace flotilla::flows {
@@ -55,7 +57,8 @@ obstacle task_planner::get_memory(detail::datum& which, place where,
   return {};
 }
 
-obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place where, int priority) {
+obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place where, int priority,
+                               std::size_t& copies) {
   // All uses first: making room for one must not write back another.
   for (detail::datum_use const& use : uses) { use.what->at(where).was_used = true; }
   for (detail::datum_use const& use : uses) {
@@ -66,12 +69,9 @@ obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place wh
   }
   for (detail::datum_use const& use : uses) {
     if (use.what->is_token() || use.mode == access_mode::write) { continue; }
-    if (use.what->at(where).is_valid) {
-      ++uses_[where.index()].hits;
-      continue;
-    }
+    if (use.what->at(where).is_valid) { continue; }
     if (obstacle const why = mover_.make_valid(*use.what, where, priority)) { return why; }
-    ++uses_[where.index()].misses;
+    ++copies;
   }
   return {};
 }
@@ -114,13 +114,31 @@ void task_planner::commit_host_update(detail::datum& which) noexcept {
   mark_written(which, place::host(), nullptr);
 }
 
-void task_planner::retire(detail::datum& which) {
+void task_planner::count(std::span<detail::datum_use const> uses, place where,
+                         std::size_t copies) noexcept {
+  std::size_t reads = 0;
+  for (detail::datum_use const& use : uses) {
+    reads += !use.what->is_token() && use.mode != access_mode::write ? 1 : 0;
+  }
+  use_counts& sum = uses_[where.index()];
+  sum.misses += copies;
+  // Data can be evicted and copied again before the task is submitted.
+  sum.hits += reads - std::min(reads, copies);
+}
+
+void task_planner::retire(detail::datum& which) noexcept {
   for (std::size_t i = 0; i < which.replicas.size(); ++i) {
     replica& each = which.replicas[i];
-    bool const is_of_flow = each.memory.owned.range().address() != 0;
-    block unused = mover_.take_memory(each);
     memories_[i].residents().remove(which);
-    if (is_of_flow) { memories_[i].put(which.bytes, std::move(unused)); }
+    bool const is_of_flow = each.memory.owned.range().address() != 0;
+    try {
+      block unused = mover_.take_memory(each);
+      if (is_of_flow) { memories_[i].put(which.bytes, std::move(unused)); }
+    } catch (std::bad_alloc const&) {
+      // The destructor of the block frees the memory behind the tasks that use it.
+      mover_.set_writer(each, nullptr);
+      if (each.memory.exists() && is_of_flow) { memories_[i].forget(which.bytes); }
+    }
   }
 }
 

@@ -30,8 +30,12 @@ class task_planner {
   /// Gives every use of the task memory at `where`, and submits the copies that make the contents
   /// valid there.
   /// @param priority  The priority of the copies.
-  [[nodiscard]] obstacle prepare(std::span<detail::datum_use const> uses, place where,
-                                 int priority);
+  /// @param copies    Is increased by the number of copies that were submitted.
+  [[nodiscard]] obstacle prepare(std::span<detail::datum_use const> uses, place where, int priority,
+                                 std::size_t& copies);
+  /// Counts hits and misses of a task that was submitted, or of a prefetch.
+  /// @param copies  The number of copies of all calls of `prepare` for the task.
+  void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
   /// Adds the predecessors of the task to the options, and allocates everything that `commit`
   /// needs.
   void plan(std::span<detail::datum_use const> uses, place where, task_options& options);
@@ -42,7 +46,7 @@ class task_planner {
   /// Makes the application the last writer of the copy on the host. No task may use this copy.
   void commit_host_update(detail::datum& which) noexcept;
   /// Takes the memory of data that are gone. Tasks may still use it.
-  void retire(detail::datum& which);
+  void retire(detail::datum& which) noexcept;
 
   [[nodiscard]] place_memory& memory(place of) noexcept { return memories_[of.index()]; }
   [[nodiscard]] flow_counters counters(place of) const noexcept;

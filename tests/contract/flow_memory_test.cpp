@@ -76,6 +76,24 @@ TEST_P(FlowMemory, CleanDataGoFirst) {
   EXPECT_EQ(on_host(sum), out);
 }
 
+// regression: each time that a submit waited for a place in the window, its uses counted again
+TEST_P(FlowMemory, FullWindowsDoNotCountUsesAgain) {
+  runtime_options few = options();
+  few.window = 64;
+  runtime other{few};
+  flow own{other};
+  auto const stir_it = other.load(flow_kernels).kernel(flow_kernels.stir_words).over(size, 32);
+  words host = iota(size);
+  word_data x{own, host, "x"};
+  constexpr std::uint32_t tasks = 3000;
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    own.post(stir_it(update(x), static_cast<std::uint32_t>(size), i), {.device = last()});
+  }
+  EXPECT_EQ(own.counters(last()).misses, 1u);
+  EXPECT_EQ(own.counters(last()).hits, tasks - 1);
+  other.wait_idle();
+}
+
 // requirement: data that were used lately stay
 TEST_P(FlowMemory, DataInUseStay) {
   flow small = limited(4);

@@ -64,6 +64,17 @@ TEST_P(PerDevice, EachStreamHasItsObject) {
   EXPECT_EQ(alive, 0);
 }
 
+// regression: destroyed inside a callable, it left a task that used its freed memory
+TEST_P(PerDevice, MayEndInsideACallable) {
+  auto handles = std::make_unique<per_device<handle>>(
+      rt(), [&](task_context&) { return std::make_unique<handle>(alive); });
+  rt().submit([&](task_context& task) { static_cast<void>(handles->at(task)); }, {.device = last()})
+      .wait();
+  rt().submit([&](task_context&) { handles.reset(); }, {.device = last()}).wait();
+  rt().wait_idle();
+  EXPECT_EQ(alive, 0);
+}
+
 // requirement: if an object cannot be made, the callable fails, and later ones try again
 TEST_P(PerDevice, FailuresToMakeAreNotKept) {
   std::atomic<bool> fails = true;

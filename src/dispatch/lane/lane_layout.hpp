@@ -76,8 +76,8 @@ inline constexpr std::uint64_t launch_lane_set = [] {
   return set;
 }();
 /// The set of the lanes for urgent launches.
-inline constexpr std::uint64_t urgent_lane_set = launch_lane_set & ~std::uint64_t{0}
-                                                                       << first_urgent;
+inline constexpr std::uint64_t urgent_lane_set =
+    launch_lane_set & (~std::uint64_t{0} << first_urgent);
 
 }  // namespace lane_layout
 
