@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/data/flow.hpp>
 
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -24,12 +25,39 @@ std::optional<flows::place> required_place(flows::flow_state const& state,
   return required ? std::optional{flows::place::of(*required)} : std::nullopt;
 }
 
-void write_addresses(std::span<detail::datum_use const> uses, flows::place where,
-                     std::span<void*> to) noexcept {
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    to[i] = reinterpret_cast<void*>(uses[i].what->at(where).memory.address);
-  }
+[[nodiscard]] detail::placed_data placed(detail::datum& which, flows::place where) noexcept {
+  return {reinterpret_cast<void*>(which.at(where).memory.address), which.pitch_at(where)};
 }
+
+void write_places(std::span<detail::datum_use const> uses, flows::place where,
+                  std::span<detail::placed_data> to) noexcept {
+  for (std::size_t i = 0; i < uses.size(); ++i) { to[i] = placed(*uses[i].what, where); }
+}
+
+/// Writes the place of data into the arguments of a launch.
+/// @throws invalid_argument  The kernel takes a pointer, but rows are not adjacent.
+void write_argument(std::byte* arguments, detail::bound_use const& use, flows::place where,
+                    std::string_view label) {
+  using rows = view<std::byte, 2>;
+  using planes = view<std::byte, 3>;
+  static_assert(offsetof(rows, pitch) == offsetof(planes, pitch));
+  detail::placed_data const at = placed(*use.what.what, where);
+  std::byte* const to = arguments + use.offset;
+  std::memcpy(to, &at.address, sizeof at.address);
+  if (use.view_rank == 0 && !use.what.what->is_dense_at(where)) {
+    throw invalid_argument((label.empty() ? "" : "task '" + std::string{label} + "': ") +
+                           use.what.what->text() +
+                           " are a tile whose rows are not adjacent on this device, so the kernel "
+                           "needs a view of them instead of a pointer");
+  }
+  if (use.view_rank < 2) { return; }
+  std::size_t const row = at.pitch.row / use.object_bytes;
+  std::memcpy(to + offsetof(planes, pitch), &row, sizeof row);
+  if (use.view_rank < 3) { return; }
+  std::size_t const plane = at.pitch.plane / use.object_bytes;
+  std::memcpy(to + offsetof(planes, plane_pitch), &plane, sizeof plane);
+}
+
 
 flows::flow_state& checked(std::shared_ptr<flows::flow_state> const& state) {
   if (state == nullptr) { throw invalid_argument("the flow was moved from"); }
@@ -63,33 +91,32 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
                required_place(state, options, plain.device()),
                [&](flows::place where, dispatch::flow_task_options const& how) {
                  for (detail::bound_use const& each : bound) {
-                   std::uintptr_t const address = each.what.what->at(where).memory.address;
-                   std::memcpy(detail::launch_builder::arguments(plain) + each.offset, &address,
-                               sizeof address);
+                   write_argument(detail::launch_builder::arguments(plain), each, where,
+                                  options.label);
                  }
                  return state.runtime_impl().tasks.submit(std::as_const(plain), how,
                                                           dispatch::when_full::give_up, made);
                });
 }
 
-void flow::submit_bound(use_list uses, std::span<void*> addresses, callable& what,
+void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, required_place(state, options),
                [&](flows::place where, dispatch::flow_task_options const& how) {
-                 write_addresses(uses, where, addresses);
+                 write_places(uses, where, places);
                  return state.runtime_impl().tasks.submit(what, how, dispatch::when_full::give_up,
                                                           made);
                });
 }
 
-void flow::submit_bound(use_list uses, std::span<void*> addresses,
+void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                         std::unique_ptr<detail::continuation>& what, task_options const& options,
                         ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, flows::place::host(),
                [&](flows::place where, dispatch::flow_task_options const& how) {
-                 write_addresses(uses, where, addresses);
+                 write_places(uses, where, places);
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,
                                                          made);
                });
@@ -114,7 +141,15 @@ datum* make_token(flow& owner, std::string_view label) {
   return checked(flow_access::state(owner)).make_token(label);
 }
 
-void* wait_for_host(datum& which, bool for_update) {
+std::vector<std::unique_ptr<datum, datum_deleter>> divide(datum& whole,
+                                                          std::span<std::size_t const> tile) {
+  std::vector<std::unique_ptr<datum>> made = whole.owner->divide(whole, flows::triple_of(tile));
+  std::vector<std::unique_ptr<datum, datum_deleter>> tiles(made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) { tiles[i].reset(made[i].release()); }
+  return tiles;
+}
+
+placed_data wait_for_host(datum& which, bool for_update) {
   return which.owner->wait_for_host(which, for_update);
 }
 
@@ -124,6 +159,18 @@ void prefetch(datum& which, std::optional<device_ordinal> to) {
 
 bool is_valid_on(datum& which, std::optional<device_ordinal> device) {
   return which.owner->is_valid_at(which, place_of(*which.owner, device));
+}
+
+void refuse_tile(std::span<std::size_t const> index, std::span<std::size_t const> extents) {
+  auto const text = [](std::span<std::size_t const> of, char const* between) {
+    std::string made;
+    for (std::size_t const each : of) {
+      made += (made.empty() ? "" : between) + std::to_string(each);
+    }
+    return made;
+  };
+  throw invalid_argument("there is no tile (" + text(index, ", ") + "): the data are divided into " +
+                         text(extents, " x ") + " tiles");
 }
 
 void refuse_empty_data() {

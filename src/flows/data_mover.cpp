@@ -82,20 +82,48 @@ place data_mover::source_for(detail::datum& which, place to) const noexcept {
   return *best;
 }
 
-memory_op data_mover::describe_copy(detail::datum& which, place from, place to) const {
+detail::memory_command data_mover::describe_copy(detail::datum& which, place from,
+                                                 place to) const {
   auto const range = [&](place at) {
     block const& memory = which.at(at).memory;
     return detail::device_range{&runtime_, at.device(), memory.address, which.bytes, memory.reach};
   };
-  if (from.is_host()) {
-    block const& host = which.at(from).memory;
-    return range(to).copy_from_host(reinterpret_cast<void const*>(host.address), host.kind);
+  auto const op = [&] {
+    if (from.is_host()) {
+      block const& host = which.at(from).memory;
+      return range(to).copy_from_host(reinterpret_cast<void const*>(host.address), host.kind);
+    }
+    if (to.is_host()) {
+      block const& host = which.at(to).memory;
+      return range(from).copy_to_host(reinterpret_cast<void*>(host.address), host.kind);
+    }
+    return range(from).copy_to(range(to));
+  };
+  detail::memory_command made = detail::access::command(op());
+  if (which.is_dense_at(from) && which.is_dense_at(to)) { return made; }
+  made.set_box({.width = which.shape.row_bytes(),
+                .height = which.shape.extents[1],
+                .depth = which.shape.extents[0],
+                .to = which.pitch_at(to),
+                .from = which.pitch_at(from)});
+  return made;
+}
+
+writer* data_mover::submit(detail::memory_command const& what,
+                           dispatch::flow_task_options& options) {
+  writer& made = writers_.add();
+  ticket task;
+  try {
+    if (runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &task)) {
+      made.task = task.id();
+      return &made;
+    }
+  } catch (...) {
+    writers_.give_back(made);
+    throw;
   }
-  if (to.is_host()) {
-    block const& host = which.at(to).memory;
-    return range(from).copy_to_host(reinterpret_cast<void*>(host.address), host.kind);
-  }
-  return range(from).copy_to(range(to));
+  writers_.give_back(made);
+  return nullptr;
 }
 
 obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
@@ -110,29 +138,28 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   add_users(to, options.after_end);
   add_writer(to, options.after_end);
   reserve_user(from);
-  writer& copy = writers_.add();
-  ticket made;
-  bool submitted = false;
-  try {
-    memory_op const what = describe_copy(which, from_place, where);
-    submitted = runtime_.tasks.submit(detail::access::command(what), options,
-                                      dispatch::when_full::give_up, &made);
-  } catch (...) {
-    writers_.give_back(copy);
-    throw;
-  }
-  if (!submitted) {
-    writers_.give_back(copy);
+  writer* const copy = submit(describe_copy(which, from_place, where), options);
+  if (copy == nullptr) {
     return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
   }
-  copy.task = made.id();
-  from.users.push_back(copy.task);
+  from.users.push_back(copy->task);
   to.users.clear();
   to.memory.last_users.clear();
   to.is_valid = true;
-  set_writer(to, &copy);
+  set_writer(to, copy);
   count(from_place, where, which.bytes);
-  log_.add_copy(copy.task, options, which, from_place, where);
+  log_.add_copy(copy->task, options, which, from_place, where);
+  return {};
+}
+
+obstacle data_mover::mark(detail::datum& which, place where, dispatch::flow_task_options& options) {
+  device_ordinal const on = where.is_host() ? runtime_.infos().front().ordinal : where.device();
+  detail::memory_command const nothing{
+      .kind = memory_op_kind::fill, .device = on, .owner = &runtime_};
+  writer* const made = submit(nothing, options);
+  if (made == nullptr) { return {.kind = obstacle::kinds::window_full, .where = place::of(on)}; }
+  set_writer(which.at(where), made);
+  log_.add_join(made->task, options, which);
   return {};
 }
 

@@ -34,6 +34,10 @@ class data_mover {
   /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
   /// must have memory, and another one must be valid.
   [[nodiscard]] obstacle make_valid(detail::datum& which, place where, int priority);
+  /// Submits a task that does nothing, and makes it the writer of a replica.
+  /// @param options  The predecessors of the task.
+  [[nodiscard]] obstacle mark(detail::datum& which, place where,
+                              dispatch::flow_task_options& options);
 
   /// Adds the tasks after which the memory of `which` may be overwritten, except its writer.
   void add_users(replica const& which, dependency_list& after_end) const;
@@ -55,7 +59,11 @@ class data_mover {
  private:
   /// Returns the best place to copy from. At least one copy must be valid.
   [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
-  [[nodiscard]] memory_op describe_copy(detail::datum& which, place from, place to) const;
+  [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
+                                                     place to) const;
+  /// Submits a copy or fill. @return its writer; null if the window is full.
+  [[nodiscard]] writer* submit(detail::memory_command const& what,
+                               dispatch::flow_task_options& options);
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.

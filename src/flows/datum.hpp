@@ -15,6 +15,7 @@
 #include <flotilla/detail/data_use.hpp>
 #include <flotilla/task/task_id.hpp>
 
+#include "flows/datum_shape.hpp"
 #include "flows/writer_table.hpp"
 
 namespace flotilla::flows {
@@ -27,6 +28,9 @@ class place {
   [[nodiscard]] static constexpr place host() noexcept { return place{0}; }
   [[nodiscard]] static constexpr place of(device_ordinal device) noexcept {
     return place{device.value + 1};
+  }
+  [[nodiscard]] static constexpr place at(std::size_t index) noexcept {
+    return place{static_cast<unsigned>(index)};
   }
   [[nodiscard]] constexpr bool is_host() const noexcept { return index_ == 0; }
   [[nodiscard]] constexpr device_ordinal device() const noexcept {
@@ -68,6 +72,17 @@ struct replica {
   bool was_used = false;                // since the hand of the ring has passed
 };
 
+/// The tiles into which data are divided. While a tile exists, tasks cannot use the whole data.
+/// When all tiles have ended, the next use of the whole data joins them (tiler).
+struct partition {
+  // At this place, the memory of a tile is a part of the memory of the whole data. At other places,
+  // tiles have memory of their own, and the whole data have none.
+  place where = place::host();
+  std::size_t open = 0;                                // tiles that exist
+  std::vector<std::unique_ptr<detail::datum>> ended{};  // tiles whose contents are not joined yet
+  std::unique_ptr<detail::datum> orphan{};  // the whole data, if they ended before their tiles
+};
+
 }  // namespace flotilla::flows
 
 namespace flotilla {
@@ -77,9 +92,14 @@ namespace detail {
 /// The state of data or of a token. The flow's mutex guards all members that are not const.
 class datum {
  public:
-  datum(std::shared_ptr<flows::flow_state> of, std::string text, std::size_t size,
+  /// @param shape  Without bytes for a token.
+  datum(std::shared_ptr<flows::flow_state> of, std::string text, flows::datum_shape const& extents,
         std::size_t places)
-      : owner(std::move(of)), label(std::move(text)), bytes(size), replicas(places) {}
+      : owner(std::move(of)),
+        label(std::move(text)),
+        shape(extents),
+        bytes(extents.bytes()),
+        replicas(places) {}
 
   [[nodiscard]] bool is_token() const noexcept { return bytes == 0; }
   /// Returns the copy at a place. A token has one replica, without memory.
@@ -100,11 +120,30 @@ class datum {
     return false;
   }
 
+  /// Returns whether tiles of the data exist.
+  [[nodiscard]] bool is_divided() const noexcept { return tiles != nullptr && tiles->open != 0; }
+  /// Returns whether the memory at a place is a part of the memory of `whole`.
+  [[nodiscard]] bool is_inside_whole(flows::place where) const noexcept {
+    return whole != nullptr && whole->tiles->where == where;
+  }
+  /// Returns the distances between rows and planes in the memory at a place.
+  [[nodiscard]] memory_pitch pitch_at(flows::place where) const noexcept {
+    return is_inside_whole(where) ? shape.normalized(whole->pitch_at(where)) : shape.dense();
+  }
+  [[nodiscard]] bool is_dense_at(flows::place where) const noexcept {
+    return pitch_at(where) == shape.dense();
+  }
+
   std::shared_ptr<flows::flow_state> const owner;
   std::string const label;
+  flows::datum_shape const shape;
   std::size_t const bytes;    // 0 for a token
   bool has_contents = false;  // whether a task or the application has given them contents
   std::vector<flows::replica> replicas;  // by place::index
+  // If the data are a tile: the whole data, and the index of the first object of the tile.
+  datum* whole = nullptr;
+  flows::triple first{};
+  std::unique_ptr<flows::partition> tiles;  // null: the data are not divided
 };
 
 }  // namespace detail

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "flows/give_memory.hpp"
+
 namespace flotilla::flows {
 
 namespace {
@@ -44,9 +46,9 @@ obstacle evictor::write_back(detail::datum& which, place where) {
   if (is_clean(which, where)) { return {}; }
   replica& host = which.at(place::host());
   if (!host.memory.exists()) {
-    host.memory = memories_[place::host().index()].take(which.bytes);
-    if (!host.memory.exists()) {
-      return {.kind = obstacle::kinds::no_memory, .where = place::host(), .bytes = which.bytes};
+    if (obstacle why = give_memory(memories_, which, place::host())) {
+      why.whose = nullptr;  // the task does not use these data
+      return why;
     }
   }
   obstacle const why = mover_.make_valid(which, place::host(), 0);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/flow_state.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -44,7 +45,10 @@ std::unique_ptr<detail::datum> flow_state::make(std::size_t each,
     throw invalid_argument(name + ": the extents are " + text + ", but the memory has " +
                            std::to_string(*objects) + " objects");
   }
-  return std::make_unique<detail::datum>(shared_from_this(), std::string{label}, bytes,
+  datum_shape const shape{.object_bytes = each,
+                          .extents = triple_of(extents),
+                          .rank = static_cast<int>(extents.size())};
+  return std::make_unique<detail::datum>(shared_from_this(), std::string{label}, shape,
                                          runtime_.infos().size() + 1);
 }
 
@@ -77,7 +81,7 @@ detail::datum* flow_state::make_datum(detail::device_range const& range, std::si
 }
 
 detail::datum* flow_state::make_token(std::string_view label) {
-  return new detail::datum(shared_from_this(), std::string{label}, 0, 1);
+  return new detail::datum(shared_from_this(), std::string{label}, {}, 1);
 }
 
 void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
@@ -86,8 +90,40 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
   // In a child of fork(), the mutex may be locked forever.
   if (alive == nullptr || alive->usage.is_forked()) { return; }
+  std::vector<std::unique_ptr<detail::datum>> over;  // destroyed after the mutex is unlocked
   std::lock_guard const lock{owner->mutex_};
-  owner->planner_.retire(*which);
+  over = owner->planner_.tiles().end(std::move(which));
+  for (std::unique_ptr<detail::datum> const& each : over) { owner->planner_.tiles().release(*each); }
+}
+
+std::vector<std::unique_ptr<detail::datum>> flow_state::divide(detail::datum& whole,
+                                                               triple const& tile) {
+  runtime_.usage.check_usable();
+  if (std::find(tile.begin(), tile.end(), 0u) != tile.end()) {
+    throw invalid_argument(whole.text() + ": an extent of the tiles is 0, but must be at least 1");
+  }
+  obstacle_resolver resolver = make_resolver(whole.label);
+  while (true) {
+    std::vector<std::unique_ptr<detail::datum>> made;
+    obstacle why;
+    {
+      std::lock_guard const lock{mutex_};
+      check_undivided(whole);
+      why = planner_.tiles().join(whole, 0);
+      if (!why) {
+        planner_.tiles().divide(whole, tile, made);
+        return made;
+      }
+    }
+    resolver.resolve(why);
+  }
+}
+
+void flow_state::check_undivided(detail::datum const& which, std::string const& task) {
+  if (!which.is_divided()) { return; }
+  throw invalid_argument(task + which.text() + " are divided into tiles, and " +
+                         std::to_string(which.tiles->open) +
+                         " of the tiles still exist; use the tiles, or let them end first");
 }
 
 void flow_state::check_contents(detail::datum const& which) const {
@@ -117,6 +153,7 @@ void flow_state::check(std::span<detail::datum_use const> uses, std::string_view
                                "task reads and writes them");
       }
     }
+    check_undivided(*which, task());
     if (uses[i].mode != access_mode::write) { check_contents(*which); }
   }
 }
@@ -162,7 +199,7 @@ void flow_state::check_not_lost(detail::datum& which) const {
   }
 }
 
-void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
+detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update) {
   runtime_.usage.check_process();
   obstacle_resolver resolver = make_resolver({});
   std::size_t copies = 0;
@@ -171,6 +208,7 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
     std::vector<task_id> open;
     {
       std::lock_guard const lock{mutex_};
+      check_undivided(which);
       // An update may give the data their first contents.
       bool const reads = which.has_contents || !for_update;
       if (reads) { check_contents(which); }
@@ -182,7 +220,8 @@ void* flow_state::wait_for_host(detail::datum& which, bool for_update) {
           note_host_wait(which, for_update);
           if (reads) { check_not_lost(which); }
           if (for_update) { planner_.commit_host_update(which); }
-          return reinterpret_cast<void*>(which.at(place::host()).memory.address);
+          return {reinterpret_cast<void*>(which.at(place::host()).memory.address),
+                  which.pitch_at(place::host())};
         }
       }
     }
@@ -199,6 +238,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
+      check_undivided(which);
       check_contents(which);
       detail::datum_use const use{&which, access_mode::read};
       why = planner_.prepare({&use, 1}, to, 0, copies);
@@ -211,7 +251,11 @@ void flow_state::prefetch(detail::datum& which, place to) {
 bool flow_state::is_valid_at(detail::datum& which, place where) {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
-  return which.at(where).is_valid;
+  if (which.tiles == nullptr) { return which.at(where).is_valid; }
+  std::vector<std::unique_ptr<detail::datum>> const& ended = which.tiles->ended;
+  return !which.is_divided() && which.tiles->where == where &&
+         std::all_of(ended.begin(), ended.end(),
+                     [&](auto const& each) { return each->at(where).is_valid; });
 }
 
 std::string flow_state::dot() {

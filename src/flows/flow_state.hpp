@@ -46,6 +46,10 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   [[nodiscard]] detail::datum* make_token(std::string_view label);
   /// Frees the state of data that are gone. Tasks may still use their memory.
   static void retire(std::unique_ptr<detail::datum> which) noexcept;
+  /// Divides data into tiles. @param tile  The extents of a tile.
+  /// @throws invalid_argument  An extent is zero, or the data are divided already.
+  [[nodiscard]] std::vector<std::unique_ptr<detail::datum>> divide(detail::datum& whole,
+                                                                   triple const& tile);
 
   /// Submits a task that runs on a device or on the host.
   /// @param required   The device on which the task must run, if any.
@@ -55,8 +59,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   void submit(std::span<detail::datum_use const> uses, task_options const& options,
               std::optional<place> required, Submit const& submit_to);
 
-  /// Waits until the data are valid on the host. @return their address.
-  [[nodiscard]] void* wait_for_host(detail::datum& which, bool for_update);
+  /// Waits until the data are valid on the host. @return where they are.
+  [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update);
   /// Starts to copy the data to a place.
   void prefetch(detail::datum& which, place to);
   [[nodiscard]] bool is_valid_at(detail::datum& which, place where);
@@ -81,6 +85,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Checks the uses of a task. @throws invalid_argument
   void check(std::span<detail::datum_use const> uses, std::string_view label) const;
   void check_contents(detail::datum const& which) const;
+  /// @throws invalid_argument  Tiles of the data exist.
+  static void check_undivided(detail::datum const& which, std::string const& task = {});
   [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
     return {owner_, runtime_, mutex_, planner_, label};
   }

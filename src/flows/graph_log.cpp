@@ -81,6 +81,14 @@ void graph_log::add_copy(task_id const& id, task_options const& options, detail:
   } catch (std::bad_alloc const&) { ++missing_; }
 }
 
+void graph_log::add_join(task_id const& id, task_options const& options,
+                         detail::datum const& whole) noexcept {
+  if (!is_on_) { return; }
+  try {
+    add(id, options, "label=" + in_quotes("join the tiles of " + whole.text()) + ", shape=ellipse");
+  } catch (std::bad_alloc const&) { ++missing_; }
+}
+
 std::string graph_log::dot() const {
   std::string made = "digraph flow {\n";
   if (missing_ != 0) {

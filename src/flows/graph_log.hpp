@@ -30,6 +30,9 @@ class graph_log {
                 std::span<detail::datum_use const> uses, place where) noexcept;
   void add_copy(task_id const& id, task_options const& options, detail::datum const& which,
                 place from, place to) noexcept;
+  /// Adds the task that joins tiles.
+  void add_join(task_id const& id, task_options const& options,
+                detail::datum const& whole) noexcept;
   /// Returns the tasks in the language of Graphviz.
   [[nodiscard]] std::string dot() const;
 

@@ -14,10 +14,10 @@
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data_mover.hpp"
 #include "flows/datum.hpp"
-#include "flows/evictor.hpp"
 #include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
-#include "flows/place_memory.hpp"
+#include "flows/residency.hpp"
+#include "flows/tiler.hpp"
 #include "flows/writer_table.hpp"
 
 namespace flotilla::flows {
@@ -27,8 +27,8 @@ class task_planner {
  public:
   task_planner(dispatch::runtime_state& runtime, flow_options const& options);
 
-  /// Gives every use of the task memory at `where`, and submits the copies that make the contents
-  /// valid there.
+  /// Joins the tiles of the task's data, gives every use of the task memory at `where`, and submits
+  /// the copies that make the contents valid there.
   /// @param priority  The priority of the copies.
   /// @param copies    Is increased by the number of copies that were submitted.
   [[nodiscard]] obstacle prepare(std::span<detail::datum_use const> uses, place where, int priority,
@@ -45,10 +45,9 @@ class task_planner {
               task_options const& options) noexcept;
   /// Makes the application the last writer of the copy on the host. No task may use this copy.
   void commit_host_update(detail::datum& which) noexcept;
-  /// Takes the memory of data that are gone. Tasks may still use it.
-  void retire(detail::datum& which) noexcept;
 
-  [[nodiscard]] place_memory& memory(place of) noexcept { return memories_[of.index()]; }
+  [[nodiscard]] tiler& tiles() noexcept { return tiler_; }
+  [[nodiscard]] place_memory& memory(place of) noexcept { return residency_.memory(of); }
   [[nodiscard]] flow_counters counters(place of) const noexcept;
   [[nodiscard]] graph_log const& log() const noexcept { return log_; }
   [[nodiscard]] bool has_ended(task_id const& task) const noexcept {
@@ -62,15 +61,12 @@ class task_planner {
     std::uint64_t misses = 0;
   };
 
-  /// Gives a replica memory, which may have to be taken from other data.
-  [[nodiscard]] obstacle get_memory(detail::datum& which, place where,
-                                    std::span<detail::datum_use const> uses);
   void mark_written(detail::datum& which, place where, writer* by) noexcept;
 
   graph_log log_;
   data_mover mover_;
-  std::vector<place_memory> memories_;  // by place::index
-  evictor evictor_;
+  residency residency_;
+  tiler tiler_;
   std::vector<use_counts> uses_;  // by place::index
   writer* planned_ = nullptr;     // the writer of the task that is planned or will be planned next
 };

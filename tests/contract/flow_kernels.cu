@@ -22,3 +22,18 @@ extern "C" __global__ void transpose_words(flotilla::view<unsigned const, 2> fro
   unsigned const j = threadIdx.y;
   if (i < from.extents[0] && j < from.extents[1]) { to(j, i) = from(i, j); }
 }
+
+extern "C" __global__ void stir_matrix(flotilla::view<unsigned, 2> all, unsigned salt) {
+  for (unsigned i = threadIdx.x; i < all.size(); i += blockDim.x) {
+    unsigned& word = all(i / all.extents[1], i % all.extents[1]);
+    word = word * 3 + salt;
+  }
+}
+
+extern "C" __global__ void stir_box(flotilla::view<unsigned, 3> all, unsigned salt) {
+  for (unsigned i = threadIdx.x; i < all.size(); i += blockDim.x) {
+    unsigned const row = i / all.extents[2];
+    unsigned& word = all(row / all.extents[1], row % all.extents[1], i % all.extents[2]);
+    word = word * 3 + salt;
+  }
+}

@@ -44,6 +44,28 @@ TEST_P(FlowRecipes, FirstProgram) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Tiles) {
+  flotilla::flow& flow = fl();
+  data<std::uint32_t, 2> all{flow, {500, 600}, "all"};
+  static_cast<void>(all.host_for_update());
+  auto const work_on_tile = [](task_context&, view<std::uint32_t, 2>) {};
+  auto const work_on_two_tiles = [](view<std::uint32_t const, 2> a, view<std::uint32_t, 2> b) {
+    EXPECT_EQ(a.extents[0], 256u);
+    EXPECT_EQ(b.extents[0], 244u);
+  };
+  auto const work_on_all = [](view<std::uint32_t const, 2> in) { EXPECT_EQ(in.extents[1], 600u); };
+  // clang-format off
+  {
+    auto tiles = all.tiles({256, 256});  // `all` is a data<std::uint32_t, 2>
+    for (auto& tile : tiles) { flow.post(uses(update(tile)), work_on_tile); }
+    flow.post_host(uses(read(tiles(0, 0)), update(tiles(1, 1))), work_on_two_tiles);
+  }
+  flow.post_host(uses(read(all)), work_on_all);  // runs after all tasks that write tiles
+  // clang-format on
+  rt().wait_idle();
+}
+
+// requirement
 TEST_P(FlowRecipes, Views) {
   flotilla::program const& program = kernels();
   flotilla::flow& flow = fl();

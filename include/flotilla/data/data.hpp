@@ -23,6 +23,24 @@ namespace flotilla {
 inline namespace v0_1 {
 
 class flow;
+template <class T, int Rank>
+class tile_array;
+
+namespace detail {
+
+/// Returns a view of the objects at a place.
+template <class Element, int Rank>
+[[nodiscard]] view<Element, Rank> make_view(std::array<std::size_t, Rank> const& extents,
+                                            placed_data const& at) noexcept {
+  view<Element, Rank> made{};
+  made.data = static_cast<Element*>(at.address);
+  made.pitch = Rank == 1 ? extents[0] : at.pitch.row / sizeof(Element);
+  for (std::size_t i = 0; i < Rank; ++i) { made.extents[i] = extents[i]; }
+  if constexpr (Rank == 3) { made.plane_pitch = at.pitch.plane / sizeof(Element); }
+  return made;
+}
+
+}  // namespace detail
 
 /// An array of objects that has copies in the memory of the host and of devices. The flow knows
 /// which copies are valid. Before a task of the flow runs, the flow copies the data to the memory
@@ -99,6 +117,21 @@ class data {
                                   label)},
         extents_{extents} {}
 
+  /// Divides the data into disjoint tiles, each of which is data of its own: tasks that use
+  /// different tiles have no order with each other. Tiles at the end of a dimension are smaller if
+  /// the extents do not divide. While one of the tiles exists, the whole data cannot be used. When
+  /// the last one has ended, the next use of the data joins them: it copies those tiles back whose
+  /// newest version is elsewhere. The data may end before the tiles.
+  ///
+  /// At one place, tiles are parts of the memory that the data have: on the host if the copy there
+  /// is valid or no copy is, else on a device with a valid copy. There, neighbouring rows of a tile
+  /// are as far apart as those of the data, so a kernel needs a view for them. At all other places
+  /// tiles have memory without gaps, and the memory of the whole data is given back.
+  /// Include <flotilla/data/tile_array.hpp> or <flotilla/data/flow.hpp>.
+  /// @throws invalid_argument  An extent is zero, or tiles of the data exist.
+  /// Blocks  as flow::submit does. Copies nothing. Cost: one allocation for each tile.
+  [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile);
+
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   [[nodiscard]] extents_type const& extents() const noexcept { return extents_; }
   /// Returns the number of objects.
@@ -118,13 +151,13 @@ class data {
   /// @throws would_deadlock, and the exceptions of runtime::submit
   /// Blocks  as ticket::wait does.
   [[nodiscard]] view<T const, Rank> host() {
-    return make_view(static_cast<T const*>(detail::wait_for_host(*checked(), false)));
+    return detail::make_view<T const, Rank>(extents_, detail::wait_for_host(*checked(), false));
   }
   /// Like `host`, but the caller may change the objects, and may give the data their first
   /// contents. All other copies become invalid. The view may be used until the next task that uses
   /// the data is submitted.
   [[nodiscard]] view<T, Rank> host_for_update() {
-    return make_view(static_cast<T*>(detail::wait_for_host(*checked(), true)));
+    return detail::make_view<T, Rank>(extents_, detail::wait_for_host(*checked(), true));
   }
   /// Starts to copy the data to the host, if the copy there is not valid. Does not wait for the
   /// copy. Blocks as flow::submit does.
@@ -145,16 +178,14 @@ class data {
 
  private:
   friend struct detail::use_access;
+  friend class tile_array<T, Rank>;
   [[nodiscard]] detail::datum* checked() const {
     if (state_ == nullptr) { detail::refuse_empty_data(); }
     return state_.get();
   }
-  template <class Element>
-  [[nodiscard]] view<Element, Rank> make_view(Element* at) const noexcept {
-    view<Element, Rank> made{at, extents_[Rank - 1], {}};
-    for (int i = 0; i < Rank; ++i) { made.extents[i] = extents_[static_cast<std::size_t>(i)]; }
-    return made;
-  }
+  data(std::unique_ptr<detail::datum, detail::datum_deleter>&& state,
+       extents_type const& extents) noexcept
+      : state_{std::move(state)}, extents_{extents} {}
 
   std::unique_ptr<detail::datum, detail::datum_deleter> state_;
   extents_type extents_{};

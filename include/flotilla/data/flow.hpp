@@ -16,6 +16,7 @@
 #include <flotilla/data/data.hpp>
 #include <flotilla/data/flow_counters.hpp>
 #include <flotilla/data/flow_options.hpp>
+#include <flotilla/data/tile_array.hpp>
 #include <flotilla/data/uses.hpp>
 #include <flotilla/data/view.hpp>
 #include <flotilla/detail/export.hpp>
@@ -52,7 +53,7 @@ class bound_function {
         [](auto const&... each) { return std::array<datum_use, count>{use_access::what(each)...}; },
         uses_);
   }
-  [[nodiscard]] std::span<void*> addresses() noexcept { return addresses_; }
+  [[nodiscard]] std::span<placed_data> places() noexcept { return places_; }
 
   /// Calls the function with `first` and a view of each of the data.
   template <class... First>
@@ -60,20 +61,21 @@ class bound_function {
     std::apply(
         function_, [&]<std::size_t... Index>(std::index_sequence<Index...>) {
           return std::tuple_cat(std::tie(first...),
-                                argument(std::get<Index>(uses_), addresses_[Index])...);
+                                argument(std::get<Index>(uses_), places_[Index])...);
         }(std::make_index_sequence<count>{}));
   }
 
  private:
   template <class Element, int Rank>
-  [[nodiscard]] static auto argument(data_use<Element, Rank> const& use, void* at) noexcept {
+  [[nodiscard]] static auto argument(data_use<Element, Rank> const& use,
+                                     placed_data const& at) noexcept {
     return std::tuple<view<Element, Rank>>{use_access::view_of(use, at)};
   }
-  [[nodiscard]] static std::tuple<> argument(token_use const&, void*) noexcept { return {}; }
+  [[nodiscard]] static std::tuple<> argument(token_use const&, placed_data const&) noexcept { return {}; }
 
   F function_;
   std::tuple<Uses...> uses_;
-  std::array<void*, count> addresses_{};
+  std::array<placed_data, count> places_{};
 };
 
 template <class F, class... Uses>
@@ -188,25 +190,25 @@ class FLOTILLA_EXPORT flow {
                        ticket* made) {
     auto bound = detail::bind(std::forward<F>(function), with);
     auto const uses = bound->uses();
-    std::span<void*> const addresses = bound->addresses();
+    std::span<detail::placed_data> const places = bound->places();
     callable call{[held = std::move(bound)](task_context& context) { held->call(context); }};
-    submit_bound(uses, addresses, call, options, made);
+    submit_bound(uses, places, call, options, made);
   }
   template <class... Uses, class F>
   void submit_host_function(data_list<Uses...> const& with, F&& function,
                             task_options const& options, ticket* made) {
     auto bound = detail::bind(std::forward<F>(function), with);
     auto const uses = bound->uses();
-    std::span<void*> const addresses = bound->addresses();
+    std::span<detail::placed_data> const places = bound->places();
     auto call = detail::make_host_function([held = std::move(bound)] { held->call(); });
-    submit_bound(uses, addresses, call, options, made);
+    submit_bound(uses, places, call, options, made);
   }
 
   // If `made` is null, the task is posted.
   void submit_launch(data_launch const& what, task_options const& options, ticket* made);
-  void submit_bound(use_list uses, std::span<void*> addresses, callable& what,
+  void submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                     task_options const& options, ticket* made);
-  void submit_bound(use_list uses, std::span<void*> addresses,
+  void submit_bound(use_list uses, std::span<detail::placed_data> places,
                     std::unique_ptr<detail::continuation>& what, task_options const& options,
                     ticket* made);
 

@@ -80,13 +80,10 @@ struct use_access {
     return of.uses_;
   }
   /// Returns the view of a use.
-  /// @param at  The address of the objects.
   template <class Element, int Rank>
   [[nodiscard]] static view<Element, Rank> view_of(data_use<Element, Rank> const& of,
-                                                   void* at) noexcept {
-    view<Element, Rank> made{static_cast<Element*>(at), of.extents_[Rank - 1], {}};
-    for (std::size_t i = 0; i < Rank; ++i) { made.extents[i] = of.extents_[i]; }
-    return made;
+                                                   placed_data const& at) noexcept {
+    return make_view<Element, Rank>(of.extents_, at);
   }
 };
 

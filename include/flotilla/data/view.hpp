@@ -36,9 +36,7 @@ struct view {
   }
   /// Returns the number of objects.
   FLOTILLA_HOST_DEVICE std::size_t size() const {
-    std::size_t product = extents[0];
-    for (int i = 1; i < Rank; ++i) { product *= extents[i]; }
-    return product;
+    return Rank == 1 ? extents[0] : extents[0] * extents[Rank - 1];
   }
 
  private:
@@ -46,8 +44,31 @@ struct view {
   FLOTILLA_HOST_DEVICE std::size_t offset(std::size_t i, std::size_t j) const {
     return i * pitch + j;
   }
+};
+
+/// Three dimensions: also the planes can have a distance.
+template <class T>
+struct view<T, 3> {
+  using element_type = T;
+  static constexpr int rank = 3;
+
+  T* data;                 ///< the first object
+  std::size_t pitch;       ///< the distance between neighbouring rows, in objects
+  std::size_t extents[3];  ///< the number of objects in each dimension
+  std::size_t plane_pitch;  ///< the distance between neighbouring planes, in objects
+
+  /// Returns the object with these indices. Does not check them.
+  template <class... Index>
+  FLOTILLA_HOST_DEVICE T& operator()(Index... index) const {
+    static_assert(sizeof...(Index) == 3, "a view needs one index for each dimension");
+    return data[offset(static_cast<std::size_t>(index)...)];
+  }
+  /// Returns the number of objects.
+  FLOTILLA_HOST_DEVICE std::size_t size() const { return extents[0] * extents[1] * extents[2]; }
+
+ private:
   FLOTILLA_HOST_DEVICE std::size_t offset(std::size_t i, std::size_t j, std::size_t k) const {
-    return (i * extents[1] + j) * pitch + k;
+    return i * plane_pitch + j * pitch + k;
   }
 };
 

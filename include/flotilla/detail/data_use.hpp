@@ -10,9 +10,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <flotilla/detail/device_range.hpp>
 #include <flotilla/detail/export.hpp>
+#include <flotilla/detail/memory_command.hpp>
 #include <flotilla/device/device.hpp>
 
 namespace flotilla {
@@ -39,6 +41,13 @@ struct datum_use {
   access_mode mode = access_mode::read;
 };
 
+/// Where data are for a task: the address of the first object, and the distances between rows and
+/// planes.
+struct placed_data {
+  void* address = nullptr;
+  memory_pitch pitch{};
+};
+
 /// The host memory of data.
 struct host_block {
   void* memory;
@@ -52,8 +61,13 @@ FLOTILLA_EXPORT datum* make_datum(flow& owner, host_block const& host, std::stri
 FLOTILLA_EXPORT datum* make_datum(flow& owner, device_range const& range, std::size_t each,
                                   std::span<std::size_t const> extents, std::string_view label);
 FLOTILLA_EXPORT datum* make_token(flow& owner, std::string_view label);
-/// Returns the address of the objects.
-[[nodiscard]] FLOTILLA_EXPORT void* wait_for_host(datum& which, bool for_update);
+/// Divides data into tiles. @return the tiles, in row-major order.
+[[nodiscard]] FLOTILLA_EXPORT std::vector<std::unique_ptr<datum, datum_deleter>> divide(
+    datum& whole, std::span<std::size_t const> tile);
+[[nodiscard]] FLOTILLA_EXPORT placed_data wait_for_host(datum& which, bool for_update);
+/// @throws invalid_argument  There is no such tile.
+[[noreturn]] FLOTILLA_EXPORT void refuse_tile(std::span<std::size_t const> index,
+                                              std::span<std::size_t const> extents);
 /// @param to  Empty: the host.
 FLOTILLA_EXPORT void prefetch(datum& which, std::optional<device_ordinal> to);
 [[nodiscard]] FLOTILLA_EXPORT bool is_valid_on(datum& which, std::optional<device_ordinal> place);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <flotilla/detail/access.hpp>
 #include <flotilla/device/device.hpp>
@@ -35,6 +36,22 @@ enum class host_memory : std::uint8_t {
   mapped,  ///< pinned, and kernels on every device can access it by its host address
 };
 
+/// The distances between neighbouring rows and planes of an array in memory, in bytes.
+struct memory_pitch {
+  std::size_t row = 0;
+  std::size_t plane = 0;
+  bool operator==(memory_pitch const&) const = default;
+};
+
+/// What a pitched copy copies: `depth` planes of `height` rows of `width` bytes.
+struct copy_box {
+  std::size_t width;
+  std::size_t height;
+  std::size_t depth;
+  memory_pitch to;
+  memory_pitch from;
+};
+
 /// The data of a memory_op. It is trivially copyable because the library stores it in a task's
 /// slot. The members that most copies need are in its first 32 bytes, which share a cache line of
 /// the slot.
@@ -51,9 +68,21 @@ struct memory_command {
   device_ordinal device{};                     // the device that runs the command
   runtime_impl* owner = nullptr;               // null if the buffer has no memory
   device_ordinal from_device{};                // for device_to_device: the device of the source
-  std::uint32_t unused = 0;                    // so that the pattern begins at a multiple of 16
-  alignas(4) std::byte pattern[max_pattern_bytes] = {};
+  bool is_pitched = false;                     // for copies: whether `box` describes the copy
+  std::uint8_t unused[3] = {};                 // so that the pattern begins at a multiple of 16
+  alignas(4) std::byte pattern[max_pattern_bytes] = {};  // or, of a pitched copy, its box
+
+  [[nodiscard]] copy_box box() const noexcept {
+    copy_box made;
+    std::memcpy(&made, pattern, sizeof made);
+    return made;
+  }
+  void set_box(copy_box const& box) noexcept {
+    is_pitched = true;
+    std::memcpy(pattern, &box, sizeof box);
+  }
 };
+static_assert(sizeof(copy_box) <= memory_command::max_pattern_bytes);
 
 }  // namespace detail
 

@@ -17,11 +17,13 @@ inline namespace v0_1 {
 
 namespace detail {
 
-/// One use of data by a launch: the flow writes the address of the data to this place in the
-/// arguments.
+/// One use of data by a launch: the flow writes the address of the data, and the pitches of a view,
+/// to this place in the arguments.
 struct bound_use {
   datum_use what{};
   std::uint16_t offset = 0;
+  std::uint8_t view_rank = 0;  // 0: a pointer
+  std::uint32_t object_bytes = 0;
 };
 
 }  // namespace detail

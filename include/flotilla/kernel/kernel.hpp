@@ -137,13 +137,15 @@ struct launch_builder {
                   "the parameter of a kernel for data must be a pointer to the element type or a "
                   "view of the same rank; for data that are only read, pointer or view to const");
     if constexpr (takes_data<Parameter, Element, Rank>) {
-      all.add(
-          {use_access::what(use), static_cast<std::uint16_t>(next_offset(to, alignof(Parameter)))});
-      if constexpr (std::is_pointer_v<Parameter>) {
+      constexpr bool is_pointer = std::is_pointer_v<Parameter>;
+      all.add({use_access::what(use),
+               static_cast<std::uint16_t>(next_offset(to, alignof(Parameter))),
+               is_pointer ? std::uint8_t{0} : std::uint8_t{Rank}, sizeof(Element)});
+      if constexpr (is_pointer) {
         Parameter const unknown = nullptr;
         to.append(&unknown, sizeof unknown, alignof(Parameter));
       } else {
-        view<Element, Rank> const made = use_access::view_of(use, nullptr);
+        view<Element, Rank> const made = use_access::view_of(use, {});
         to.append(&made, sizeof made, alignof(Parameter));
       }
     }

@@ -41,10 +41,23 @@ std::vector<memory_access> task_accesses::of(launch const& what) const {
 
 std::vector<memory_access> task_accesses::of(detail::memory_command const& what) const {
   std::vector<memory_access> made;
-  if (what.kind != memory_op_kind::fill) {
-    add(made, {.begin = what.from, .reads = true}, what.bytes);
+  if (!what.is_pitched) {
+    if (what.kind != memory_op_kind::fill) {
+      add(made, {.begin = what.from, .reads = true}, what.bytes);
+    }
+    add(made, {.begin = what.to, .writes = true}, what.bytes);
+    return made;
   }
-  add(made, {.begin = what.to, .writes = true}, what.bytes);
+  // Other tasks may use the memory between the rows.
+  detail::copy_box const box = what.box();
+  for (std::size_t i = 0; i < box.depth * box.height; ++i) {
+    std::size_t const plane = i / box.height;
+    std::size_t const row = i % box.height;
+    add(made, {.begin = what.from + plane * box.from.plane + row * box.from.row, .reads = true},
+        box.width);
+    add(made, {.begin = what.to + plane * box.to.plane + row * box.to.row, .writes = true},
+        box.width);
+  }
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch/device/pitched_copy.hpp"
 #include "dispatch/task/cancellation.hpp"
 
 namespace flotilla::dispatch {
@@ -79,6 +80,7 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
 driver::call_outcome memory_ops::enqueue(detail::memory_command const& what,
                                          CUstream stream) const {
   driver::table const& api = parts_.context.api();
+  if (what.is_pitched) { return enqueue_pitched_copy(what, api, stream); }
   switch (what.kind) {
     case memory_op_kind::host_to_device:
       return {api.memcpy_htod_async(what.to, reinterpret_cast<void const*>(what.from), what.bytes,

@@ -51,12 +51,24 @@ bool staged_copies::share(stop_predicate const& stop) noexcept {
   return copied;
 }
 
-void staged_copies::begin(piece& one, std::byte* to, std::byte const* from,
+void staged_copies::begin(piece& one, detail::memory_command const& what,
                           stop_predicate const& stop) {
   one.state = piece::states::host;
-  one.on_host.begin(to, from, one.bytes);
+  row_part rows;
+  auto* const host = reinterpret_cast<std::byte*>(one.is_download ? what.to : what.from);
+  if (what.is_pitched) {
+    detail::copy_box const box = what.box();
+    rows = {.side = one.is_download ? rows_side::to : rows_side::from,
+            .rows = {host, box.width, box.height, one.is_download ? box.to : box.from},
+            .offset = one.at};
+  }
+  if (one.is_download) {
+    one.on_host.begin(host + one.at, one.memory, one.bytes, rows);
+  } else {
+    one.on_host.begin(one.memory, host + one.at, one.bytes, rows);
+  }
   begun_last_.store(static_cast<std::size_t>(&one - ring_.data()), std::memory_order_relaxed);
-  if (find(one.task)->what.bytes >= min_bytes_for_helpers) { parts_.shared.bell.ring_for_copy(); }
+  if (what.bytes >= min_bytes_for_helpers) { parts_.shared.bell.ring_for_copy(); }
   static_cast<void>(continue_on_host(stop));
 }
 
@@ -99,7 +111,7 @@ bool staged_copies::begin_emptying(stop_predicate const& stop) {
       one.state = piece::states::free;
       continue;
     }
-    begin(one, reinterpret_cast<std::byte*>(owner->what.to) + one.at, one.memory, stop);
+    begin(one, owner->what, stop);
     return true;
   }
   return false;
@@ -159,7 +171,7 @@ bool staged_copies::begin_next(stop_predicate const& stop) {
     issue(*next, *free);
     return true;
   }
-  begin(*free, free->memory, reinterpret_cast<std::byte const*>(next->what.from) + free->at, stop);
+  begin(*free, next->what, stop);
   return true;
 }
 

@@ -64,7 +64,8 @@ class staged_copies {
   /// @throws driver_error
   void create();
 
-  /// Adds a copy. The lane of the copy must already wait for the predecessors of the task.
+  /// Adds a copy. The lane of the copy must already wait for the predecessors of the task. If the
+  /// copy is pitched, the rows in the memory of the device must be adjacent.
   /// @param waits  The end marks of the predecessors. For an upload, the host waits for these marks
   /// too, because the host reads the source, which the predecessors may write.
   void add(slot_address task, detail::memory_command const& what,
@@ -122,7 +123,7 @@ class staged_copies {
   }
   /// Begins the host's copy of a piece, and takes part in it. All steps of earlier pieces must be
   /// claimed.
-  void begin(piece& one, std::byte* to, std::byte const* from, stop_predicate const& stop);
+  void begin(piece& one, detail::memory_command const& what, stop_predicate const& stop);
   /// Takes part in the host's copy that was begun last, if it has steps that nobody has claimed.
   /// @return whether it had any.
   bool continue_on_host(stop_predicate const& stop);

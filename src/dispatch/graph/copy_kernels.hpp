@@ -55,7 +55,8 @@ inline constexpr std::uint32_t fill_argument_bytes = 112;
 }
 /// Returns whether the operation is small enough for the kernels.
 [[nodiscard]] constexpr bool is_small(detail::memory_command const& what) noexcept {
-  return what.bytes != 0 && what.bytes <= std::size_t{max_words} * word_bytes(what);
+  return !what.is_pitched && what.bytes != 0 &&
+         what.bytes <= std::size_t{max_words} * word_bytes(what);
 }
 /// Returns the number of blocks of a small operation.
 [[nodiscard]] constexpr std::uint32_t blocks(detail::memory_command const& what) noexcept {

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The tiles of logical data.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <flotilla/data/data.hpp>
+#include <flotilla/detail/data_use.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+/// An array of tiles. `data::tiles` makes it:
+///
+///     auto tiles = matrix.tiles({512, 512});
+///     flow.post(kernel.over(n)(read(tiles(0, 1)), update(tiles(1, 1))));
+///
+/// Threads   Same rules as for a std::vector.
+/// Lifetime  The destructor never waits. Its tiles end, except those that were moved out of it.
+template <class T, int Rank>
+class tile_array {
+ public:
+  using tile_type = data<T, Rank>;
+  using extents_type = typename tile_type::extents_type;
+
+  tile_array() noexcept = default;
+
+  /// Returns the number of tiles in each dimension.
+  [[nodiscard]] extents_type const& extents() const noexcept { return extents_; }
+  /// Returns the number of tiles.
+  [[nodiscard]] std::size_t size() const noexcept { return tiles_.size(); }
+  // All tiles, in row-major order.
+  [[nodiscard]] auto begin() noexcept { return tiles_.begin(); }
+  [[nodiscard]] auto end() noexcept { return tiles_.end(); }
+  [[nodiscard]] auto begin() const noexcept { return tiles_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return tiles_.end(); }
+
+  /// Returns the tile with these numbers, one for each dimension.
+  /// @throws invalid_argument  There is no such tile.
+  template <class... Index>
+  [[nodiscard]] tile_type& operator()(Index... index) {
+    return tiles_[position({static_cast<std::size_t>(index)...})];
+  }
+  template <class... Index>
+  [[nodiscard]] tile_type const& operator()(Index... index) const {
+    return tiles_[position({static_cast<std::size_t>(index)...})];
+  }
+
+ private:
+  friend tile_type;
+  tile_array(detail::datum& whole, extents_type const& of, extents_type const& tile) {
+    auto made = detail::divide(whole, tile);
+    tiles_.reserve(made.size());
+    for (std::size_t i = 0; i < Rank; ++i) { extents_[i] = (of[i] - 1) / tile[i] + 1; }
+    extents_type number{};
+    for (auto& each : made) {
+      extents_type extents{};
+      for (std::size_t i = 0; i < Rank; ++i) {
+        extents[i] = std::min(tile[i], of[i] - number[i] * tile[i]);
+      }
+      tiles_.push_back(tile_type{std::move(each), extents});
+      advance(number);
+    }
+  }
+  /// Goes on to the next tile.
+  void advance(extents_type& number) const noexcept {
+    for (std::size_t i = Rank; i-- > 0;) {
+      if (++number[i] < extents_[i]) { return; }
+      number[i] = 0;
+    }
+  }
+  [[nodiscard]] std::size_t position(extents_type const& index) const {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < Rank; ++i) {
+      if (index[i] >= extents_[i]) { detail::refuse_tile(index, extents_); }
+      at = at * extents_[i] + index[i];
+    }
+    return at;
+  }
+
+  std::vector<tile_type> tiles_;
+  extents_type extents_{};
+};
+
+template <class T, int Rank>
+tile_array<T, Rank> data<T, Rank>::tiles(extents_type const& tile) {
+  return {*checked(), extents_, tile};
+}
+
+}  // namespace v0_1
+}  // namespace flotilla

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Copies of arrays whose rows are not adjacent.
+
+#include <cuda.h>
+
+#include <flotilla/detail/memory_command.hpp>
+
+#include "driver/call_outcome.hpp"
+#include "driver/table.hpp"
+
+namespace flotilla::dispatch {
+
+/// Enqueues a pitched copy with one driver call for each plane, or for each row of a plane if there
+/// are fewer of them. Host memory must be pinned.
+[[nodiscard]] driver::call_outcome enqueue_pitched_copy(detail::memory_command const& what,
+                                                        driver::table const& api, CUstream stream);
+
+}  // namespace flotilla::dispatch
