@@ -58,7 +58,6 @@ void write_argument(std::byte* arguments, detail::bound_use const& use, flows::p
   std::memcpy(to + offsetof(planes, plane_pitch), &plane, sizeof plane);
 }
 
-
 flows::flow_state& checked(std::shared_ptr<flows::flow_state> const& state) {
   if (state == nullptr) { throw invalid_argument("the flow was moved from"); }
   return *state;
@@ -87,16 +86,15 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   std::span<detail::bound_use const> const bound = detail::flow_access::uses(what);
   std::array<detail::datum_use, detail::max_uses> uses;
   for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
-  state.submit(std::span{uses}.first(bound.size()), options,
-               required_place(state, options, plain.device()),
-               [&](flows::place where, dispatch::flow_task_options const& how) {
-                 for (detail::bound_use const& each : bound) {
-                   write_argument(detail::launch_builder::arguments(plain), each, where,
-                                  options.label);
-                 }
-                 return state.runtime_impl().tasks.submit(std::as_const(plain), how,
-                                                          dispatch::when_full::give_up, made);
-               });
+  state.submit(
+      std::span{uses}.first(bound.size()), options, required_place(state, options, plain.device()),
+      [&](flows::place where, dispatch::flow_task_options const& how) {
+        for (detail::bound_use const& each : bound) {
+          write_argument(detail::launch_builder::arguments(plain), each, where, options.label);
+        }
+        return state.runtime_impl().tasks.submit(std::as_const(plain), how,
+                                                 dispatch::when_full::give_up, made);
+      });
 }
 
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
@@ -169,8 +167,8 @@ void refuse_tile(std::span<std::size_t const> index, std::span<std::size_t const
     }
     return made;
   };
-  throw invalid_argument("there is no tile (" + text(index, ", ") + "): the data are divided into " +
-                         text(extents, " x ") + " tiles");
+  throw invalid_argument("there is no tile (" + text(index, ", ") +
+                         "): the data are divided into " + text(extents, " x ") + " tiles");
 }
 
 void refuse_empty_data() {

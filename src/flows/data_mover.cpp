@@ -82,8 +82,7 @@ place data_mover::source_for(detail::datum& which, place to) const noexcept {
   return *best;
 }
 
-detail::memory_command data_mover::describe_copy(detail::datum& which, place from,
-                                                 place to) const {
+detail::memory_command data_mover::describe_copy(detail::datum& which, place from, place to) const {
   auto const range = [&](place at) {
     block const& memory = which.at(at).memory;
     return detail::device_range{&runtime_, at.device(), memory.address, which.bytes, memory.reach};

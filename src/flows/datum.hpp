@@ -78,7 +78,7 @@ struct partition {
   // At this place, the memory of a tile is a part of the memory of the whole data. At other places,
   // tiles have memory of their own, and the whole data have none.
   place where = place::host();
-  std::size_t open = 0;                                // tiles that exist
+  std::size_t open = 0;                                 // tiles that exist
   std::vector<std::unique_ptr<detail::datum>> ended{};  // tiles whose contents are not joined yet
   std::unique_ptr<detail::datum> orphan{};  // the whole data, if they ended before their tiles
 };

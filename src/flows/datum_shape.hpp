@@ -38,7 +38,8 @@ struct datum_shape {
   /// Replaces distances that do not matter, because there is one row or plane, by those of memory
   /// without gaps.
   [[nodiscard]] detail::memory_pitch normalized(detail::memory_pitch const& pitch) const noexcept {
-    return {extents[1] == 1 ? dense().row : pitch.row, extents[0] == 1 ? dense().plane : pitch.plane};
+    return {extents[1] == 1 ? dense().row : pitch.row,
+            extents[0] == 1 ? dense().plane : pitch.plane};
   }
   /// Returns how far the object with the index `at` is behind the first one.
   [[nodiscard]] std::size_t offset(triple const& at,

@@ -93,7 +93,9 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   std::vector<std::unique_ptr<detail::datum>> over;  // destroyed after the mutex is unlocked
   std::lock_guard const lock{owner->mutex_};
   over = owner->planner_.tiles().end(std::move(which));
-  for (std::unique_ptr<detail::datum> const& each : over) { owner->planner_.tiles().release(*each); }
+  for (std::unique_ptr<detail::datum> const& each : over) {
+    owner->planner_.tiles().release(*each);
+  }
 }
 
 std::vector<std::unique_ptr<detail::datum>> flow_state::divide(detail::datum& whole,

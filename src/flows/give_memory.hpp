@@ -27,8 +27,8 @@ namespace flotilla::flows {
   if (!whole.exists()) {
     if (obstacle const why = give_memory(memories, *which.whole, where)) { return why; }
   }
-  here.memory = {.address = whole.address + which.whole->shape.offset(which.first,
-                                                                      which.whole->pitch_at(where)),
+  here.memory = {.address = whole.address +
+                            which.whole->shape.offset(which.first, which.whole->pitch_at(where)),
                  .reach = whole.reach,
                  .kind = whole.kind,
                  .last_users = whole.last_users};

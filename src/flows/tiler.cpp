@@ -55,8 +55,7 @@ std::unique_ptr<datum> tiler::make_tile(datum& whole, triple const& number, trip
   replica& to = made->at(where);
   to.is_valid = from.is_valid;
   if (!from.memory.exists()) { return made; }
-  to.memory = {.address = from.memory.address +
-                          whole.shape.offset(first, whole.pitch_at(where)),
+  to.memory = {.address = from.memory.address + whole.shape.offset(first, whole.pitch_at(where)),
                .reach = from.memory.reach,
                .kind = from.memory.kind,
                .last_users = from.memory.last_users};
@@ -194,7 +193,9 @@ void tiler::release(datum& which) noexcept {
       for (std::unique_ptr<datum> const& each : which.tiles->ended) { release(*each); }
     }
   }
-  for (std::size_t i = 0; i < which.replicas.size(); ++i) { residents_.release(which, place::at(i)); }
+  for (std::size_t i = 0; i < which.replicas.size(); ++i) {
+    residents_.release(which, place::at(i));
+  }
 }
 
 }  // namespace flotilla::flows

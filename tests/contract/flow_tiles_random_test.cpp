@@ -124,8 +124,9 @@ void FlowTilesRandom::use(matrix& data, rectangle const& same, std::mt19937& ran
       break;
     default:
       if (succeeds([&] {
-            flow_->post(kernels().kernel(flow_kernels.stir_matrix).with_shape({1}, {32})(
-                            update(data), salt),
+            flow_->post(kernels()
+                            .kernel(flow_kernels.stir_matrix)
+                            .with_shape({1}, {32})(update(data), salt),
                         options);
           })) {
         same.stir(salt);
@@ -146,7 +147,8 @@ void FlowTilesRandom::one_step(divided& which, std::mt19937& random) {
   std::size_t const i = random() % which.tiles->extents()[0];
   std::size_t const j = random() % which.tiles->extents()[1];
   matrix& tile = (*which.tiles)(i, j);
-  use(tile, {which.serial, columns, {i * which.tile[0], j * which.tile[1]}, tile.extents()}, random);
+  use(tile, {which.serial, columns, {i * which.tile[0], j * which.tile[1]}, tile.extents()},
+      random);
 }
 
 // stress

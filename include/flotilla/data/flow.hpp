@@ -71,7 +71,9 @@ class bound_function {
                                      placed_data const& at) noexcept {
     return std::tuple<view<Element, Rank>>{use_access::view_of(use, at)};
   }
-  [[nodiscard]] static std::tuple<> argument(token_use const&, placed_data const&) noexcept { return {}; }
+  [[nodiscard]] static std::tuple<> argument(token_use const&, placed_data const&) noexcept {
+    return {};
+  }
 
   F function_;
   std::tuple<Uses...> uses_;

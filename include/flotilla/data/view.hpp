@@ -52,9 +52,9 @@ struct view<T, 3> {
   using element_type = T;
   static constexpr int rank = 3;
 
-  T* data;                 ///< the first object
-  std::size_t pitch;       ///< the distance between neighbouring rows, in objects
-  std::size_t extents[3];  ///< the number of objects in each dimension
+  T* data;                  ///< the first object
+  std::size_t pitch;        ///< the distance between neighbouring rows, in objects
+  std::size_t extents[3];   ///< the number of objects in each dimension
   std::size_t plane_pitch;  ///< the distance between neighbouring planes, in objects
 
   /// Returns the object with these indices. Does not check them.

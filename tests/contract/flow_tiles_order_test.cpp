@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Flows: the whole data and their tiles are never used at the same time.
+
+#include <optional>
+
+#include "contract/flow_tiles_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class FlowTilesOrder : public flow_tiles_test {};
+FLOTILLA_CONTRACT(FlowTilesOrder);
+
+// requirement: overlapping views are refused by name: the whole data, while tiles exist
+TEST_P(FlowTilesOrder, TheWholeIsRefusedWhileTilesExist) {
+  words host = iota(size);
+  matrix whole{fl(), host, {rows, columns}, "whole"};
+  std::optional tiles{whole.tiles({4, 5})};
+  auto const is_refused = AllOf(HasSubstr("data 'whole' are divided into tiles"),
+                                HasSubstr("9 of the tiles still exist"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { fl().post(stir(whole, 1), {.label = "bad"}); }),
+              AllOf(is_refused, HasSubstr("task 'bad'")));
+  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(whole.host()); }), is_refused);
+  EXPECT_THAT(thrown<invalid_argument>([&] { whole.prefetch_to(last()); }), is_refused);
+  EXPECT_THAT(thrown<invalid_argument>([&] {
+                static_cast<void>(whole.tiles({2, 2}));
+              }),
+              is_refused);
+  EXPECT_FALSE(whole.is_valid_on_host());
+  EXPECT_THAT(thrown<invalid_argument>([&] { fl().post(stir((*tiles)(3, 1), 1)); }),
+              HasSubstr("there is no tile (3, 1): the data are divided into 3 x 3 tiles"));
+  fl().post(stir((*tiles)(0, 0), 1));
+  {
+    matrix const kept = std::move((*tiles)(2, 0));
+    tiles.reset();
+    EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(whole.host()); }),
+                HasSubstr("1 of the tiles still exist"));
+  }
+  EXPECT_EQ(whole.host()(0, 1), 4u);
+  EXPECT_THAT(thrown<invalid_argument>([&] {
+                static_cast<void>(whole.tiles({2, 0}));
+              }),
+              HasSubstr("data 'whole': an extent of the tiles is 0"));
+}
+
+// requirement: a task that overwrites the whole data waits for the tasks that use tiles
+TEST_P(FlowTilesOrder, WritersOfTheWholeWaitForReadersOfTiles) {
+  words host = iota(size);
+  matrix whole{fl(), host, {rows, columns}, "whole"};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  std::uint32_t seen = 0;
+  std::optional tiles{whole.tiles({4, 5})};
+  ticket const reader = fl().submit_host(uses(read((*tiles)(1, 1))),
+                                         [&](view<std::uint32_t const, 2> in) { seen = in(0, 1); },
+                                         {.after = {held}});
+  tiles.reset();
+  ticket const writer =
+      fl().submit_host(uses(write(whole)), [](view<std::uint32_t, 2> out) { out(4, 6) = 1; });
+  EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  EXPECT_FALSE(writer.ready());
+  word.release();
+  writer.wait();
+  EXPECT_TRUE(reader.ready());
+  EXPECT_EQ(seen, 4 * columns + 6);
+}
+
+// requirement: a task that uses a tile waits for earlier tasks that use the whole data
+TEST_P(FlowTilesOrder, WritersOfTilesWaitForReadersOfTheWhole) {
+  words host = iota(size);
+  matrix whole{fl(), host, {rows, columns}, "whole"};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  std::uint32_t seen = 0;
+  ticket const reader =
+      fl().submit_host(uses(read(whole)), [&](view<std::uint32_t const, 2> in) { seen = in(4, 6); },
+                       {.after = {held}});
+  auto tiles = whole.tiles({4, 5});
+  ticket const writer =
+      fl().submit_host(uses(write(tiles(1, 1))), [](view<std::uint32_t, 2> out) { out(0, 1) = 1; });
+  EXPECT_TRUE(pumping(rt(), [&] { return word.started(); }));
+  EXPECT_FALSE(writer.ready());
+  word.release();
+  writer.wait();
+  EXPECT_TRUE(reader.ready());
+  EXPECT_EQ(seen, 4 * columns + 6);
+}
+
+// requirement: if a tile is lost, the whole data are lost until a task writes them
+TEST_P(FlowTilesOrder, ALostTileLosesTheWhole) {
+  words host = iota(size);
+  matrix whole{fl(), host, {rows, columns}, "whole"};
+  {
+    auto tiles = whole.tiles({4, 5});
+    fl().post(
+        uses(update(tiles(1, 0))),
+        [](task_context&, view<std::uint32_t, 2>) { throw std::runtime_error("lost a tile"); },
+        {.device = last()});
+    EXPECT_NO_THROW(static_cast<void>(tiles(0, 0).host()));
+    EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(tiles(1, 0).host()); }),
+                AllOf(HasSubstr("data 'whole(1, 0)'"), EndsWith("lost a tile")));
+  }
+  EXPECT_THAT(thrown<dependency_failed>([&] { fl().submit(stir(whole, 1)).wait(); }),
+              EndsWith("lost a tile"));
+  EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(whole.host()); }),
+              EndsWith("lost a tile"));
+  fl().post_host(uses(write(whole)), [](view<std::uint32_t, 2> out) {
+    for (std::size_t i = 0; i < size; ++i) { out.data[i] = 8; }
+  });
+  EXPECT_EQ(contents(whole), words(size, 8));
+}
+
+// requirement: the data may end before their tiles, and the tiles while tasks use them
+TEST_P(FlowTilesOrder, LiveLongerThanTheWhole) {
+  words host = iota(size);
+  {
+    std::optional whole{matrix{fl(), host, {rows, columns}, "whole"}};
+    auto tiles = whole->tiles({4, 5});
+    stir_all(tiles, 1);
+    whole.reset();
+    stir_all(tiles, 2);
+    EXPECT_EQ(tiles(0, 0).host()(0, 1), stirred(iota(size), {1, 2})[1]);
+  }
+  matrix unused{fl(), {rows, columns}, "unused"};
+  static_cast<void>(unused.tiles({4, 5}));
+  rt().wait_idle();
+}
+
+}  // namespace
+}  // namespace flotilla::test
