@@ -28,8 +28,9 @@ struct band {
     made.push_back({.first_row = begin,
                     .shape = {.rows = static_cast<unsigned>(end - begin),
                               .columns = static_cast<unsigned>(columns),
-                              .is_first = i == 0,
-                              .is_last = i + 1 == count},
+                              .inner_begin = i == 0 ? 1u : 0u,
+                              .inner_end = static_cast<unsigned>(end - begin) -
+                                           (i + 1 == count ? 1u : 0u)},
                     .device = static_cast<unsigned>(i * devices / count)});
   }
   return made;

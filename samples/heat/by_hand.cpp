@@ -128,10 +128,10 @@ by_hand::by_hand(std::vector<flotilla::device> const& devices, field const& star
           "cuMemcpyHtoD");
     check(driver.copy_to_device(to.first(), rows, row_bytes), "cuMemcpyHtoD");
     check(driver.copy_to_device(to.last(), last, row_bytes), "cuMemcpyHtoD");
-    if (each.shape.is_first == 0) {
+    if (each.first_row != 0) {
       check(driver.copy_to_device(to.above(), rows - start.columns, row_bytes), "cuMemcpyHtoD");
     }
-    if (each.shape.is_last == 0) {
+    if (each.first_row + each.shape.rows != start.rows) {
       check(driver.copy_to_device(to.below(), last + start.columns, row_bytes), "cuMemcpyHtoD");
     }
   }

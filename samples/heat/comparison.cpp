@@ -57,23 +57,21 @@ class table {
   bool add(std::size_t devices, std::size_t bands) {
     field expected = start_, found = start_;
     add_flotilla(devices, bands, expected);
-    bool same = true;
     std::vector<std::size_t> band_counts{bands};
     if (bands != devices) { band_counts.push_back(devices); }
-    for (std::size_t const each : band_counts) {
-      std::string const name = row_name("by hand", devices, each);
-      try {
-        add_by_hand(name, devices, each, found);
-      } catch (std::exception const& why) {
-        std::printf("%s: not measured: %s\n", name.c_str(), why.what());
-        continue;
+    try {
+      for (std::size_t const each : band_counts) {
+        add_by_hand(devices, each, found);
+        if (first_difference(expected, found)) {
+          std::fprintf(stderr, "heat: by hand, %zu bands: the result is wrong\n", each);
+          return false;
+        }
       }
-      if (first_difference(expected, found)) {
-        std::fprintf(stderr, "heat: %s: the result is wrong\n", name.c_str());
-        same = false;
-      }
+    } catch (std::exception const& why) {
+      std::printf("%-40s not measured: %s\n", row_name("by hand", devices, bands).c_str(),
+                  why.what());
     }
-    return same;
+    return true;
   }
 
  private:
@@ -127,8 +125,7 @@ class table {
     rt_.wait_idle();
   }
 
-  void add_by_hand(std::string const& name, std::size_t devices, std::size_t bands,
-                   field& result) const {
+  void add_by_hand(std::size_t devices, std::size_t bands, field& result) const {
     auto const all = rt_.devices();
     by_hand steps{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(devices)},
                   start_,
@@ -137,7 +134,7 @@ class table {
     steps.run(2);  // warm-up
     double const seconds = median([&] { steps.run(what_.steps); });
     steps.copy_to(result);
-    print(name, gigabytes(start_, what_.steps) / seconds, devices);
+    print(row_name("by hand", devices, bands), gigabytes(start_, what_.steps) / seconds, devices);
   }
 
   flotilla::runtime& rt_;

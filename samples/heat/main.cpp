@@ -10,6 +10,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <flotilla/flotilla.hpp>
 
@@ -37,24 +38,24 @@ std::size_t count_bands(options const& chosen, field const& start, std::size_t d
   return chosen.bands != 0 ? chosen.bands : std::min(2 * devices, start.rows);
 }
 
-/// Computes the steps. Replaces `values` with the result. @return the time in seconds.
+/// Computes the steps. @return the time in seconds.
 double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> const& bands,
-               field& values) {
+               field const& start, field& result) {
   flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
   double seconds = 0;
   {
     simulation steps{rt, flow, bands, chosen.alpha};
     // The first steps load the kernel and allocate memory.
-    steps.start(values);
+    steps.start(start);
     steps.advance(2);
     steps.wait();
-    steps.start(values);
+    steps.start(start);
     auto const begin = std::chrono::steady_clock::now();
     steps.advance(chosen.steps);
     steps.wait();
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     steps.check();
-    steps.copy_to(values);
+    steps.copy_to(result);
   }
   rt.wait_idle();
   return seconds;
@@ -75,6 +76,9 @@ bool verify(field const& start, field const& result, options const& chosen) {
 }
 
 int run(options const& chosen) {
+  if (chosen.compares && chosen.steps == 0) {
+    throw std::runtime_error("--compare: there is nothing to measure, because --steps is 0");
+  }
   field const start = chosen.input.empty() ? make_field(chosen.rows, chosen.columns)
                                            : read_field(chosen.input);
   flotilla::runtime rt{{.devices = chosen.devices}};
@@ -82,7 +86,7 @@ int run(options const& chosen) {
   std::size_t const devices = std::min(rt.devices().size(), count);
   field result = start;
   double const seconds =
-      compute(rt, chosen, make_bands(start.rows, start.columns, count, devices), result);
+      compute(rt, chosen, make_bands(start.rows, start.columns, count, devices), start, result);
   bool right = !chosen.verifies || verify(start, result, chosen);
   if (!chosen.output.empty()) { write_png(chosen.output, result); }
   if (chosen.compares) {

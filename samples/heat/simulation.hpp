@@ -27,8 +27,9 @@ class simulation {
   simulation(flotilla::runtime& rt, flotilla::flow& flow, std::vector<band> const& bands,
              float alpha);
 
-  /// Copies a field to the devices, and waits until it is there. `from` has the size that the bands
-  /// were made for.
+  /// Copies a field to the devices, and waits until it is there.
+  /// @param from  Has the size that the bands were made for. Must exist until the runtime ends: if
+  ///              this function throws, host tasks may still read it.
   void start(field const& from);
   /// Submits the tasks of `steps` steps.
   void advance(std::size_t steps);
