@@ -7,16 +7,17 @@ namespace heat {
 
 constexpr unsigned threads_per_block = 256;
 constexpr unsigned columns_per_thread = 4;  // one load of 16 bytes
-// A block reads two rows more than it writes. With more rows, fewer are read twice. With fewer rows,
-// all blocks that run at the same time read so few rows that the L2 cache of a large GPU still has a
-// row when the next block reads it: 22 MB on an H200 with 8 rows and 5 blocks on each multiprocessor.
+// A block reads two rows more than it writes. With more rows, fewer are read twice. With fewer
+// rows, the blocks that run at the same time read so little that the L2 cache of a large GPU still
+// has a row when the next block reads it: 22 MB on an H200, with 8 rows and 5 blocks on each
+// multiprocessor.
 constexpr unsigned rows_per_thread = 8;
 
 /// A band: consecutive rows of the field.
 struct band_shape {
   unsigned rows, columns;
-  /// The rows [inner_begin, inner_end) change. The other rows are the border of the field: the first
-  /// row of the first band, and the last row of the last band.
+  /// The rows [inner_begin, inner_end) change. The other rows are the border of the field: the
+  /// first row of the first band, and the last row of the last band.
   unsigned inner_begin, inner_end;
 };
 

@@ -25,13 +25,13 @@ struct band {
   std::vector<band> made;
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t const begin = rows * i / count, end = rows * (i + 1) / count;
-    made.push_back({.first_row = begin,
-                    .shape = {.rows = static_cast<unsigned>(end - begin),
-                              .columns = static_cast<unsigned>(columns),
-                              .inner_begin = i == 0 ? 1u : 0u,
-                              .inner_end = static_cast<unsigned>(end - begin) -
-                                           (i + 1 == count ? 1u : 0u)},
-                    .device = static_cast<unsigned>(i * devices / count)});
+    made.push_back(
+        {.first_row = begin,
+         .shape = {.rows = static_cast<unsigned>(end - begin),
+                   .columns = static_cast<unsigned>(columns),
+                   .inner_begin = i == 0 ? 1u : 0u,
+                   .inner_end = static_cast<unsigned>(end - begin) - (i + 1 == count ? 1u : 0u)},
+         .device = static_cast<unsigned>(i * devices / count)});
   }
   return made;
 }

@@ -47,7 +47,9 @@ class by_hand::device_context {
     if (can == 0) { return; }
     current_context const scope{context};
     CUresult const status = driver_calls::get().enable_peer_access(peer.context, 0);
-    if (status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) { check(status, "cuCtxEnablePeerAccess"); }
+    if (status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+      check(status, "cuCtxEnablePeerAccess");
+    }
   }
 
   CUdevice device = 0;
@@ -91,9 +93,12 @@ class by_hand::band_memory {
   CUevent done = nullptr;
 };
 
+by_hand::by_hand(float alpha) : alpha_(alpha) {}
+
+// The other constructor is called first, so that the destructor runs if this one throws.
 by_hand::by_hand(std::vector<flotilla::device> const& devices, field const& start,
                  std::vector<band> const& bands, float alpha)
-    : alpha_(alpha) {
+    : by_hand(alpha) {
   driver_calls const& driver = driver_calls::get();
   for (flotilla::device const& each : devices) {
     contexts_.push_back(std::make_unique<device_context>(each));
@@ -199,8 +204,8 @@ void by_hand::send_edges(std::size_t index) {
 
 void by_hand::run(std::size_t steps) {
   for (; steps != 0; --steps) {
-    // First all waits: a wait is for the event as it was recorded last, so it must be the one of the
-    // step before.
+    // First all waits: a wait is for the event as it was recorded last, so it must be the one of
+    // the step before.
     for (std::size_t i = 0; i < bands_.size(); ++i) { wait_for_neighbours(i); }
     for (std::size_t i = 0; i < bands_.size(); ++i) { step(i); }
     now_ = 1 - now_;

@@ -36,6 +36,8 @@ class by_hand {
   class device_context;
   class band_memory;
 
+  explicit by_hand(float alpha);
+
   void wait_for_neighbours(std::size_t index);
   void step(std::size_t index);
   void send_edges(std::size_t index);

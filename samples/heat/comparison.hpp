@@ -19,8 +19,8 @@ struct comparison {
 
 /// Returns the bytes that `steps` steps or copies of a field read and write, in GB.
 [[nodiscard]] inline double gigabytes(field const& of, std::size_t steps) {
-  return 2.0 * sizeof(float) * static_cast<double>(of.values.size()) *
-         static_cast<double>(steps) / 1e9;
+  return 2.0 * sizeof(float) * static_cast<double>(of.values.size()) * static_cast<double>(steps) /
+         1e9;
 }
 
 /// Prints a table with medians of five runs: a kernel that copies, and the steps with flotilla and

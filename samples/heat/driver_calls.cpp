@@ -17,8 +17,8 @@ void take(void* library, Function& into, char const* name) {
   if (into == nullptr) { throw std::runtime_error(std::string{"the driver has no "} + name); }
 }
 
-// cuda.h defines names such as cuMemAlloc as macros for the newest version, cuMemAlloc_v2. The outer
-// macro expands them.
+// cuda.h defines names such as cuMemAlloc as macros for the newest version, cuMemAlloc_v2. The
+// outer macro expands them.
 #define HEAT_TEXT(name) #name
 #define HEAT_TAKE(member, function) take(library, made.member, HEAT_TEXT(function))
 

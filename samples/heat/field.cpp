@@ -38,9 +38,7 @@ field make_field(std::size_t rows, std::size_t columns) {
 }
 
 bool has_suffix(std::string const& path, std::string const& suffix) {
-  auto const same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  };
+  auto const same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return path.size() >= suffix.size() &&
          std::equal(path.end() - static_cast<std::ptrdiff_t>(suffix.size()), path.end(),
                     suffix.begin(), same);

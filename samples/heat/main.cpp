@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes how heat spreads over a plate, on all devices: the heat equation with an explicit method.
+// Computes how heat spreads over a plate, on all devices.
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -38,7 +39,17 @@ std::size_t count_bands(options const& chosen, field const& start, std::size_t d
   return chosen.bands != 0 ? chosen.bands : std::min(2 * devices, start.rows);
 }
 
-/// Computes the steps. @return the time in seconds.
+/// Returns how many bytes the flow has copied to each device.
+std::vector<std::uint64_t> copied_bytes(flotilla::runtime const& rt, flotilla::flow const& flow) {
+  std::vector<std::uint64_t> made;
+  for (flotilla::device const& each : rt.devices()) {
+    flotilla::flow_counters const seen = flow.counters(each.ordinal);
+    made.push_back(seen.bytes_from_host + seen.bytes_from_devices);
+  }
+  return made;
+}
+
+/// Computes the steps, and prints how much was copied. @return the time in seconds.
 double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> const& bands,
                field const& start, field& result) {
   flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
@@ -50,11 +61,17 @@ double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> c
     steps.advance(2);
     steps.wait();
     steps.start(start);
+    std::vector<std::uint64_t> const before = copied_bytes(rt, flow);
     auto const begin = std::chrono::steady_clock::now();
     steps.advance(chosen.steps);
     steps.wait();
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     steps.check();
+    std::vector<std::uint64_t> const after = copied_bytes(rt, flow);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      std::printf("device %zu: %llu bytes copied to it\n", i,
+                  static_cast<unsigned long long>(after[i] - before[i]));
+    }
     steps.copy_to(result);
   }
   rt.wait_idle();
@@ -70,8 +87,8 @@ bool verify(field const& start, field const& result, options const& chosen) {
     return true;
   }
   std::fprintf(stderr, "heat: row %zu, column %zu is %.9g, but must be %.9g\n",
-               *at / result.columns, *at % result.columns,
-               static_cast<double>(result.values[*at]), static_cast<double>(expected.values[*at]));
+               *at / result.columns, *at % result.columns, static_cast<double>(result.values[*at]),
+               static_cast<double>(expected.values[*at]));
   return false;
 }
 
@@ -79,8 +96,8 @@ int run(options const& chosen) {
   if (chosen.compares && chosen.steps == 0) {
     throw std::runtime_error("--compare: there is nothing to measure, because --steps is 0");
   }
-  field const start = chosen.input.empty() ? make_field(chosen.rows, chosen.columns)
-                                           : read_field(chosen.input);
+  field const start =
+      chosen.input.empty() ? make_field(chosen.rows, chosen.columns) : read_field(chosen.input);
   flotilla::runtime rt{{.devices = chosen.devices}};
   std::size_t const count = count_bands(chosen, start, rt.devices().size());
   std::size_t const devices = std::min(rt.devices().size(), count);
@@ -90,8 +107,8 @@ int run(options const& chosen) {
   bool right = !chosen.verifies || verify(start, result, chosen);
   if (!chosen.output.empty()) { write_png(chosen.output, result); }
   if (chosen.compares) {
-    right = compare(rt, start, {.steps = chosen.steps, .bands = count, .alpha = chosen.alpha}) &&
-            right;
+    right =
+        compare(rt, start, {.steps = chosen.steps, .bands = count, .alpha = chosen.alpha}) && right;
   }
   std::printf("heat: %zu x %zu, %zu step%s, %zu device%s, %.3g s, %.1f GB/s\n", start.rows,
               start.columns, chosen.steps, chosen.steps == 1 ? "" : "s", devices,

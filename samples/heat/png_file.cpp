@@ -70,8 +70,7 @@ bool read_header(png_structp png, png_infop info, std::FILE* file) {
 /// Reads the cells, as gray values of 16 bits. @return false if libpng found an error.
 bool read_cells(png_structp png, png_infop info, png_bytepp rows) {
   if (setjmp(png_jmpbuf(png)) != 0) { return false; }
-  png_set_expand(png);  // palettes, and gray values of less than 8 bits
-  png_set_expand_16(png);
+  png_set_expand_16(png);  // also palettes, and gray values of less than 8 bits
   png_set_strip_alpha(png);
   if ((png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) != 0) {
     constexpr double standard_weight = -1;

@@ -75,8 +75,7 @@ void simulation::copy_to(field& to) {
   for (part& each : parts_) {
     auto const rows = each.states[now_].rows.host();
     std::copy_n(rows.data, rows.size(),
-                to.values.begin() +
-                    static_cast<std::ptrdiff_t>(each.where.first_row * to.columns));
+                to.values.begin() + static_cast<std::ptrdiff_t>(each.where.first_row * to.columns));
   }
 }
 

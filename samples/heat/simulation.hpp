@@ -50,8 +50,8 @@ class simulation {
     band where;
     std::array<band_state, 2> states;
   };
-  using step_kernel = decltype(
-      std::declval<flotilla::program const&>().kernel(heat_kernels_image::heat_step));
+  using step_kernel =
+      decltype(std::declval<flotilla::program const&>().kernel(heat_kernels_image::heat_step));
 
   static band_state make_state(flotilla::flow& flow, band_shape const& shape);
   void step(std::size_t index);

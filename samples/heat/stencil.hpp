@@ -16,8 +16,8 @@ namespace heat {
 /// Returns the temperature of a cell after one step: here + alpha * (north + south + west + east -
 /// 4 * here).
 ///
-/// The result has the same bits on all devices and on the host. Compilers may contract a product and
-/// a sum to one operation with one rounding, and they do not agree on where. So each product is
+/// The result has the same bits on all devices and on the host. Compilers may contract a product
+/// and a sum to one operation with one rounding, and they do not agree on where. So each product is
 /// written as `fmaf`, which leaves no choice.
 HEAT_HOST_DEVICE inline float relax(float here, float north, float south, float west, float east,
                                     float alpha) {

@@ -27,6 +27,13 @@ verified --devices cpu:4 --size 17x40 --bands 17 --steps 40  # each band is a si
 verified --devices cpu:2 --size 40x40 --steps 1
 verified --devices cpu:2 --size 40x40 --steps 0
 
+# Only edges move: in each step one row of 280 bytes to each device, and at the start the edge at the
+# border of the field.
+heat 0 --devices cpu:2 --bands 2 --size 53x70 --steps 31
+for device in 0 1; do
+  grep -Fxq "device $device: $((32 * 280)) bytes copied to it" out || fail 'more or less than edges moved'
+done
+
 # The heat must have spread over the edges of bands: a picture before and after.
 heat 0 --devices cpu:2 --size 53x70 --steps 0 --output before.png
 ! cmp -s before.png 1-1.png || fail 'the steps have changed nothing'
