@@ -4,9 +4,10 @@
 #
 # Requirement: --compare prints a table, and the steps by hand have the same result. The second
 # argument is the folder of flotilla's libcuda.so.1, which the control loads.
+drivers=$(realpath "$2")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
-export LD_LIBRARY_PATH=$2${LD_LIBRARY_PATH+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH=$drivers${LD_LIBRARY_PATH+:$LD_LIBRARY_PATH}
 export FLOTILLA_DEVICES=cpu:2
 heat 0 --compare --size 60x66 --steps 5 --verify
 for row in 'copy kernel, 1 device' 'flotilla, 1 device, 2 bands' 'by hand, 1 device, 2 bands' \
