@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How the field is divided.
+
+#include <cstddef>
+#include <vector>
+
+#include "band_shape.hpp"
+
+namespace heat {
+
+/// A band: consecutive rows of the field, which one device computes.
+struct band {
+  std::size_t first_row;
+  band_shape shape;
+  unsigned device;
+};
+
+/// Divides a field into bands of about the same height. Each device gets consecutive bands, so only
+/// one pair of bands exchanges its edges between two neighbouring devices.
+/// @param count  The number of bands, in [1, rows].
+[[nodiscard]] inline std::vector<band> make_bands(std::size_t rows, std::size_t columns,
+                                                  std::size_t count, std::size_t devices) {
+  std::vector<band> made;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t const begin = rows * i / count, end = rows * (i + 1) / count;
+    made.push_back(
+        {.first_row = begin,
+         .shape = {.rows = static_cast<unsigned>(end - begin),
+                   .columns = static_cast<unsigned>(columns),
+                   .inner_begin = i == 0 ? 1u : 0u,
+                   .inner_end = static_cast<unsigned>(end - begin) - (i + 1 == count ? 1u : 0u)},
+         .device = static_cast<unsigned>(i * devices / count)});
+  }
+  return made;
+}
+
+}  // namespace heat

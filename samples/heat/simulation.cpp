@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulation.hpp"
+
+#include <algorithm>
+
+namespace heat {
+
+simulation::simulation(flotilla::runtime& rt, flotilla::flow& flow, std::vector<band> const& bands,
+                       float alpha)
+    : rt_(rt),
+      flow_(flow),
+      kernel_(rt.load(heat_kernels).kernel(heat_kernels.heat_step)),
+      alpha_(alpha) {
+  for (band const& each : bands) {
+    parts_.push_back({each, {make_state(flow, each.shape), make_state(flow, each.shape)}});
+  }
+}
+
+simulation::band_state simulation::make_state(flotilla::flow& flow, band_shape const& shape) {
+  return {.rows = {flow, {shape.rows, shape.columns}, "band"},
+          .first = {flow, {shape.columns}, "first row"},
+          .last = {flow, {shape.columns}, "last row"}};
+}
+
+void simulation::start(field const& from) {
+  now_ = 0;
+  for (part& each : parts_) {
+    band_state& state = each.states[now_];
+    float const* const values = from.values.data() + each.where.first_row * from.columns;
+    flow_.post_host(uses(write(state.rows), write(state.first), write(state.last)),
+                    [values](flotilla::view<float, 2> rows, flotilla::view<float> first,
+                             flotilla::view<float> last) {
+                      std::copy_n(values, rows.size(), rows.data);
+                      std::copy_n(values, first.size(), first.data);
+                      std::copy_n(values + rows.size() - last.size(), last.size(), last.data);
+                    });
+    state.rows.prefetch_to(flotilla::device_ordinal{each.where.device});
+  }
+  wait();
+}
+
+void simulation::advance(std::size_t steps) {
+  for (; steps != 0; --steps) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) { step(i); }
+    now_ = 1 - now_;
+  }
+}
+
+// No line here copies an edge or says what must wait: the flow infers it from what a task reads and
+// writes.
+void simulation::step(std::size_t index) {
+  part& here = parts_[index];
+  band_shape const& shape = here.where.shape;
+  band_state& from = here.states[now_];
+  band_state& to = here.states[1 - now_];
+  // A band at the border of the field has no neighbour there. The kernel does not use the row.
+  auto& above = index == 0 ? from.first : parts_[index - 1].states[now_].last;
+  auto& below = index + 1 == parts_.size() ? from.last : parts_[index + 1].states[now_].first;
+  auto const blocks = blocks_for(shape);
+  flow_.post(kernel_.with_shape({blocks.x, blocks.y}, {threads_per_block})(
+                 read(from.rows), read(above), read(below), write(to.rows), write(to.first),
+                 write(to.last), shape, alpha_),
+             {.device = flotilla::device_ordinal{here.where.device}, .label = "step"});
+}
+
+void simulation::check() {
+  // If a step failed, the edges that it should have written are lost, and so are those of all later
+  // steps of its band. `host` throws the error.
+  for (part& each : parts_) { static_cast<void>(each.states[now_].first.host()); }
+}
+
+void simulation::copy_to(field& to) {
+  for (part& each : parts_) { each.states[now_].rows.prefetch_to_host(); }
+  for (part& each : parts_) {
+    auto const rows = each.states[now_].rows.host();
+    std::copy_n(rows.data, rows.size(),
+                to.values.begin() + static_cast<std::ptrdiff_t>(each.where.first_row * to.columns));
+  }
+}
+
+}  // namespace heat
