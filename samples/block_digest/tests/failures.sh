@@ -41,10 +41,15 @@ wait $job || status=$?
 named 'folder/vanishing: No such file or directory'
 [[ $(tail -n 1 manifest) == *folder/z ]] || fail "the file after the vanished file was not digested"
 
-# A driver call fails. The program names the blocks that have no digest, and digests the others.
+# A driver call fails. The program names the blocks that have no digest, at most those of one batch,
+# and digests the others.
 random_file several 10000000
 FLOTILLA_CPU_INJECT=fail=cuMemcpyHtoDAsync@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
-  digest 1 --devices cpu:2 several
-grep -q '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err ||
+  digest 1 --devices cpu:2 --readers 2 --manifest manifest several
+failed=$(grep -c '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err) ||
   fail "the failed copy is not named"
+((failed <= 64 && failed == $(wc -l <err))) || fail "$failed blocks have no digest"
+expected_manifest 4096 several >expected
+(($(wc -l <manifest) + failed == $(wc -l <expected))) || fail "other blocks are lost"
+[[ -z $(comm -13 <(sort expected) <(sort manifest)) ]] || fail "a digest is wrong"
 grep -q '^digest: ' <(tail -n 1 out) || fail "there is no last line"
