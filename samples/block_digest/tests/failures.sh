@@ -25,6 +25,17 @@ expected_manifest 4096 good | cmp - manifest || fail "the manifest of the good f
 grep -q '^failures: 6,' out || fail "there are not 6 failures"
 grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "the last line is not as expected"
 
+# A file that no reader can read, although it has a size, is named once, also if it was divided into
+# parts: the first part fills the batch of `small`, which has room for 4096 blocks.
+unreadable=/sys/bus/platform/drivers_probe
+if [[ -e $unreadable ]]; then
+  head -c 100 good >small
+  digest 1 --block 1 --devices cpu:2 --readers 2 --manifest manifest small $unreadable small
+  [[ $(wc -l <err) == 1 ]] || fail "the unreadable file is not named once"
+  grep -Eq "^block_digest: $unreadable: (Input/output error|Permission denied)$" err || fail "it is not named"
+  (($(wc -l <manifest) == 200)) || fail "the other blocks are not as expected"
+fi
+
 # A file vanishes after the program has listed its folder. When the manifest has its first lines,
 # the program has listed the folder, but it is still reading the large first file.
 mkdir folder
