@@ -4,9 +4,8 @@
 /// SHA-256 digests.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <string>
 
 namespace block_digest {
@@ -28,12 +27,3 @@ inline void append_hex(std::string& to, digest const& value) {
 }
 
 }  // namespace block_digest
-
-template <>
-struct std::hash<block_digest::digest> {
-  std::size_t operator()(block_digest::digest const& value) const noexcept {
-    std::size_t first;  // the first bytes of a digest are a good hash
-    std::memcpy(&first, value.bytes.data(), sizeof first);
-    return first;
-  }
-};

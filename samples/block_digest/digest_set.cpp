@@ -2,34 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "digest_set.hpp"
 
-#include <utility>
+#include <cstring>
 
 namespace block_digest {
 
+std::uint64_t digest_set::hash(digest const& value) noexcept {
+  std::uint64_t first;  // the first bytes of a digest are a good hash
+  std::memcpy(&first, value.bytes.data(), sizeof first);
+  return first;
+}
+
 bool digest_set::insert(digest const& value) {
-  if (value == digest{}) { return !std::exchange(has_zero_, true); }
-  digest* slot = &find(value);
-  if (*slot == value) { return false; }
-  if (2 * (used_ + 1) > slots_.size()) {
-    grow();
-    slot = &find(value);
+  slot const tag = hash(value) & ~index_mask;
+  std::size_t at = start(value);
+  for (; slots_[at] != 0; at = after(at)) {
+    bool const may_be_equal = (slots_[at] & ~index_mask) == tag;
+    if (may_be_equal && digests_[(slots_[at] & index_mask) - 1] == value) { return false; }
   }
-  *slot = value;
-  ++used_;
+  digests_.push_back(value);
+  slots_[at] = tag | digests_.size();
+  if (2 * digests_.size() > slots_.size()) { grow(); }
   return true;
 }
 
-// Returns the slot with the digest, or the empty slot for it.
-digest& digest_set::find(digest const& value) noexcept {
-  std::size_t at = slot_of(value);
-  while (slots_[at] != value && slots_[at] != digest{}) { at = (at + 1) & (slots_.size() - 1); }
-  return slots_[at];
-}
-
 void digest_set::grow() {
-  std::vector<digest> const old = std::exchange(slots_, std::vector<digest>(2 * slots_.size()));
-  for (digest const& each : old) {
-    if (each != digest{}) { find(each) = each; }
+  slots_.assign(2 * slots_.size(), 0);
+  for (std::size_t i = 0; i < digests_.size(); ++i) {
+    std::size_t at = start(digests_[i]);
+    while (slots_[at] != 0) { at = after(at); }
+    slots_[at] = (hash(digests_[i]) & ~index_mask) | (i + 1);
   }
 }
 

@@ -4,14 +4,17 @@
 /// A set of digests.
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "digest.hpp"
 
 namespace block_digest {
 
-/// A hash table in one array, because a set with an allocation for each digest would be slower than
-/// a GPU. Memory: 64 to 128 bytes for each digest.
+/// A hash table of numbers of digests. A set with an allocation for each digest would be slower
+/// than a GPU, and so would a table of digests, because it is large and grows. Memory: about 60
+/// bytes for each digest.
 class digest_set {
  public:
   digest_set() : slots_(first_slots) {}
@@ -19,20 +22,28 @@ class digest_set {
   /// Adds a digest. @return False if it was in the set.
   bool insert(digest const& value);
   /// Fetches the memory that insert() will need for this digest into the cache.
-  void prefetch(digest const& value) const noexcept { __builtin_prefetch(&slots_[slot_of(value)]); }
-  [[nodiscard]] std::size_t size() const noexcept { return used_ + (has_zero_ ? 1 : 0); }
+  void prefetch(digest const& value) const noexcept { __builtin_prefetch(&slots_[start(value)]); }
+  [[nodiscard]] std::size_t size() const noexcept { return digests_.size(); }
 
  private:
   static constexpr std::size_t first_slots = 1024;  // a power of two
-  [[nodiscard]] std::size_t slot_of(digest const& value) const noexcept {
-    return std::hash<digest>{}(value) & (slots_.size() - 1);
+  // A slot is 0 if it is empty. Otherwise it has the first bits of the hash, so that different
+  // digests are rarely compared, and 1 + the index of the digest.
+  using slot = std::uint64_t;
+  static constexpr int index_bits = 40;
+  static constexpr slot index_mask = (slot{1} << index_bits) - 1;
+
+  [[nodiscard]] static std::uint64_t hash(digest const& value) noexcept;
+  [[nodiscard]] std::size_t start(digest const& value) const noexcept {
+    return hash(value) & (slots_.size() - 1);
   }
-  [[nodiscard]] digest& find(digest const& value) noexcept;
+  [[nodiscard]] std::size_t after(std::size_t at) const noexcept {
+    return (at + 1) & (slots_.size() - 1);
+  }
   void grow();
 
-  std::vector<digest> slots_;  // a slot of zeros is empty
-  std::size_t used_ = 0;       // slots that are not empty; at most half of them
-  bool has_zero_ = false;      // whether the digest of zeros is in the set
+  std::deque<digest> digests_;
+  std::vector<slot> slots_;  // at least half of them are empty
 };
 
 }  // namespace block_digest

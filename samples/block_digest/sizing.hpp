@@ -28,9 +28,8 @@ namespace block_digest {
 [[nodiscard]] inline std::size_t batch_count(flotilla::runtime const& rt,
                                              batch_capacity const& capacity, unsigned readers,
                                              verification const& verifies) {
-  // A GPU needs about 0.1 ms for a batch of 4 MiB, as long as the copy of the next one. So three
-  // batches keep it busy: one is copied, one is digested, and one returns its digests. The others
-  // cover times in which the host does not submit.
+  // README.md estimates that three or four batches keep a GPU busy. The others cover times in which
+  // the host does not submit.
   constexpr std::size_t batches_per_gpu = 12;
   constexpr std::size_t batches_per_cpu_device = 4;
   constexpr std::size_t min_batches_per_device = 2;
