@@ -29,10 +29,10 @@ flotilla::data<T> in_flow(flotilla::flow& flow, flotilla::host_buffer<T>& memory
 
 digest_flow::digest_flow(flotilla::runtime& rt, host_step const& step, bool corrupt)
     : flow_{rt},
-      sha256_{rt.load(block_digest_kernels)
-                  .kernel<std::byte const*, block_place const*, std::uint64_t, digest*>(
-                      "sha256_of_places")},
-      invert_{rt.load(block_digest_kernels).kernel<digest*>("invert_first_byte")},
+      program_{rt.load(block_digest_kernels)},
+      sha256_{program_.kernel<std::byte const*, block_place const*, std::uint64_t, digest*>(
+          "sha256_of_places")},
+      invert_{program_.kernel<digest*>("invert_first_byte")},
       step_{step},
       corrupts_{corrupt} {}
 

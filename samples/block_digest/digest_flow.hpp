@@ -38,6 +38,7 @@ class digest_flow {
 
  private:
   flotilla::flow flow_;
+  flotilla::program program_;
   flotilla::kernel<std::byte const*, block_place const*, std::uint64_t, digest*> sha256_;
   flotilla::kernel<digest*> invert_;
   host_step step_;

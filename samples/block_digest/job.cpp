@@ -9,6 +9,18 @@
 
 namespace block_digest {
 
+namespace {
+
+bool is_poisoned(std::exception_ptr const& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (flotilla::poisoned const&) { return true; } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 job::job(flotilla::runtime& rt, batch_capacity const& capacity, std::size_t batches,
          digest_flow& devices, result_collector& results)
     : runtime_{rt},
@@ -19,11 +31,14 @@ job::job(flotilla::runtime& rt, batch_capacity const& capacity, std::size_t batc
       planner_{capacity,
                [this](read_job&& next) { queue_.push(std::move(next), stop_.get_token()); }} {}
 
-job::~job() {
+job::~job() { stop(); }
+
+// Afterwards, nobody uses the batches.
+void job::stop() noexcept {
   stop_.request_stop();
   readers_.clear();  // joins the threads
   try {
-    runtime_.wait_idle();  // tasks and the functions that they call at their end use the batches
+    runtime_.wait_idle();
   } catch (std::exception const&) {}  // the runtime cannot run tasks any more
 }
 
@@ -64,29 +79,31 @@ void job::pass_to_devices(block_batch& batch) {
 // If the tasks of a batch failed, its blocks have no digest, but the job goes on. If the devices
 // are unusable, the job ends.
 void job::record(block_batch& batch, std::exception_ptr why) noexcept {
+  if (why && is_poisoned(why)) { return end_early(std::move(why)); }
   try {
     try {
       if (why) { std::rethrow_exception(why); }
-    } catch (flotilla::poisoned const&) { throw; } catch (std::exception const& error) {
-      batch.error = error.what();
-    }
+    } catch (std::exception const& error) { batch.error = error.what(); }
     std::size_t const recorded = results_.add(batch);
     pool_.give_back(batch);
     queue_.note_recorded(recorded);
   } catch (...) { end_early(std::current_exception()); }
 }
 
+// If the devices are unusable, a submit may fail first, and only the tasks know the cause.
 void job::end_early(std::exception_ptr why) noexcept {
   {
     std::lock_guard const lock{mutex_};
-    if (!error_) { error_ = std::move(why); }
+    if (!error_ || is_poisoned(why)) { error_ = std::move(why); }
   }
   stop_.request_stop();
 }
 
 void job::throw_if_ended() {
+  if (!stop_.stop_requested()) { return; }
+  stop();
   std::lock_guard const lock{mutex_};
-  if (error_) { std::rethrow_exception(error_); }
+  std::rethrow_exception(error_);
 }
 
 }  // namespace block_digest

@@ -51,6 +51,7 @@ class job {
   void pass_to_devices(block_batch& batch);
   void record(block_batch& batch, std::exception_ptr why) noexcept;
   void end_early(std::exception_ptr why) noexcept;
+  void stop() noexcept;
   void throw_if_ended();
 
   flotilla::runtime& runtime_;

@@ -64,3 +64,7 @@ expected_manifest 4096 several >expected
 (($(wc -l <manifest) + failed == $(wc -l <expected))) || fail "other blocks are lost"
 [[ -z $(comm -13 <(sort expected) <(sort manifest)) ]] || fail "a digest is wrong"
 grep -q '^digest: ' <(tail -n 1 out) || fail "there is no last line"
+
+# A kernel faults. Nothing can go on, so the program says why and ends with status 2.
+FLOTILLA_CPU_INJECT=fault=0@5:CUDA_ERROR_ILLEGAL_ADDRESS digest 2 --devices cpu:2 --readers 2 several
+grep -q '^block_digest: CUDA_ERROR_ILLEGAL_ADDRESS (700): a kernel faulted' err || fail "the fault is not named"
