@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Batches. A batch has memory for many blocks of files. One device digests all blocks of a batch.
+/// Batches. A batch has memory for many blocks of files, which one launch digests.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,60 +12,84 @@
 
 #include <flotilla/flotilla.hpp>
 
+#include "batch_space.hpp"
+#include "block_place.hpp"
 #include "digest.hpp"
 
 namespace block_digest {
 
-/// The capacity of a batch.
-struct batch_capacity {
-  explicit batch_capacity(std::size_t block_size);
-  std::size_t block_bytes;  ///< size of a block
-  std::size_t bytes;        ///< maximum size of the file contents; at least one block
-  std::size_t blocks;       ///< maximum number of blocks, including short blocks
-};
+using shared_path = std::shared_ptr<std::string const>;
 
-/// Consecutive blocks of one file, which one task digests. Only the last block of a file may have
-/// fewer than `batch_capacity::block_bytes` bytes.
+/// Consecutive blocks of one file. Only the last block of a file may have fewer than
+/// `batch_capacity::block_bytes` bytes.
 struct block_range {
-  std::shared_ptr<std::string const> path;
-  std::uint64_t file_offset;  ///< start of the range in the file, in bytes
-  std::size_t batch_offset;   ///< start of the range in block_batch::contents, in bytes
-  std::size_t bytes;          ///< size of all blocks of the range together
-  std::size_t first_block;    ///< index of the first block in the batch
-  std::size_t blocks;         ///< number of blocks
+  shared_path path;
+  std::uint64_t file_offset = 0;   ///< start of the range in the file, in bytes
+  std::uint64_t first_number = 0;  ///< number of the first block in the order of the input
+  std::size_t batch_offset = 0;    ///< start of the range in block_batch::contents, in bytes
+  std::size_t bytes = 0;           ///< size of all blocks of the range together
+  std::size_t first_block = 0;     ///< index of the first block in the batch
+  std::size_t blocks = 0;          ///< number of blocks
+  /// Whether the file has no more blocks after this range, because it ends here earlier than
+  /// planned or could not be read. Later ranges of the same file are ignored.
+  bool ends_file = false;
+  std::string failure{};  ///< why the file could not be read further, else empty
+  std::string lines{};    ///< the lines of the manifest
 };
 
-/// Memory on the host and on one device for blocks and their digests. Batches are reused. The host
-/// memory is pinned, so that copies to the device run at full speed.
-struct block_batch {
-  block_batch(flotilla::runtime& rt, flotilla::device_ordinal device,
-              batch_capacity const& capacity);
+/// The position of a batch in the order of the input. A job has several parts if its files need
+/// more than one batch.
+struct batch_position {
+  std::uint64_t job = 0;
+  std::uint64_t part = 0;
+  bool is_last_part = true;
+};
 
-  /// Returns free space for at most `max_blocks` whole blocks. The result is empty if the batch is
-  /// full.
-  [[nodiscard]] std::span<std::byte> free_space(std::size_t max_blocks);
+/// Memory on the host for blocks and their digests. Batches are reused. The memory is pinned, so
+/// that copies to a device run at full speed.
+///
+/// Threads: same rules as for a std::vector. A batch moves from thread to thread.
+class block_batch {
+ public:
+  block_batch(flotilla::runtime& rt, batch_capacity const& capacity);
+
+  /// Returns free space for whole blocks. The result is empty if the batch is full.
+  [[nodiscard]] std::span<std::byte> free_space();
   /// Adds the first `bytes` bytes of free_space() as a range. The caller has read these bytes from
   /// `path`.
-  void add(std::shared_ptr<std::string const> path, std::uint64_t file_offset, std::size_t bytes);
+  void add(shared_path path, std::uint64_t file_offset, std::uint64_t first_number,
+           std::size_t bytes);
+  /// Records that the file has no more blocks.
+  /// @param failure  The reason if the file could not be read, else empty.
+  void end_file(shared_path path, std::string failure);
   /// Removes all ranges and results.
   void clear();
 
-  batch_capacity const capacity;
-  flotilla::device_ordinal const device;
-  flotilla::host_buffer<std::byte> contents;
-  flotilla::device_buffer<std::byte> device_contents;
-  flotilla::host_buffer<digest> digests;
-  flotilla::device_buffer<digest> device_digests;
+  [[nodiscard]] batch_space const& space() const noexcept { return space_; }
+  [[nodiscard]] std::size_t blocks() const noexcept { return space_.blocks(); }
+  /// Returns the size of block `i` of a range.
+  [[nodiscard]] std::size_t block_bytes(block_range const& range, std::size_t i) const noexcept;
 
-  std::vector<block_range> ranges;
-  std::size_t used_bytes = 0;       ///< number of bytes in use in `contents`
-  std::size_t blocks = 0;           ///< number of blocks in all ranges
-  std::uint64_t number = 0;         ///< position of the batch in the order of the input
-  flotilla::ticket digests_copied;  ///< ready when `digests` has the results of the device
-  std::string error;                ///< the reason if computing the digests failed, else empty
+  // The copies on the host. A flow has further copies on a device.
+  flotilla::host_buffer<std::byte> contents;
+  flotilla::host_buffer<block_place> places;
+  flotilla::host_buffer<digest> digests;
+  // What the flow knows of this memory. It exists as long as tasks use the batch, because the flow
+  // gives the memory on the device to another batch when it ends.
+  flotilla::data<std::byte> contents_in_flow{};
+  flotilla::data<block_place> places_in_flow{};
+  flotilla::data<digest> digests_in_flow{};
+
+  batch_position position{};
+  std::vector<block_range> ranges{};
+  flotilla::device_ordinal device{};  ///< the device that digests the blocks
+  std::string error{};                ///< the reason if computing the digests failed, else empty
   /// Indices of the blocks for which the device and the host have different digests, in ascending
   /// order.
-  std::vector<std::size_t> mismatches;
+  std::vector<std::size_t> mismatches{};
+
+ private:
+  batch_space space_;
 };
 
 }  // namespace block_digest

@@ -32,14 +32,21 @@ std::string printable(std::string_view text) {
 console::console() : terminal_{::isatty(STDERR_FILENO) == 1} {}
 
 void console::failure(std::string_view subject, std::string_view why) {
-  clear();
+  std::lock_guard const lock{mutex_};
+  clear_bar();
   ++failures_;
   std::fprintf(stderr, "block_digest: %s: %s\n", printable(subject).c_str(),
                std::string{why}.c_str());
 }
 
+std::uint64_t console::failures() const {
+  std::lock_guard const lock{mutex_};
+  return failures_;
+}
+
 void console::progress(std::uint64_t done, std::uint64_t total) {
   if (!terminal_ || total == 0) { return; }
+  std::lock_guard const lock{mutex_};
   auto const now = std::chrono::steady_clock::now();
   if (now < next_bar_) { return; }
   next_bar_ = now + std::chrono::milliseconds{100};
@@ -54,6 +61,11 @@ void console::progress(std::uint64_t done, std::uint64_t total) {
 }
 
 void console::clear() {
+  std::lock_guard const lock{mutex_};
+  clear_bar();
+}
+
+void console::clear_bar() {
   if (bar_shown_) { std::fputs("\r\033[K", stderr); }
   bar_shown_ = false;
 }

@@ -5,12 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 namespace block_digest {
 
-/// Threads: one.
+/// Threads: any.
 class console {
  public:
   console();
@@ -21,7 +22,7 @@ class console {
   /// Prints a failure at once. `subject` is a path, possibly followed by the position of a block.
   /// The function escapes control characters in `subject`.
   void failure(std::string_view subject, std::string_view why);
-  [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
+  [[nodiscard]] std::uint64_t failures() const;
 
   /// Returns whether standard error is a terminal. Only a terminal shows the bar.
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
@@ -31,7 +32,10 @@ class console {
   void clear();
 
  private:
+  void clear_bar();
+
   bool terminal_;
+  mutable std::mutex mutex_;  // guards the members below
   bool bar_shown_ = false;
   std::uint64_t failures_ = 0;
   std::chrono::steady_clock::time_point next_bar_{};

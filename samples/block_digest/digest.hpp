@@ -4,9 +4,8 @@
 /// SHA-256 digests.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <string>
 
 namespace block_digest {
@@ -16,25 +15,15 @@ struct digest {
   bool operator==(digest const&) const = default;
 };
 
-/// Returns the digest as 64 lower-case hexadecimal digits.
-[[nodiscard]] inline std::string hex(digest const& value) {
+/// Appends the digest as 64 lower-case hexadecimal digits.
+inline void append_hex(std::string& to, digest const& value) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * value.bytes.size());
-  for (std::uint8_t const byte : value.bytes) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
+  std::array<char, 64> text;
+  for (std::size_t i = 0; i < value.bytes.size(); ++i) {
+    text[2 * i] = digits[value.bytes[i] >> 4];
+    text[2 * i + 1] = digits[value.bytes[i] & 15];
   }
-  return text;
+  to.append(text.data(), text.size());
 }
 
 }  // namespace block_digest
-
-template <>
-struct std::hash<block_digest::digest> {
-  std::size_t operator()(block_digest::digest const& value) const noexcept {
-    std::size_t first;  // the first bytes of a digest are a good hash
-    std::memcpy(&first, value.bytes.data(), sizeof first);
-    return first;
-  }
-};

@@ -2,96 +2,108 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <system_error>
-#include <thread>
+#include <optional>
 #include <utility>
 
-#include "input_file.hpp"
+#include "reader.hpp"
 
 namespace block_digest {
 
 namespace {
 
-// Blocks per task. A GPU digests 32 blocks in the same time as one block, because a warp has 32
-// threads.
-constexpr std::size_t blocks_per_task = 32;
-
-// Uses half of the processors. Reading, dispatching and the kernels of CPU devices need the rest.
-unsigned verifying_threads() { return std::max(1U, std::thread::hardware_concurrency() / 2); }
+bool is_poisoned(std::exception_ptr const& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (flotilla::poisoned const&) { return true; } catch (...) {
+    return false;
+  }
+}
 
 }  // namespace
 
-job::job(device_scheduler& scheduler, result_collector& results, console& output,
-         std::uint64_t total_bytes)
-    : scheduler_{scheduler},
+job::job(flotilla::runtime& rt, batch_capacity const& capacity, std::size_t batches,
+         digest_flow& devices, result_collector& results)
+    : runtime_{rt},
+      devices_{devices},
       results_{results},
-      output_{output},
-      total_bytes_{total_bytes},
-      verifier_{verifying_threads()} {}
+      pool_{rt, capacity, batches},
+      queue_{2 * pool_.size()},
+      planner_{capacity,
+               [this](read_job&& next) { queue_.push(std::move(next), stop_.get_token()); }} {}
 
-void job::add_file(std::string const& path) {
+job::~job() { stop(); }
+
+// Afterwards, nobody uses the batches.
+void job::stop() noexcept {
+  stop_.request_stop();
+  readers_.clear();  // joins the threads
   try {
-    add_contents(path);
-  } catch (std::system_error const& error) { output_.failure(path, error.code().message()); }
+    runtime_.wait_idle();
+  } catch (std::exception const&) {}  // the runtime cannot run tasks any more
 }
 
-void job::add_contents(std::string const& path) {
-  input_file file{path};
-  auto const name = std::make_shared<std::string const>(path);
-  std::uint64_t offset = 0;
-  for (;;) {
-    block_batch& batch = open_batch();
-    std::span const space = batch.free_space(blocks_per_task);
-    std::size_t const bytes = file.read(space);
-    if (bytes != 0) { batch.add(name, offset, bytes); }
-    if (batch.free_space(1).empty()) { submit_batch(); }
-    if (bytes < space.size()) { return; }
-    offset += bytes;
+void job::start(unsigned readers) {
+  for (unsigned i = 0; i < readers; ++i) {
+    readers_.emplace_back([this] { read(); });
   }
+}
+
+void job::add_file(std::string const& path) {
+  throw_if_ended();
+  planner_.add_file(path);
 }
 
 void job::finish() {
-  if (open_ != nullptr && open_->blocks != 0) { submit_batch(); }
-  while (in_flight_ != 0) {
-    if (!process_finished() && !scheduler_.wait_for_one()) { verifier_.wait(); }
+  planner_.finish();
+  queue_.close_and_wait(stop_.get_token());
+  throw_if_ended();
+}
+
+void job::read() {
+  try {
+    reader files{pool_, stop_.get_token(), [this](block_batch& batch) { pass_to_devices(batch); }};
+    while (std::optional<read_job> next = queue_.pop(stop_.get_token())) {
+      files.run(std::move(*next));
+    }
+  } catch (...) { end_early(std::current_exception()); }
+}
+
+void job::pass_to_devices(block_batch& batch) {
+  if (batch.blocks() == 0) {
+    record(batch, nullptr);
+  } else {
+    devices_.submit(batch, [this, &batch](std::exception_ptr why) { record(batch, why); });
   }
 }
 
-block_batch& job::open_batch() {
-  while (open_ == nullptr) {
-    process_finished();
-    open_ = scheduler_.pick();
-    // If no batch is free, all batches are on a device or in the verifier. Wait for one of them.
-    if (open_ == nullptr && !scheduler_.wait_for_one()) { verifier_.wait(); }
-  }
-  return *open_;
+// If the tasks of a batch failed, its blocks have no digest, but the job goes on. If the devices
+// are unusable, the job ends.
+void job::record(block_batch& batch, std::exception_ptr why) noexcept {
+  if (why && is_poisoned(why)) { return end_early(std::move(why)); }
+  try {
+    try {
+      if (why) { std::rethrow_exception(why); }
+    } catch (std::exception const& error) { batch.error = error.what(); }
+    std::size_t const recorded = results_.add(batch);
+    pool_.give_back(batch);
+    queue_.note_recorded(recorded);
+  } catch (...) { end_early(std::current_exception()); }
 }
 
-void job::submit_batch() {
-  open_->number = next_number_++;
-  ++in_flight_;
-  scheduler_.submit(*std::exchange(open_, nullptr));
+// If the devices are unusable, a submit may fail first, and only the tasks know the cause.
+void job::end_early(std::exception_ptr why) noexcept {
+  {
+    std::lock_guard const lock{mutex_};
+    if (!error_ || is_poisoned(why)) { error_ = std::move(why); }
+  }
+  stop_.request_stop();
 }
 
-// Passes finished batches to the verifier, and verified batches to the result collector. Returns
-// whether it passed any batch.
-bool job::process_finished() {
-  bool moved = false;
-  while (block_batch* const finished = scheduler_.take_finished()) {
-    verifier_.add(*finished);
-    moved = true;
-  }
-  while (block_batch* const verified = verifier_.take_verified()) {
-    results_.add(*verified);
-    recorded_bytes_ += verified->used_bytes;
-    scheduler_.release(*verified);
-    --in_flight_;
-    moved = true;
-  }
-  output_.progress(recorded_bytes_, total_bytes_);
-  return moved;
+void job::throw_if_ended() {
+  if (!stop_.stop_requested()) { return; }
+  stop();
+  std::lock_guard const lock{mutex_};
+  std::rethrow_exception(error_);
 }
 
 }  // namespace block_digest

@@ -1,51 +1,69 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The job: it reads files and sends their blocks through all steps of the program.
+/// The job: it sends the blocks of files through all steps of the program.
 
 #include <cstddef>
-#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <vector>
 
-#include "console.hpp"
-#include "device_scheduler.hpp"
+#include <flotilla/flotilla.hpp>
+
+#include "batch_pool.hpp"
+#include "batch_space.hpp"
+#include "digest_flow.hpp"
+#include "job_planner.hpp"
+#include "read_queue.hpp"
 #include "result_collector.hpp"
-#include "verifier.hpp"
 
 namespace block_digest {
 
-/// Reads files into batches and passes each batch to a device, then to the verifier, then to the
-/// result collector. The calling thread does all of this: it reads, submits, and polls for finished
-/// batches.
+/// Plans jobs on the calling thread. The readers fill batches and pass them to the flow. When the
+/// tasks of a batch have ended, its results go to the result collector.
 ///
-/// Memory: only the batches of the scheduler, independent of the size of the input.
+/// Memory: the batches of the pool, and the jobs and results of at most twice as many batches,
+/// independent of the size of the input.
+/// Threads: one.
 class job {
  public:
-  /// @param total_bytes  The size of the input for the progress bar, or 0 for no bar.
-  job(device_scheduler& scheduler, result_collector& results, console& output,
-      std::uint64_t total_bytes);
+  /// @param batches  The number of batches.
+  job(flotilla::runtime& rt, batch_capacity const& capacity, std::size_t batches,
+      digest_flow& devices, result_collector& results);
+  ~job();
+  job(job const&) = delete;
+  job& operator=(job const&) = delete;
 
-  /// Processes all blocks of a file. If the file cannot be opened or read, prints a failure. Blocks
-  /// that were read before the error are processed.
+  /// Starts the threads that read.
+  void start(unsigned readers);
+  /// Plans to digest all blocks of a file.
+  /// @throws the first error that ended the job early
   void add_file(std::string const& path);
-  /// Submits the last batch and waits until every block is recorded.
+  /// Waits until every block is recorded.
+  /// @throws the first error that ended the job early
   void finish();
 
  private:
-  void add_contents(std::string const& path);
-  block_batch& open_batch();
-  void submit_batch();
-  bool process_finished();
+  void read();
+  void pass_to_devices(block_batch& batch);
+  void record(block_batch& batch, std::exception_ptr why) noexcept;
+  void end_early(std::exception_ptr why) noexcept;
+  void stop() noexcept;
+  void throw_if_ended();
 
-  device_scheduler& scheduler_;
+  flotilla::runtime& runtime_;
+  digest_flow& devices_;
   result_collector& results_;
-  console& output_;
-  std::uint64_t total_bytes_;
-  block_batch* open_ = nullptr;  // the batch that is being filled
-  std::uint64_t next_number_ = 0;
-  std::size_t in_flight_ = 0;  // number of batches that are submitted but not recorded
-  std::uint64_t recorded_bytes_ = 0;
-  verifier verifier_;  // destroyed first, because its threads use batches
+  batch_pool pool_;
+  read_queue queue_;
+  job_planner planner_;
+  std::stop_source stop_;
+  std::mutex mutex_;  // guards error_
+  std::exception_ptr error_;
+  std::vector<std::jthread> readers_;
 };
 
 }  // namespace block_digest

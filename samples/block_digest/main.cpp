@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes the SHA-256 digest of every block of files on all devices, and verifies each digest on
+// Computes the SHA-256 digest of every block of files on all devices, and verifies the digests on
 // the host.
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +19,15 @@
 #include <flotilla/flotilla.hpp>
 
 #include "console.hpp"
-#include "device_scheduler.hpp"
+#include "digest_flow.hpp"
+#include "host_step.hpp"
 #include "job.hpp"
 #include "manifest.hpp"
 #include "report.hpp"
 #include "result_collector.hpp"
+#include "sizing.hpp"
+#include "thread_team.hpp"
+#include "verification.hpp"
 #include "walk.hpp"
 
 namespace {
@@ -37,6 +42,8 @@ struct options {
   std::uint64_t block_bytes = 4096;
   std::string devices;
   std::string manifest_path;
+  unsigned readers = default_readers();
+  std::string verify = "all";
   bool corrupt = false;
   std::vector<std::string> paths;
 };
@@ -55,16 +62,20 @@ std::uint64_t bytes_below(std::vector<std::string> const& paths) {
 }
 
 int digest_all(options const& chosen) {
-  flotilla::runtime rt{{.devices = chosen.devices}};
+  auto const host = std::make_shared<thread_team>(host_threads());  // ends after the runtime
+  flotilla::runtime rt{{.devices = chosen.devices, .continuation_executor = host}};
   std::optional<manifest> list;
   if (!chosen.manifest_path.empty()) { list.emplace(chosen.manifest_path); }
+  verification const verifies{chosen.verify};
+  batch_capacity const capacity{chosen.block_bytes, rt.devices()[0].kind};
   console output;
-  result_collector results{rt.devices().size(), output, list ? &*list : nullptr};
-  device_scheduler scheduler{rt, chosen.block_bytes, chosen.corrupt};
-
   std::uint64_t const total = output.is_terminal() ? bytes_below(chosen.paths) : 0;
+  result_collector results{rt.devices().size(), verifies, output, total, list ? &*list : nullptr};
+  digest_flow devices{rt, host_step{verifies, list.has_value()}, chosen.corrupt};
+  job digests{rt, capacity, batch_count(rt, capacity, chosen.readers, verifies), devices, results};
+
   auto const start = std::chrono::steady_clock::now();
-  job digests{scheduler, results, output, total};
+  digests.start(chosen.readers);
   walk files{[&](std::string const& path) { digests.add_file(path); },
              [&](std::string_view path, std::string_view why) { output.failure(path, why); }};
   for (std::string const& path : chosen.paths) { files.visit(path); }
@@ -74,7 +85,7 @@ int digest_all(options const& chosen) {
   rt.wait_idle();  // the counters are exact only if the runtime is idle
   output.clear();
   if (list) { list->close(); }
-  print_report(rt, results, output.failures(), files.skipped(), took);
+  print_report(rt, results, verifies, output.failures(), files.skipped(), took);
   return output.failures() == 0 ? 0 : some_failed;
 }
 
@@ -83,9 +94,8 @@ int digest_all(options const& chosen) {
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app{
-      "Computes the SHA-256 digest of every block of files on all devices, and verifies each "
-      "digest "
-      "on the host."};
+      "Computes the SHA-256 digest of every block of files on all devices, and verifies the "
+      "digests on the host."};
   app.add_option("--block", chosen.block_bytes,
                  "Bytes per block, up to 64MiB, such as 4096, 64KiB or 1MiB")
       ->transform(CLI::AsSizeValue(false))
@@ -95,8 +105,15 @@ int main(int argc, char** argv) {
                  "Devices to use: auto, cuda, cuda:0,2, cpu:4, a UUID, a PCI id");
   app.add_option("--manifest", chosen.manifest_path,
                  "Write a file with one line per block: digest, offset, length, path");
+  app.add_option("--readers", chosen.readers, "Threads that read files")
+      ->check(CLI::Range(1U, 256U))
+      ->capture_default_str();
+  app.add_option("--verify", chosen.verify,
+                 "Digests that the host computes again: all, sample (1 of 64 blocks), none")
+      ->check(CLI::IsMember({"all", "sample", "none"}))
+      ->capture_default_str();
   app.add_flag("--corrupt", chosen.corrupt,
-               "Invert a byte on a device, to test that the verifier finds the wrong digest")
+               "Invert a byte on a device, to test that the verification finds the wrong digest")
       ->group("");
   app.add_option("PATH", chosen.paths, "Files and folders; a folder means all files below it")
       ->required();

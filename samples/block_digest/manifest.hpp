@@ -20,16 +20,20 @@ struct manifest_name {
   std::string shown;   ///< the path with these escapes
 };
 
-/// Writes lines "DIGEST  OFFSET  LENGTH  PATH". The digest has 64 hexadecimal digits. Offset and
-/// length are decimal numbers of bytes.
+/// Appends the line "DIGEST  OFFSET  LENGTH  PATH". The digest has 64 hexadecimal digits. Offset
+/// and length are decimal numbers of bytes.
+void append_line(std::string& to, digest const& value, std::uint64_t offset, std::uint64_t length,
+                 manifest_name const& name);
+
+/// The file.
 class manifest {
  public:
   /// @param path  The file to create. An existing file is overwritten.
   /// @throws std::system_error  The file cannot be created.
   explicit manifest(std::string const& path);
 
-  void line(digest const& value, std::uint64_t offset, std::uint64_t length,
-            manifest_name const& name);
+  /// Writes lines that append_line() has made.
+  void write(std::string_view lines);
 
   /// Flushes and closes the file.
   /// @throws std::runtime_error  A line could not be written, for example because the disk is full.

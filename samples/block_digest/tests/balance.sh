@@ -2,23 +2,20 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Requirement: if one of four devices is slower by a factor of five, it gets at most half as many
-# blocks as each of the other devices.
+# Requirement: no task names a device, and flotilla gives each device the same number of batches. It
+# does so even if a device is slow (README.md says so), which is why the result does not depend on
+# the load of the machine.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 
 random_file input 100000000
-export FLOTILLA_CPU_INJECT=slow=1:5
-
-# Other processes can disturb the measured speeds, so only one of three runs has to pass.
-for attempt in 1 2 3; do
-  digest 0 --devices cpu:4 input
-  slow=$(blocks_of 1)
-  ((slow > 0)) || fail "the slow device got no blocks"
-  balanced=yes
-  for device in 0 2 3; do
-    others=$(blocks_of $device)
-    ((2 * slow <= others)) || balanced="device 1 is slow and has $slow blocks, device $device has $others"
+for inject in '' slow=1:5; do
+  FLOTILLA_CPU_INJECT=$inject digest 0 --devices cpu:4 --verify none input
+  least=$(blocks_of 0) most=$(blocks_of 0)
+  for device in 1 2 3; do
+    blocks=$(blocks_of $device)
+    ((blocks < least)) && least=$blocks
+    ((blocks > most)) && most=$blocks
   done
-  [[ $balanced != yes ]] || exit 0
+  # A batch of a CPU device has 64 blocks of 4 KiB. The last batch is not full.
+  ((least > 0 && most - least <= 128)) || fail "with '$inject', one device has $least blocks, another $most"
 done
-fail "$balanced"

@@ -25,6 +25,17 @@ expected_manifest 4096 good | cmp - manifest || fail "the manifest of the good f
 grep -q '^failures: 6,' out || fail "there are not 6 failures"
 grep -q '^digest: 25 blocks verified, 100000 bytes, 2 devices' out || fail "the last line is not as expected"
 
+# A file that no reader can read, although it has a size, is named once, also if it was divided into
+# parts: the first part fills the batch of `small`, which has room for 4096 blocks.
+unreadable=/sys/bus/platform/drivers_probe
+if [[ -e $unreadable ]]; then
+  head -c 100 good >small
+  digest 1 --block 1 --devices cpu:2 --readers 2 --manifest manifest small $unreadable small
+  [[ $(wc -l <err) == 1 ]] || fail "the unreadable file is not named once"
+  grep -Eq "^block_digest: $unreadable: (Input/output error|Permission denied)$" err || fail "it is not named"
+  (($(wc -l <manifest) == 200)) || fail "the other blocks are not as expected"
+fi
+
 # A file vanishes after the program has listed its folder. When the manifest has its first lines,
 # the program has listed the folder, but it is still reading the large first file.
 mkdir folder
@@ -41,10 +52,19 @@ wait $job || status=$?
 named 'folder/vanishing: No such file or directory'
 [[ $(tail -n 1 manifest) == *folder/z ]] || fail "the file after the vanished file was not digested"
 
-# A driver call fails. The program names the blocks that have no digest, and digests the others.
+# A driver call fails. The program names the blocks that have no digest, at most those of one batch,
+# and digests the others.
 random_file several 10000000
 FLOTILLA_CPU_INJECT=fail=cuMemcpyHtoDAsync@20:CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES \
-  digest 1 --devices cpu:2 several
-grep -q '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err ||
+  digest 1 --devices cpu:2 --readers 2 --manifest manifest several
+failed=$(grep -c '^block_digest: several: block at offset [0-9]*, [0-9]* bytes: no digest: .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES' err) ||
   fail "the failed copy is not named"
+((failed <= 64 && failed == $(wc -l <err))) || fail "$failed blocks have no digest"
+expected_manifest 4096 several >expected
+(($(wc -l <manifest) + failed == $(wc -l <expected))) || fail "other blocks are lost"
+[[ -z $(comm -13 <(sort expected) <(sort manifest)) ]] || fail "a digest is wrong"
 grep -q '^digest: ' <(tail -n 1 out) || fail "there is no last line"
+
+# A kernel faults. Nothing can go on, so the program says why and ends with status 2.
+FLOTILLA_CPU_INJECT=fault=0@5:CUDA_ERROR_ILLEGAL_ADDRESS digest 2 --devices cpu:2 --readers 2 several
+grep -q '^block_digest: CUDA_ERROR_ILLEGAL_ADDRESS (700): a kernel faulted' err || fail "the fault is not named"

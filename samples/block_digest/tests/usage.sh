@@ -17,6 +17,10 @@ refused PATH
 refused 0 --block 0 good
 refused '--block: x unit' --block 12x good
 refused 68157440 --block 65MiB good
+refused '0 not in range' --readers 0 good
+refused '257 not in range' --readers 257 good
+refused '--readers' --readers some good
+refused 'some not in' --verify some good
 refused cpu:0x --devices cpu:0x good
 refused none_such --devices none_such good
 refused no_folder/manifest --devices cpu --manifest no_folder/manifest good
