@@ -3,7 +3,9 @@
 #pragma once
 // How the field is divided.
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "band_shape.hpp"
@@ -33,6 +35,19 @@ struct band {
                    .inner_end = static_cast<unsigned>(end - begin) - (i + 1 == count ? 1u : 0u)},
          .device = static_cast<unsigned>(i * devices / count)});
   }
+  return made;
+}
+
+/// Returns the indices of the bands in the order in which a step computes them: first those with a
+/// neighbour on another device. So their edges are copied while the devices compute the others.
+[[nodiscard]] inline std::vector<std::size_t> order_of(std::vector<band> const& bands) {
+  std::vector<std::size_t> made(bands.size());
+  std::iota(made.begin(), made.end(), std::size_t{0});
+  std::stable_partition(made.begin(), made.end(), [&](std::size_t i) {
+    bool const differs_above = i != 0 && bands[i - 1].device != bands[i].device;
+    bool const differs_below = i + 1 != bands.size() && bands[i + 1].device != bands[i].device;
+    return differs_above || differs_below;
+  });
   return made;
 }
 

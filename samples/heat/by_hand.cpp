@@ -99,6 +99,7 @@ by_hand::by_hand(float alpha) : alpha_(alpha) {}
 by_hand::by_hand(std::vector<flotilla::device> const& devices, field const& start,
                  std::vector<band> const& bands, float alpha)
     : by_hand(alpha) {
+  order_ = order_of(bands);
   driver_calls const& driver = driver_calls::get();
   for (flotilla::device const& each : devices) {
     contexts_.push_back(std::make_unique<device_context>(each));
@@ -207,7 +208,7 @@ void by_hand::run(std::size_t steps) {
     // First all waits: a wait is for the event as it was recorded last, so it must be the one of
     // the step before.
     for (std::size_t i = 0; i < bands_.size(); ++i) { wait_for_neighbours(i); }
-    for (std::size_t i = 0; i < bands_.size(); ++i) { step(i); }
+    for (std::size_t const i : order_) { step(i); }
     now_ = 1 - now_;
   }
   for (auto const& each : bands_) {

@@ -28,7 +28,7 @@ namespace {
 
 using namespace heat;
 
-/// Returns the number of bands that the options name, or two for each device: so a device computes
+/// Returns the number of bands that the options name, or four for each device: so a device computes
 /// one band while the edges of the other one are copied.
 std::size_t count_bands(options const& chosen, field const& start, std::size_t devices) {
   if (chosen.bands > start.rows) {
@@ -36,7 +36,7 @@ std::size_t count_bands(options const& chosen, field const& start, std::size_t d
                              " bands need as many rows, but the field has " +
                              std::to_string(start.rows));
   }
-  return chosen.bands != 0 ? chosen.bands : std::min(2 * devices, start.rows);
+  return chosen.bands != 0 ? chosen.bands : std::min(4 * devices, start.rows);
 }
 
 /// Returns how many bytes the flow has copied to each device.

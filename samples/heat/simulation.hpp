@@ -60,6 +60,7 @@ class simulation {
   flotilla::flow& flow_;
   step_kernel kernel_;
   float alpha_;
+  std::vector<std::size_t> const order_;  // of the bands in a step
   std::vector<part> parts_;
   unsigned now_ = 0;  // the index of the states that the next step reads
 };

@@ -10,8 +10,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$1"
 export LD_LIBRARY_PATH=$drivers${LD_LIBRARY_PATH+:$LD_LIBRARY_PATH}
 export FLOTILLA_DEVICES=cpu:2
 heat 0 --compare --size 60x66 --steps 5 --verify
-for row in 'copy kernel, 1 device' 'flotilla, 1 device, 2 bands' 'by hand, 1 device, 2 bands' \
-  'by hand, 1 device, 1 band' 'flotilla, 2 devices, 4 bands' 'by hand, 2 devices, 4 bands' \
+for row in 'copy kernel, 1 device' 'flotilla, 1 device, 4 bands' 'by hand, 1 device, 4 bands' \
+  'by hand, 1 device, 1 band' 'flotilla, 2 devices, 8 bands' 'by hand, 2 devices, 8 bands' \
   'by hand, 2 devices, 2 bands'; do
   grep -Eq "^$row +[0-9.]+ +[0-9.]+$" out || fail "the table has no row '$row'"
 done

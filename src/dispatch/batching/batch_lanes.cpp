@@ -75,10 +75,14 @@ unsigned batch_lanes::of_burst(slot const& task) const {
   return task.level == 0 && continues_burst(lane, task) ? lane : lane_layout::no_lane;
 }
 
-unsigned batch_lanes::any(slot const& task) const {
+unsigned batch_lanes::any(slot const& task, bool fills_device) const {
+  // Launches that fill the device run one after another. With more lanes, they would follow each
+  // other less often in one lane.
+  constexpr std::uint32_t lanes_of_filling = 4;
   batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
+  std::uint32_t const lanes = fills_device ? lanes_of_filling : shape.lanes;
   return parts_.lanes.find_lane(
-      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
+      {task.level, lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
 }
 
 unsigned batch_lanes::of_wave(unsigned wave, unended_predecessors const& before,
@@ -142,7 +146,8 @@ batch_lanes::choice batch_lanes::behind(std::span<end_mark const> waits, slot co
   choice found;
   for (end_mark const mark : waits) {
     unsigned const lane = mark.lane();
-    if (!range.contains(lane) || parts_.waves.is_open({0, lane})) { continue; }
+    bool const is_here = mark.device() == parts_.lanes.device() && range.contains(lane);
+    if (!is_here || parts_.waves.is_open({0, lane})) { continue; }
     // Behind other work, a long task would wait in this lane although it could run in another one.
     bool const is_last = parts_.lanes[lane].last_number() == mark.number();
     if (!is_last && !is_short(task.kernel)) { continue; }

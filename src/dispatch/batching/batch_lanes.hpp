@@ -68,7 +68,8 @@ class batch_lanes {
   [[nodiscard]] unsigned of_wave(unsigned wave, unended_predecessors const& before,
                                  slot const& task) const;
   /// Returns the launch lane with the fewest batches, or no_lane if all lanes are full.
-  [[nodiscard]] unsigned any(slot const& task) const;
+  /// @param fills_device  Whether the launch fills the device for long.
+  [[nodiscard]] unsigned any(slot const& task, bool fills_device = false) const;
 
   /// Returns the lane of an open batch to which launches of this kernel without predecessors were
   /// added, and which this launch may join. Returns no_lane if there is none. Cheaper than the

@@ -42,6 +42,11 @@ batcher::batcher(parts const& with) : parts_(with) {
   }
 }
 
+bool batcher::loses_in_batch(slot const& task) const {
+  return parts_.profiles.of(task.kernel).kernel_ns() >= 2 * graph_launch_ns &&
+         parts_.grids.fills_device(task);
+}
+
 bool batcher::extends_chain(slot const& task, unended_predecessors const& before,
                             batch_place where) {
   open_batch const& batch = parts_.waves.at(where);
@@ -158,7 +163,8 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   bool const waits_here = std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
     return mark.device() == parts_.lanes.device();
   });
-  if (one.dependencies != 0 && waits_here) {
+  // Alone, the launch can wait for other devices in the lane of a predecessor too.
+  if (one.dependencies != 0 && (waits_here || alone)) {
     lane = alone ? lane_layout::no_lane : parts_.places.joinable(waits, one);
     if (lane != lane_layout::no_lane) {
       for (end_mark const mark : waits) {
@@ -190,7 +196,9 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     parts_.places.note_last(one, filling);
     return added(task, {0, filling});
   }
-  if (lane == lane_layout::no_lane) { lane = parts_.places.any(one); }
+  if (lane == lane_layout::no_lane) {
+    lane = parts_.places.any(one, alone && one.batch && loses_in_batch(one));
+  }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   if (alone) {
     auto const answer = parts_.lanes.enqueue_waits(parts_.lanes[lane], waits);

@@ -37,8 +37,14 @@ class batcher {
   explicit batcher(parts const& with);
 
   /// Returns whether the launch must not share a batch with other tasks.
-  [[nodiscard]] bool goes_alone(slot const& task) const noexcept {
-    return !task.batch || !parts_.launcher.usable();
+  [[nodiscard]] bool goes_alone(slot const& task) const {
+    return !task.batch || !parts_.launcher.usable() ||
+           (task.dependencies > 1 && loses_in_batch(task));
+  }
+
+  /// Records that a launch goes alone to a lane.
+  void note_alone(slot const& task, unsigned lane) {
+    if (loses_in_batch(task)) { parts_.lanes.note_filled(lane); }
   }
 
   /// Tells the caller of `add` or `follow` what to do next.
@@ -79,6 +85,10 @@ class batcher {
   void set_waiting(std::size_t tasks) noexcept { waiting_ = tasks; }
 
  private:
+  /// Returns whether the launch fills the device for so long that the host can launch others
+  /// meanwhile. Such launches run one after another anyway. In a batch, the tasks that follow one of
+  /// them would wait for all of them.
+  [[nodiscard]] bool loses_in_batch(slot const& task) const;
   [[nodiscard]] std::size_t at_hand() const noexcept {
     return parts_.lanes.launches_in_flight() + waiting_;
   }

@@ -83,6 +83,7 @@ void device_driver::destroy_resources() noexcept {
   sampler_.destroy();
   lanes_.destroy();
   frees_.destroy();
+  parts_.shared.board.events_of(parts_.index).destroy();
   page_.unregister();
 }
 

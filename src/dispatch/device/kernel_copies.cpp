@@ -6,6 +6,14 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+bool has_two_devices(detail::memory_command const& what) noexcept {
+  return what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
+}
+
+}  // namespace
+
 void kernel_copies::create(builtin_functions const& functions, bool batches) {
   usable_ = functions.can_copy() && batches && parts_.shared.fuse_launches;
   auto const add = [this](std::uint32_t index, CUfunction kernel, CUfunction twin) {
@@ -22,9 +30,7 @@ void kernel_copies::create(builtin_functions const& functions, bool batches) {
 
 bool kernel_copies::is_in_reach(detail::memory_command const& what) const noexcept {
   using detail::kernel_reach;
-  bool const is_between_devices =
-      what.kind == memory_op_kind::device_to_device && what.device != what.from_device;
-  return is_between_devices ? what.reach == kernel_reach::peers && peers_[what.from_device.value]
+  return has_two_devices(what) ? what.reach == kernel_reach::peers && peers_[what.from_device.value]
                             : what.reach != kernel_reach::nowhere;
 }
 
@@ -43,13 +49,15 @@ bool kernel_copies::describe(slot& task) const noexcept {
   return true;
 }
 
+bool kernel_copies::is_between_devices(slot& task) noexcept {
+  return has_two_devices(held_in<detail::memory_command>(task));
+}
+
 bool kernel_copies::prefers_kernel(slot& task) noexcept {
   auto const& what = held_in<detail::memory_command>(task);
   // A kernel reads the other device's memory directly. A copy engine takes several microseconds
   // more, also for its waits for the other device.
-  if (what.kind == memory_op_kind::device_to_device && what.device != what.from_device) {
-    return true;
-  }
+  if (has_two_devices(what)) { return true; }
   return what.kind == memory_op_kind::fill && what.pattern_bytes != 1 && what.pattern_bytes != 2 &&
          what.pattern_bytes != 4;
 }

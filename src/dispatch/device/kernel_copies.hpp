@@ -33,6 +33,8 @@ class kernel_copies {
   /// If a kernel may execute the copy or fill in the slot, describes it as a launch, and returns
   /// true. The command remains in the slot.
   bool describe(slot& task) const noexcept;
+  /// Returns whether the task copies from another device.
+  [[nodiscard]] static bool is_between_devices(slot& task) noexcept;
   /// Returns whether the task, for which `describe` is true, should use the kernel even if it is
   /// the only task: a copy engine would take longer, or need several driver calls.
   [[nodiscard]] static bool prefers_kernel(slot& task) noexcept;

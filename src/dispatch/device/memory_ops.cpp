@@ -73,7 +73,9 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
       return true;
     }
   }
-  parts_.committer.launched(task, lane, lane.begin());
+  lane::batch& batch = lane.begin();
+  parts_.lanes.record_end(lane, batch.number);
+  parts_.committer.launched(task, lane, batch);
   return true;
 }
 

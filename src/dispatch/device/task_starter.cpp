@@ -44,8 +44,8 @@ void task_starter::start_one(slot_address task, bool alone) {
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
   bool const is_launch = one.kind == task_kind::launch;
   // A copy that must start alone uses a copy engine.
-  bool const has_kernel =
-      is_launch || (one.kind == task_kind::memory_op && !alone && parts_.in_kernels.describe(one));
+  bool const has_kernel = is_launch || (one.kind == task_kind::memory_op && !alone &&
+                                        !prefers_engine(one) && parts_.in_kernels.describe(one));
   if (has_kernel && !alone) {
     if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
       if (parts_.batches.append(task, lane)) { flush({0, lane}); }
@@ -70,6 +70,10 @@ void task_starter::start_one(slot_address task, bool alone) {
     // task counts as ended then.
     if (parts_.shared.faults.is_poisoned()) { return; }
   }
+}
+
+bool task_starter::prefers_engine(slot& task) const {
+  return parts_.lanes.is_filled() && kernel_copies::is_between_devices(task);
 }
 
 bool task_starter::joins_launches(slot& task) const {
@@ -155,6 +159,7 @@ void task_starter::do_step(slot_address task, batcher::step const& step) {
         return parts_.reporter.cancel(task);
       }
       outcome_.clear();
+      parts_.batches.note_alone(parts_.shared.tasks.at(task), step.where.lane);
       parts_.flusher.launch_one_by_one(step.where.lane, {&task, 1}, outcome_);
       finish_flush();
       break;

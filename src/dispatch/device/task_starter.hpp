@@ -88,6 +88,8 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
+  /// Returns whether a copy should use a copy engine, because its kernel would wait too long.
+  [[nodiscard]] bool prefers_engine(slot& task) const;
   /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For
   /// a single copy that waits for no open batch, the copy engine is better.
   [[nodiscard]] bool joins_launches(slot& task) const;

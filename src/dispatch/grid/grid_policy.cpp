@@ -36,6 +36,10 @@ std::uint64_t grid_policy::max_blocks_of_task(slot const& form, float kernel_ns)
                   std::max(at_once / kernels_at_once, of_share));
 }
 
+bool grid_policy::fills_device(slot const& task) const noexcept {
+  return blocks_of(task) >= limits_.capacity(grid_limits::count(block_of(task)));
+}
+
 std::uint32_t grid_policy::rounds(slot const& form, std::uint64_t blocks) const noexcept {
   return limits_.rounds(grid_limits::count(block_of(form)), blocks);
 }

@@ -41,6 +41,8 @@ class grid_policy {
            one.block[0] == other.block[0] && one.block[1] == other.block[1] &&
            one.block[2] == other.block[2];
   }
+  /// Returns whether the launch has so many blocks that no other kernel finds room beside it.
+  [[nodiscard]] bool fills_device(slot const& task) const noexcept;
   /// Returns how many blocks a grid with this launch should have at most. With more, the first
   /// tasks of the grid would end long before the grid ends.
   /// @param kernel_ns  the estimated duration of the kernel

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "dispatch/lane/completion_page.hpp"
+#include "dispatch/lane/end_events.hpp"
 #include "dispatch/task/slot.hpp"
+#include "driver/call_outcome.hpp"
 #include "driver/table.hpp"
 
 namespace flotilla::dispatch {
@@ -26,9 +28,13 @@ class completion_board {
   /// @throws driver_error, std::bad_alloc
   void add(context::context_handle const& context, unsigned lanes, std::uint64_t first_number) {
     pages_.push_back(std::make_unique<completion_page>(context, lanes, first_number));
+    events_.push_back(std::make_unique<end_events>(context, lanes));
   }
   /// Returns the page for writing. Only for the device that owns the page's lanes.
   [[nodiscard]] completion_page& page_of(unsigned device) noexcept { return *pages_[device]; }
+
+  /// Returns the events of a device. Only the holder of the device's lease may change them.
+  [[nodiscard]] end_events& events_of(unsigned device) const noexcept { return *events_[device]; }
 
   [[nodiscard]] completion_page const& page(unsigned device) const noexcept {
     return *pages_[device];
@@ -38,6 +44,15 @@ class completion_board {
   /// Returns the number that the mark's lane has reached.
   [[nodiscard]] std::uint64_t number(end_mark mark) const noexcept {
     return pages_[mark.device()]->number(mark.lane());
+  }
+  /// Makes a stream of a lane of any device wait for the mark: for its event, if it has one, or else
+  /// for its number.
+  [[nodiscard]] driver::call_outcome enqueue_lane_wait(CUstream stream,
+                                                       end_mark mark) const noexcept {
+    if (CUevent const event = events_[mark.device()]->find(mark.lane(), mark.number())) {
+      return {api_.stream_wait_event(stream, event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
+    }
+    return {enqueue_wait(stream, mark), "cuStreamWaitValue64"};
   }
   /// Makes `stream`, which may belong to any device, wait for the mark's number. The alternative,
   /// an event, has two disadvantages. The event would have to be recorded after all work that is
@@ -56,6 +71,7 @@ class completion_board {
  private:
   driver::table const& api_;
   std::vector<std::unique_ptr<completion_page>> pages_;
+  std::vector<std::unique_ptr<end_events>> events_;
 };
 
 }  // namespace flotilla::dispatch

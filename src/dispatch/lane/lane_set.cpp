@@ -51,9 +51,8 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
   for (end_mark const mark : marks) {
     bool const same_lane = mark.device() == device_ && mark.lane() == lane.index();
     if (same_lane || mark.word == except.word || board_.reached(mark)) { continue; }
-    if (CUresult const answer = board_.enqueue_wait(lane.stream(), mark); answer != CUDA_SUCCESS) {
-      return {answer, "cuStreamWaitValue64"};
-    }
+    driver::call_outcome const answer = board_.enqueue_lane_wait(lane.stream(), mark);
+    if (!answer.ok()) { return answer; }
   }
   return {};
 }
@@ -89,6 +88,12 @@ void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
   if (batch.waits_on_device) { ++waiting_batches_; }
   if (batch.has_status) { ++status_batches_; }
   set_busy(lane);
+}
+
+void lane_set::record_end(lane const& lane, std::uint64_t number) noexcept {
+  if (!is_filled()) { return; }
+  std::uint64_t const reached = board_.page(device_).number(lane.index());
+  board_.events_of(device_).record(lane.index(), number, reached, lane.stream());
 }
 
 bool lane_set::any_done() {

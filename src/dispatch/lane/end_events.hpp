@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Events that mark the ends of some batches of a device.
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "context/context_handle.hpp"
+
+namespace flotilla::dispatch {
+
+/// An event costs the host more than a completion number, but a stream that waits for an event does
+/// not slow down the others. Each stream that waits for a number polls for it: with 16 bands of a
+/// stencil on two H200s, whose kernels fill the GPUs, streams that wait for numbers reach 6.3 TB/s,
+/// and with events 7.8 TB/s (docs/results/h200x2-heat.txt).
+class end_events {
+ public:
+  /// @param lanes  The number of lanes of the device.
+  end_events(context::context_handle const& context, unsigned lanes)
+      : context_(context), entries_(std::size_t{lanes} * ring) {}
+
+  /// Records an event behind the work in the stream of a lane: the work of batch `number`. Does
+  /// nothing if the event may still be needed for another batch, or if the driver refuses.
+  /// @param reached  The completion number of the lane.
+  /// Threads: only the holder of the device's lease, with the context current.
+  void record(unsigned lane, std::uint64_t number, std::uint64_t reached, CUstream stream) noexcept {
+    entry& one = at(lane, number);
+    if (one.number.load(std::memory_order_relaxed) > reached) { return; }
+    CUevent event = one.event.load(std::memory_order_relaxed);
+    if (event == nullptr) {
+      if (context_.api().event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) { return; }
+      one.event.store(event, std::memory_order_relaxed);
+    }
+    one.number.store(0, std::memory_order_relaxed);
+    if (context_.api().event_record(event, stream) != CUDA_SUCCESS) { return; }
+    one.number.store(number, std::memory_order_release);  // pairs with the acquire in find
+  }
+  /// Returns the event of a batch, or null if it has none. If the batch has ended, the event may be
+  /// recorded again meanwhile. A stream then waits for a batch that was launched earlier than what
+  /// follows the wait, so it waits longer than necessary, but not forever.
+  /// Threads: any.
+  [[nodiscard]] CUevent find(unsigned lane, std::uint64_t number) const noexcept {
+    entry const& one = at(lane, number);
+    if (one.number.load(std::memory_order_acquire) != number) { return nullptr; }
+    return one.event.load(std::memory_order_relaxed);
+  }
+  /// Destroys the events. Call it with the context current.
+  void destroy() noexcept {
+    for (entry& each : entries_) {
+      each.number.store(0, std::memory_order_relaxed);
+      if (CUevent const event = each.event.exchange(nullptr)) {
+        context_.api().event_destroy(event);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t ring = 8;  // events of a lane
+  struct entry {
+    std::atomic<std::uint64_t> number{0};  // of the batch, 0: none
+    std::atomic<CUevent> event{nullptr};
+  };
+  [[nodiscard]] entry& at(unsigned lane, std::uint64_t number) noexcept {
+    return entries_[lane * ring + number % ring];
+  }
+  [[nodiscard]] entry const& at(unsigned lane, std::uint64_t number) const noexcept {
+    return entries_[lane * ring + number % ring];
+  }
+
+  context::context_handle const& context_;
+  std::vector<entry> entries_;
+};
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Launches that fill their device and have several predecessors: each of them is launched alone,
+// and other lanes wait for events instead of numbers.
+
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "support/thrown.hpp"
+#include "unit/dispatch/device/kernel_copies_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class FillingLaunches : public kernel_copies_test {
+ protected:
+  static constexpr device_ordinal other{1};
+  static constexpr std::uint32_t blocks = 4096, threads = 32;
+  static constexpr std::uint32_t all = blocks * threads;
+
+  /// A runtime with two devices, which have measured the kernel.
+  struct device_pair {
+    runtime rt{make({.devices = "cpu:2"})};
+    test_program program{rt};
+    host_buffer<std::uint32_t> count{rt, 1};
+    std::uint32_t launched = 0;
+
+    device_pair() {
+      count[0] = 0;
+      for (int i = 0; i < 3; ++i) {
+        rt.submit(wide(), {.device = device}).wait();
+        rt.submit(wide(), {.device = other}).wait();
+      }
+    }
+    /// A launch whose threads increment `count`.
+    [[nodiscard]] launch wide() {
+      ++launched;
+      return program.add.with_shape({blocks}, {threads})(count.data(), 1u);
+    }
+    [[nodiscard]] launch narrow() { return program.nothing.with_shape({1}, {1})(); }
+    [[nodiscard]] bool is_right() const { return count[0] == launched * all; }
+  };
+};
+
+// requirement: tasks that follow one of these launches do not wait for the others
+TEST_F(FillingLaunches, AreBatchesOfTheirOwn) {
+  device_pair on;
+  auto const batches_of_two = [&](auto const& make_launch) {
+    held_word word{on.rt};
+    ticket const done = on.rt.submit(on.narrow(), {.device = device});
+    done.wait();
+    ticket const held = on.rt.submit(word.launch_of(on.program), {.device = device});
+    EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
+    std::uint64_t const before = batches(on.rt);
+    std::vector<ticket> made;
+    for (int i = 0; i < 2; ++i) {
+      made.push_back(on.rt.submit(make_launch(), {.device = device, .after = {held, done}}));
+    }
+    word.release();
+    for (ticket const& each : made) { each.wait(); }
+    return batches(on.rt) - before;
+  };
+  for (int i = 0; i < 3; ++i) { on.rt.submit(on.narrow(), {.device = device}).wait(); }
+  EXPECT_EQ(batches_of_two([&] { return on.narrow(); }), 1u);
+  EXPECT_EQ(batches_of_two([&] { return on.wide(); }), 2u);
+  EXPECT_TRUE(on.is_right());
+}
+
+/// Launches a chain that alternates between the devices, behind a held task.
+std::vector<ticket> launch_chain(auto& on, held_word& word, device_ordinal one,
+                                 device_ordinal other) {
+  ticket const done = on.rt.submit(on.narrow(), {.device = one});
+  done.wait();
+  std::vector<ticket> made;
+  made.push_back(on.rt.submit(word.launch_of(on.program), {.device = one}));
+  EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
+  for (int i = 0; i < 4; ++i) {
+    made.push_back(on.rt.submit(
+        on.wide(), {.device = i % 2 == 0 ? one : other, .after = {made.back(), done}}));
+  }
+  return made;
+}
+
+// requirement: other devices wait for the event of such a launch
+TEST_F(FillingLaunches, OtherLanesWaitForEvents) {
+  device_pair on;
+  held_word word{on.rt};
+  testing::fail_call("cuStreamWaitEvent", 1, driver_status::invalid_value);
+  std::vector<ticket> const made = launch_chain(on, word, device, other);
+  for (int i = 0; i < 20; ++i) { on.rt.pump(); }
+  word.release();
+  made[1].wait();
+  EXPECT_THAT(thrown<driver_error>([&] { made[2].wait(); }), HasSubstr("cuStreamWaitEvent"));
+}
+
+// requirement: if the driver records no event, the other lanes wait for the number
+TEST_F(FillingLaunches, WithoutEventsLanesWaitForNumbers) {
+  for (char const* const call : {"cuEventCreate", "cuEventRecord"}) {
+    device_pair on;
+    held_word word{on.rt};
+    for (std::uint64_t i = 1; i < 5; ++i) {
+      testing::fail_call(call, i, driver_status::out_of_memory);
+    }
+    std::vector<ticket> const made = launch_chain(on, word, device, other);
+    word.release();
+    for (ticket const& each : made) { each.wait(); }
+    EXPECT_TRUE(on.is_right()) << call;
+    testing::clear_faults();
+  }
+}
+
+// requirement: copies between devices use a copy engine while the device is filled
+TEST_F(FillingLaunches, CopiesUseCopyEnginesMeanwhile) {
+  device_pair on;
+  device_buffer<std::uint8_t> from{on.rt, other, small}, to{on.rt, device, small};
+  on.rt.submit(from.fill(std::uint8_t{5})).wait();
+  testing::fail_call("cuMemcpyPeerAsync", 1, driver_status::invalid_value);
+  on.rt.submit(to.copy_from(from)).wait();  // by a kernel
+  held_word word{on.rt};
+  ticket const done = on.rt.submit(on.narrow(), {.device = device});
+  done.wait();
+  ticket const held = on.rt.submit(word.launch_of(on.program), {.device = device});
+  EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
+  ticket const filling = on.rt.submit(on.wide(), {.device = device, .after = {held, done}});
+  on.rt.pump();
+  ticket const copy = on.rt.submit(to.copy_from(from));
+  on.rt.pump();
+  word.release();
+  filling.wait();
+  EXPECT_THAT(thrown<driver_error>([&] { copy.wait(); }), HasSubstr("cuMemcpyPeerAsync"));
+}
+
+}  // namespace
+}  // namespace flotilla::test
