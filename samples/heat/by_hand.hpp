@@ -47,7 +47,7 @@ class by_hand {
   std::vector<std::unique_ptr<device_context>> contexts_;
   std::vector<std::unique_ptr<band_memory>> bands_;
   std::vector<std::size_t> order_;  // of the bands in a step
-  unsigned now_ = 0;  // the index of the memory that the next step reads
+  unsigned now_ = 0;                // the index of the memory that the next step reads
 };
 
 }  // namespace heat

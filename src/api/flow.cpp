@@ -88,7 +88,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
   state.submit(
       std::span{uses}.first(bound.size()), options, required_place(state, options, plain.device()),
-      [&](flows::place where, dispatch::flow_task_options const& how) {
+      &plain, [&](flows::place where, dispatch::flow_task_options const& how) {
         for (detail::bound_use const& each : bound) {
           write_argument(detail::launch_builder::arguments(plain), each, where, options.label);
         }
@@ -100,7 +100,7 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
-  state.submit(uses, options, required_place(state, options),
+  state.submit(uses, options, required_place(state, options), nullptr,
                [&](flows::place where, dispatch::flow_task_options const& how) {
                  write_places(uses, where, places);
                  return state.runtime_impl().tasks.submit(what, how, dispatch::when_full::give_up,
@@ -112,7 +112,7 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                         std::unique_ptr<detail::continuation>& what, task_options const& options,
                         ticket* made) {
   flows::flow_state& state = checked(state_);
-  state.submit(uses, options, flows::place::host(),
+  state.submit(uses, options, flows::place::host(), nullptr,
                [&](flows::place where, dispatch::flow_task_options const& how) {
                  write_places(uses, where, places);
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,

@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/device_choice.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <compare>
+
+#include "base/access.hpp"
+#include "dispatch/grid/grid_limits.hpp"
 
 namespace flotilla::flows {
 
@@ -16,16 +21,46 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
   return sum;
 }
 
-device_ordinal device_choice::choose(std::span<detail::datum_use const> uses) const {
+float device_choice::estimated_ns(launch const& what, device const& on) const noexcept {
+  constexpr float unknown_ns = 1000;      // the least time of a kernel
+  constexpr float kernels_at_once = 128;  // of a GPU
+  dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
+  float const ns =
+      table.kernels[detail::access::kernel_index(what)].durations[on.ordinal.value].load(
+          std::memory_order_relaxed);
+  if (ns == 0) { return unknown_ns; }
+  extent const block = what.block();
+  extent const grid = what.grid();
+  dispatch::grid_limits const limits{static_cast<std::uint64_t>(on.multiprocessors)};
+  auto const at_once =
+      static_cast<float>(limits.capacity(std::uint64_t{block.x} * block.y * block.z));
+  float const blocks =
+      static_cast<float>(grid.x) * static_cast<float>(grid.y) * static_cast<float>(grid.z);
+  return ns * std::clamp(blocks / at_once, 1 / kernels_at_once, 1.0F);
+}
+
+void device_choice::note(place where, task_id const& task, launch const* what) noexcept {
+  if (where.is_host() || loads_.size() == 1) { return; }
+  constexpr float callable_ns = 10'000;  // nobody measures callables
+  std::size_t const index = where.device().value;
+  loads_[index].queue.add(
+      task, what == nullptr ? callable_ns : estimated_ns(*what, runtime_.infos()[index]));
+  ++loads_[index].submitted;
+}
+
+device_ordinal device_choice::choose(std::span<detail::datum_use const> uses) {
   std::span<device const> const all = runtime_.infos();
   if (all.size() == 1) { return all.front().ordinal; }
   struct cost {
     std::size_t bytes;
+    double queue_ns;
     std::uint64_t tasks;
     auto operator<=>(cost const&) const = default;
   };
+  auto const has_ended = [this](task_id const& task) { return runtime_.query.has_ended(task); };
   auto const cost_on = [&](device_ordinal on) {
-    return cost{bytes_to_copy(uses, place::of(on)), submitted_[on.value]};
+    load& there = loads_[on.value];
+    return cost{bytes_to_copy(uses, place::of(on)), there.queue.ns(has_ended), there.submitted};
   };
   device_ordinal best = all.front().ordinal;
   cost lowest = cost_on(best);

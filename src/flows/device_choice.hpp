@@ -9,10 +9,12 @@
 #include <vector>
 
 #include <flotilla/detail/data_use.hpp>
+#include <flotilla/kernel/launch.hpp>
 #include <flotilla/task/task_options.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/datum.hpp"
+#include "flows/device_queue.hpp"
 
 namespace flotilla::flows {
 
@@ -20,7 +22,7 @@ namespace flotilla::flows {
 class device_choice {
  public:
   explicit device_choice(dispatch::runtime_state& runtime)
-      : runtime_(runtime), submitted_(runtime.infos().size()) {}
+      : runtime_(runtime), loads_(runtime.infos().size()) {}
 
   /// Returns the device that the runtime's placement chooses. Empty if it chooses none, or the
   /// runtime has no placement. Runs code of the application, so call it without the mutex.
@@ -28,20 +30,27 @@ class device_choice {
     auto const chosen = runtime_.tasks.place_freely(options);
     return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
   }
-  /// Returns the device to which the fewest bytes must be copied, and among several such devices
-  /// the one that got the fewest tasks of the flow.
-  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses) const;
+  /// Returns the device to which the fewest bytes must be copied. Among several such devices, the
+  /// one whose queue of this flow takes the least time, and then the one that got the fewest tasks.
+  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses);
   /// Counts a task that was submitted.
-  void note(place where) noexcept {
-    if (!where.is_host()) { ++submitted_[where.device().value]; }
-  }
+  /// @param what  The launch; null if the task is a callable.
+  void note(place where, task_id const& task, launch const* what) noexcept;
 
  private:
   [[nodiscard]] static std::size_t bytes_to_copy(std::span<detail::datum_use const> uses,
                                                  place to) noexcept;
 
+  /// Returns for how long a launch occupies a device: the measured time of its kernel, multiplied
+  /// by the part of the device that it needs.
+  [[nodiscard]] float estimated_ns(launch const& what, device const& on) const noexcept;
+
+  struct load {
+    device_queue queue{};
+    std::uint64_t submitted = 0;  // tasks
+  };
   dispatch::runtime_state& runtime_;
-  std::vector<std::uint64_t> submitted_;  // tasks, by device
+  std::vector<load> loads_;  // by device
 };
 
 }  // namespace flotilla::flows

@@ -53,11 +53,12 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
 
   /// Submits a task that runs on a device or on the host.
   /// @param required   The device on which the task must run, if any.
+  /// @param what       The launch; null if the task is none.
   /// @param submit_to  Called as submit_to(place, options) with the mutex locked, after the data
   ///                   have their memory. Submits the task. Returns false if a window is full.
   template <class Submit>
   void submit(std::span<detail::datum_use const> uses, task_options const& options,
-              std::optional<place> required, Submit const& submit_to);
+              std::optional<place> required, launch const* what, Submit const& submit_to);
 
   /// Waits until the data are valid on the host. @return where they are.
   [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update);
@@ -109,7 +110,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
 
 template <class Submit>
 void flow_state::submit(std::span<detail::datum_use const> uses, task_options const& options,
-                        std::optional<place> required, Submit const& submit_to) {
+                        std::optional<place> required, launch const* what,
+                        Submit const& submit_to) {
   runtime_.usage.check_usable();
   // The placement is code of the application, so the mutex must not be locked.
   std::optional<place> where = required ? required : devices_.ask_placement(options);
@@ -129,7 +131,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (submit_to(*where, how)) {
           planner_.commit(uses, *where, how.opened, how);
           planner_.count(uses, *where, copies);
-          devices_.note(*where);
+          devices_.note(*where, how.opened, what);
           return;
         }
         why = {.kind = obstacle::kinds::window_full, .where = *where};

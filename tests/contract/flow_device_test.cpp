@@ -37,6 +37,24 @@ TEST_P(FlowDevice, IndependentTasksAreSpread) {
   for (int const count : on_device) { EXPECT_EQ(count, 12 / device_count()); }
 }
 
+// requirement: tasks that need the same copies anywhere avoid a device that is busy with the flow
+TEST_P(FlowDevice, BusyDevicesGetFewerTasks) {
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  word_data first{fl(), {16}, "first"};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  auto const work = [](task_context&, view<std::uint32_t>) {};
+  ticket const waiting = fl().submit(uses(write(first)), work, {.device = last(), .after = {held}});
+  for (int i = 0; i < 12; ++i) {
+    word_data x{fl(), {16}, "x"};
+    ticket const task = fl().submit(uses(write(x)), work);
+    task.wait();
+    EXPECT_NE(task.device(), last());
+  }
+  word.release();
+  waiting.wait();
+}
+
 // requirement: a runtime that checks the order of tasks accepts what a flow submits. regression for
 // predecessors that were left out because they had ended
 TEST_P(FlowDevice, OrderCheckAcceptsFlows) {

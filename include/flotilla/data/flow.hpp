@@ -106,7 +106,8 @@ template <class F, class... Uses>
 /// Devices   A task without a device in its options runs on the device of its first buffer or span
 ///           (a launch), or on the device that runtime_options::placement chooses, or else on the
 ///           device to which the fewest bytes must be copied, and among several such devices on the
-///           one that got the fewest tasks of this flow.
+///           one whose open tasks of this flow take the least time, as far as their kernels were
+///           measured. If they are equal, on the one that got the fewest tasks of this flow.
 /// Failures  Data that a failed task should have written are lost: tasks that read or update them
 ///           fail with dependency_failed, whose cause is the first error. A later task that
 ///           `write`s them runs, and afterwards they are no longer lost. Tasks that only read are

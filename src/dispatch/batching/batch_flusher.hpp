@@ -15,6 +15,7 @@
 #include "dispatch/graph/batch_launcher.hpp"
 #include "dispatch/grid/grid_launcher.hpp"
 #include "dispatch/grid/grid_policy.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -57,6 +58,7 @@ class batch_flusher {
     task_table const& tasks;
     dependencies& order;
     lane_set& lanes;
+    filling_launches const& filling;
     batch_launcher& launcher;
     grid_policy const& grid_rules;
     grid_launcher& grids;

@@ -184,7 +184,7 @@ bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_addre
   if (batch.count == 0) {
     lane.cancel();
   } else {
-    if (tasks.size() == 1) { parts_.lanes.record_end(lane, batch.number); }
+    if (tasks.size() == 1) { parts_.filling.record_end(lane, batch.number); }
     if (CUresult const written = lane.commit_with_write(); written != CUDA_SUCCESS) {
       outcome.errors.push_back(written);
     }

@@ -14,6 +14,7 @@
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/graph/batch_launcher.hpp"
 #include "dispatch/grid/grid_policy.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/lane/lane_set.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "driver/call_outcome.hpp"
@@ -33,6 +34,7 @@ class batcher {
     open_waves& waves;
     kernel_profiles& profiles;
     batch_lanes& places;
+    filling_launches& filling;
   };
   explicit batcher(parts const& with);
 
@@ -44,7 +46,7 @@ class batcher {
 
   /// Records that a launch goes alone to a lane.
   void note_alone(slot const& task, unsigned lane) {
-    if (loses_in_batch(task)) { parts_.lanes.note_filled(lane); }
+    if (loses_in_batch(task)) { parts_.filling.note(lane); }
   }
 
   /// Tells the caller of `add` or `follow` what to do next.

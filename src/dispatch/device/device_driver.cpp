@@ -24,6 +24,7 @@ device_driver::device_driver(parts const& with)
     : parts_(with),
       page_(with.shared.board.page_of(with.index)),
       lanes_(with.own.context, page_, with.shared.board, with.index, with.launch_lanes),
+      filling_(lanes_, with.shared.board),
       late_(with.shared),
       reporter_(with.shared, with.own.context, late_, with.index),
       launcher_(
@@ -37,8 +38,8 @@ device_driver::device_driver(parts const& with)
       sampler_({with.own.context, page_, lanes_, profiles_}),
       batch_lanes_({lanes_, waves_, profiles_, grid_policy_}),
       batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,
-                profiles_, batch_lanes_}),
-      flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, launcher_,
+                profiles_, batch_lanes_, filling_}),
+      flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, filling_, launcher_,
                 grid_policy_, grids_, waves_, profiles_, sampler_}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,
                      launcher_.functions(), static_cast<unsigned>(with.contexts.size())}),
@@ -46,8 +47,8 @@ device_driver::device_driver(parts const& with)
       committer_(with.shared, lanes_, reporter_),
       staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
                committer_}),
-      copies_(
-          {with.shared, with.own.context, lanes_, reporter_, committer_, staged_, with.contexts}),
+      copies_({with.shared, with.own.context, lanes_, filling_, reporter_, committer_, staged_,
+               with.contexts}),
       kernel_copies_({with.shared, with.peers, with.index}),
       replays_({with.shared, with.own.context, page_, lanes_, launcher_, grid_limits_, profiles_,
                 batch_lanes_, waves_, reporter_}),
@@ -56,9 +57,9 @@ device_driver::device_driver(parts const& with)
       callables_({with.shared, with.own.context, with.own.gate, lanes_, before_, device_waits_,
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
-      starter_({with.shared, lanes_, before_, waves_, profiles_, batch_lanes_, batches_, flusher_,
-                device_waits_, copies_, kernel_copies_, replays_, chunks_, callables_, events_,
-                reporter_}),
+      starter_({with.shared, lanes_, filling_, before_, waves_, profiles_, batch_lanes_, batches_,
+                flusher_, device_waits_, copies_, kernel_copies_, replays_, chunks_, callables_,
+                events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
   try {

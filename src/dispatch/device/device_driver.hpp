@@ -27,6 +27,7 @@
 #include "dispatch/device/replayer.hpp"
 #include "dispatch/device/staged_copies.hpp"
 #include "dispatch/device/task_starter.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 
 namespace flotilla::dispatch {
 
@@ -111,6 +112,7 @@ class device_driver {
   parts const parts_;
   completion_page& page_;
   lane_set lanes_;
+  filling_launches filling_;
   late_ends late_;
   failure_reporter reporter_;
   batch_launcher launcher_;

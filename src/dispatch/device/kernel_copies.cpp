@@ -31,7 +31,7 @@ void kernel_copies::create(builtin_functions const& functions, bool batches) {
 bool kernel_copies::is_in_reach(detail::memory_command const& what) const noexcept {
   using detail::kernel_reach;
   return has_two_devices(what) ? what.reach == kernel_reach::peers && peers_[what.from_device.value]
-                            : what.reach != kernel_reach::nowhere;
+                               : what.reach != kernel_reach::nowhere;
 }
 
 bool kernel_copies::describe(slot& task) const noexcept {

@@ -74,7 +74,7 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
     }
   }
   lane::batch& batch = lane.begin();
-  parts_.lanes.record_end(lane, batch.number);
+  parts_.filling.record_end(lane, batch.number);
   parts_.committer.launched(task, lane, batch);
   return true;
 }

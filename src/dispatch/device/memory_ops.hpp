@@ -9,6 +9,7 @@
 
 #include "dispatch/device/batch_committer.hpp"
 #include "dispatch/device/staged_copies.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 
 namespace flotilla::dispatch {
 
@@ -19,6 +20,7 @@ class memory_ops {
     runtime_parts const& shared;
     context::context_handle const& context;
     lane_set& lanes;
+    filling_launches const& filling;
     failure_reporter& reporter;
     batch_committer& committer;
     staged_copies& staged;

@@ -73,7 +73,7 @@ void task_starter::start_one(slot_address task, bool alone) {
 }
 
 bool task_starter::prefers_engine(slot& task) const {
-  return parts_.lanes.is_filled() && kernel_copies::is_between_devices(task);
+  return parts_.filling.are_in_flight() && kernel_copies::is_between_devices(task);
 }
 
 bool task_starter::joins_launches(slot& task) const {

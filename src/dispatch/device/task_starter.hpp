@@ -18,6 +18,7 @@
 #include "dispatch/device/memory_ops.hpp"
 #include "dispatch/device/predecessors.hpp"
 #include "dispatch/device/replayer.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/queue/priority_queues.hpp"
 
 namespace flotilla::dispatch {
@@ -31,6 +32,7 @@ class task_starter {
   struct parts {
     runtime_parts const& shared;
     lane_set& lanes;
+    filling_launches const& filling;
     predecessors& before;
     open_waves const& waves;
     kernel_profiles& profiles;

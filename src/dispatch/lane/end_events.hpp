@@ -18,6 +18,9 @@ namespace flotilla::dispatch {
 /// not slow down the others. Each stream that waits for a number polls for it: with 16 bands of a
 /// stencil on two H200s, whose kernels fill the GPUs, streams that wait for numbers reach 6.3 TB/s,
 /// and with events 7.8 TB/s (docs/results/h200x2-heat.txt).
+///
+/// A thread may look for an event while the owner records it again
+/// (tests/unit/dispatch/lane/end_events_model_test.cpp).
 class end_events {
  public:
   /// @param lanes  The number of lanes of the device.
@@ -28,7 +31,8 @@ class end_events {
   /// nothing if the event may still be needed for another batch, or if the driver refuses.
   /// @param reached  The completion number of the lane.
   /// Threads: only the holder of the device's lease, with the context current.
-  void record(unsigned lane, std::uint64_t number, std::uint64_t reached, CUstream stream) noexcept {
+  void record(unsigned lane, std::uint64_t number, std::uint64_t reached,
+              CUstream stream) noexcept {
     entry& one = at(lane, number);
     if (one.number.load(std::memory_order_relaxed) > reached) { return; }
     CUevent event = one.event.load(std::memory_order_relaxed);
@@ -36,7 +40,6 @@ class end_events {
       if (context_.api().event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) { return; }
       one.event.store(event, std::memory_order_relaxed);
     }
-    one.number.store(0, std::memory_order_relaxed);
     if (context_.api().event_record(event, stream) != CUDA_SUCCESS) { return; }
     one.number.store(number, std::memory_order_release);  // pairs with the acquire in find
   }

@@ -90,12 +90,6 @@ void lane_set::add(lane const& lane, lane::batch const& batch) noexcept {
   set_busy(lane);
 }
 
-void lane_set::record_end(lane const& lane, std::uint64_t number) noexcept {
-  if (!is_filled()) { return; }
-  std::uint64_t const reached = board_.page(device_).number(lane.index());
-  board_.events_of(device_).record(lane.index(), number, reached, lane.stream());
-}
-
 bool lane_set::any_done() {
   return !busy_.visit([&](unsigned lane) { return lanes_[lane]->done() == nullptr; });
 }

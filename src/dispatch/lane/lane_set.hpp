@@ -64,20 +64,7 @@ class alignas(base::cache_line) lane_set {
   /// excluded.
   [[nodiscard]] unsigned find_lane(choice const& wanted) const noexcept;
 
-  /// Records that the lane gets a launch that fills the device for long.
-  void note_filled(unsigned lane) noexcept { filled_lane_ = lane; }
-  /// Returns whether a launch that fills the device is in flight. Then a short kernel may have to
-  /// wait for all blocks of such a launch, but a copy engine need not wait.
-  [[nodiscard]] bool is_filled() const noexcept {
-    return filled_lane_ != lane_layout::no_lane &&
-           lanes_[filled_lane_]->in_flight() != 0;
-  }
-
   // ---- after a launch ----
-
-  /// If the device is filled, records an event behind the work of a batch, for which other lanes can
-  /// wait. Call it before the batch is committed.
-  void record_end(lane const& lane, std::uint64_t number) noexcept;
 
   /// Counts a committed batch of a launch lane.
   void add(lane const& lane, lane::batch const& batch) noexcept;
@@ -147,7 +134,6 @@ class alignas(base::cache_line) lane_set {
   std::size_t long_running_batches_ = 0;  // number of long-running batches in flight
   std::uint32_t status_batches_ = 0;      // number of batches in flight with a task_status
   std::uint32_t waiting_batches_ = 0;  // number of batches in flight that begin with a spin kernel
-  unsigned filled_lane_ = lane_layout::no_lane;  // of the last launch that fills the device
   bool has_urgent_launches_ = false;   // whether this GPU ever had an urgent launch
 
   std::atomic<bool> has_batches_{false};    // written by the holder of the lease
