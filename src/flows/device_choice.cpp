@@ -44,7 +44,8 @@ void device_choice::note(place where, task_id const& task, launch const* what) n
   constexpr float callable_ns = 10'000;  // nobody measures callables
   std::size_t const index = where.device().value;
   loads_[index].queue.add(
-      task, what == nullptr ? callable_ns : estimated_ns(*what, runtime_.infos()[index]));
+      task, what == nullptr ? callable_ns : estimated_ns(*what, runtime_.infos()[index]),
+      [this](task_id const& each) { return runtime_.query.has_ended(each); });
   ++loads_[index].submitted;
 }
 

@@ -14,9 +14,13 @@ namespace flotilla::flows {
 /// Threads: the caller holds the flow's mutex.
 class device_queue {
  public:
-  /// Adds a task that was submitted. If there is no memory for it, it does not count.
-  /// @param ns  The estimated time for which the task occupies the device.
-  void add(task_id const& task, float ns) noexcept {
+  /// Adds a task that was submitted, and forgets the oldest ones that have ended. If there is no
+  /// memory for the task, it does not count.
+  /// @param ns         The estimated time for which the task occupies the device.
+  /// @param has_ended  has_ended(task_id const&)
+  template <class HasEnded>
+  void add(task_id const& task, float ns, HasEnded const& has_ended) noexcept {
+    forget_ended(has_ended);
     try {
       tasks_.push_back({task, ns});
       ns_ += ns;
@@ -27,15 +31,20 @@ class device_queue {
   /// @param has_ended  has_ended(task_id const&)
   template <class HasEnded>
   [[nodiscard]] double ns(HasEnded const& has_ended) {
+    forget_ended(has_ended);
+    return ns_;
+  }
+
+ private:
+  template <class HasEnded>
+  void forget_ended(HasEnded const& has_ended) noexcept {
     while (!tasks_.empty() && has_ended(tasks_.front().task)) {
       ns_ -= tasks_.front().ns;
       tasks_.pop_front();
     }
     if (tasks_.empty()) { ns_ = 0; }  // removes the errors of rounding
-    return ns_;
   }
 
- private:
   struct entry {
     task_id task;
     float ns;
