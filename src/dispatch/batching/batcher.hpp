@@ -88,8 +88,8 @@ class batcher {
 
  private:
   /// Returns whether the launch fills the device for so long that the host can launch others
-  /// meanwhile. Such launches run one after another anyway. In a batch, the tasks that follow one of
-  /// them would wait for all of them.
+  /// meanwhile. Such launches run one after another anyway. In a batch, the tasks that follow one
+  /// of them would wait for all of them.
   [[nodiscard]] bool loses_in_batch(slot const& task) const;
   [[nodiscard]] std::size_t at_hand() const noexcept {
     return parts_.lanes.launches_in_flight() + waiting_;

@@ -45,8 +45,8 @@ class completion_board {
   [[nodiscard]] std::uint64_t number(end_mark mark) const noexcept {
     return pages_[mark.device()]->number(mark.lane());
   }
-  /// Makes a stream of a lane of any device wait for the mark: for its event, if it has one, or else
-  /// for its number.
+  /// Makes a stream of a lane of any device wait for the mark: for its event, if it has one, or
+  /// else for its number.
   [[nodiscard]] driver::call_outcome enqueue_lane_wait(CUstream stream,
                                                        end_mark mark) const noexcept {
     if (CUevent const event = events_[mark.device()]->find(mark.lane(), mark.number())) {
