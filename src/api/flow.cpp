@@ -141,10 +141,7 @@ datum* make_token(flow& owner, std::string_view label) {
 
 std::vector<std::unique_ptr<datum, datum_deleter>> divide(datum& whole,
                                                           std::span<std::size_t const> tile) {
-  std::vector<std::unique_ptr<datum>> made = whole.owner->divide(whole, flows::triple_of(tile));
-  std::vector<std::unique_ptr<datum, datum_deleter>> tiles(made.size());
-  for (std::size_t i = 0; i < made.size(); ++i) { tiles[i].reset(made[i].release()); }
-  return tiles;
+  return whole.owner->divide(whole, flows::triple_of(tile));
 }
 
 placed_data wait_for_host(datum& which, bool for_update) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <flotilla/task/host_task.hpp>
+
 #include "base/access.hpp"
 
 namespace flotilla::flows {
@@ -108,23 +110,6 @@ detail::memory_command data_mover::describe_copy(detail::datum& which, place fro
   return made;
 }
 
-writer* data_mover::submit(detail::memory_command const& what,
-                           dispatch::flow_task_options& options) {
-  writer& made = writers_.add();
-  ticket task;
-  try {
-    if (runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &task)) {
-      made.task = task.id();
-      return &made;
-    }
-  } catch (...) {
-    writers_.give_back(made);
-    throw;
-  }
-  writers_.give_back(made);
-  return nullptr;
-}
-
 obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
   replica& to = which.at(where);
   if (to.is_valid) { return {}; }
@@ -137,28 +122,80 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   add_users(to, options.after_end);
   add_writer(to, options.after_end);
   reserve_user(from);
-  writer* const copy = submit(describe_copy(which, from_place, where), options);
-  if (copy == nullptr) {
+  detail::memory_command const what = describe_copy(which, from_place, where);
+  writer& copy = writers_.add();
+  ticket made;
+  bool submitted = false;
+  try {
+    submitted = runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &made);
+  } catch (...) {
+    writers_.give_back(copy);
+    throw;
+  }
+  if (!submitted) {
+    writers_.give_back(copy);
     return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
   }
-  from.users.push_back(copy->task);
+  copy.task = made.id();
+  from.users.push_back(copy.task);
   to.users.clear();
   to.memory.last_users.clear();
   to.is_valid = true;
-  set_writer(to, copy);
+  set_writer(to, &copy);
   count(from_place, where, which.bytes);
-  log_.add_copy(copy->task, options, which, from_place, where);
+  log_.add_copy(copy.task, options, which, from_place, where);
   return {};
 }
 
+bool data_mover::submit_nothing(dispatch::flow_task_options const& options, ticket& made) {
+  auto nothing = detail::make_host_function([] {});
+  return runtime_.host.submit(nothing, options, dispatch::when_full::give_up, &made);
+}
+
 obstacle data_mover::mark(detail::datum& which, place where, dispatch::flow_task_options& options) {
-  device_ordinal const on = where.is_host() ? runtime_.infos().front().ordinal : where.device();
-  detail::memory_command const nothing{
-      .kind = memory_op_kind::fill, .device = on, .owner = &runtime_};
-  writer* const made = submit(nothing, options);
-  if (made == nullptr) { return {.kind = obstacle::kinds::window_full, .where = place::of(on)}; }
-  set_writer(which.at(where), made);
-  log_.add_join(made->task, options, which);
+  writer& by = writers_.add();
+  ticket made;
+  bool submitted = false;
+  try {
+    submitted = submit_nothing(options, made);
+  } catch (...) {
+    writers_.give_back(by);
+    throw;
+  }
+  if (!submitted) {
+    writers_.give_back(by);
+    return {.kind = obstacle::kinds::window_full, .where = place::host()};
+  }
+  by.task = made.id();
+  set_writer(which.at(where), &by);
+  log_.add_join(by.task, options, which);
+  return {};
+}
+
+obstacle data_mover::shorten(std::vector<task_id>& users, detail::datum const& which) {
+  constexpr std::size_t max_users = 16;
+  constexpr std::size_t max_predecessors = 1024;  // of a host task
+  std::erase_if(users, [this](task_id const& each) { return is_needless(each); });
+  auto const key = [](task_id const& of) { return std::pair{of.slot, of.generation}; };
+  std::sort(users.begin(), users.end(),
+            [&](task_id const& a, task_id const& b) { return key(a) < key(b); });
+  users.erase(std::unique(users.begin(), users.end(),
+                          [&](task_id const& a, task_id const& b) { return key(a) == key(b); }),
+              users.end());
+  while (users.size() > max_users) {
+    auto const first =
+        users.end() - static_cast<std::ptrdiff_t>(std::min(users.size(), max_predecessors));
+    dispatch::flow_task_options options;
+    options.label = which.label;
+    for (auto each = first; each != users.end(); ++each) { options.after_end.add(*each); }
+    ticket made;
+    if (!submit_nothing(options, made)) {
+      return {.kind = obstacle::kinds::window_full, .where = place::host()};
+    }
+    log_.add_join(made.id(), options, which);
+    *first = made.id();
+    users.erase(first + 1, users.end());
+  }
   return {};
 }
 

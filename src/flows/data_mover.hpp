@@ -34,10 +34,14 @@ class data_mover {
   /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
   /// must have memory, and another one must be valid.
   [[nodiscard]] obstacle make_valid(detail::datum& which, place where, int priority);
-  /// Submits a task that does nothing, and makes it the writer of a replica.
+  /// Submits a host task that does nothing, and makes it the writer of a replica.
   /// @param options  The predecessors of the task.
   [[nodiscard]] obstacle mark(detail::datum& which, place where,
                               dispatch::flow_task_options& options);
+  /// Shortens a list of the users of memory: removes tasks that have ended or occur twice, and
+  /// replaces many tasks by host tasks that run after them.
+  /// @param which  The data, for their label.
+  [[nodiscard]] obstacle shorten(std::vector<task_id>& users, detail::datum const& which);
 
   /// Adds the tasks after which the memory of `which` may be overwritten, except its writer.
   void add_users(replica const& which, dependency_list& after_end) const;
@@ -61,9 +65,8 @@ class data_mover {
   [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
-  /// Submits a copy or fill. @return its writer; null if the window is full.
-  [[nodiscard]] writer* submit(detail::memory_command const& what,
-                               dispatch::flow_task_options& options);
+  /// Submits a host task that does nothing. @return whether the window had a free place.
+  [[nodiscard]] bool submit_nothing(dispatch::flow_task_options const& options, ticket& made);
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.

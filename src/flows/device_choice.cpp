@@ -16,7 +16,10 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
   std::size_t sum = 0;
   for (detail::datum_use const& use : uses) {
     bool const reads = use.mode != detail::access_mode::write && !use.what->is_token();
-    if (reads && !use.what->at(to).is_valid) { sum += use.what->bytes; }
+    // Tiles that have ended are joined where they share the memory of the whole data.
+    bool const is_there =
+        use.what->tiles != nullptr ? use.what->tiles->where == to : use.what->at(to).is_valid;
+    if (reads && !is_there) { sum += use.what->bytes; }
   }
   return sum;
 }

@@ -90,32 +90,27 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   dispatch::runtime_state const* const alive = dispatch::runtime_registry::find(owner->number_);
   // In a child of fork(), the mutex may be locked forever.
   if (alive == nullptr || alive->usage.is_forked()) { return; }
-  std::vector<std::unique_ptr<detail::datum>> over;  // destroyed after the mutex is unlocked
+  std::unique_ptr<detail::datum> over;  // destroyed after the mutex is unlocked
   std::lock_guard const lock{owner->mutex_};
   over = owner->planner_.tiles().end(std::move(which));
-  for (std::unique_ptr<detail::datum> const& each : over) {
-    owner->planner_.tiles().release(*each);
-  }
+  if (over != nullptr) { owner->planner_.tiles().release(*over); }
 }
 
-std::vector<std::unique_ptr<detail::datum>> flow_state::divide(detail::datum& whole,
-                                                               triple const& tile) {
+tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
   runtime_.usage.check_usable();
   if (std::find(tile.begin(), tile.end(), 0u) != tile.end()) {
     throw invalid_argument(whole.text() + ": an extent of the tiles is 0, but must be at least 1");
   }
   obstacle_resolver resolver = make_resolver(whole.label);
   while (true) {
-    std::vector<std::unique_ptr<detail::datum>> made;
+    tile_list made;  // destroyed after the mutex is unlocked
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
       check_undivided(whole);
       why = planner_.tiles().join(whole, 0);
-      if (!why) {
-        planner_.tiles().divide(whole, tile, made);
-        return made;
-      }
+      if (!why) { why = planner_.tiles().divide(whole, tile, made); }
+      if (!why) { return made; }
     }
     resolver.resolve(why);
   }

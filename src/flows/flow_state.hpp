@@ -48,8 +48,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   static void retire(std::unique_ptr<detail::datum> which) noexcept;
   /// Divides data into tiles. @param tile  The extents of a tile.
   /// @throws invalid_argument  An extent is zero, or the data are divided already.
-  [[nodiscard]] std::vector<std::unique_ptr<detail::datum>> divide(detail::datum& whole,
-                                                                   triple const& tile);
+  [[nodiscard]] tile_list divide(detail::datum& whole, triple const& tile);
 
   /// Submits a task that runs on a device or on the host.
   /// @param required   The device on which the task must run, if any.

@@ -70,14 +70,18 @@ void residency::release(detail::datum& which, place where) noexcept {
   try {
     block unused = mover_.take_memory(here);
     if (is_of_flow) { memory.put(which.bytes, std::move(unused)); }
-  } catch (std::bad_alloc const&) {
-    // The destructor of the block frees the memory behind the tasks that use it.
-    mover_.set_writer(here, nullptr);
-    if (here.memory.exists() && is_of_flow) { memory.forget(which.bytes); }
-    here.memory = {};
-    here.users.clear();
-    here.is_valid = false;
-  }
+  } catch (std::bad_alloc const&) { discard(which, where); }
+}
+
+void residency::discard(detail::datum& which, place where) noexcept {
+  replica& here = which.at(where);
+  place_memory& memory = memories_[where.index()];
+  memory.residents().remove(which);
+  mover_.set_writer(here, nullptr);
+  if (here.memory.owned.range().address() != 0) { memory.forget(which.bytes); }
+  here.memory = {};  // the destructor of the block frees the memory
+  here.users.clear();
+  here.is_valid = false;
 }
 
 }  // namespace flotilla::flows

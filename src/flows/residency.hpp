@@ -32,6 +32,8 @@ class residency {
                                  std::size_t& copies);
   /// Takes the memory of a replica. Tasks may still use it.
   void release(detail::datum& which, place where) noexcept;
+  /// The same, but no other data get the memory: it is freed behind all tasks that are open now.
+  void discard(detail::datum& which, place where) noexcept;
 
   [[nodiscard]] place_memory& memory(place of) noexcept { return memories_[of.index()]; }
   [[nodiscard]] place_memory const& memory(place of) const noexcept {

@@ -63,8 +63,12 @@ std::unique_ptr<datum> tiler::make_tile(datum& whole, triple const& number, trip
   return made;
 }
 
-void tiler::divide(datum& whole, triple const& tile, std::vector<std::unique_ptr<datum>>& made) {
+obstacle tiler::divide(datum& whole, triple const& tile, tile_list& made) {
   place const where = place_to_divide(whole);
+  replica& here = whole.at(where);
+  // Each tile gets a copy of these lists.
+  if (obstacle const why = mover_.shorten(here.users, whole)) { return why; }
+  if (obstacle const why = mover_.shorten(here.memory.last_users, whole)) { return why; }
   triple count{};
   for (std::size_t i = 0; i < count.size(); ++i) {
     count[i] = (whole.shape.extents[i] - 1) / tile[i] + 1;
@@ -74,18 +78,16 @@ void tiler::divide(datum& whole, triple const& tile, std::vector<std::unique_ptr
   tiles->open = count[0] * count[1] * count[2];
   tiles->ended.reserve(tiles->open);
   made.reserve(tiles->open);
-  replica& here = whole.at(where);
-  mover_.reserve_user(here);  // removes users that have ended
   triple at{};
   for (at[0] = 0; at[0] < count[0]; ++at[0]) {
     for (at[1] = 0; at[1] < count[1]; ++at[1]) {
       for (at[2] = 0; at[2] < count[2]; ++at[2]) {
-        made.push_back(make_tile(whole, at, tile, where));
+        made.emplace_back(make_tile(whole, at, tile, where).release());
       }
     }
   }
   // Nothing throws from here on.
-  for (std::unique_ptr<datum> const& each : made) {
+  for (auto const& each : made) {
     each->whole = &whole;
     if (here.filled != nullptr) { mover_.set_writer(each->at(where), here.filled); }
   }
@@ -101,6 +103,7 @@ void tiler::divide(datum& whole, triple const& tile, std::vector<std::unique_ptr
   here.is_valid = false;
   whole.has_contents = true;  // if all tiles have contents when they end
   whole.tiles = std::move(tiles);
+  return {};
 }
 
 obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> tiles, int priority) {
@@ -127,9 +130,14 @@ obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> til
 void tiler::absorb(datum& whole, datum& tile) {
   if (tile.tiles != nullptr) { absorb_all(tile); }
   place const where = whole.tiles->where;
-  block part = mover_.take_memory(tile.at(where));
+  replica& part = tile.at(where);
   std::vector<task_id>& users = whole.at(where).memory.last_users;
-  users.insert(users.end(), part.last_users.begin(), part.last_users.end());
+  // Everything that can throw comes before the tile changes.
+  std::size_t const size =
+      users.size() + part.memory.last_users.size() + part.users.size() + 1;  // 1: the writer
+  if (size > users.capacity()) { users.reserve(std::max(size, 2 * users.capacity())); }
+  block const unused = mover_.take_memory(part);
+  users.insert(users.end(), unused.last_users.begin(), unused.last_users.end());
   release(tile);
 }
 
@@ -154,6 +162,7 @@ obstacle tiler::join(datum& whole, int priority) {
     }
   }
   replica& here = whole.at(where);
+  if (obstacle const why = mover_.shorten(here.memory.last_users, whole)) { return why; }
   if (!where.is_host() && is_of_flow(here.memory)) {
     residents_.memory(where).residents().add(whole);
   }
@@ -162,8 +171,7 @@ obstacle tiler::join(datum& whole, int priority) {
   return {};
 }
 
-std::vector<std::unique_ptr<datum>> tiler::end(std::unique_ptr<datum> which) noexcept {
-  std::vector<std::unique_ptr<datum>> over;
+std::unique_ptr<datum> tiler::end(std::unique_ptr<datum> which) noexcept {
   while (which != nullptr) {
     if (which->is_divided()) {
       // The last tile ends the data.
@@ -172,16 +180,13 @@ std::vector<std::unique_ptr<datum>> tiler::end(std::unique_ptr<datum> which) noe
       break;
     }
     datum* const whole = which->whole;
-    if (whole == nullptr) {
-      over.push_back(std::move(which));
-      break;
-    }
+    if (whole == nullptr) { break; }
     partition& tiles = *whole->tiles;
     whole->has_contents = whole->has_contents && which->has_contents;
     tiles.ended.push_back(std::move(which));  // `divide` has reserved the memory
     if (--tiles.open == 0) { which = std::move(tiles.orphan); }
   }
-  return over;
+  return which;
 }
 
 void tiler::release(datum& which) noexcept {
@@ -189,8 +194,9 @@ void tiler::release(datum& which) noexcept {
     try {
       absorb_all(which);
     } catch (std::bad_alloc const&) {
-      // The destructors of the blocks free the memory behind the tasks that use it.
       for (std::unique_ptr<datum> const& each : which.tiles->ended) { release(*each); }
+      // Nobody knows all tasks that use the memory.
+      residents_.discard(which, which.tiles->where);
     }
   }
   for (std::size_t i = 0; i < which.replicas.size(); ++i) {

@@ -14,6 +14,9 @@
 
 namespace flotilla::flows {
 
+/// Tiles for the application. Destroying them needs the flow's mutex.
+using tile_list = std::vector<std::unique_ptr<detail::datum, detail::datum_deleter>>;
+
 /// At one place, the memory of a tile is a part of the memory of the whole data. So dividing copies
 /// nothing there, and joining copies only those tiles whose newest version is elsewhere.
 ///
@@ -25,15 +28,14 @@ class tiler {
   /// Divides data. Their tiles must have been joined.
   /// @param tile  The extents of a tile. Tiles at the end of a dimension may be smaller.
   /// @param made  Gets the tiles, in row-major order.
-  void divide(detail::datum& whole, triple const& tile,
-              std::vector<std::unique_ptr<detail::datum>>& made);
+  [[nodiscard]] obstacle divide(detail::datum& whole, triple const& tile, tile_list& made);
   /// Makes data whose tiles have all ended usable again. Does nothing for other data.
   /// @param priority  The priority of the copies.
   [[nodiscard]] obstacle join(detail::datum& whole, int priority);
-  /// Ends data. Returns those data that can be freed: none, if the contents of a tile are still
-  /// needed, or if tiles of the data still exist. Call `release` for them.
-  [[nodiscard]] std::vector<std::unique_ptr<detail::datum>> end(
-      std::unique_ptr<detail::datum> which) noexcept;
+  /// Ends data. Returns the data that can be freed, if any: not the data themselves, if the
+  /// contents of a tile are still needed, or if tiles of the data still exist. Call `release` for
+  /// them.
+  [[nodiscard]] std::unique_ptr<detail::datum> end(std::unique_ptr<detail::datum> which) noexcept;
   /// Takes the memory of data. Tasks may still use it.
   void release(detail::datum& which) noexcept;
 

@@ -128,5 +128,53 @@ TEST_P(FlowTilesOrder, LiveLongerThanTheWhole) {
   rt().wait_idle();
 }
 
+// requirement: dividing data again and again costs the same each time, also if no task has ended
+TEST_P(FlowTilesOrder, ManyRoundsDoNotGrow) {
+  flow logged{rt(), {.keeps_graph = true}};
+  words host = iota(size);
+  matrix whole{logged, host, {rows, columns}, "whole"};
+  constexpr std::size_t rounds = 12;
+  auto const look = [](view<std::uint32_t const, 2>) {};
+  auto const stir_all = [](view<std::uint32_t, 2> all) { stir_view(all, 1); };
+  for (std::size_t i = 0; i < rounds; ++i) {
+    auto tiles = whole.tiles({1, 2});
+    for (matrix& each : tiles) { logged.post_host(uses(read(each)), look); }
+  }
+  logged.post_host(uses(update(whole)), stir_all);
+  std::string const picture = logged.dot();
+  std::size_t edges = 0;
+  for (std::size_t at = 0; (at = picture.find(" -> ", at)) != std::string::npos; ++at) { ++edges; }
+  // Each tile has at most 16 users from the rounds before, and each of them is counted once when
+  // the tiles are joined.
+  EXPECT_LT(edges, rounds * 70 * 4);
+  EXPECT_EQ(contents(whole), stirred(iota(size), {1}));
+  rt().wait_idle();
+}
+
+// requirement: a task without a device runs where its data will be joined
+TEST_P(FlowTilesOrder, TheWholeIsUsedWhereItsTilesAre) {
+  device_buffer<std::uint32_t> buffer{rt(), last(), size};
+  words const initial = iota(size);
+  rt().submit(buffer.copy_from(initial)).wait();
+  matrix whole{fl(), buffer, {rows, columns}, "whole"};
+  {
+    auto tiles = whole.tiles({4, 5});
+    for (matrix& each : tiles) { fl().post(stir(each, 1), {.device = last()}); }
+  }
+  ticket const task = fl().submit(stir(whole, 2));
+  task.wait();
+  EXPECT_EQ(task.device(), last());
+  EXPECT_EQ(contents(whole), stirred(iota(size), {1, 2}));
+}
+
+// requirement: tiles of an array that was moved from do not exist
+TEST_P(FlowTilesOrder, MovedArraysHaveNoTiles) {
+  matrix whole{fl(), {rows, columns}, "whole"};
+  auto tiles = whole.tiles({4, 5});
+  auto const moved = std::move(tiles);
+  EXPECT_THROW(static_cast<void>(tiles(0, 0)), invalid_argument);
+  EXPECT_EQ(moved(2, 2).extents()[1], 4u);
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -121,7 +121,8 @@ class data {
   /// different tiles have no order with each other. Tiles at the end of a dimension are smaller if
   /// the extents do not divide. While one of the tiles exists, the whole data cannot be used. When
   /// the last one has ended, the next use of the data joins them: it copies those tiles back whose
-  /// newest version is elsewhere. The data may end before the tiles.
+  /// newest version is elsewhere. The data may end before the tiles. Memory of the program that the
+  /// data were made from must exist until the tiles have ended too.
   ///
   /// At one place, tiles are parts of the memory that the data have: on the host if the copy there
   /// is valid or no copy is, else on a device with a valid copy. There, neighbouring rows of a tile
@@ -129,7 +130,8 @@ class data {
   /// tiles have memory without gaps, and the memory of the whole data is given back.
   /// Include <flotilla/data/tile_array.hpp> or <flotilla/data/flow.hpp>.
   /// @throws invalid_argument  An extent is zero, or tiles of the data exist.
-  /// Blocks  as flow::submit does. Copies nothing. Cost: one allocation for each tile.
+  /// Blocks  as flow::submit does. Copies nothing, unless earlier tiles must be joined first.
+  /// Cost: a few allocations for each tile.
   [[nodiscard]] tile_array<T, Rank> tiles(extents_type const& tile);
 
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
@@ -144,7 +146,7 @@ class data {
   /// Waits until the copy on the host is valid, and returns a view of it. Copies the data if
   /// necessary. The objects stay as they are until a host task writes the data, or until the data
   /// are copied to the host again, because a task on a device has changed them. The view must not
-  /// be used after the data end.
+  /// be used after the data end. If the data are a tile, its rows may have a pitch.
   /// @throws invalid_argument   No task has written the data.
   /// @throws dependency_failed  The data are lost, because the task that should have written them
   ///                            failed. A later task that writes all of the data heals them.

@@ -44,10 +44,12 @@ class tile_array {
   /// @throws invalid_argument  There is no such tile.
   template <class... Index>
   [[nodiscard]] tile_type& operator()(Index... index) {
+    static_assert(sizeof...(Index) == Rank, "a tile needs one number for each dimension");
     return tiles_[position({static_cast<std::size_t>(index)...})];
   }
   template <class... Index>
   [[nodiscard]] tile_type const& operator()(Index... index) const {
+    static_assert(sizeof...(Index) == Rank, "a tile needs one number for each dimension");
     return tiles_[position({static_cast<std::size_t>(index)...})];
   }
 
@@ -80,6 +82,7 @@ class tile_array {
       if (index[i] >= extents_[i]) { detail::refuse_tile(index, extents_); }
       at = at * extents_[i] + index[i];
     }
+    if (at >= tiles_.size()) { detail::refuse_empty_data(); }  // the array was moved from
     return at;
   }
 

@@ -119,6 +119,8 @@ class batch_flusher {
   bool launch_groups(lane& lane, batch_traits const& traits, flush_outcome& outcome);
   /// Handles that the driver refused the groups of the run.
   void refuse_groups(CUresult status, flush_outcome& outcome);
+  /// Launches a task that goes alone. Measures it if its kernel is due for a measurement.
+  [[nodiscard]] CUresult launch_measured(lane& lane, lane::batch& batch, slot_address task);
   /// Launches `prepared_`. Measures the batch if its kernel is due for a measurement.
   [[nodiscard]] CUresult launch_prepared(lane& lane, batch_traits const& traits);
   [[nodiscard]] bool is_short(std::uint32_t kernel) const {

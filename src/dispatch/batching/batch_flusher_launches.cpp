@@ -163,6 +163,18 @@ void batch_flusher::refuse_groups(CUresult status, flush_outcome& outcome) {
   }
 }
 
+CUresult batch_flusher::launch_measured(lane& lane, lane::batch& batch, slot_address task) {
+  auto const launch = [&] { return parts_.launcher.launch_direct(lane, batch, task); };
+  slot const& one = parts_.tasks.at(task);
+  // Launches of tasks that must not be in a batch say nothing about batches.
+  if (!one.batch || one.attributed) { return launch(); }
+  return parts_.sampler.measured(lane, one.kernel, 1, launch, [&](kernel_timer::sample& sample) {
+    sample.depth = sample.completions = 1;
+    sample.number = batch.number;
+    sample.ahead = lane.in_flight() - 1;
+  });
+}
+
 bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_address const> tasks,
                                       flush_outcome& outcome) {
   lane& lane = parts_.lanes[lane_number];
@@ -177,17 +189,18 @@ bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_addre
   CUresult answer = CUDA_SUCCESS;
   while (batch.count < tasks.size() && answer == CUDA_SUCCESS) {
     slot_address const task = tasks[batch.count];
-    answer = parts_.launcher.launch_direct(lane, batch, task);
+    answer = tasks.size() == 1 ? launch_measured(lane, batch, task)
+                               : parts_.launcher.launch_direct(lane, batch, task);
     if (answer == CUDA_SUCCESS) { batch.tasks[batch.count++] = task; }
   }
   std::span<slot_address const> const left = tasks.subspan(batch.count);
   if (batch.count == 0) {
     lane.cancel();
   } else {
-    if (tasks.size() == 1) { parts_.filling.record_end(lane, batch.number); }
     if (CUresult const written = lane.commit_with_write(); written != CUDA_SUCCESS) {
       outcome.errors.push_back(written);
     }
+    if (tasks.size() == 1) { parts_.filling.record_end(lane, batch.number); }
     base::add(launched_, batch.count);
     commit(lane, batch);
   }

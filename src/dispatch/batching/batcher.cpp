@@ -43,7 +43,7 @@ batcher::batcher(parts const& with) : parts_(with) {
 }
 
 bool batcher::loses_in_batch(slot const& task) const {
-  return parts_.profiles.of(task.kernel).kernel_ns() >= 2 * graph_launch_ns &&
+  return parts_.profiles.of(task.kernel).kernel_ns() >= parts_.filling_launch_ns &&
          parts_.grids.fills_device(task);
 }
 

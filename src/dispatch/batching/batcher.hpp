@@ -35,6 +35,7 @@ class batcher {
     kernel_profiles& profiles;
     batch_lanes& places;
     filling_launches& filling;
+    float filling_launch_ns;  // see tuning
   };
   explicit batcher(parts const& with);
 

@@ -4,6 +4,7 @@
 // Commits the batches that contain a copy, a fill, a callable or a piece of a staged copy.
 
 #include "dispatch/device/failure_reporter.hpp"
+#include "dispatch/lane/filling_launches.hpp"
 #include "dispatch/lane/lane_set.hpp"
 
 namespace flotilla::dispatch {
@@ -22,12 +23,16 @@ class batch_committer {
   /// Adds `task` to `batch`, commits the batch, and marks the task as launched. The task is the
   /// only one in the batch, and its work is already in the stream. Afterwards the task's slot may
   /// be used only to end the task.
-  void launched(slot_address task, lane& lane, lane::batch& batch) {
+  /// @param filling Records an event, if not null. Not for lanes of callables, whose streams may be
+  /// captured.
+  void launched(slot_address task, lane& lane, lane::batch& batch,
+                filling_launches const* filling = nullptr) {
     batch.tasks[batch.count++] = task;
     end_mark const end = end_mark::of(lanes_.device(), lane.index(), batch.number);
     // As soon as the task is marked as launched, a thread that drives another device may make a
     // stream wait for the task's completion number. So enqueue the completion write first.
     finish(lane);
+    if (filling != nullptr) { filling->record_end(lane, batch.number); }
     shared_.order.mark_launched({&task, 1}, end);
   }
 

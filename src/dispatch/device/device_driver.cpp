@@ -38,7 +38,7 @@ device_driver::device_driver(parts const& with)
       sampler_({with.own.context, page_, lanes_, profiles_}),
       batch_lanes_({lanes_, waves_, profiles_, grid_policy_}),
       batches_({with.shared.tasks, with.shared.order, lanes_, launcher_, grid_policy_, waves_,
-                profiles_, batch_lanes_, filling_}),
+                profiles_, batch_lanes_, filling_, with.shared.tuned.filling_launch_ns}),
       flusher_({with.own.context, with.shared.tasks, with.shared.order, lanes_, filling_, launcher_,
                 grid_policy_, grids_, waves_, profiles_, sampler_}),
       device_waits_({with.shared, with.own.context, lanes_, waves_, profiles_,

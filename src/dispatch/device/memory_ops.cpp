@@ -73,9 +73,7 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
       return true;
     }
   }
-  lane::batch& batch = lane.begin();
-  parts_.filling.record_end(lane, batch.number);
-  parts_.committer.launched(task, lane, batch);
+  parts_.committer.launched(task, lane, lane.begin(), &parts_.filling);
   return true;
 }
 

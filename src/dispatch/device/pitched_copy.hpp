@@ -13,7 +13,8 @@
 namespace flotilla::dispatch {
 
 /// Enqueues a pitched copy with one driver call for each plane, or for each row of a plane if there
-/// are fewer of them. Host memory must be pinned.
+/// are fewer of them. If the driver cannot step from row to row, because they are too far apart,
+/// each row needs a call. Host memory must be pinned.
 [[nodiscard]] driver::call_outcome enqueue_pitched_copy(detail::memory_command const& what,
                                                         driver::table const& api, CUstream stream);
 

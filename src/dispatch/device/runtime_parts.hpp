@@ -36,6 +36,8 @@ struct tuning {
   unsigned multiprocessors_per_device_wait = 16;
   // A task is held back only if a device-side wait has ended at most this long ago.
   std::chrono::microseconds device_wait_turnover{100};
+  // A launch that fills the device for so long goes alone (see batcher::loses_in_batch).
+  float filling_launch_ns = 10'000;
   // The completion number with which each lane begins.
   std::uint64_t first_completion_number = 0;
   // How many tasks that are not launched can be waited for at the same time by streams of the

@@ -26,7 +26,8 @@ class filling_launches {
     return last_lane_ != lane_layout::no_lane && lanes_[last_lane_].in_flight() != 0;
   }
   /// If such launches are in flight, records an event behind the work of a batch, for which other
-  /// lanes can wait. Call it before the batch is committed.
+  /// lanes can wait. Call it after the batch is committed: when a stream has waited for the event,
+  /// the host knows that the batch has ended.
   void record_end(lane const& lane, std::uint64_t number) const noexcept {
     if (!are_in_flight()) { return; }
     std::uint64_t const reached = board_.page(lanes_.device()).number(lane.index());

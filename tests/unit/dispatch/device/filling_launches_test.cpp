@@ -21,14 +21,18 @@ class FillingLaunches : public kernel_copies_test {
   static constexpr std::uint32_t blocks = 4096, threads = 32;
   static constexpr std::uint32_t all = blocks * threads;
 
+  static runtime make_with(dispatch::tuning tuned) {
+    return make({.devices = "cpu:2"}, std::move(tuned));
+  }
+
   /// A runtime with two devices, which have measured the kernel.
   struct device_pair {
-    runtime rt{make({.devices = "cpu:2"})};
+    runtime rt;
     test_program program{rt};
     host_buffer<std::uint32_t> count{rt, 1};
     std::uint32_t launched = 0;
 
-    device_pair() {
+    explicit device_pair(dispatch::tuning tuned = {}) : rt{make_with(tuned)} {
       count[0] = 0;
       for (int i = 0; i < 3; ++i) {
         rt.submit(wide(), {.device = device}).wait();
@@ -41,6 +45,23 @@ class FillingLaunches : public kernel_copies_test {
       return program.add.with_shape({blocks}, {threads})(count.data(), 1u);
     }
     [[nodiscard]] launch narrow() { return program.nothing.with_shape({1}, {1})(); }
+    /// Returns how many batches two launches with two predecessors become.
+    template <class Make>
+    [[nodiscard]] std::uint64_t batches_of_two(Make const& make_launch) {
+      held_word word{rt};
+      ticket const done = rt.submit(narrow(), {.device = device});
+      done.wait();
+      ticket const held = rt.submit(word.launch_of(program), {.device = device});
+      EXPECT_TRUE(pumping(rt, [&] { return word.started(); }));
+      std::uint64_t const before = batches(rt);
+      std::vector<ticket> made;
+      for (int i = 0; i < 2; ++i) {
+        made.push_back(rt.submit(make_launch(), {.device = device, .after = {held, done}}));
+      }
+      word.release();
+      for (ticket const& each : made) { each.wait(); }
+      return batches(rt) - before;
+    }
     [[nodiscard]] bool is_right() const { return count[0] == launched * all; }
   };
 };
@@ -48,25 +69,24 @@ class FillingLaunches : public kernel_copies_test {
 // requirement: tasks that follow one of these launches do not wait for the others
 TEST_F(FillingLaunches, AreBatchesOfTheirOwn) {
   device_pair on;
-  auto const batches_of_two = [&](auto const& make_launch) {
-    held_word word{on.rt};
-    ticket const done = on.rt.submit(on.narrow(), {.device = device});
-    done.wait();
-    ticket const held = on.rt.submit(word.launch_of(on.program), {.device = device});
-    EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
-    std::uint64_t const before = batches(on.rt);
-    std::vector<ticket> made;
-    for (int i = 0; i < 2; ++i) {
-      made.push_back(on.rt.submit(make_launch(), {.device = device, .after = {held, done}}));
-    }
-    word.release();
-    for (ticket const& each : made) { each.wait(); }
-    return batches(on.rt) - before;
-  };
   for (int i = 0; i < 3; ++i) { on.rt.submit(on.narrow(), {.device = device}).wait(); }
-  EXPECT_EQ(batches_of_two([&] { return on.narrow(); }), 1u);
-  EXPECT_EQ(batches_of_two([&] { return on.wide(); }), 2u);
+  EXPECT_EQ(on.batches_of_two([&] { return on.narrow(); }), 1u);
+  EXPECT_EQ(on.batches_of_two([&] { return on.wide(); }), 2u);
   EXPECT_TRUE(on.is_right());
+}
+
+// requirement: launches that go alone are measured too, so short ones share batches again
+TEST_F(FillingLaunches, ShareBatchesAgainIfTheyAreShort) {
+  device_pair on{{.filling_launch_ns = 10e6F}};
+  host_buffer<std::uint32_t> value{on.rt, 1};
+  auto const make_launch = [&](std::uint32_t in_grid) {
+    return on.program.write.with_shape({in_grid}, {1})(value.data(), 7u);
+  };
+  for (int i = 0; i < 3; ++i) { on.rt.submit(make_launch(1'000'000), {.device = device}).wait(); }
+  auto const multiprocessors = static_cast<std::uint32_t>(on.rt.devices()[0].multiprocessors);
+  auto const make_short = [&] { return make_launch(32 * multiprocessors); };
+  EXPECT_EQ(on.batches_of_two(make_short), 2u);
+  EXPECT_TRUE(eventually([&] { return on.batches_of_two(make_short) == 1; }));
 }
 
 /// Launches a chain that alternates between the devices, behind a held task.

@@ -37,10 +37,11 @@ class kernel_copies_test : public guest_test {
     guest_test::TearDown();
   }
   /// A runtime without workers, so that one pass sees all tasks that were submitted before.
-  static runtime make(runtime_options options = {}) {
+  static runtime make(runtime_options options = {}, dispatch::tuning tuned = {}) {
     if (options.devices.empty()) { options.devices = "cpu:1"; }
     if (options.workers == runtime_options::automatic) { options.workers = 0; }
-    return make_runtime(std::move(options), {.cpu_builtins = stand_ins});
+    tuned.cpu_builtins = stand_ins;
+    return make_runtime(std::move(options), tuned);
   }
   static std::uint64_t batches(runtime& rt, device_ordinal of = device) {
     return rt.counters(of).batches;
