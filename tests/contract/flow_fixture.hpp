@@ -4,6 +4,7 @@
 // What the tests of flows have in common.
 
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -65,6 +66,14 @@ class flow_test : public contract_test {
     std::iota(made.begin(), made.end(), from);
     return made;
   }
+  /// Returns the first of the seeds for a random test. The arrangements have different seeds, so all
+  /// of them together try more than a thousand.
+  [[nodiscard]] static unsigned first_seed() {
+    ::testing::TestInfo const& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    std::string const name = std::string{test.test_suite_name()} + test.name();
+    return static_cast<unsigned>(std::hash<std::string>{}(name) % 1'000'000'000);
+  }
+  static constexpr int seeds_of_arrangement = 10;
   [[nodiscard]] static words on_host(word_data& which) {
     view<std::uint32_t const> const seen = which.host();
     return {seen.data, seen.data + seen.size()};

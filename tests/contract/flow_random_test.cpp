@@ -125,16 +125,16 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
 
 // stress
 TEST_P(FlowRandom, SameAsASerialProgram) {
-  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
-    run(seed, 6, 150, [](std::mt19937&) {});
+  for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
+    run(first_seed() + i, 6, 150, [](std::mt19937&) {});
   }
 }
 
 // stress
 TEST_P(FlowRandom, SameWithMemoryForATenthOfTheData) {
   use({.memory_limit = 3 * 512});
-  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
-    run(seed, 30, 150, [](std::mt19937&) {});
+  for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
+    run(first_seed() + i, 30, 150, [](std::mt19937&) {});
   }
   for (device_ordinal const each : ordinals()) {
     EXPECT_LE(fl().counters(each).allocated_bytes, 3u * 512);
@@ -145,8 +145,8 @@ TEST_P(FlowRandom, SameWithMemoryForATenthOfTheData) {
 TEST_P(FlowRandom, SameIfCallsAreSlowOrHaveNoMemory) {
   FLOTILLA_NEED_CPU_DRIVER();
   use({.memory_limit = 4 * 512});
-  for (unsigned seed = 0; seed < scaled(6) && !HasFailure(); ++seed) {
-    run(seed, 30, 100, [](std::mt19937& random) {
+  for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
+    run(first_seed() + i, 30, 100, [](std::mt19937& random) {
       std::uint64_t const nth = 1 + random() % 2;
       switch (random() % 16) {
         case 0: testing::fail_call("cuMemAllocAsync", nth, driver_status::out_of_memory); break;
