@@ -166,8 +166,8 @@ void batch_flusher::refuse_groups(CUresult status, flush_outcome& outcome) {
 CUresult batch_flusher::launch_measured(lane& lane, lane::batch& batch, slot_address task) {
   auto const launch = [&] { return parts_.launcher.launch_direct(lane, batch, task); };
   slot const& one = parts_.tasks.at(task);
-  // Launches of tasks that must not be in a batch say nothing about batches.
-  if (!one.batch || one.attributed) { return launch(); }
+  // Other launches go alone because the driver has refused their batch, or the user wants it.
+  if (!one.batch || one.attributed || !parts_.filling.is_last(lane.index())) { return launch(); }
   return parts_.sampler.measured(lane, one.kernel, 1, launch, [&](kernel_timer::sample& sample) {
     sample.depth = sample.completions = 1;
     sample.number = batch.number;

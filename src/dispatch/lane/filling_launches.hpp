@@ -21,6 +21,8 @@ class filling_launches {
 
   /// Records that the lane gets such a launch.
   void note(unsigned lane) noexcept { last_lane_ = lane; }
+  /// Returns whether the lane got the last such launch.
+  [[nodiscard]] bool is_last(unsigned lane) const noexcept { return last_lane_ == lane; }
   /// Returns whether the lane that got the last such launch has work.
   [[nodiscard]] bool are_in_flight() const noexcept {
     return last_lane_ != lane_layout::no_lane && lanes_[last_lane_].in_flight() != 0;
