@@ -66,8 +66,8 @@ class flow_test : public contract_test {
     std::iota(made.begin(), made.end(), from);
     return made;
   }
-  /// Returns the first of the seeds for a random test. The arrangements have different seeds, so all
-  /// of them together try more than a thousand.
+  /// Returns the first of the seeds for a random test. The arrangements have different seeds, so
+  /// all of them together try more than a thousand.
   [[nodiscard]] static unsigned first_seed() {
     ::testing::TestInfo const& test = *::testing::UnitTest::GetInstance()->current_test_info();
     std::string const name = std::string{test.test_suite_name()} + test.name();
