@@ -110,6 +110,25 @@ detail::memory_command data_mover::describe_copy(detail::datum& which, place fro
   return made;
 }
 
+template <class Submit>
+writer* data_mover::submit_writer(Submit const& submit) {
+  writer& by = writers_.add();
+  ticket made;
+  bool submitted = false;
+  try {
+    submitted = submit(made);
+  } catch (...) {
+    writers_.give_back(by);
+    throw;
+  }
+  if (!submitted) {
+    writers_.give_back(by);
+    return nullptr;
+  }
+  by.task = made.id();
+  return &by;
+}
+
 obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
   replica& to = which.at(where);
   if (to.is_valid) { return {}; }
@@ -123,27 +142,19 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   add_writer(to, options.after_end);
   reserve_user(from);
   detail::memory_command const what = describe_copy(which, from_place, where);
-  writer& copy = writers_.add();
-  ticket made;
-  bool submitted = false;
-  try {
-    submitted = runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &made);
-  } catch (...) {
-    writers_.give_back(copy);
-    throw;
-  }
-  if (!submitted) {
-    writers_.give_back(copy);
+  writer* const copy = submit_writer([&](ticket& made) {
+    return runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &made);
+  });
+  if (copy == nullptr) {
     return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
   }
-  copy.task = made.id();
-  from.users.push_back(copy.task);
+  from.users.push_back(copy->task);
   to.users.clear();
   to.memory.last_users.clear();
   to.is_valid = true;
-  set_writer(to, &copy);
+  set_writer(to, copy);
   count(from_place, where, which.bytes);
-  log_.add_copy(copy.task, options, which, from_place, where);
+  log_.add_copy(copy->task, options, which, from_place, where);
   return {};
 }
 
@@ -153,22 +164,10 @@ bool data_mover::submit_nothing(dispatch::flow_task_options const& options, tick
 }
 
 obstacle data_mover::mark(detail::datum& which, place where, dispatch::flow_task_options& options) {
-  writer& by = writers_.add();
-  ticket made;
-  bool submitted = false;
-  try {
-    submitted = submit_nothing(options, made);
-  } catch (...) {
-    writers_.give_back(by);
-    throw;
-  }
-  if (!submitted) {
-    writers_.give_back(by);
-    return {.kind = obstacle::kinds::window_full, .where = place::host()};
-  }
-  by.task = made.id();
-  set_writer(which.at(where), &by);
-  log_.add_join(by.task, options, which);
+  writer* const by = submit_writer([&](ticket& made) { return submit_nothing(options, made); });
+  if (by == nullptr) { return {.kind = obstacle::kinds::window_full, .where = place::host()}; }
+  set_writer(which.at(where), by);
+  log_.add_join(by->task, options, which);
   return {};
 }
 

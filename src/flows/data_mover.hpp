@@ -65,6 +65,10 @@ class data_mover {
   [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
+  /// Calls submit(ticket&), which returns false if the window is full. @return the writer of the
+  /// task; null if the window is full.
+  template <class Submit>
+  [[nodiscard]] writer* submit_writer(Submit const& submit);
   /// Submits a host task that does nothing. @return whether the window had a free place.
   [[nodiscard]] bool submit_nothing(dispatch::flow_task_options const& options, ticket& made);
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would

@@ -4,13 +4,10 @@
 // Flows: random tasks over random data compute the same as a serial program, also if the devices
 // have memory for few of the data, and if driver calls are slow or fail.
 
-#include <chrono>
 #include <functional>
 #include <random>
 
-#include <flotilla/testing/fault_injection.hpp>
-
-#include "contract/flow_fixture.hpp"
+#include "contract/flow_random.hpp"
 #include "support/scale.hpp"
 
 namespace flotilla::test {
@@ -67,17 +64,6 @@ class FlowRandom : public flow_test {
   std::optional<flow> little_;
 };
 FLOTILLA_CONTRACT(FlowRandom);
-
-/// Does nothing if the driver has no memory. Then the call must not have changed anything.
-bool succeeds(std::function<void()> const& call) {
-  try {
-    call();
-  } catch (driver_error const& why) {
-    EXPECT_EQ(why.status(), driver_status::out_of_memory);
-    return false;
-  }
-  return true;
-}
 
 void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
   std::shuffle(all.begin(), all.end(), random);
@@ -146,14 +132,7 @@ TEST_P(FlowRandom, SameIfCallsAreSlowOrHaveNoMemory) {
   FLOTILLA_NEED_CPU_DRIVER();
   use({.memory_limit = 4 * 512});
   for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
-    run(first_seed() + i, 30, 100, [](std::mt19937& random) {
-      std::uint64_t const nth = 1 + random() % 2;
-      switch (random() % 16) {
-        case 0: testing::fail_call("cuMemAllocAsync", nth, driver_status::out_of_memory); break;
-        case 1: testing::fail_call("cuMemHostAlloc", nth, driver_status::out_of_memory); break;
-        case 2: testing::delay_calls("cuLaunchKernel", std::chrono::microseconds{random() % 50});
-      }
-    });
+    run(first_seed() + i, 30, 100, disturb_driver);
     testing::clear_faults();
   }
 }

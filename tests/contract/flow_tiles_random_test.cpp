@@ -4,31 +4,17 @@
 // Flows: random tasks over matrices, which are divided and joined at random, compute the same as a
 // serial program.
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <random>
 
-#include <flotilla/testing/fault_injection.hpp>
-
-#include "contract/flow_fixture.hpp"
+#include "contract/flow_random.hpp"
 #include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using matrix = data<std::uint32_t, 2>;
-
-/// Does nothing if the driver has no memory. Then the call must not have changed anything.
-bool succeeds(std::function<void()> const& call) {
-  try {
-    call();
-  } catch (driver_error const& why) {
-    EXPECT_EQ(why.status(), driver_status::out_of_memory);
-    return false;
-  }
-  return true;
-}
 
 /// A rectangle of a matrix on the host.
 struct rectangle {
@@ -162,14 +148,7 @@ TEST_P(FlowTilesRandom, SameAsASerialProgram) {
 TEST_P(FlowTilesRandom, SameIfCallsAreSlowOrHaveNoMemory) {
   FLOTILLA_NEED_CPU_DRIVER();
   for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
-    run(first_seed() + i, [](std::mt19937& random) {
-      std::uint64_t const nth = 1 + random() % 2;
-      switch (random() % 16) {
-        case 0: testing::fail_call("cuMemAllocAsync", nth, driver_status::out_of_memory); break;
-        case 1: testing::fail_call("cuMemHostAlloc", nth, driver_status::out_of_memory); break;
-        case 2: testing::delay_calls("cuLaunchKernel", std::chrono::microseconds{random() % 50});
-      }
-    });
+    run(first_seed() + i, disturb_driver);
     testing::clear_faults();
   }
 }

@@ -46,7 +46,7 @@ struct view {
   }
 };
 
-/// Three dimensions: also the planes can have a distance.
+/// A view of three dimensions has a pitch for its planes too.
 template <class T>
 struct view<T, 3> {
   using element_type = T;
