@@ -56,9 +56,6 @@ class data_mover {
 
   [[nodiscard]] writer_table& writers() noexcept { return writers_; }
   [[nodiscard]] copied_bytes const& copied(place of) const noexcept { return copied_[of.index()]; }
-  [[nodiscard]] bool has_ended(task_id const& task) const noexcept {
-    return runtime_.query.has_ended(task);
-  }
 
  private:
   /// Returns the best place to copy from. At least one copy must be valid.
@@ -75,7 +72,7 @@ class data_mover {
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return runtime_.checks == nullptr && !log_.is_on() && has_ended(task);
+    return runtime_.checks == nullptr && !log_.is_on() && runtime_.query.has_ended(task);
   }
 
   void count(place from, place to, std::size_t bytes) noexcept;

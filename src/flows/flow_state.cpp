@@ -3,6 +3,8 @@
 #include "flows/flow_state.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <utility>
 
 #include <flotilla/error/error.hpp>
@@ -18,6 +20,7 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       number_(runtime_.number),
+      host_(runtime_),
       planner_(runtime_, options),
       devices_(runtime_) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
@@ -91,9 +94,23 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   // In a child of fork(), the mutex may be locked forever.
   if (alive == nullptr || alive->usage.is_forked()) { return; }
   std::unique_ptr<detail::datum> over;  // destroyed after the mutex is unlocked
-  std::lock_guard const lock{owner->mutex_};
+  std::unique_lock lock{owner->mutex_};
   over = owner->planner_.tiles().end(std::move(which));
-  if (over != nullptr) { owner->planner_.tiles().release(*over); }
+  if (over == nullptr) { return; }
+  try {
+    while (auto const open = owner->host_.open_task_at_end(*over)) {
+      lock.unlock();
+      owner->host_.wait_for(*open);
+      lock.lock();
+    }
+  } catch (std::exception const& why) {
+    std::fprintf(stderr,
+                 "flotilla: %s ended while tasks use the memory of the program from which the data "
+                 "were made, and the destructor could not wait for them: %s\n",
+                 over->text().c_str(), why.what());
+    lock.lock();
+  }
+  owner->planner_.tiles().release(*over);
 }
 
 tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
@@ -121,6 +138,21 @@ void flow_state::check_undivided(detail::datum const& which, std::string const& 
   throw invalid_argument(task + which.text() + " are divided into tiles, and " +
                          std::to_string(which.tiles->open) +
                          " of the tiles still exist; use the tiles, or let them end first");
+}
+
+void flow_state::check_memory(detail::datum const& which, std::string const& task) const {
+  if (runtime_.checks == nullptr || which.is_token()) { return; }
+  detail::datum const* all = &which;
+  while (all->whole != nullptr) { all = all->whole; }
+  for (replica const& each : all->replicas) {
+    bool const is_of_program = each.memory.exists() && each.memory.owned.range().address() == 0;
+    if (!is_of_program) { continue; }
+    std::string const why = runtime_.checks->freed(each.memory.address, all->bytes);
+    if (!why.empty()) {
+      throw invalid_argument(task + which.text() + " were made from memory of the program " + why +
+                             "; the memory must exist until the data have ended");
+    }
+  }
 }
 
 void flow_state::check_contents(detail::datum const& which) const {
@@ -151,48 +183,8 @@ void flow_state::check(std::span<detail::datum_use const> uses, std::string_view
       }
     }
     check_undivided(*which, task());
+    check_memory(*which, task());
     if (uses[i].mode != access_mode::write) { check_contents(*which); }
-  }
-}
-
-std::vector<task_id> flow_state::open_tasks(detail::datum& which, bool for_update) const {
-  replica const& here = which.at(place::host());
-  std::vector<task_id> open;
-  auto const add = [&](task_id const& task) {
-    if (!planner_.has_ended(task)) { open.push_back(task); }
-  };
-  if (here.filled != nullptr) { add(here.filled->task); }
-  if (!for_update) { return open; }
-  for (task_id const& each : here.users) { add(each); }
-  for (task_id const& each : here.memory.last_users) { add(each); }
-  return open;
-}
-
-void flow_state::wait_for(task_id const& task) {
-  dispatch::ticket_wait wait{runtime_.waits, runtime_.deadlocks, task, std::nullopt};
-  runtime_.waits.until(wait);
-}
-
-void flow_state::note_host_wait(detail::datum& which, bool for_update) const {
-  dispatch::submit_checks* const checks = runtime_.checks.get();
-  if (checks == nullptr) { return; }
-  replica const& here = which.at(place::host());
-  if (here.filled != nullptr) { checks->observed(here.filled->task); }
-  if (!for_update) { return; }
-  for (task_id const& each : here.users) { checks->observed(each); }
-  for (task_id const& each : here.memory.last_users) { checks->observed(each); }
-}
-
-void flow_state::check_not_lost(detail::datum& which) const {
-  replica const& here = which.at(place::host());
-  if (here.filled == nullptr) { return; }
-  if (auto const why = runtime_.query.failure_of(here.filled->task)) {
-    if (why->is_a<poisoned>()) { std::rethrow_exception(why->error); }
-    throw dependency_failed(which.text() +
-                                " are lost because a task that should have written them failed; "
-                                "first cause: " +
-                                why->first_cause().text,
-                            why->error);
   }
 }
 
@@ -202,20 +194,21 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
   std::size_t copies = 0;
   while (true) {
     obstacle why;
-    std::vector<task_id> open;
+    std::optional<task_id> open;
     {
       std::lock_guard const lock{mutex_};
       check_undivided(which);
+      check_memory(which, {});
       // An update may give the data their first contents.
       bool const reads = which.has_contents || !for_update;
       if (reads) { check_contents(which); }
       detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
       why = planner_.prepare({&use, 1}, place::host(), 0, copies);
       if (!why) {
-        open = open_tasks(which, for_update);
-        if (open.empty()) {
-          note_host_wait(which, for_update);
-          if (reads) { check_not_lost(which); }
+        open = host_.open_task(which, for_update);
+        if (!open) {
+          host_.note_wait(which, for_update);
+          if (reads) { host_.check_not_lost(which); }
           if (for_update) { planner_.commit_host_update(which); }
           return {reinterpret_cast<void*>(which.at(place::host()).memory.address),
                   which.pitch_at(place::host())};
@@ -223,7 +216,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
       }
     }
     resolver.resolve(why);
-    for (task_id const& each : open) { wait_for(each); }
+    if (open) { host_.wait_for(*open); }
   }
 }
 
@@ -236,6 +229,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
     {
       std::lock_guard const lock{mutex_};
       check_undivided(which);
+      check_memory(which, {});
       check_contents(which);
       detail::datum_use const use{&which, access_mode::read};
       why = planner_.prepare({&use, 1}, to, 0, copies);

@@ -18,6 +18,7 @@
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/device_choice.hpp"
+#include "flows/host_access.hpp"
 #include "flows/obstacle_resolver.hpp"
 #include "flows/task_planner.hpp"
 
@@ -44,7 +45,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
                                           std::span<std::size_t const> extents,
                                           std::string_view label);
   [[nodiscard]] detail::datum* make_token(std::string_view label);
-  /// Frees the state of data that are gone. Tasks may still use their memory.
+  /// Ends data. Waits only for tasks that use pageable memory of the program. Tasks may still use
+  /// other memory of the data.
   static void retire(std::unique_ptr<detail::datum> which) noexcept;
   /// Divides data into tiles. @param tile  The extents of a tile.
   /// @throws invalid_argument  An extent is zero, or the data are divided already.
@@ -85,22 +87,19 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Checks the uses of a task. @throws invalid_argument
   void check(std::span<detail::datum_use const> uses, std::string_view label) const;
   void check_contents(detail::datum const& which) const;
+  /// If the runtime checks arguments, checks that memory of the program still exists.
+  /// @throws invalid_argument
+  void check_memory(detail::datum const& which, std::string const& task) const;
   /// @throws invalid_argument  Tiles of the data exist.
   static void check_undivided(detail::datum const& which, std::string const& task = {});
   [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
     return {owner_, runtime_, mutex_, planner_, label};
   }
-  /// Returns the tasks for which a thread must wait before it uses the copy on the host.
-  [[nodiscard]] std::vector<task_id> open_tasks(detail::datum& which, bool for_update) const;
-  void wait_for(task_id const& task);
-  /// Tells the checks that the host knows that these tasks have ended.
-  void note_host_wait(detail::datum& which, bool for_update) const;
-  /// @throws dependency_failed  The data are lost.
-  void check_not_lost(detail::datum& which) const;
 
   runtime& owner_;
   dispatch::runtime_state& runtime_;
   std::uint64_t const number_;  // of the runtime
+  host_access const host_;
   std::mutex mutex_;
   // The mutex guards these members and all data of the flow:
   task_planner planner_;

@@ -50,9 +50,6 @@ class task_planner {
   [[nodiscard]] place_memory& memory(place of) noexcept { return residency_.memory(of); }
   [[nodiscard]] flow_counters counters(place of) const noexcept;
   [[nodiscard]] graph_log const& log() const noexcept { return log_; }
-  [[nodiscard]] bool has_ended(task_id const& task) const noexcept {
-    return mover_.has_ended(task);
-  }
 
  private:
   /// How often tasks found their data at a place.

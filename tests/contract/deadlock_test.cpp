@@ -66,6 +66,37 @@ TEST_P(Deadlock, WaitOfACallableForItselfThrows) {
   EXPECT_FALSE(message.empty());
 }
 
+// requirement. regression: the wait never ended, except in single-threaded mode
+TEST_P(Deadlock, WaitOfAHostTaskForItselfThrows) {
+  ticket self;
+  latch known;
+  std::string message;
+  ticket submitted = submit_host(rt(), [&] {
+    known.wait();
+    message = thrown<would_deadlock>([&] { self.wait(); });
+  });
+  self = std::move(submitted);
+  known.open();
+  self.wait();
+  EXPECT_FALSE(message.empty());
+}
+
+// requirement. regression: the wait never ended, except in single-threaded mode
+TEST_P(Deadlock, WaitOfAHostTaskForATaskAfterItThrows) {
+  ticket last;
+  latch known;
+  std::string message;
+  ticket const mine = submit_host(rt(), [&] {
+    known.wait();
+    message = thrown<would_deadlock>([&] { last.wait(); });
+  });
+  ticket const middle = rt().submit([](task_context&) {}, {.device = first(), .after = {mine}});
+  last = submit_host(rt(), [] {}, {.after = {middle}});
+  known.open();
+  last.wait();
+  EXPECT_FALSE(message.empty());
+}
+
 // requirement
 TEST_P(Deadlock, WaitIdleInsideACallableThrows) {
   std::string message;

@@ -49,9 +49,11 @@ template <class Element, int Rank>
 ///
 /// Threads   Same rules as for a std::vector. In addition, several threads may submit tasks that
 ///           use the same data.
-/// Lifetime  The destructor never waits: tasks that were submitted before still use the data, and
-///           then the memory is freed. It does not write back. The flow keeps its state until its
-///           last data are gone, but data must end before the runtime.
+/// Lifetime  The destructor does not write back. Tasks that were submitted before still use the
+///           data, and then the memory is freed. The destructor waits only for tasks and copies
+///           that use pageable memory of the program from which the data were made; inside a task
+///           on which they depend it cannot wait, and reports this on stderr. The flow keeps its
+///           state until its last data are gone, but data must end before the runtime.
 ///
 /// A moved-from `data` can only be assigned to or destroyed. Using it throws invalid_argument.
 template <class T, int Rank = 1>
@@ -71,9 +73,7 @@ class data {
   /// @param extents  The number of objects in each dimension.
   /// @param label    Names the data in error texts. The flow copies it.
   /// @throws invalid_argument  The extents do not match the number of objects, or are zero.
-  /// Lifetime  `host` must exist until the tasks that use the data have ended, and also the copies
-  ///           that evict the data: until `host()` has returned after the last task, or until the
-  ///           data have ended and runtime::wait_idle has returned.
+  /// Lifetime  `host` must exist until the data have ended, and until their tiles have ended.
   data(flow& owner, std::span<T> host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::pageable},
@@ -81,7 +81,8 @@ class data {
         extents_{extents} {}
   data(flow& owner, std::span<T> host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
-  /// The same for pinned memory, which devices copy faster.
+  /// The same for pinned memory, which devices copy faster. The destructor of the data does not
+  /// wait, because the runtime frees `host` only behind the tasks that use it.
   data(flow& owner, host_buffer<T>& host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::host_memory::mapped},
@@ -110,7 +111,7 @@ class data {
   /// device and never frees it.
   /// @throws invalid_argument  The extents do not match the number of objects, or are zero.
   /// @throws wrong_runtime     The buffer belongs to another runtime.
-  /// Lifetime  `buffer` must exist until the tasks that use the data have ended.
+  /// Lifetime  `buffer` must exist until the data have ended.
   data(flow& owner, device_buffer<T>& buffer, extents_type const& extents,
        std::string_view label = {})
       : state_{detail::make_datum(owner, detail::range_access::range(buffer), sizeof(T), extents,
@@ -121,8 +122,8 @@ class data {
   /// different tiles have no order with each other. Tiles at the end of a dimension are smaller if
   /// the extents do not divide. While one of the tiles exists, the whole data cannot be used. When
   /// the last one has ended, the next use of the data joins them: it copies those tiles back whose
-  /// newest version is elsewhere. The data may end before the tiles. Memory of the program that the
-  /// data were made from must exist until the tiles have ended too.
+  /// newest version is elsewhere. The data may end before the tiles. Then memory of the program
+  /// that the data were made from must exist until the tiles have ended.
   ///
   /// At one place, tiles are parts of the memory that the data have: on the host if the copy there
   /// is valid or no copy is, else on a device with a valid copy. There, neighbouring rows of a tile

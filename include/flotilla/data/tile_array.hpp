@@ -21,7 +21,8 @@ inline namespace v0_1 {
 ///     flow.post(kernel.over(n)(read(tiles(0, 1)), update(tiles(1, 1))));
 ///
 /// Threads   Same rules as for a std::vector.
-/// Lifetime  The destructor never waits. Its tiles end, except those that were moved out of it.
+/// Lifetime  The tiles end with the array, except those that were moved out of it. If the whole
+///           data have ended before, the last tile waits as their destructor would.
 template <class T, int Rank>
 class tile_array {
  public:

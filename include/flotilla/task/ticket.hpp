@@ -55,8 +55,8 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   ///             all work that is in the task's stream at this time has completed. So work that
   ///             follows the task in the stream delays the wake-up.
   /// @throws driver_error, dependency_failed, poisoned, or the exception of the callable
-  /// @throws would_deadlock  The caller is inside a callable, and the task cannot continue before
-  ///                         this callable returns. The task is unaffected and will still run.
+  /// @throws would_deadlock  The caller is inside a callable or a host task, and the task cannot
+  ///                         continue before it returns. The task is unaffected and will still run.
   /// Threads  any, even inside a callable or a oneTBB task. The waiting thread runs no oneTBB task.
   void wait(std::optional<wait_policy> how = std::nullopt) const;
 

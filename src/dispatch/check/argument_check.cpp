@@ -36,6 +36,19 @@ void argument_check::check(launch const& what, std::string_view label,
   }
 }
 
+std::string argument_check::freed(std::uintptr_t address, std::size_t bytes) const {
+  using places = memory_facts::places;
+  memory_facts const facts = query_.ask(address);
+  if (facts.place == places::no_answer) { return {}; }
+  bool const is_buffer = facts.place != places::unknown;
+  bool const exists =
+      is_buffer ? !destroyed_.holds(facts.id)
+                : memory_query::is_mapped(address) && memory_query::is_mapped(address + bytes - 1);
+  if (exists) { return {}; }
+  return "at " + check_text::of_address(address) + ", which " +
+         (is_buffer ? "is in a buffer that was destroyed" : "was freed");
+}
+
 void argument_check::destroyed(std::uintptr_t address) {
   if (std::uint64_t const id = query_.ask(address).id; id != 0) { destroyed_.add(id); }
 }

@@ -35,6 +35,9 @@ class argument_check {
   /// @throws invalid_argument  The device cannot access an argument. The message names the kernel,
   ///                           the label, the argument and the memory.
   void check(launch const& what, std::string_view label, std::optional<unsigned> device) const;
+  /// Returns how the program has freed memory of its own, as the end of a clause. Empty if the
+  /// memory exists.
+  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes) const;
   /// Records that the program has destroyed the buffer at this address.
   void destroyed(std::uintptr_t address);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,11 @@ class submit_checks {
   void check_arguments(launch const& what, std::string_view label,
                        std::optional<unsigned> device) const {
     if (which_.arguments) { arguments_.check(what, label, device); }
+  }
+  /// Returns how the program has freed memory of its own, as the end of a clause. Empty if the
+  /// memory exists, or the runtime does not check arguments.
+  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes) const {
+    return which_.arguments ? arguments_.freed(address, bytes) : std::string{};
   }
   /// Checks the order of a task before it is opened. If the task is not opened after all, the
   /// caller must `withdraw` it.

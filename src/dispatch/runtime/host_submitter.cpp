@@ -11,6 +11,7 @@
 
 #include "dispatch/submission/slot_encoding.hpp"
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/task/host_task_frame.hpp"
 
 namespace flotilla::dispatch {
 
@@ -23,8 +24,12 @@ class host_submitter::call final : public detail::continuation {
 
   void run(std::exception_ptr) override {
     try {
-      std::shared_ptr<failure const> why = run_function();
-      what_.reset();  // the destructor is user code, which belongs to the task
+      std::shared_ptr<failure const> why;
+      {
+        host_task_frame const frame{shared_.id, task_};
+        why = run_function();
+        what_.reset();  // the destructor is user code, which belongs to the task
+      }
       shared_.hosts.remove(task_);
       shared_.ends.end(task_, std::move(why));
     } catch (std::bad_alloc const&) {

@@ -9,6 +9,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/task/callable_frame.hpp"
+#include "dispatch/task/host_task_frame.hpp"
 
 namespace flotilla::dispatch {
 
@@ -43,8 +44,14 @@ bool deadlock_detector::waits_for_host_thread(slot_address task) const noexcept 
 }
 
 void deadlock_detector::check_wait_in_continuation(task_id id) const {
-  if (!shared_.single_threaded || is_resolved(task_target(id))) { return; }
-  if (!waits_for_host_thread(shared_.order.propagate_demand(id.slot))) { return; }
+  if (is_resolved(task_target(id))) { return; }
+  slot_address const root = shared_.order.propagate_demand(id.slot);
+  if (host_task_frame::runs_here(shared_.id, root)) {
+    throw would_deadlock(
+        "a host task would wait forever, because it waits for itself or for a task after it; "
+        "instead of waiting, submit the remaining work with `after` or use `then`");
+  }
+  if (!shared_.single_threaded || !waits_for_host_thread(root)) { return; }
   throw would_deadlock(
       "a continuation or host task would wait forever for a host task: in single-threaded mode, "
       "host tasks run one after the other; instead of waiting, submit the remaining work with "

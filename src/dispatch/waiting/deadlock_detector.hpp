@@ -38,7 +38,8 @@ class deadlock_detector {
   /// @throws would_deadlock  if the lease can be released only after this wait
   void check_wait_for_lease(unsigned device);
   /// Call it inside a continuation of this runtime that waits for a task.
-  /// @throws would_deadlock  if a host task must run first, which only this thread could run
+  /// @throws would_deadlock  if a host task must end first that runs on this thread, or that only
+  ///                         this thread could run
   void check_wait_in_continuation(task_id id) const;
   /// Withdraws the published target. Call this after the wait. Does nothing outside of callables.
   void clear() noexcept { publish(nothing); }

@@ -41,7 +41,7 @@ bool ticket_wait::help(backoff& state) {
   if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_task(id_); }
   if (inside_callable_) {
     deadlocks_.check_wait_for_task(id_);
-  } else if (shared.single_threaded && continuations.inside()) {
+  } else if (continuations.inside()) {
     deadlocks_.check_wait_in_continuation(id_);
   }
   if (query.was_launched(id_) && !shared.single_threaded) { return false; }
