@@ -10,6 +10,7 @@
 #include <flotilla/context/floating_context.hpp>
 #include <flotilla/data/data.hpp>
 #include <flotilla/data/flow.hpp>
+#include <flotilla/data/reduction.hpp>
 #include <flotilla/data/tile_array.hpp>
 #include <flotilla/data/uses.hpp>
 #include <flotilla/data/view.hpp>

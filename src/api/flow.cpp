@@ -35,18 +35,19 @@ void write_places(std::span<detail::datum_use const> uses, flows::place where,
 }
 
 /// Writes the place of data into the arguments of a launch.
+/// @param which  The data of the use, or the partial result of a task that reduces them.
 /// @throws invalid_argument  The kernel takes a pointer, but rows are not adjacent.
-void write_argument(std::byte* arguments, detail::bound_use const& use, flows::place where,
-                    std::string_view label) {
+void write_argument(std::byte* arguments, detail::bound_use const& use, detail::datum& which,
+                    flows::place where, std::string_view label) {
   using rows = view<std::byte, 2>;
   using planes = view<std::byte, 3>;
   static_assert(offsetof(rows, pitch) == offsetof(planes, pitch));
-  detail::placed_data const at = placed(*use.what.what, where);
+  detail::placed_data const at = placed(which, where);
   std::byte* const to = arguments + use.offset;
   std::memcpy(to, &at.address, sizeof at.address);
-  if (use.view_rank == 0 && !use.what.what->is_dense_at(where)) {
+  if (use.view_rank == 0 && !which.is_dense_at(where)) {
     throw invalid_argument((label.empty() ? "" : "task '" + std::string{label} + "': ") +
-                           use.what.what->text() +
+                           which.text() +
                            " are a tile whose rows are not adjacent on this device, so the kernel "
                            "needs a view of them instead of a pointer");
   }
@@ -86,23 +87,24 @@ void flow::submit_launch(data_launch const& what, task_options const& options, t
   std::span<detail::bound_use const> const bound = detail::flow_access::uses(what);
   std::array<detail::datum_use, detail::max_uses> uses;
   for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
-  state.submit(
-      std::span{uses}.first(bound.size()), options, required_place(state, options, plain.device()),
-      &plain, [&](flows::place where, dispatch::flow_task_options const& how) {
-        for (detail::bound_use const& each : bound) {
-          write_argument(detail::launch_builder::arguments(plain), each, where, options.label);
-        }
-        return state.runtime_impl().tasks.submit(std::as_const(plain), how,
-                                                 dispatch::when_full::give_up, made);
-      });
+  state.submit(std::span{uses}.first(bound.size()), options,
+               required_place(state, options, plain.device()), &plain,
+               [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
+                 for (std::size_t i = 0; i < bound.size(); ++i) {
+                   write_argument(detail::launch_builder::arguments(plain), bound[i],
+                                  *actual[i].what, where, options.label);
+                 }
+                 return state.runtime_impl().tasks.submit(std::as_const(plain), how,
+                                                          dispatch::when_full::give_up, made);
+               });
 }
 
 void flow::submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,
                         task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, required_place(state, options), nullptr,
-               [&](flows::place where, dispatch::flow_task_options const& how) {
-                 write_places(uses, where, places);
+               [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
+                 write_places(actual, where, places);
                  return state.runtime_impl().tasks.submit(what, how, dispatch::when_full::give_up,
                                                           made);
                });
@@ -113,8 +115,8 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                         ticket* made) {
   flows::flow_state& state = checked(state_);
   state.submit(uses, options, flows::place::host(), nullptr,
-               [&](flows::place where, dispatch::flow_task_options const& how) {
-                 write_places(uses, where, places);
+               [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
+                 write_places(actual, where, places);
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,
                                                          made);
                });

@@ -83,6 +83,12 @@ struct partition {
   std::unique_ptr<detail::datum> orphan{};  // the whole data, if they ended before their tiles
 };
 
+/// Partial results of data that tasks have reduced, until they are combined (reducer).
+struct open_reduction {
+  detail::reduction const* how = nullptr;
+  std::vector<std::unique_ptr<detail::datum>> partials{};  // by place::index; null if there is none
+};
+
 }  // namespace flotilla::flows
 
 namespace flotilla {
@@ -120,6 +126,8 @@ class datum {
     return false;
   }
 
+  /// Returns whether a task may read the data.
+  [[nodiscard]] bool has_value() const noexcept { return has_contents || reduction != nullptr; }
   /// Returns whether tiles of the data exist.
   [[nodiscard]] bool is_divided() const noexcept { return tiles != nullptr && tiles->open != 0; }
   /// Returns whether the memory at a place is a part of the memory of `whole`.
@@ -137,13 +145,14 @@ class datum {
   std::shared_ptr<flows::flow_state> const owner;
   std::string const label;
   flows::datum_shape const shape;
-  std::size_t const bytes;    // 0 for a token
-  bool has_contents = false;  // whether a task or the application has given them contents
+  std::size_t const bytes;               // 0 for a token
+  bool has_contents = false;             // whether a task or the application has written them
   std::vector<flows::replica> replicas;  // by place::index
   // If the data are a tile: the whole data, and the index of the first object of the tile.
   datum* whole = nullptr;
   flows::triple first{};
-  std::unique_ptr<flows::partition> tiles;  // null: the data are not divided
+  std::unique_ptr<flows::partition> tiles;           // null: the data are not divided
+  std::unique_ptr<flows::open_reduction> reduction;  // null: nothing is to be combined
 };
 
 }  // namespace detail

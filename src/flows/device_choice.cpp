@@ -15,7 +15,8 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
                                          place to) noexcept {
   std::size_t sum = 0;
   for (detail::datum_use const& use : uses) {
-    bool const reads = use.mode != detail::access_mode::write && !use.what->is_token();
+    bool const reads = !use.what->is_token() && (use.mode == detail::access_mode::read ||
+                                                 use.mode == detail::access_mode::update);
     // Tiles that have ended are joined where they share the memory of the whole data.
     bool const is_there =
         use.what->tiles != nullptr ? use.what->tiles->where == to : use.what->at(to).is_valid;

@@ -125,7 +125,7 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
     {
       std::lock_guard const lock{mutex_};
       check_undivided(whole);
-      why = planner_.tiles().join(whole, 0);
+      why = planner_.settle(whole, 0);
       if (!why) { why = planner_.tiles().divide(whole, tile, made); }
       if (!why) { return made; }
     }
@@ -156,7 +156,7 @@ void flow_state::check_memory(detail::datum const& which, std::string const& tas
 }
 
 void flow_state::check_contents(detail::datum const& which) const {
-  if (which.has_contents || which.is_token()) { return; }
+  if (which.has_value() || which.is_token()) { return; }
   throw invalid_argument(which.text() +
                          " have no contents yet: no task has written them, and they were made "
                          "without memory of the application");
@@ -184,7 +184,8 @@ void flow_state::check(std::span<detail::datum_use const> uses, std::string_view
     }
     check_undivided(*which, task());
     check_memory(*which, task());
-    if (uses[i].mode != access_mode::write) { check_contents(*which); }
+    bool const reads = uses[i].mode == access_mode::read || uses[i].mode == access_mode::update;
+    if (reads) { check_contents(*which); }
   }
 }
 
@@ -200,7 +201,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
       check_undivided(which);
       check_memory(which, {});
       // An update may give the data their first contents.
-      bool const reads = which.has_contents || !for_update;
+      bool const reads = which.has_value() || !for_update;
       if (reads) { check_contents(which); }
       detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
       why = planner_.prepare({&use, 1}, place::host(), 0, copies);
@@ -209,7 +210,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
         if (!open) {
           host_.note_wait(which, for_update);
           if (reads) { host_.check_not_lost(which); }
-          if (for_update) { planner_.commit_host_update(which); }
+          if (for_update) { planner_.order().commit_host_update(which); }
           return {reinterpret_cast<void*>(which.at(place::host()).memory.address),
                   which.pitch_at(place::host())};
         }
@@ -242,6 +243,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
 bool flow_state::is_valid_at(detail::datum& which, place where) {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
+  if (which.reduction != nullptr) { return false; }
   if (which.tiles == nullptr) { return which.at(where).is_valid; }
   std::vector<std::unique_ptr<detail::datum>> const& ended = which.tiles->ended;
   return !which.is_divided() && which.tiles->where == where &&

@@ -3,6 +3,7 @@
 #pragma once
 // The implementation of a flow.
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,8 +56,10 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Submits a task that runs on a device or on the host.
   /// @param required   The device on which the task must run, if any.
   /// @param what       The launch; null if the task is none.
-  /// @param submit_to  Called as submit_to(place, options) with the mutex locked, after the data
-  ///                   have their memory. Submits the task. Returns false if a window is full.
+  /// @param submit_to  Called as submit_to(place, uses, options) with the mutex locked, after the
+  ///                   data have their memory. Submits the task with the memory of these uses,
+  ///                   which name partial results where the task reduces. Returns false if a window
+  ///                   is full.
   template <class Submit>
   void submit(std::span<detail::datum_use const> uses, task_options const& options,
               std::optional<place> required, launch const* what, Submit const& submit_to);
@@ -87,6 +90,11 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   /// Checks the uses of a task. @throws invalid_argument
   void check(std::span<detail::datum_use const> uses, std::string_view label) const;
   void check_contents(detail::datum const& which) const;
+  [[nodiscard]] static bool reduces(std::span<detail::datum_use const> uses) noexcept {
+    return std::any_of(uses.begin(), uses.end(), [](detail::datum_use const& each) {
+      return each.mode == detail::access_mode::reduce;
+    });
+  }
   /// If the runtime checks arguments, checks that memory of the program still exists.
   /// @throws invalid_argument
   void check_memory(detail::datum const& which, std::string const& task) const;
@@ -116,19 +124,26 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
   obstacle_resolver resolver = make_resolver(options.label);
   std::size_t copies = 0;
   while (true) {
+    std::vector<detail::datum_use> changed;
+    std::span<detail::datum_use const> actual = uses;
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
       check(uses, options.label);
       if (!where) { where = place::of(devices_.choose(uses)); }
-      why = planner_.prepare(uses, *where, options.priority, copies);
+      if (reduces(uses)) [[unlikely]] {
+        changed.assign(uses.begin(), uses.end());
+        actual = changed;
+        why = planner_.replace_reductions(changed, *where, options.priority);
+      }
+      if (!why) { why = planner_.prepare(actual, *where, options.priority, copies); }
       if (!why) {
         dispatch::flow_task_options how{options};
         if (!where->is_host()) { how.device = where->device(); }
-        planner_.plan(uses, *where, how);
-        if (submit_to(*where, how)) {
-          planner_.commit(uses, *where, how.opened, how);
-          planner_.count(uses, *where, copies);
+        planner_.order().plan(actual, *where, how);
+        if (submit_to(*where, actual, how)) {
+          planner_.commit(actual, *where, how.opened, how);
+          planner_.count(actual, *where, copies);
           devices_.note(*where, how.opened, what);
           return;
         }

@@ -3,7 +3,6 @@
 #include "flows/task_planner.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace flotilla::flows {
 
@@ -12,64 +11,43 @@ using detail::access_mode;
 task_planner::task_planner(dispatch::runtime_state& runtime, flow_options const& options)
     : log_(options.keeps_graph),
       mover_(runtime, log_),
+      order_(mover_, log_),
       residency_(runtime, options, mover_),
-      tiler_(mover_, residency_),
+      reducer_(runtime, residency_, order_),
+      tiler_(mover_, residency_, reducer_),
       uses_(runtime.infos().size() + 1) {}
-
-void task_planner::mark_written(detail::datum& which, place where, writer* by) noexcept {
-  for (replica& each : which.replicas) { each.is_valid = false; }
-  replica& written = which.at(where);
-  written.is_valid = true;
-  written.users.clear();
-  written.memory.last_users.clear();
-  mover_.set_writer(written, by);
-  which.has_contents = true;
-}
 
 obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place where, int priority,
                                std::size_t& copies) {
   for (detail::datum_use const& use : uses) {
-    if (obstacle const why = tiler_.join(*use.what, priority)) { return why; }
+    bool const reads = use.mode != access_mode::write;
+    obstacle const why = reads ? settle(*use.what, priority) : tiler_.join(*use.what, priority);
+    if (why) { return why; }
   }
   return residency_.prepare(uses, where, priority, copies);
 }
 
-void task_planner::plan(std::span<detail::datum_use const> uses, place where,
-                        task_options& options) {
-  bool writes = false;
-  for (detail::datum_use const& use : uses) {
-    replica& here = use.what->at(where);
-    // A task that only writes heals data that are lost, so a failed writer must not fail it.
-    mover_.add_writer(here, use.mode == access_mode::write ? options.after_end : options.after);
-    if (use.mode == access_mode::read) {
-      mover_.reserve_user(here);
-    } else {
-      mover_.add_users(here, options.after_end);
-      writes = true;
-    }
+obstacle task_planner::settle(detail::datum& which, int priority) {
+  if (obstacle const why = tiler_.join(which, priority)) { return why; }
+  return reducer_.combine(which, priority);
+}
+
+obstacle task_planner::replace_reductions(std::span<detail::datum_use> uses, place where,
+                                          int priority) {
+  for (detail::datum_use& use : uses) {
+    if (use.mode != access_mode::reduce) { continue; }
+    if (obstacle const why = tiler_.join(*use.what, priority)) { return why; }
+    if (obstacle const why = reducer_.replace(use, where, priority)) { return why; }
   }
-  // If the last planned task was not submitted after all, its writer is still unused.
-  if (writes && planned_ == nullptr) { planned_ = &mover_.writers().add(); }
+  return {};
 }
 
 void task_planner::commit(std::span<detail::datum_use const> uses, place where, task_id task,
                           task_options const& options) noexcept {
-  log_.add_task(task, options, uses, where);
-  bool writes = false;
   for (detail::datum_use const& use : uses) {
-    if (use.mode == access_mode::read) {
-      use.what->at(where).users.push_back(task);
-    } else {
-      planned_->task = task;
-      mark_written(*use.what, where, planned_);
-      writes = true;
-    }
+    if (use.mode == access_mode::write) { reducer_.discard(*use.what); }
   }
-  if (writes) { planned_ = nullptr; }
-}
-
-void task_planner::commit_host_update(detail::datum& which) noexcept {
-  mark_written(which, place::host(), nullptr);
+  order_.commit(uses, where, task, options);
 }
 
 void task_planner::count(std::span<detail::datum_use const> uses, place where,

@@ -16,9 +16,10 @@
 #include "flows/datum.hpp"
 #include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
+#include "flows/reducer.hpp"
 #include "flows/residency.hpp"
+#include "flows/task_order.hpp"
 #include "flows/tiler.hpp"
-#include "flows/writer_table.hpp"
 
 namespace flotilla::flows {
 
@@ -27,25 +28,26 @@ class task_planner {
  public:
   task_planner(dispatch::runtime_state& runtime, flow_options const& options);
 
-  /// Joins the tiles of the task's data, gives every use of the task memory at `where`, and submits
-  /// the copies that make the contents valid there.
+  /// Joins the tiles of the task's data, combines partial results, gives every use of the task
+  /// memory at `where`, and submits the copies that make the contents valid there.
   /// @param priority  The priority of the copies.
   /// @param copies    Is increased by the number of copies that were submitted.
   [[nodiscard]] obstacle prepare(std::span<detail::datum_use const> uses, place where, int priority,
                                  std::size_t& copies);
+  /// Joins tiles and combines partial results, so that the data have their contents.
+  [[nodiscard]] obstacle settle(detail::datum& which, int priority);
+  /// Replaces uses that reduce by updates of the partial results at `where`.
+  [[nodiscard]] obstacle replace_reductions(std::span<detail::datum_use> uses, place where,
+                                            int priority);
   /// Counts hits and misses of a task that was submitted, or of a prefetch.
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
-  /// Adds the predecessors of the task to the options, and allocates everything that `commit`
-  /// needs.
-  void plan(std::span<detail::datum_use const> uses, place where, task_options& options);
-  /// Records that the task was submitted after `plan`. Does not throw.
+  /// Records that the task was submitted after task_order::plan. Does not throw.
   /// @param options  The options after `plan`.
   void commit(std::span<detail::datum_use const> uses, place where, task_id task,
               task_options const& options) noexcept;
-  /// Makes the application the last writer of the copy on the host. No task may use this copy.
-  void commit_host_update(detail::datum& which) noexcept;
 
+  [[nodiscard]] task_order& order() noexcept { return order_; }
   [[nodiscard]] tiler& tiles() noexcept { return tiler_; }
   [[nodiscard]] place_memory& memory(place of) noexcept { return residency_.memory(of); }
   [[nodiscard]] flow_counters counters(place of) const noexcept;
@@ -58,14 +60,13 @@ class task_planner {
     std::uint64_t misses = 0;
   };
 
-  void mark_written(detail::datum& which, place where, writer* by) noexcept;
-
   graph_log log_;
   data_mover mover_;
+  task_order order_;
   residency residency_;
+  reducer reducer_;
   tiler tiler_;
   std::vector<use_counts> uses_;  // by place::index
-  writer* planned_ = nullptr;     // the writer of the task that is planned or will be planned next
 };
 
 }  // namespace flotilla::flows

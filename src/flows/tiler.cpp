@@ -113,8 +113,9 @@ obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> til
   options.priority = priority;
   mover_.add_writer(whole.at(where), options.after);
   for (std::unique_ptr<datum> const& each : tiles) {
-    if (!each->has_contents) { continue; }
+    if (!each->has_value()) { continue; }
     if (obstacle const why = join(*each, priority)) { return why; }
+    if (obstacle const why = reductions_.combine(*each, priority)) { return why; }
     detail::datum_use const use{each.get(), access_mode::read};
     std::size_t copies = 0;
     if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
@@ -182,7 +183,7 @@ std::unique_ptr<datum> tiler::end(std::unique_ptr<datum> which) noexcept {
     datum* const whole = which->whole;
     if (whole == nullptr) { break; }
     partition& tiles = *whole->tiles;
-    whole->has_contents = whole->has_contents && which->has_contents;
+    whole->has_contents = whole->has_contents && which->has_value();
     tiles.ended.push_back(std::move(which));  // `divide` has reserved the memory
     if (--tiles.open == 0) { which = std::move(tiles.orphan); }
   }
@@ -190,6 +191,7 @@ std::unique_ptr<datum> tiler::end(std::unique_ptr<datum> which) noexcept {
 }
 
 void tiler::release(datum& which) noexcept {
+  reductions_.discard(which);
   if (which.tiles != nullptr) {
     try {
       absorb_all(which);

@@ -10,6 +10,7 @@
 #include "flows/data_mover.hpp"
 #include "flows/datum.hpp"
 #include "flows/obstacle.hpp"
+#include "flows/reducer.hpp"
 #include "flows/residency.hpp"
 
 namespace flotilla::flows {
@@ -23,7 +24,8 @@ using tile_list = std::vector<std::unique_ptr<detail::datum, detail::datum_delet
 /// Threads: the caller holds the flow's mutex in all calls. No call waits.
 class tiler {
  public:
-  tiler(data_mover& mover, residency& residents) noexcept : mover_(mover), residents_(residents) {}
+  tiler(data_mover& mover, residency& residents, reducer& reductions) noexcept
+      : mover_(mover), residents_(residents), reductions_(reductions) {}
 
   /// Divides data. Their tiles must have been joined.
   /// @param tile  The extents of a tile. Tiles at the end of a dimension may be smaller.
@@ -54,6 +56,7 @@ class tiler {
 
   data_mover& mover_;
   residency& residents_;
+  reducer& reductions_;
 };
 
 }  // namespace flotilla::flows

@@ -61,6 +61,13 @@ class flow_test : public contract_test {
     auto const count = static_cast<std::uint32_t>(all.size());
     return kernels().kernel(flow_kernels.stir_words).over(count, 32)(update(all), count, salt);
   }
+  /// to += from * factor, as a reduction
+  [[nodiscard]] data_launch add(word_data& to, word_data const& from, std::uint32_t factor) {
+    auto const count = static_cast<std::uint32_t>(to.size());
+    return kernels()
+        .kernel(flow_kernels.add_words)
+        .over(count, 32)(reduce(to), read(from), count, factor);
+  }
   [[nodiscard]] static words iota(std::size_t count, std::uint32_t from = 0) {
     words made(count);
     std::iota(made.begin(), made.end(), from);

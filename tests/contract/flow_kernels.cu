@@ -37,3 +37,16 @@ extern "C" __global__ void stir_box(flotilla::view<unsigned, 3> all, unsigned sa
     word = word * 3 + salt;
   }
 }
+
+// For reductions: to[i] += from[i] * factor
+extern "C" __global__ void add_words(unsigned* to, unsigned const* from, unsigned count,
+                                     unsigned factor) {
+  unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) { to[i] += from[i] * factor; }
+}
+
+extern "C" __global__ void add_to_matrix(flotilla::view<unsigned, 2> to, unsigned salt) {
+  for (unsigned i = threadIdx.x; i < to.size(); i += blockDim.x) {
+    to(i / to.extents[1], i % to.extents[1]) += salt + i;
+  }
+}

@@ -71,7 +71,7 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
   auto const salt = static_cast<std::uint32_t>(random());
   std::size_t const size = a.serial.size();
   bool const fits = size <= b.serial.size() && size <= c.serial.size();
-  switch (random() % 16) {
+  switch (random() % 18) {
     case 0: succeeds([&] { check(a); }); break;
     case 1:
       succeeds([&] {
@@ -95,7 +95,14 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
       break;
     case 8:
     case 9:
+      if (size > b.serial.size()) { break; }
+      if (succeeds([&] { fl().post(add(a.flow, b.flow, salt), somewhere(random)); })) {
+        for (std::size_t i = 0; i < size; ++i) { a.serial[i] += b.serial[i] * salt; }
+      }
+      break;
     case 10:
+    case 11:
+    case 12:
       if (succeeds([&] { fl().post(stir(a.flow, salt), somewhere(random)); })) {
         stir_on_host(a.serial.data(), size, salt);
       }

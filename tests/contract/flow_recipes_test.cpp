@@ -3,6 +3,8 @@
 
 // The code of docs/data.md.
 
+#include <algorithm>
+
 #include "contract/flow_fixture.hpp"
 
 namespace flotilla::test {
@@ -41,6 +43,26 @@ TEST_P(FlowRecipes, FirstProgram) {
   }
   EXPECT_EQ(y.host()(0), 7u);
   EXPECT_EQ(y.host()(1), 2u);
+}
+
+// requirement
+TEST_P(FlowRecipes, Reductions) {
+  flotilla::flow& flow = fl();
+  words host(1000, 3);
+  word_data x{flow, host, "x"};
+  auto const devices = ordinals();
+  auto const keep_at_least_five = [](flotilla::view<std::uint32_t> all) { all(0) = 5; };
+  auto const add = kernels().kernel(flow_kernels.add_words).over(1000);
+  // clang-format off
+  flotilla::data<std::uint32_t> sum{flow, {1000}, "sum"};
+  for (flotilla::device_ordinal device : devices) {
+    flow.post(add(reduce(sum), read(x), 1000u, 1u), {.device = device});  // sum += x
+  }
+  flow.post_host(uses(reduce(sum, flotilla::maximum{})), keep_at_least_five);
+  std::uint32_t const first = sum.host()(0);
+  // clang-format on
+  EXPECT_EQ(first, std::max<std::uint32_t>(5, 3 * static_cast<std::uint32_t>(devices.size())));
+  EXPECT_EQ(sum.host()(1), 3 * devices.size());
 }
 
 // requirement

@@ -27,6 +27,15 @@ struct rectangle {
       stir_on_host(all.data() + (first[0] + i) * columns + first[1], extents[1], salt);
     }
   }
+  /// What add_to_matrix computes.
+  void add(std::uint32_t salt) const {
+    for (std::size_t i = 0; i < extents[0]; ++i) {
+      for (std::size_t j = 0; j < extents[1]; ++j) {
+        all[(first[0] + i) * columns + first[1] + j] +=
+            salt + static_cast<std::uint32_t>(i * extents[1] + j);
+      }
+    }
+  }
   [[nodiscard]] bool is_equal(view<std::uint32_t const, 2> const& to) const {
     for (std::size_t i = 0; i < extents[0]; ++i) {
       for (std::size_t j = 0; j < extents[1]; ++j) {
@@ -66,7 +75,7 @@ class FlowTilesRandom : public flow_test {
     return made;
   }
   void one_step(divided& which, std::mt19937& random);
-  /// Stirs data, or compares them with the rectangle.
+  /// Stirs data, adds to them, or compares them with the rectangle.
   void use(matrix& data, rectangle const& same, std::mt19937& random);
   void run(unsigned seed, std::function<void(std::mt19937&)> const& disturb) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -93,7 +102,7 @@ void FlowTilesRandom::use(matrix& data, rectangle const& same, std::mt19937& ran
   auto const salt = static_cast<std::uint32_t>(random());
   task_options options;
   if (random() % 2 != 0) { options.device = ordinals()[random() % ordinals().size()]; }
-  switch (random() % 6) {
+  switch (random() % 8) {
     case 0: succeeds([&] { EXPECT_TRUE(same.is_equal(data.host())); }); break;
     case 1: succeeds([&] { data.prefetch_to(options.device.value_or(last())); }); break;
     case 2:
@@ -106,6 +115,17 @@ void FlowTilesRandom::use(matrix& data, rectangle const& same, std::mt19937& ran
             });
           })) {
         same.stir(salt);
+      }
+      break;
+    case 4:
+    case 5:
+      if (succeeds([&] {
+            flow_->post(kernels()
+                            .kernel(flow_kernels.add_to_matrix)
+                            .with_shape({1}, {32})(reduce(data), salt),
+                        options);
+          })) {
+        same.add(salt);
       }
       break;
     default:

@@ -1,22 +1,24 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How tasks of a flow use data: `read(a)`, `write(b)`, `update(c)`.
+/// How tasks of a flow use data: `read(a)`, `write(b)`, `update(c)`, `reduce(d)`.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 
 #include <flotilla/data/data.hpp>
+#include <flotilla/data/reduction.hpp>
 #include <flotilla/data/view.hpp>
 #include <flotilla/detail/data_use.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
 
-/// One use of data by a task. `read`, `write` and `update` make it. It is an argument of a kernel,
+/// One use of data by a task. `read`, `write`, `update` and `reduce` make it. It is an argument of a kernel,
 /// or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an `Element*`.
 ///
 /// Lifetime: the data must exist until the task was submitted.
@@ -61,8 +63,9 @@ namespace detail {
 
 struct use_access {
   template <class Element, int Rank, class Data>
-  [[nodiscard]] static data_use<Element, Rank> make(Data const& of, access_mode mode) noexcept {
-    return {{of.state_.get(), mode}, of.extents_};
+  [[nodiscard]] static data_use<Element, Rank> make(Data const& of, access_mode mode,
+                                                    reduction const* how = nullptr) noexcept {
+    return {{of.state_.get(), mode, how}, of.extents_};
   }
   [[nodiscard]] static token_use make(token const& of, access_mode mode) noexcept {
     return token_use{{of.state_.get(), mode}};
@@ -104,6 +107,30 @@ template <class T, int Rank>
 template <class T, int Rank>
 [[nodiscard]] data_use<T, Rank> update(data<T, Rank>& what) noexcept {
   return detail::use_access::make<T, Rank>(what, detail::access_mode::update);
+}
+/// The task combines its contribution into the data with an operation, which must be associative
+/// and commutative: `all[i] = op(all[i], mine[i])`. The task does not get the data, but a partial
+/// result, which is data of its own with the same extents. Each device, and the host, has one
+/// partial result. Before its first task the flow fills it with the identity of the operation. So
+/// tasks that reduce on different devices have no order with each other. Tasks at the same place
+/// run one after the other.
+///
+/// The next task that reads or updates the data, and `host()`, get the combination of the data and
+/// all partial results; a task that writes the data discards them. A host task combines them, so
+/// they are copied to the host: reductions are meant for results that are small compared with the
+/// data from which they come. If the data have no contents, the result is the combination of the
+/// partial results. The result of a floating-point operation can depend on where the tasks ran.
+///
+///     flow.submit(dot.over(n)(read(x), read(y), reduce(sum), n));
+///
+/// @param op  `std::plus<>` and the other operations of <flotilla/data/reduction.hpp>, or your own.
+template <class T, int Rank, class Op = std::plus<>>
+requires reduction_of<Op, T>
+[[nodiscard]] data_use<T, Rank> reduce(data<T, Rank>& what, Op = {}) noexcept {
+  static_assert(sizeof(T) <= detail::memory_command::max_pattern_bytes,
+                "an object must not be larger than the pattern of a fill");
+  return detail::use_access::make<T, Rank>(what, detail::access_mode::reduce,
+                                           &detail::reduction_table<Op, T>::how);
 }
 /// Tasks that read a token have no order with each other. Each of them has an order with each task
 /// that writes or updates the token.

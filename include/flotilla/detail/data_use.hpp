@@ -25,7 +25,15 @@ class flow;
 namespace detail {
 
 /// How a task uses data.
-enum class access_mode : std::uint8_t { read, write, update };
+enum class access_mode : std::uint8_t { read, write, update, reduce };
+
+/// An operation that combines partial results. Two uses of data have the same operation if they
+/// have the same object of this type.
+struct reduction {
+  void const* identity;  // one object
+  /// to[i] = op(to[i], from[i])
+  void (*combine)(void* to, void const* from, std::size_t count);
+};
 
 /// The state of data or of a token. The library defines it in src/flows/datum.hpp.
 class datum;
@@ -39,6 +47,7 @@ inline constexpr std::size_t max_uses = 16;
 struct datum_use {
   datum* what = nullptr;  // null: the data were moved from
   access_mode mode = access_mode::read;
+  reduction const* how = nullptr;  // if the mode is `reduce`
 };
 
 /// Where data are for a task: the address of the first object, and the distances between rows and

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/task_order.hpp"
+
+namespace flotilla::flows {
+
+using detail::access_mode;
+
+void task_order::mark_written(detail::datum& which, place where, writer* by) noexcept {
+  for (replica& each : which.replicas) { each.is_valid = false; }
+  replica& written = which.at(where);
+  written.is_valid = true;
+  written.users.clear();
+  written.memory.last_users.clear();
+  mover_.set_writer(written, by);
+  which.has_contents = true;
+}
+
+void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {
+  bool writes = false;
+  for (detail::datum_use const& use : uses) {
+    replica& here = use.what->at(where);
+    // A task that only writes heals data that are lost, so a failed writer must not fail it.
+    mover_.add_writer(here, use.mode == access_mode::write ? options.after_end : options.after);
+    if (use.mode == access_mode::read) {
+      mover_.reserve_user(here);
+    } else {
+      mover_.add_users(here, options.after_end);
+      writes = true;
+    }
+  }
+  // If the last planned task was not submitted after all, its writer is still unused.
+  if (writes && planned_ == nullptr) { planned_ = &mover_.writers().add(); }
+}
+
+void task_order::commit(std::span<detail::datum_use const> uses, place where, task_id task,
+                        task_options const& options) noexcept {
+  log_.add_task(task, options, uses, where);
+  bool writes = false;
+  for (detail::datum_use const& use : uses) {
+    if (use.mode == access_mode::read) {
+      use.what->at(where).users.push_back(task);
+    } else {
+      planned_->task = task;
+      mark_written(*use.what, where, planned_);
+      writes = true;
+    }
+  }
+  if (writes) { planned_ = nullptr; }
+}
+
+void task_order::commit_host_update(detail::datum& which) noexcept {
+  mark_written(which, place::host(), nullptr);
+}
+
+}  // namespace flotilla::flows
