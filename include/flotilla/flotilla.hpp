@@ -35,6 +35,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/checks.hpp>
 #include <flotilla/settings/context_source.hpp>
+#include <flotilla/settings/explanations.hpp>
 #include <flotilla/settings/settings.hpp>
 #include <flotilla/settings/settings_report.hpp>
 #include <flotilla/task/bulk.hpp>

@@ -17,6 +17,12 @@ inline namespace v0_1 {
 
 placement::~placement() = default;
 
+std::optional<device_ordinal> placement::place_with_data(std::span<device const> devices,
+                                                         task_options const& options,
+                                                         std::span<data_access const>) {
+  return place(devices, options);
+}
+
 std::optional<device_ordinal> any_device::place(std::span<device const>, task_options const&) {
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #pragma once
 // The state of data and tokens.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -128,6 +129,10 @@ class datum {
 
   /// Returns whether a task may read the data.
   [[nodiscard]] bool has_value() const noexcept { return has_contents || reduction != nullptr; }
+  /// Returns whether the copy at a place has the contents, or will have them after the tasks that
+  /// were submitted. Partial results and tiles must be combined first: tiles are valid where all of
+  /// them are in the memory of the whole data.
+  [[nodiscard]] bool is_valid_at(flows::place where) const noexcept;
   /// Returns whether tiles of the data exist.
   [[nodiscard]] bool is_divided() const noexcept { return tiles != nullptr && tiles->open != 0; }
   /// Returns whether the memory at a place is a part of the memory of `whole`.
@@ -154,6 +159,14 @@ class datum {
   std::unique_ptr<flows::partition> tiles;           // null: the data are not divided
   std::unique_ptr<flows::open_reduction> reduction;  // null: nothing is to be combined
 };
+
+inline bool datum::is_valid_at(flows::place where) const noexcept {
+  if (reduction != nullptr || is_token()) { return false; }
+  if (tiles == nullptr) { return replicas[where.index()].is_valid; }
+  return !is_divided() && tiles->where == where &&
+         std::all_of(tiles->ended.begin(), tiles->ended.end(),
+                     [&](auto const& each) { return each->is_valid_at(where); });
+}
 
 }  // namespace detail
 }  // namespace v0_1

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <compare>
 
 #include "base/access.hpp"
 #include "dispatch/grid/grid_limits.hpp"
@@ -53,30 +52,43 @@ void device_choice::note(place where, task_id const& task, launch const* what) n
   ++loads_[index].submitted;
 }
 
-device_ordinal device_choice::choose(std::span<detail::datum_use const> uses) {
+device_choice::cost device_choice::cost_on(std::span<detail::datum_use const> uses,
+                                           device_ordinal on) noexcept {
+  load& there = loads_[on.value];
+  return {bytes_to_copy(uses, place::of(on)),
+          there.queue.ns([this](task_id const& task) { return runtime_.query.has_ended(task); }),
+          there.submitted};
+}
+
+device_ordinal device_choice::choose(std::span<detail::datum_use const> uses,
+                                     placement_text& text) {
   std::span<device const> const all = runtime_.infos();
-  if (all.size() == 1) { return all.front().ordinal; }
-  struct cost {
-    std::size_t bytes;
-    double queue_ns;
-    std::uint64_t tasks;
-    auto operator<=>(cost const&) const = default;
-  };
-  auto const has_ended = [this](task_id const& task) { return runtime_.query.has_ended(task); };
-  auto const cost_on = [&](device_ordinal on) {
-    load& there = loads_[on.value];
-    return cost{bytes_to_copy(uses, place::of(on)), there.queue.ns(has_ended), there.submitted};
-  };
   device_ordinal best = all.front().ordinal;
-  cost lowest = cost_on(best);
-  for (device const& each : all.subspan(1)) {
-    cost const here = cost_on(each.ordinal);
-    if (here < lowest) {
-      lowest = here;
-      best = each.ordinal;
+  if (all.size() > 1) {
+    cost lowest = cost_on(uses, best);
+    for (device const& each : all.subspan(1)) {
+      cost const here = cost_on(uses, each.ordinal);
+      if (here < lowest) {
+        lowest = here;
+        best = each.ordinal;
+      }
     }
   }
+  if (text.is_on()) { text.add(place::of(best), reason(uses)); }
   return best;
+}
+
+std::string device_choice::reason(std::span<detail::datum_use const> uses) {
+  if (loads_.size() == 1) { return "there is no other"; }
+  std::string made;
+  for (device const& each : runtime_.infos()) {
+    cost const here = cost_on(uses, each.ordinal);
+    made += (made.empty() ? "device " : "; device ") + std::to_string(each.ordinal.value) +
+            " needs copies of " + std::to_string(here.bytes) + " bytes, has " +
+            std::to_string(static_cast<std::uint64_t>(here.queue_ns / 1000)) +
+            " us of open tasks, and got " + std::to_string(here.tasks) + " tasks";
+  }
+  return made;
 }
 
 }  // namespace flotilla::flows

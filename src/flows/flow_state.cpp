@@ -11,6 +11,7 @@
 
 #include "base/access.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
+#include "flows/access_list.hpp"
 
 namespace flotilla::flows {
 
@@ -22,7 +23,8 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
       number_(runtime_.number),
       host_(runtime_),
       planner_(runtime_, options),
-      devices_(runtime_) {
+      devices_(runtime_),
+      explains_(options.explain ? *options.explain : explanations::from_environment()) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
   runtime_.usage.check_usable();
 }
@@ -131,6 +133,17 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
     }
     resolver.resolve(why);
   }
+}
+
+std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const> uses,
+                                               task_options const& options) {
+  if (!runtime_.tasks.has_placement()) { return std::nullopt; }
+  std::unique_lock lock{mutex_};
+  check(uses, options.label);
+  access_list const accesses{uses};
+  lock.unlock();  // the placement is code of the application
+  auto const chosen = runtime_.tasks.place_freely(options, accesses.all());
+  return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
 }
 
 void flow_state::check_undivided(detail::datum const& which, std::string const& task) {
@@ -243,12 +256,7 @@ void flow_state::prefetch(detail::datum& which, place to) {
 bool flow_state::is_valid_at(detail::datum& which, place where) {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
-  if (which.reduction != nullptr) { return false; }
-  if (which.tiles == nullptr) { return which.at(where).is_valid; }
-  std::vector<std::unique_ptr<detail::datum>> const& ended = which.tiles->ended;
-  return !which.is_divided() && which.tiles->where == where &&
-         std::all_of(ended.begin(), ended.end(),
-                     [&](auto const& each) { return each->at(where).is_valid; });
+  return which.is_valid_at(where);
 }
 
 std::string flow_state::dot() {

@@ -21,6 +21,7 @@
 #include "flows/device_choice.hpp"
 #include "flows/host_access.hpp"
 #include "flows/obstacle_resolver.hpp"
+#include "flows/placement_text.hpp"
 #include "flows/task_planner.hpp"
 
 namespace flotilla::flows {
@@ -79,6 +80,10 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   }
 
  private:
+  /// Returns the device that the runtime's placement chooses. Empty if it chooses none, or the
+  /// runtime has no placement. Call it without the mutex. @throws invalid_argument
+  [[nodiscard]] std::optional<place> ask_placement(std::span<detail::datum_use const> uses,
+                                                   task_options const& options);
   /// Makes data without a valid copy.
   /// @throws invalid_argument  An extent is zero, or there is memory whose size does not match.
   [[nodiscard]] std::unique_ptr<detail::datum> make(std::size_t each,
@@ -112,6 +117,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   // The mutex guards these members and all data of the flow:
   task_planner planner_;
   device_choice devices_;
+
+  explanations const explains_;
 };
 
 template <class Submit>
@@ -119,8 +126,9 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
                         std::optional<place> required, launch const* what,
                         Submit const& submit_to) {
   runtime_.usage.check_usable();
-  // The placement is code of the application, so the mutex must not be locked.
-  std::optional<place> where = required ? required : devices_.ask_placement(options);
+  std::optional<place> where = required ? required : ask_placement(uses, options);
+  placement_text text{explains_.placement && !(where && where->is_host()), options.label};
+  if (where) { text.add(*where, required ? "it requires this device" : "the placement chose it"); }
   obstacle_resolver resolver = make_resolver(options.label);
   std::size_t copies = 0;
   while (true) {
@@ -130,7 +138,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
     {
       std::lock_guard const lock{mutex_};
       check(uses, options.label);
-      if (!where) { where = place::of(devices_.choose(uses)); }
+      if (!where) { where = place::of(devices_.choose(uses, text)); }
       if (reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());
         actual = changed;
@@ -145,13 +153,14 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
           planner_.commit(actual, *where, how.opened, how);
           planner_.count(actual, *where, copies);
           devices_.note(*where, how.opened, what);
-          return;
+          break;
         }
         why = {.kind = obstacle::kinds::window_full, .where = *where};
       }
     }
     resolver.resolve(why);
   }
+  text.print();
 }
 
 }  // namespace flotilla::flows

@@ -13,13 +13,8 @@ namespace flotilla {
 inline namespace v0_1 {
 
 checks checks::parse(std::string_view text) {
-  using settings_text::trimmed;
   checks made;
-  for (bool more = !trimmed(text).empty(); more;) {
-    std::size_t const comma = text.find(',');
-    std::string_view const name = trimmed(text.substr(0, comma));
-    more = comma != std::string_view::npos;
-    if (more) { text.remove_prefix(comma + 1); }
+  settings_text::for_each_name(text, [&](std::string_view name) {
     bool const all = name == "all";
     if (!all && name != "arguments" && name != "order") {
       throw unknown_setting("'" + std::string{name} +
@@ -27,7 +22,7 @@ checks checks::parse(std::string_view text) {
     }
     made.arguments = made.arguments || all || name == "arguments";
     made.order = made.order || all || name == "order";
-  }
+  });
   return made;
 }
 

@@ -30,7 +30,22 @@ template <class Word>
   return to_string(value);
 }
 
+/// Calls visit(name) for each name of a list that is separated by commas, without white space
+/// around it. An empty text is an empty list.
+template <class Visit>
+void for_each_name(std::string_view text, Visit const& visit);
+
 /// Returns the text without leading and trailing white space.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
+
+template <class Visit>
+void for_each_name(std::string_view text, Visit const& visit) {
+  for (bool more = !trimmed(text).empty(); more;) {
+    std::size_t const comma = text.find(',');
+    visit(trimmed(text.substr(0, comma)));
+    more = comma != std::string_view::npos;
+    if (more) { text.remove_prefix(comma + 1); }
+  }
+}
 
 }  // namespace flotilla::settings_text

@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
+
+#include <flotilla/settings/explanations.hpp>
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -20,6 +23,8 @@ struct flow_options {
   /// Keeps a description of each task for `flow::dot`. Costs memory for each task, and tasks have
   /// more predecessors, because those that have ended are named too.
   bool keeps_graph = false;
+  /// What the flow explains on stderr. If empty, the environment variable FLOTILLA_EXPLAIN says it.
+  std::optional<explanations> explain{};
 };
 
 }  // namespace v0_1

@@ -18,8 +18,9 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// One use of data by a task. `read`, `write`, `update` and `reduce` make it. It is an argument of a kernel,
-/// or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an `Element*`.
+/// One use of data by a task. `read`, `write`, `update` and `reduce` make it. It is an argument of a
+/// kernel, or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an
+/// `Element*`.
 ///
 /// Lifetime: the data must exist until the task was submitted.
 /// @tparam Element  The type of the objects; const if the task only reads them.

@@ -4,8 +4,10 @@
 /// Placements: they choose a device for tasks that name no device.
 
 #include <atomic>
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <flotilla/detail/export.hpp>
@@ -15,6 +17,19 @@ namespace flotilla {
 inline namespace v0_1 {
 
 struct task_options;
+
+/// What a task of a flow does with one of its data.
+struct data_access {
+  std::string_view label;  // of the data
+  std::size_t bytes;       // 0 for a token
+  /// A task that updates data reads and writes them. A task that reduces data only writes them,
+  /// because it needs no copy of them.
+  bool reads;
+  bool writes;
+  bool is_valid_on_host;
+  /// The devices that have a valid copy, or will have one after the tasks that were submitted.
+  std::span<device_ordinal const> valid_on;
+};
 
 /// Chooses a device for each task whose options and buffers name no device.
 class FLOTILLA_EXPORT placement {
@@ -27,6 +42,13 @@ class FLOTILLA_EXPORT placement {
   /// Threads  Several threads may call this function at the same time.
   virtual std::optional<device_ordinal> place(std::span<device const> devices,
                                               task_options const& options) = 0;
+  /// The same for a task of a flow (<flotilla/data/flow.hpp>), whose data the function sees. The
+  /// default calls `place`. If the result is empty, the flow chooses the device.
+  /// @param accesses  Valid until the function returns. Other threads may submit tasks meanwhile, so
+  ///                  copies may have become invalid.
+  virtual std::optional<device_ordinal> place_with_data(std::span<device const> devices,
+                                                        task_options const& options,
+                                                        std::span<data_access const> accesses);
 };
 
 /// The default: the first device with room in its window takes the task.

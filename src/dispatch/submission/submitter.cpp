@@ -63,6 +63,13 @@ std::optional<device_ordinal> submitter::place_freely(task_options const& option
   return chosen;
 }
 
+std::optional<device_ordinal> submitter::place_freely(task_options const& options,
+                                                      std::span<data_access const> accesses) const {
+  auto const chosen = placement_->place_with_data(infos_, options, accesses);
+  if (chosen) { static_cast<void>(valid_.checked(*chosen)); }
+  return chosen;
+}
+
 template <class What>
 void submitter::run_checks(What const& what, task_options const& options, place const& to,
                            slot_address slot) const {

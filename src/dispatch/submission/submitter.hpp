@@ -70,6 +70,9 @@ class submitter {
   /// Asks the placement of the application for a device. Empty if it chooses none, or there is
   /// none.
   [[nodiscard]] std::optional<device_ordinal> place_freely(task_options const& options) const;
+  /// The same for a task of a flow. A placement must exist.
+  [[nodiscard]] std::optional<device_ordinal> place_freely(
+      task_options const& options, std::span<data_access const> accesses) const;
   /// Chooses the place for a task.
   /// @param required  The device that the task's arguments require, if any.
   template <class Options>

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flotilla/settings/explanations.hpp>
+
+#include <cstdlib>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+#include "settings/value_text.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+
+explanations explanations::parse(std::string_view text) {
+  explanations made;
+  settings_text::for_each_name(text, [&](std::string_view name) {
+    if (name != "placement" && name != "all") {
+      throw unknown_setting("'" + std::string{name} +
+                            "' is not an explanation; the explanations are placement, all");
+    }
+    made.placement = true;
+  });
+  return made;
+}
+
+explanations explanations::from_environment() {
+  char const* const text = std::getenv("FLOTILLA_EXPLAIN");
+  if (text == nullptr) { return {}; }
+  try {
+    return parse(text);
+  } catch (unknown_setting const& wrong) {
+    throw unknown_setting("environment variable FLOTILLA_EXPLAIN: " + std::string{wrong.what()});
+  }
+}
+
+}  // namespace v0_1
+}  // namespace flotilla

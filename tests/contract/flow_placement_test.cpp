@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Flows: placements of the application, and the explanations of placements.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <flotilla/flotilla.hpp>
+
+#include "support/devices.hpp"
+#include "support/guest_test.hpp"
+#include "support/thrown.hpp"
+
+namespace flotilla::test {
+namespace {
+
+constexpr device_ordinal first{0}, second{1};
+
+/// Remembers what it has seen, and chooses one device.
+class recorder final : public placement {
+ public:
+  std::optional<device_ordinal> place(std::span<device const>, task_options const&) override {
+    ++without_data;
+    return chosen;
+  }
+  std::optional<device_ordinal> place_with_data(std::span<device const>, task_options const& how,
+                                                std::span<data_access const> accesses) override {
+    seen = std::string{how.label} + ":";
+    for (data_access const& each : accesses) {
+      seen += " " + std::string{each.label} + " " + std::to_string(each.bytes) +
+              (each.reads ? " r" : "") + (each.writes ? " w" : "") +
+              (each.is_valid_on_host ? " host" : "");
+      for (device_ordinal const on : each.valid_on) { seen += " " + std::to_string(on.value); }
+      seen += ";";
+    }
+    return chosen;
+  }
+  std::string seen;
+  int without_data = 0;
+  std::optional<device_ordinal> chosen = second;
+};
+
+class FlowPlacement : public guest_test {
+ protected:
+  void start(std::shared_ptr<placement> const& chosen, int devices = 2) {
+    rt_.emplace(runtime_options{.devices = device_spec(devices), .placement = chosen});
+  }
+  void TearDown() override {
+    rt_.reset();
+    guest_test::TearDown();
+  }
+  runtime& rt() { return *rt_; }
+  /// Returns what is printed while `call` runs.
+  static std::string printed(std::function<void()> const& call) {
+    ::testing::internal::CaptureStderr();
+    call();
+    return ::testing::internal::GetCapturedStderr();
+  }
+  static constexpr auto nothing = [](task_context&, auto&&...) {};
+
+ private:
+  std::optional<runtime> rt_;
+};
+
+// requirement
+TEST_F(FlowPlacement, SeesTheDataOfTheTask) {
+  FLOTILLA_NEED_DEVICES(2);
+  auto const seen = std::make_shared<recorder>();
+  start(seen);
+  flow flow{rt()};
+  std::vector<int> host(4);
+  data<int> x{flow, host, "x"}, y{flow, {8}, "y"}, z{flow, {1}, "z"};
+  token order{flow, "order"};
+  x.prefetch_to(first);
+  auto const where = [&](auto const& with, std::string const& label) {
+    ticket const task = flow.submit(with, nothing, {.label = label});
+    task.wait();
+    return task.device();
+  };
+  EXPECT_EQ(where(uses(read(x), write(y), reduce(z), update(order)), "step"), second);
+  EXPECT_EQ(seen->seen, "step: x 16 r host 0; y 32 w; z 4 w; order 0 r w;");
+  seen->chosen = first;
+  EXPECT_EQ(where(uses(read(x), update(y), update(z)), "next"), first);
+  EXPECT_EQ(seen->seen, "next: x 16 r host 0 1; y 32 r w 1; z 4 r w;");
+  EXPECT_EQ(seen->without_data, 0);
+  seen->chosen = std::nullopt;
+  x.prefetch_to(second);
+  EXPECT_EQ(where(uses(update(y)), "free"), first);  // the flow chooses: y is there
+  seen->seen.clear();
+  flow.submit(uses(update(y)), nothing, {.device = second}).wait();
+  flow.submit_host(uses(read(y)), [](view<int const>) {}).wait();
+  EXPECT_EQ(seen->seen, "") << "a placement must not be asked if the place is known";
+}
+
+// requirement: a placement that knows nothing of data is asked too
+TEST_F(FlowPlacement, OldPlacementsAreAsked) {
+  FLOTILLA_NEED_DEVICES(2);
+  start(std::make_shared<round_robin>());
+  flow flow{rt()};
+  data<int> x{flow, {8}, "x"};
+  ticket const a = flow.submit(uses(write(x)), nothing), b = flow.submit(uses(update(x)), nothing);
+  a.wait();
+  b.wait();
+  EXPECT_NE(a.device(), b.device());
+}
+
+// requirement
+TEST_F(FlowPlacement, MistakesAreFoundBeforeThePlacementIsAsked) {
+  auto const seen = std::make_shared<recorder>();
+  start(seen, 1);
+  flow flow{rt()};
+  data<int> x{flow, {8}, "x"};
+  EXPECT_THAT(thrown<invalid_argument>([&] { flow.post(uses(read(x)), nothing); }),
+              HasSubstr("data 'x'"));
+  EXPECT_EQ(seen->seen, "");
+  EXPECT_THROW(flow.post(uses(write(x)), nothing), unknown_device);  // `second` does not exist
+}
+
+// requirement
+TEST_F(FlowPlacement, DecisionsAreExplained) {
+  FLOTILLA_NEED_DEVICES(2);
+  start(nullptr);
+  flow flow{rt(), {.explain = explanations{.placement = true}}};
+  std::vector<int> host(4);
+  data<int> x{flow, host, "x"};
+  auto const text_of = [&](task_options const& options) {
+    return printed([&] { flow.submit(uses(update(x)), nothing, options).wait(); });
+  };
+  EXPECT_EQ(text_of({.device = second, .label = "a"}),
+            "flotilla: task 'a' runs on device 1: it requires this device\n");
+  EXPECT_EQ(
+      text_of({}),
+      "flotilla: a task runs on device 1: device 0 needs copies of 16 bytes, has 0 us of open "
+      "tasks, and got 0 tasks; device 1 needs copies of 0 bytes, has 0 us of open tasks, and "
+      "got 1 tasks\n");
+  EXPECT_EQ(printed([&] { flow.submit_host(uses(read(x)), [](view<int const>) {}).wait(); }), "");
+}
+
+// requirement
+TEST_F(FlowPlacement, ChoicesOfThePlacementAreExplained) {
+  FLOTILLA_NEED_DEVICES(2);
+  start(std::make_shared<recorder>());
+  flow flow{rt(), {.explain = explanations{.placement = true}}};
+  data<int> x{flow, {1}, "x"};
+  EXPECT_EQ(printed([&] { flow.submit(uses(write(x)), nothing, {.label = "b"}).wait(); }),
+            "flotilla: task 'b' runs on device 1: the placement chose it\n");
+}
+
+// requirement
+TEST(Explanations, NamesAreRead) {
+  EXPECT_EQ(explanations::parse(" "), explanations{});
+  EXPECT_TRUE(explanations::parse(" placement ").placement);
+  EXPECT_TRUE(explanations::parse("all,placement").placement);
+  EXPECT_THAT(thrown<unknown_setting>([] { static_cast<void>(explanations::parse("place")); }),
+              AllOf(HasSubstr("'place'"), HasSubstr("placement, all")));
+  setenv("FLOTILLA_EXPLAIN", "placements", 1);
+  EXPECT_THAT(thrown<unknown_setting>([] { static_cast<void>(explanations::from_environment()); }),
+              HasSubstr("environment variable FLOTILLA_EXPLAIN: 'placements'"));
+  setenv("FLOTILLA_EXPLAIN", "placement", 1);
+  EXPECT_TRUE(explanations::from_environment().placement);
+  unsetenv("FLOTILLA_EXPLAIN");
+  EXPECT_FALSE(explanations::from_environment().placement);
+}
+
+}  // namespace
+}  // namespace flotilla::test
