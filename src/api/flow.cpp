@@ -37,14 +37,15 @@ void write_places(std::span<detail::datum_use const> uses, flows::place where,
 /// Writes the place of data into the arguments of a launch.
 /// @param which  The data of the use, or the partial result of a task that reduces them.
 /// @throws invalid_argument  The kernel takes a pointer, but rows are not adjacent.
-void write_argument(std::byte* arguments, detail::bound_use const& use, detail::datum& which,
+void write_argument(std::byte* arguments, detail::use_argument const& use, detail::datum& which,
                     flows::place where, std::string_view label) {
   using rows = view<std::byte, 2>;
   using planes = view<std::byte, 3>;
   static_assert(offsetof(rows, pitch) == offsetof(planes, pitch));
-  detail::placed_data const at = placed(which, where);
   std::byte* const to = arguments + use.offset;
-  std::memcpy(to, &at.address, sizeof at.address);
+  std::uintptr_t const address = which.at(where).memory.address;
+  std::memcpy(to, &address, sizeof address);
+  if (use.view_rank < 2 && which.whole == nullptr) { return; }  // no pitch matters
   if (use.view_rank == 0 && !which.is_dense_at(where)) {
     throw invalid_argument((label.empty() ? "" : "task '" + std::string{label} + "': ") +
                            which.text() +
@@ -52,10 +53,11 @@ void write_argument(std::byte* arguments, detail::bound_use const& use, detail::
                            "needs a view of them instead of a pointer");
   }
   if (use.view_rank < 2) { return; }
-  std::size_t const row = at.pitch.row / use.object_bytes;
+  detail::memory_pitch const pitch = which.pitch_at(where);
+  std::size_t const row = pitch.row / use.object_bytes;
   std::memcpy(to + offsetof(planes, pitch), &row, sizeof row);
   if (use.view_rank < 3) { return; }
-  std::size_t const plane = at.pitch.plane / use.object_bytes;
+  std::size_t const plane = pitch.plane / use.object_bytes;
   std::memcpy(to + offsetof(planes, plane_pitch), &plane, sizeof plane);
 }
 
@@ -84,14 +86,12 @@ std::string flow::dot() const { return checked(state_).dot(); }
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {
   flows::flow_state& state = checked(state_);
   launch plain = detail::flow_access::plain(what);
-  std::span<detail::bound_use const> const bound = detail::flow_access::uses(what);
-  std::array<detail::datum_use, detail::max_uses> uses;
-  for (std::size_t i = 0; i < bound.size(); ++i) { uses[i] = bound[i].what; }
-  state.submit(std::span{uses}.first(bound.size()), options,
+  std::span<detail::use_argument const> const arguments = detail::flow_access::arguments(what);
+  state.submit(detail::flow_access::uses(what), options,
                required_place(state, options, plain.device()), &plain,
                [&](flows::place where, use_list actual, dispatch::flow_task_options const& how) {
-                 for (std::size_t i = 0; i < bound.size(); ++i) {
-                   write_argument(detail::launch_builder::arguments(plain), bound[i],
+                 for (std::size_t i = 0; i < arguments.size(); ++i) {
+                   write_argument(detail::launch_builder::arguments(plain), arguments[i],
                                   *actual[i].what, where, options.label);
                  }
                  return state.runtime_impl().tasks.submit(std::as_const(plain), how,

@@ -21,6 +21,7 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
     : owner_(owner),
       runtime_(dispatch::runtime_state::of(detail::access::impl(owner))),
       number_(runtime_.number),
+      checks_(*this, runtime_),
       host_(runtime_),
       planner_(runtime_, options),
       devices_(runtime_),
@@ -126,7 +127,7 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
-      check_undivided(whole);
+      use_check::check_undivided(whole);
       why = planner_.settle(whole, 0);
       if (!why) { why = planner_.tiles().divide(whole, tile, made); }
       if (!why) { return made; }
@@ -139,67 +140,11 @@ std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const
                                                task_options const& options) {
   if (!runtime_.tasks.has_placement()) { return std::nullopt; }
   std::unique_lock lock{mutex_};
-  check(uses, options.label);
+  checks_.check(uses, options.label);
   access_list const accesses{uses};
   lock.unlock();  // the placement is code of the application
   auto const chosen = runtime_.tasks.place_freely(options, accesses.all());
   return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
-}
-
-void flow_state::check_undivided(detail::datum const& which, std::string const& task) {
-  if (!which.is_divided()) { return; }
-  throw invalid_argument(task + which.text() + " are divided into tiles, and " +
-                         std::to_string(which.tiles->open) +
-                         " of the tiles still exist; use the tiles, or let them end first");
-}
-
-void flow_state::check_memory(detail::datum const& which, std::string const& task) const {
-  if (runtime_.checks == nullptr || which.is_token()) { return; }
-  detail::datum const* all = &which;
-  while (all->whole != nullptr) { all = all->whole; }
-  for (replica const& each : all->replicas) {
-    bool const is_of_program = each.memory.exists() && each.memory.owned.range().address() == 0;
-    if (!is_of_program) { continue; }
-    std::string const why = runtime_.checks->freed(each.memory.address, all->bytes);
-    if (!why.empty()) {
-      throw invalid_argument(task + which.text() + " were made from memory of the program " + why +
-                             "; the memory must exist until the data have ended");
-    }
-  }
-}
-
-void flow_state::check_contents(detail::datum const& which) const {
-  if (which.has_value() || which.is_token()) { return; }
-  throw invalid_argument(which.text() +
-                         " have no contents yet: no task has written them, and they were made "
-                         "without memory of the application");
-}
-
-void flow_state::check(std::span<detail::datum_use const> uses, std::string_view label) const {
-  auto const task = [&] {
-    return label.empty() ? std::string{} : "task '" + std::string{label} + "': ";
-  };
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    detail::datum const* const which = uses[i].what;
-    if (which == nullptr) {
-      throw invalid_argument(task() + "use " + std::to_string(i) +
-                             " names no data: the object is empty or was moved from");
-    }
-    if (which->owner.get() != this) {
-      throw invalid_argument(task() + which->text() + " belong to another flow");
-    }
-    for (std::size_t k = 0; k < i; ++k) {
-      if (uses[k].what == which) {
-        throw invalid_argument(task() + which->text() +
-                               " occur twice in one task; name them once, with `update` if the "
-                               "task reads and writes them");
-      }
-    }
-    check_undivided(*which, task());
-    check_memory(*which, task());
-    bool const reads = uses[i].mode == access_mode::read || uses[i].mode == access_mode::update;
-    if (reads) { check_contents(*which); }
-  }
 }
 
 detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update) {
@@ -211,12 +156,10 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
     std::optional<task_id> open;
     {
       std::lock_guard const lock{mutex_};
-      check_undivided(which);
-      check_memory(which, {});
       // An update may give the data their first contents.
       bool const reads = which.has_value() || !for_update;
-      if (reads) { check_contents(which); }
-      detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write};
+      checks_.check(which, reads ? access_mode::read : access_mode::write);
+      detail::datum_use const use{&which, reads ? access_mode::read : access_mode::write, nullptr};
       why = planner_.prepare({&use, 1}, place::host(), 0, copies);
       if (!why) {
         open = host_.open_task(which, for_update);
@@ -242,10 +185,8 @@ void flow_state::prefetch(detail::datum& which, place to) {
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
-      check_undivided(which);
-      check_memory(which, {});
-      check_contents(which);
-      detail::datum_use const use{&which, access_mode::read};
+      checks_.check(which, access_mode::read);
+      detail::datum_use const use{&which, access_mode::read, nullptr};
       why = planner_.prepare({&use, 1}, to, 0, copies);
       if (!why) { return planner_.count({&use, 1}, to, copies); }
     }

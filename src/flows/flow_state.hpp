@@ -23,6 +23,7 @@
 #include "flows/obstacle_resolver.hpp"
 #include "flows/placement_text.hpp"
 #include "flows/task_planner.hpp"
+#include "flows/use_check.hpp"
 
 namespace flotilla::flows {
 
@@ -92,19 +93,11 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
                                                     std::string_view label);
   /// Makes memory of the application the only valid copy.
   static void adopt(detail::datum& by, place where, block&& memory) noexcept;
-  /// Checks the uses of a task. @throws invalid_argument
-  void check(std::span<detail::datum_use const> uses, std::string_view label) const;
-  void check_contents(detail::datum const& which) const;
   [[nodiscard]] static bool reduces(std::span<detail::datum_use const> uses) noexcept {
     return std::any_of(uses.begin(), uses.end(), [](detail::datum_use const& each) {
       return each.mode == detail::access_mode::reduce;
     });
   }
-  /// If the runtime checks arguments, checks that memory of the program still exists.
-  /// @throws invalid_argument
-  void check_memory(detail::datum const& which, std::string const& task) const;
-  /// @throws invalid_argument  Tiles of the data exist.
-  static void check_undivided(detail::datum const& which, std::string const& task = {});
   [[nodiscard]] obstacle_resolver make_resolver(std::string_view label) noexcept {
     return {owner_, runtime_, mutex_, planner_, label};
   }
@@ -112,6 +105,7 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   runtime& owner_;
   dispatch::runtime_state& runtime_;
   std::uint64_t const number_;  // of the runtime
+  use_check const checks_;
   host_access const host_;
   std::mutex mutex_;
   // The mutex guards these members and all data of the flow:
@@ -126,9 +120,14 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
                         std::optional<place> required, launch const* what,
                         Submit const& submit_to) {
   runtime_.usage.check_usable();
+  if (!options.after.empty() || !options.after_end.empty()) {
+    runtime_.valid.check_predecessors(options.after, options.after_end);
+  }
   std::optional<place> where = required ? required : ask_placement(uses, options);
   placement_text text{explains_.placement && !(where && where->is_host()), options.label};
-  if (where) { text.add(*where, required ? "it requires this device" : "the placement chose it"); }
+  if (where && text.is_on()) {
+    text.add(*where, required ? "it requires this device" : "the placement chose it");
+  }
   obstacle_resolver resolver = make_resolver(options.label);
   std::size_t copies = 0;
   while (true) {
@@ -137,7 +136,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
     obstacle why;
     {
       std::lock_guard const lock{mutex_};
-      check(uses, options.label);
+      checks_.check(uses, options.label);
       if (!where) { where = place::of(devices_.choose(uses, text)); }
       if (reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());

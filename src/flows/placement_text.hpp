@@ -14,12 +14,12 @@ namespace flotilla::flows {
 /// The explanation for one task.
 class placement_text {
  public:
-  /// @param is_on  Otherwise nothing is printed, and each call costs a branch.
+  /// @param is_on  Otherwise nothing is printed.
   placement_text(bool is_on, std::string_view label) noexcept : is_on_(is_on), label_(label) {}
 
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+  /// Call it only if the explanation is on.
   void add(place chosen, std::string_view why) {
-    if (!is_on_) { return; }
     text_ = "flotilla: " +
             (label_.empty() ? std::string{"a task"} : "task '" + std::string{label_} + "'") +
             " runs on device " + std::to_string(chosen.device().value) + ": " + std::string{why} +

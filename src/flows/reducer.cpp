@@ -77,7 +77,7 @@ bool reducer::submit_fill(datum& partial, void const* identity, place where,
 }
 
 obstacle reducer::fill(datum& partial, void const* identity, place where, int priority) {
-  datum_use const use{&partial, access_mode::write};
+  datum_use const use{&partial, access_mode::write, nullptr};
   std::size_t copies = 0;
   if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
   dispatch::flow_task_options options;
@@ -108,17 +108,19 @@ obstacle reducer::replace(datum_use& use, place where, int priority) {
   if (!partial->has_contents) {
     if (obstacle const why = fill(*partial, use.how->identity, where, priority)) { return why; }
   }
-  use = {partial.get(), access_mode::update};
+  use = {partial.get(), access_mode::update, nullptr};
   return {};
 }
 
 obstacle reducer::combine(datum& which, int priority) {
   if (which.reduction == nullptr) { return {}; }
   std::vector<datum_use> uses{
-      {&which, which.has_contents ? access_mode::update : access_mode::write}};
+      {&which, which.has_contents ? access_mode::update : access_mode::write, nullptr}};
   for (auto const& each : which.reduction->partials) {
     // A partial result has no contents if the task that needed it was never submitted.
-    if (each != nullptr && each->has_contents) { uses.push_back({each.get(), access_mode::read}); }
+    if (each != nullptr && each->has_contents) {
+      uses.push_back({each.get(), access_mode::read, nullptr});
+    }
   }
   if (uses.size() == 1) {
     discard(which);

@@ -46,11 +46,20 @@ obstacle residency::get_memory(detail::datum& which, place where,
 obstacle residency::prepare(std::span<detail::datum_use const> uses, place where, int priority,
                             std::size_t& copies) {
   // All uses first: making room for one must not write back another.
-  for (detail::datum_use const& use : uses) { use.what->at(where).was_used = true; }
+  bool is_ready = true;
   for (detail::datum_use const& use : uses) {
-    if (use.what->is_token()) { continue; }
     replica& here = use.what->at(where);
-    if (here.memory.exists()) { continue; }
+    here.was_used = true;
+    is_ready =
+        is_ready && here.memory.exists() && (here.is_valid || use.mode == access_mode::write);
+  }
+  return is_ready ? obstacle{} : bring(uses, where, priority, copies);
+}
+
+obstacle residency::bring(std::span<detail::datum_use const> uses, place where, int priority,
+                          std::size_t& copies) {
+  for (detail::datum_use const& use : uses) {
+    if (use.what->is_token() || use.what->at(where).memory.exists()) { continue; }
     if (obstacle const why = get_memory(*use.what, where, uses)) { return why; }
   }
   for (detail::datum_use const& use : uses) {

@@ -44,6 +44,9 @@ class residency {
   }
 
  private:
+  /// Does what `prepare` does if something is missing.
+  [[nodiscard]] obstacle bring(std::span<detail::datum_use const> uses, place where, int priority,
+                               std::size_t& copies);
   /// Gives a replica memory, which may have to be taken from other data.
   [[nodiscard]] obstacle get_memory(detail::datum& which, place where,
                                     std::span<detail::datum_use const> uses);

@@ -20,6 +20,7 @@ task_planner::task_planner(dispatch::runtime_state& runtime, flow_options const&
 obstacle task_planner::prepare(std::span<detail::datum_use const> uses, place where, int priority,
                                std::size_t& copies) {
   for (detail::datum_use const& use : uses) {
+    if (use.what->tiles == nullptr && use.what->reduction == nullptr) [[likely]] { continue; }
     bool const reads = use.mode != access_mode::write;
     obstacle const why = reads ? settle(*use.what, priority) : tiler_.join(*use.what, priority);
     if (why) { return why; }
@@ -45,7 +46,8 @@ obstacle task_planner::replace_reductions(std::span<detail::datum_use> uses, pla
 void task_planner::commit(std::span<detail::datum_use const> uses, place where, task_id task,
                           task_options const& options) noexcept {
   for (detail::datum_use const& use : uses) {
-    if (use.mode == access_mode::write) { reducer_.discard(*use.what); }
+    bool const discards = use.mode == access_mode::write && use.what->reduction != nullptr;
+    if (discards) [[unlikely]] { reducer_.discard(*use.what); }
   }
   order_.commit(uses, where, task, options);
 }

@@ -116,7 +116,7 @@ obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> til
     if (!each->has_value()) { continue; }
     if (obstacle const why = join(*each, priority)) { return why; }
     if (obstacle const why = reductions_.combine(*each, priority)) { return why; }
-    detail::datum_use const use{each.get(), access_mode::read};
+    detail::datum_use const use{each.get(), access_mode::read, nullptr};
     std::size_t copies = 0;
     if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
     mover_.add_writer(each->at(where), options.after);

@@ -219,6 +219,25 @@ TEST_P(FlowError, MistakesAreNamed) {
   EXPECT_EQ(on_host(x), iota(32));
 }
 
+// requirement
+TEST_P(FlowError, WrongPredecessorsAreRefused) {
+  words host = iota(32);
+  word_data x{fl(), host, "x"};
+  auto const nothing = [](auto&&...) {};
+  runtime other{runtime_options{.devices = device_spec(1)}};
+  ticket const foreign = other.submit([](task_context&) {});
+  foreign.wait();
+  for (bool const after_end : {false, true}) {
+    task_options options;
+    (after_end ? options.after_end : options.after).add(foreign);
+    EXPECT_THROW(fl().post(stir(x, 1), options), wrong_runtime);
+    EXPECT_THROW(fl().post(uses(write(x)), nothing, options), wrong_runtime);
+    EXPECT_THROW(fl().post_host(uses(write(x)), nothing, options), wrong_runtime);
+  }
+  EXPECT_THROW(fl().post(uses(write(x)), nothing, {.after = {ticket{}}}), invalid_argument);
+  EXPECT_EQ(on_host(x), iota(32));
+}
+
 // requirement: data that do not fit are refused with their name, and other data are not affected
 TEST_P(FlowError, NoMemoryIsNamed) {
   words host = iota(32);

@@ -3,7 +3,9 @@
 
 // Flows: placements of the application, and the explanations of placements.
 
+#include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,14 +29,15 @@ class recorder final : public placement {
   }
   std::optional<device_ordinal> place_with_data(std::span<device const>, task_options const& how,
                                                 std::span<data_access const> accesses) override {
-    seen = std::string{how.label} + ":";
+    std::ostringstream text;
+    text << how.label << ':';
     for (data_access const& each : accesses) {
-      seen += " " + std::string{each.label} + " " + std::to_string(each.bytes) +
-              (each.reads ? " r" : "") + (each.writes ? " w" : "") +
-              (each.is_valid_on_host ? " host" : "");
-      for (device_ordinal const on : each.valid_on) { seen += " " + std::to_string(on.value); }
-      seen += ";";
+      text << ' ' << each.label << ' ' << each.bytes << (each.reads ? " r" : "")
+           << (each.writes ? " w" : "") << (each.is_valid_on_host ? " host" : "");
+      for (device_ordinal const on : each.valid_on) { text << ' ' << on.value; }
+      text << ';';
     }
+    seen = text.str();
     return chosen;
   }
   std::string seen;

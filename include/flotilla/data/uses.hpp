@@ -18,8 +18,8 @@
 namespace flotilla {
 inline namespace v0_1 {
 
-/// One use of data by a task. `read`, `write`, `update` and `reduce` make it. It is an argument of a
-/// kernel, or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an
+/// One use of data by a task. `read`, `write`, `update` and `reduce` make it. It is an argument of
+/// a kernel, or an argument of `uses`. The task gets a `view<Element, Rank>`, or a kernel also an
 /// `Element*`.
 ///
 /// Lifetime: the data must exist until the task was submitted.
@@ -69,7 +69,7 @@ struct use_access {
     return {{of.state_.get(), mode, how}, of.extents_};
   }
   [[nodiscard]] static token_use make(token const& of, access_mode mode) noexcept {
-    return token_use{{of.state_.get(), mode}};
+    return token_use{{of.state_.get(), mode, nullptr}};
   }
   template <class... Uses>
   [[nodiscard]] static data_list<Uses...> list(Uses const&... each) {

@@ -44,10 +44,11 @@ struct FLOTILLA_EXPORT datum_deleter {
 /// The maximum number of data of a task.
 inline constexpr std::size_t max_uses = 16;
 
+/// No member has a default value, so that an array of uses costs nothing.
 struct datum_use {
-  datum* what = nullptr;  // null: the data were moved from
-  access_mode mode = access_mode::read;
-  reduction const* how = nullptr;  // if the mode is `reduce`
+  datum* what;  // null: the data were moved from
+  access_mode mode;
+  reduction const* how;  // if the mode is `reduce`; else null
 };
 
 /// Where data are for a task: the address of the first object, and the distances between rows and

@@ -17,13 +17,12 @@ inline namespace v0_1 {
 
 namespace detail {
 
-/// One use of data by a launch: the flow writes the address of the data, and the pitches of a view,
-/// to this place in the arguments.
-struct bound_use {
-  datum_use what{};
-  std::uint16_t offset = 0;
-  std::uint8_t view_rank = 0;  // 0: a pointer
-  std::uint32_t object_bytes = 0;
+/// Where the flow writes the address of data, and the pitches of a view, in the arguments. No
+/// member has a default value, so that an array costs nothing.
+struct use_argument {
+  std::uint16_t offset;
+  std::uint8_t view_rank;  // 0: a pointer
+  std::uint32_t object_bytes;
 };
 
 }  // namespace detail
@@ -38,11 +37,17 @@ class data_launch {
   friend struct detail::flow_access;
   explicit data_launch(launch&& plain) noexcept : plain_{std::move(plain)} {}
 
-  void add(detail::bound_use const& use) noexcept { uses_[count_++] = use; }
+  void add(detail::datum_use const& use, detail::use_argument const& argument) noexcept {
+    uses_[count_] = use;
+    arguments_[count_] = argument;
+    ++count_;
+  }
 
   launch plain_;
-  std::array<detail::bound_use, detail::max_uses> uses_{};
   std::size_t count_ = 0;
+  // Only the first `count_` elements have values.
+  std::array<detail::datum_use, detail::max_uses> uses_;
+  std::array<detail::use_argument, detail::max_uses> arguments_;
 };
 
 }  // namespace v0_1

@@ -138,8 +138,8 @@ struct launch_builder {
                   "view of the same rank; for data that are only read, pointer or view to const");
     if constexpr (takes_data<Parameter, Element, Rank>) {
       constexpr bool is_pointer = std::is_pointer_v<Parameter>;
-      all.add({use_access::what(use),
-               static_cast<std::uint16_t>(next_offset(to, alignof(Parameter))),
+      all.add(use_access::what(use),
+              {static_cast<std::uint16_t>(next_offset(to, alignof(Parameter))),
                is_pointer ? std::uint8_t{0} : std::uint8_t{Rank}, sizeof(Element)});
       if constexpr (is_pointer) {
         Parameter const unknown = nullptr;

@@ -44,8 +44,8 @@ class FLOTILLA_EXPORT placement {
                                               task_options const& options) = 0;
   /// The same for a task of a flow (<flotilla/data/flow.hpp>), whose data the function sees. The
   /// default calls `place`. If the result is empty, the flow chooses the device.
-  /// @param accesses  Valid until the function returns. Other threads may submit tasks meanwhile, so
-  ///                  copies may have become invalid.
+  /// @param accesses  Valid until the function returns. Other threads may submit tasks meanwhile,
+  ///                  so copies may have become invalid.
   virtual std::optional<device_ordinal> place_with_data(std::span<device const> devices,
                                                         task_options const& options,
                                                         std::span<data_access const> accesses);

@@ -36,13 +36,15 @@ void argument_check::check(launch const& what, std::string_view label,
   }
 }
 
-std::string argument_check::freed(std::uintptr_t address, std::size_t bytes) const {
+std::string argument_check::freed(std::uintptr_t address, std::size_t bytes, bool is_buffer) const {
   using places = memory_facts::places;
-  memory_facts const facts = query_.ask(address);
-  if (facts.place == places::no_answer) { return {}; }
-  bool const is_buffer = facts.place != places::unknown;
+  auto const buffer_exists = [&] {
+    memory_facts const facts = query_.ask(address);
+    return facts.place == places::no_answer ||
+           (facts.place != places::unknown && !destroyed_.holds(facts.id));
+  };
   bool const exists =
-      is_buffer ? !destroyed_.holds(facts.id)
+      is_buffer ? buffer_exists()
                 : memory_query::is_mapped(address) && memory_query::is_mapped(address + bytes - 1);
   if (exists) { return {}; }
   return "at " + check_text::of_address(address) + ", which " +

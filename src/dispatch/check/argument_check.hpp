@@ -37,7 +37,8 @@ class argument_check {
   void check(launch const& what, std::string_view label, std::optional<unsigned> device) const;
   /// Returns how the program has freed memory of its own, as the end of a clause. Empty if the
   /// memory exists.
-  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes) const;
+  /// @param is_buffer  Whether the memory was a buffer. Otherwise, it was pageable.
+  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes, bool is_buffer) const;
   /// Records that the program has destroyed the buffer at this address.
   void destroyed(std::uintptr_t address);
 

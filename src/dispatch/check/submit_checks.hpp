@@ -43,8 +43,9 @@ class submit_checks {
   }
   /// Returns how the program has freed memory of its own, as the end of a clause. Empty if the
   /// memory exists, or the runtime does not check arguments.
-  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes) const {
-    return which_.arguments ? arguments_.freed(address, bytes) : std::string{};
+  /// @param is_buffer  Whether the memory was a buffer. Otherwise, it was pageable.
+  [[nodiscard]] std::string freed(std::uintptr_t address, std::size_t bytes, bool is_buffer) const {
+    return which_.arguments ? arguments_.freed(address, bytes, is_buffer) : std::string{};
   }
   /// Checks the order of a task before it is opened. If the task is not opened after all, the
   /// caller must `withdraw` it.

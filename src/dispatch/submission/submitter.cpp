@@ -107,7 +107,10 @@ template <class What, class Options, class Source>
   } else {
     valid_.check(what, options.device);
   }
-  if (!is_recorded<What> && (options.after.size() | options.after_end.size()) != 0) {
+  // A flow has checked the predecessors that the program names, and adds valid ones, but these may
+  // be too many.
+  constexpr std::size_t unchecked = keeps_failure<Options> ? validation::max_dependencies : 0;
+  if (!is_recorded<What> && options.after.size() + options.after_end.size() > unchecked) {
     valid_.check_predecessors(full(options).after, full(options).after_end);
   }
   place const& to = [&]() -> place const& {
