@@ -27,7 +27,7 @@ struct writer {
 /// depend on it. Threads: the caller holds the flow's mutex.
 class writer_table {
  public:
-  writer_table(dispatch::runtime_parts const& shared, dispatch::task_query const& query) noexcept
+  writer_table(dispatch::runtime_parts const& shared, dispatch::task_query const& query)
       : shared_(shared), query_(query) {}
   writer_table(writer_table const&) = delete;
   writer_table& operator=(writer_table const&) = delete;
