@@ -138,7 +138,7 @@ void fail_tasks(runtime& rt) {
   } catch (dependency_failed const&) {}
 }
 
-/// Calls `call` again if there was no memory, because the first call must then have changed nothing.
+/// Calls `call` again if there was no memory: the first call must then have changed nothing.
 template <class Call>
 auto retried(Call const& call) {
   try {
