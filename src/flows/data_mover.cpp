@@ -72,16 +72,22 @@ block data_mover::take_memory(replica& which) {
 place data_mover::source_for(detail::datum& which, place to) const noexcept {
   std::optional<place> best =
       which.at(place::host()).is_valid ? std::optional{place::host()} : std::nullopt;
+  std::optional<place> direct;
   for (device const& each : runtime_.infos()) {
     place const from = place::of(each.ordinal);
     if (from == to || !which.at(from).is_valid) { continue; }
     // A copy between devices without access to each other goes through the host anyway.
     bool const is_direct =
         !to.is_host() && runtime_.peers.reaches(to.device().value, each.ordinal.value);
-    if (is_direct) { return from; }
-    if (!best) { best = from; }
+    if (is_direct) {
+      // The source that is free first, so that copies to many devices form a binomial tree.
+      bool const is_earlier = !direct || which.at(from).next_copy < which.at(*direct).next_copy;
+      if (is_earlier) { direct = from; }
+    } else if (!best) {
+      best = from;
+    }
   }
-  return *best;
+  return direct ? *direct : *best;
 }
 
 detail::memory_command data_mover::describe_copy(detail::datum& which, place from, place to) const {
@@ -152,6 +158,8 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   to.users.clear();
   to.memory.last_users.clear();
   to.is_valid = true;
+  bool const is_between_devices = !from_place.is_host() && !where.is_host();
+  to.next_copy = is_between_devices ? ++from.next_copy : 0;
   set_writer(to, copy);
   count(from_place, where, which.bytes);
   log_.add_copy(copy->task, options, which, from_place, where);

@@ -67,6 +67,9 @@ struct replica {
   writer* filled = nullptr;      // null: nothing to wait for
   std::vector<task_id> users{};  // tasks that were submitted after `filled`
   std::size_t max_users = 16;    // if there are more users, remove those that have ended
+  /// If every copy between devices took one unit of time: when this copy exists and can be the
+  /// source of a further one. The time begins when the data are written.
+  unsigned next_copy = 0;
 
   static constexpr std::size_t not_resident = static_cast<std::size_t>(-1);
   std::size_t position = not_resident;  // in the resident_ring of the place

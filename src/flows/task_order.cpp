@@ -10,6 +10,7 @@ void task_order::mark_written(detail::datum& which, place where, writer* by) noe
   for (replica& each : which.replicas) { each.is_valid = false; }
   replica& written = which.at(where);
   written.is_valid = true;
+  written.next_copy = 0;
   written.users.clear();
   written.memory.last_users.clear();
   mover_.set_writer(written, by);

@@ -55,6 +55,27 @@ TEST_P(FlowDevice, BusyDevicesGetFewerTasks) {
   waiting.wait();
 }
 
+// requirement: the devices that already have a copy pass it on, so that the copies to many devices
+// take a time that grows with the logarithm of their number
+TEST_P(FlowDevice, CopiesToManyDevicesFormATree) {
+  if (device_count() < 4) { GTEST_SKIP() << "needs 4 devices"; }
+  flow fl{rt(), {.keeps_graph = true}};
+  word_data x{fl, {16}, "x"};
+  for (int round = 0; round < 2; ++round) {  // a new version begins a new tree
+    fl.post(uses(write(x)), [](task_context&, view<std::uint32_t>) {}, {.device = ordinals()[0]});
+    for (unsigned i = 1; i < 4; ++i) { x.prefetch_to(ordinals()[i]); }
+  }
+  std::string const picture = fl.dot();
+  auto const count = [&](std::string const& copy) {
+    int found = 0;
+    for (std::size_t at = 0; (at = picture.find(copy, at)) != std::string::npos; ++at) { ++found; }
+    return found;
+  };
+  EXPECT_EQ(count("device 0 to device 1"), 2) << picture;
+  EXPECT_EQ(count("device 0 to device 2"), 2);
+  EXPECT_EQ(count("device 1 to device 3"), 2);
+}
+
 // requirement: a runtime that checks the order of tasks accepts what a flow submits. regression for
 // predecessors that were left out because they had ended
 TEST_P(FlowDevice, OrderCheckAcceptsFlows) {
