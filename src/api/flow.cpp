@@ -3,7 +3,11 @@
 #include <flotilla/data/flow.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <flotilla/error/error.hpp>

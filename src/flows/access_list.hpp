@@ -3,6 +3,7 @@
 #pragma once
 // What a task does with its data, as a placement of the application sees it.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 

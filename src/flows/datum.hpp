@@ -87,9 +87,10 @@ struct partition {
   std::unique_ptr<detail::datum> orphan{};  // the whole data, if they ended before their tiles
 };
 
-/// Partial results of data that tasks have reduced, until they are combined (reducer).
+/// Partial results of data that tasks reduce, until they are combined (reducer).
 struct open_reduction {
   detail::reduction const* how = nullptr;
+  bool has_results = false;  // whether a task was submitted that reduces the data
   std::vector<std::unique_ptr<detail::datum>> partials{};  // by place::index; null if there is none
 };
 
@@ -131,7 +132,9 @@ class datum {
   }
 
   /// Returns whether a task may read the data.
-  [[nodiscard]] bool has_value() const noexcept { return has_contents || reduction != nullptr; }
+  [[nodiscard]] bool has_value() const noexcept {
+    return has_contents || (reduction != nullptr && reduction->has_results);
+  }
   /// Returns whether the copy at a place has the contents, or will have them after the tasks that
   /// were submitted. Partial results and tiles must be combined first: tiles are valid where all of
   /// them are in the memory of the whole data.

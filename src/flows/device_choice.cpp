@@ -17,8 +17,10 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
     bool const reads = !use.what->is_token() && (use.mode == detail::access_mode::read ||
                                                  use.mode == detail::access_mode::update);
     // Tiles that have ended are joined where they share the memory of the whole data.
+    // Partial results are combined on the host.
     bool const is_there =
-        use.what->tiles != nullptr ? use.what->tiles->where == to : use.what->at(to).is_valid;
+        use.what->reduction == nullptr &&
+        (use.what->tiles != nullptr ? use.what->tiles->where == to : use.what->at(to).is_valid);
     if (reads && !is_there) { sum += use.what->bytes; }
   }
   return sum;

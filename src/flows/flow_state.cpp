@@ -108,9 +108,9 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
     }
   } catch (std::exception const& why) {
     std::fprintf(stderr,
-                 "flotilla: %s ended while tasks use the memory of the program from which the data "
-                 "were made, and the destructor could not wait for them: %s\n",
-                 over->text().c_str(), why.what());
+                 "flotilla: data '%s' ended while tasks use the memory of the program from which "
+                 "the data were made, and the destructor could not wait for them: %s\n",
+                 over->label.c_str(), why.what());
     lock.lock();
   }
   owner->planner_.tiles().release(*over);

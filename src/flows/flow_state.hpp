@@ -4,6 +4,7 @@
 // The implementation of a flow.
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <flotilla/data/flow_counters.hpp>
 #include <flotilla/data/flow_options.hpp>
 #include <flotilla/detail/data_use.hpp>
+#include <flotilla/settings/explanations.hpp>
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 
@@ -149,7 +151,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (!where->is_host()) { how.device = where->device(); }
         planner_.order().plan(actual, *where, how);
         if (submit_to(*where, actual, how)) {
-          planner_.commit(actual, *where, how.opened, how);
+          planner_.commit(uses, actual, *where, how.opened, how);
           planner_.count(actual, *where, copies);
           devices_.note(*where, how.opened, what);
           break;

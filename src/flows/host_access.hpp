@@ -20,9 +20,9 @@ class host_access {
   /// Returns a task that must end before the program uses the copy on the host.
   /// @param for_update  Whether the program changes the copy.
   [[nodiscard]] std::optional<task_id> open_task(detail::datum& which, bool for_update) const;
-  /// Returns a task that must end before the data and their tiles that have ended free their
-  /// memory. Knows only pageable memory of the program, because the runtime frees all other memory
-  /// itself. A host task that runs on this thread need not end first: it ends its own data.
+  /// Returns a task that must end before the program may free the pageable memory from which the
+  /// data were made. Empty if there is no such task or no such memory. A host task that runs on
+  /// this thread need not end first: it ends its own data.
   [[nodiscard]] std::optional<task_id> open_task_at_end(detail::datum& which) const;
   /// Waits until the task has ended. @throws would_deadlock
   void wait_for(task_id const& task) const;

@@ -20,8 +20,16 @@ struct obstacle {
   place where = place::host();
   std::size_t bytes = 0;
   /// The data for which memory is missing. Null: data of other tasks, which must be copied to the
-  /// host before their memory on a device can be used.
+  /// host before their memory on a device can be used. The data must exist as long as the caller's
+  /// task needs them, because they are named after the mutex was released.
   detail::datum const* whose = nullptr;
+
+  /// Returns the same obstacle, but it names `of` instead of data that belong to `of`.
+  [[nodiscard]] obstacle about(detail::datum const& of) const noexcept {
+    obstacle made = *this;
+    if (whose != nullptr) { made.whose = &of; }
+    return made;
+  }
 
   /// Returns whether there is an obstacle.
   [[nodiscard]] explicit operator bool() const noexcept { return kind != kinds::none; }

@@ -106,7 +106,9 @@ obstacle reducer::replace(datum_use& use, place where, int priority) {
   std::unique_ptr<datum>& partial = which.reduction->partials[where.index()];
   if (partial == nullptr) { partial = make_partial(which); }
   if (!partial->has_contents) {
-    if (obstacle const why = fill(*partial, use.how->identity, where, priority)) { return why; }
+    if (obstacle const why = fill(*partial, use.how->identity, where, priority)) {
+      return why.about(which);
+    }
   }
   use = {partial.get(), access_mode::update, nullptr};
   return {};
@@ -114,21 +116,23 @@ obstacle reducer::replace(datum_use& use, place where, int priority) {
 
 obstacle reducer::combine(datum& which, int priority) {
   if (which.reduction == nullptr) { return {}; }
+  if (!which.reduction->has_results) {
+    discard(which);
+    return {};
+  }
   std::vector<datum_use> uses{
       {&which, which.has_contents ? access_mode::update : access_mode::write, nullptr}};
   for (auto const& each : which.reduction->partials) {
-    // A partial result has no contents if the task that needed it was never submitted.
+    // A partial result has no contents if the task that fills it was not submitted.
     if (each != nullptr && each->has_contents) {
       uses.push_back({each.get(), access_mode::read, nullptr});
     }
   }
-  if (uses.size() == 1) {
-    discard(which);
-    return {};
-  }
   constexpr place on_host = place::host();
   std::size_t copies = 0;
-  if (obstacle const why = residents_.prepare(uses, on_host, priority, copies)) { return why; }
+  if (obstacle const why = residents_.prepare(uses, on_host, priority, copies)) {
+    return why.about(which);
+  }
   combination what{.how = *which.reduction->how,
                    .shape = which.shape,
                    .to = memory_of(which, on_host),

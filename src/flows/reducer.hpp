@@ -29,6 +29,8 @@ class reducer {
   /// that fills the partial result, if there was none. If the data have partial results of another
   /// operation, combines them first. The tiles of the data must have been joined.
   [[nodiscard]] obstacle replace(detail::datum_use& use, place where, int priority);
+  /// Records that a task was submitted that reduces the data.
+  static void note_result(detail::datum& which) noexcept { which.reduction->has_results = true; }
   /// Submits the task that combines the partial results of the data, if there are any.
   [[nodiscard]] obstacle combine(detail::datum& which, int priority);
   /// Ends the partial results, if there are any. Tasks may still use them.

@@ -43,13 +43,15 @@ obstacle task_planner::replace_reductions(std::span<detail::datum_use> uses, pla
   return {};
 }
 
-void task_planner::commit(std::span<detail::datum_use const> uses, place where, task_id task,
+void task_planner::commit(std::span<detail::datum_use const> uses,
+                          std::span<detail::datum_use const> actual, place where, task_id task,
                           task_options const& options) noexcept {
   for (detail::datum_use const& use : uses) {
-    bool const discards = use.mode == access_mode::write && use.what->reduction != nullptr;
-    if (discards) [[unlikely]] { reducer_.discard(*use.what); }
+    if (use.what->reduction == nullptr) [[likely]] { continue; }
+    if (use.mode == access_mode::write) { reducer_.discard(*use.what); }
+    if (use.mode == access_mode::reduce) { reducer::note_result(*use.what); }
   }
-  order_.commit(uses, where, task, options);
+  order_.commit(actual, where, task, options);
 }
 
 void task_planner::count(std::span<detail::datum_use const> uses, place where,

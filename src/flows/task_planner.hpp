@@ -4,6 +4,7 @@
 // Decides what must happen before a task of a flow can run, and records what it does.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -43,9 +44,11 @@ class task_planner {
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
   /// Records that the task was submitted after task_order::plan. Does not throw.
+  /// @param uses     The uses as the program gave them.
+  /// @param actual   The uses after `replace_reductions`.
   /// @param options  The options after `plan`.
-  void commit(std::span<detail::datum_use const> uses, place where, task_id task,
-              task_options const& options) noexcept;
+  void commit(std::span<detail::datum_use const> uses, std::span<detail::datum_use const> actual,
+              place where, task_id task, task_options const& options) noexcept;
 
   [[nodiscard]] task_order& order() noexcept { return order_; }
   [[nodiscard]] tiler& tiles() noexcept { return tiler_; }

@@ -114,11 +114,13 @@ obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> til
   mover_.add_writer(whole.at(where), options.after);
   for (std::unique_ptr<datum> const& each : tiles) {
     if (!each->has_value()) { continue; }
-    if (obstacle const why = join(*each, priority)) { return why; }
-    if (obstacle const why = reductions_.combine(*each, priority)) { return why; }
+    if (obstacle const why = join(*each, priority)) { return why.about(whole); }
+    if (obstacle const why = reductions_.combine(*each, priority)) { return why.about(whole); }
     detail::datum_use const use{each.get(), access_mode::read, nullptr};
     std::size_t copies = 0;
-    if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) { return why; }
+    if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) {
+      return why.about(whole);
+    }
     mover_.add_writer(each->at(where), options.after);
   }
   if (options.after.size() == 0) {

@@ -131,6 +131,24 @@ TEST_P(FlowEnd, DataThatCannotWaitAreReported) {
   rt().wait_idle();
 }
 
+// regression: a cancelled callable that owned the data waited for a copy on the thread that drives
+// the device of the copy
+TEST_P(FlowEnd, CancelledCallablesMayOwnData) {
+  words host = iota(32);
+  auto x = std::make_shared<word_data>(fl(), host, "x");
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  fl().post_host(uses(update(*x)), [](view<std::uint32_t> all) { all(0) = 7; }, {.after = {held}});
+  ticket const task =
+      fl().submit(uses(update(*x)), [x](task_context&, view<std::uint32_t>) {}, {.device = last()});
+  x.reset();
+  EXPECT_TRUE(task.cancel());
+  rt().pump();
+  word.release();
+  rt().wait_idle();
+  EXPECT_EQ(host[0], 7u);
+}
+
 /// A flow whose runtime checks arguments.
 class FlowEndChecks : public ::testing::Test {
  protected:

@@ -165,6 +165,44 @@ TEST_P(FlowReduce, FailuresLoseTheResult) {
   EXPECT_EQ(on_host(sum)[1], 5u);
 }
 
+// requirement: a task that was refused leaves the data without contents. regression: the data
+// seemed to have contents, because they had a partial result
+TEST_P(FlowReduce, RefusedTasksChangeNothing) {
+  flow little{rt(), {.memory_limit = 512}};
+  constexpr std::size_t many = 4096;
+  word_data sum{little, {many}, "sum"};
+  auto const nothing = [](auto&&...) {};
+  auto const refused = [&](auto& which) {
+    EXPECT_THROW(little.post(uses(reduce(which)), nothing, {.device = last()}), driver_error);
+    EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(which.host()); }),
+                HasSubstr("no contents"));
+    EXPECT_THAT(thrown<invalid_argument>([&] { little.post_host(uses(read(which)), nothing); }),
+                HasSubstr("no contents"));
+  };
+  refused(sum);
+  {
+    auto tiles = sum.tiles({many / 2});
+    refused(tiles(0));
+    little.post_host(uses(write(tiles(1))), [](view<std::uint32_t> all) { all(0) = 1; });
+  }
+  EXPECT_THAT(thrown<invalid_argument>([&] { static_cast<void>(sum.host()); }),
+              HasSubstr("no contents"));
+  little.post_host(uses(reduce(sum)), [](view<std::uint32_t> all) { all(1) += 3; });
+  EXPECT_EQ(on_host(sum)[1], 3u);
+}
+
+// requirement: the library knows the identities of arithmetic types only, and no wrong ones
+TEST_P(FlowReduce, OperationsNeedAnIdentity) {
+  struct half {
+    std::uint16_t bits;
+    bool operator<(half other) const { return bits < other.bits; }
+  };
+  static_assert(reduction_of<minimum, double> && reduction_of<std::plus<float>, float>);
+  static_assert(!reduction_of<minimum, half> && !reduction_of<maximum, half>);
+  static_assert(!reduction_of<std::bit_or<>, double> && !reduction_of<std::minus<>, int>);
+  static_assert(reduction_of<larger_low_half, std::uint32_t>);
+}
+
 // requirement
 TEST_P(FlowReduce, MistakesAreNamed) {
   word_data sum{fl(), {size}, "sum"};

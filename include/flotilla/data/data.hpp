@@ -90,7 +90,9 @@ class data {
         extents_{extents} {}
   data(flow& owner, host_buffer<T>& host, std::string_view label = {}) requires(Rank == 1)
       : data{owner, host, {host.size()}, label} {}
-  /// The same for a part of pinned memory.
+  /// The same for a part of pinned memory. Pinned memory of the program (view_pinned_memory) must
+  /// also stay pinned until the tasks have ended that use the data: the destructor does not wait,
+  /// so call runtime::wait_idle after it.
   data(flow& owner, host_span<T> host, extents_type const& extents, std::string_view label = {})
       : state_{detail::make_datum(
             owner, {host.data(), host.size(), sizeof(T), extents, detail::range_access::kind(host)},
@@ -145,8 +147,9 @@ class data {
   }
 
   /// Waits until the copy on the host is valid, and returns a view of it. Copies the data if
-  /// necessary. The objects stay as they are until a host task writes the data, or until the data
-  /// are copied to the host again, because a task on a device has changed them. The view must not
+  /// necessary. The objects stay as they are until a host task writes the data, until partial
+  /// results are combined because a task has reduced the data, or until the data are copied to the
+  /// host again because a task on a device has changed them. The view must not
   /// be used after the data end. If the data are a tile, its rows may have a pitch.
   /// @throws invalid_argument   No task has written the data.
   /// @throws dependency_failed  The data are lost, because the task that should have written them

@@ -94,6 +94,8 @@ template <class F, class... Uses>
 /// - a task that reads data runs after the last earlier task that wrote or updated them;
 /// - a task that writes or updates data runs after all earlier tasks that use the memory that it
 ///   overwrites. It need not wait for tasks that read another copy of the data.
+/// - tasks that reduce data at different places have no order; a task that reads or updates the
+///   data runs after all of them.
 /// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
 /// add predecessors.
 ///

@@ -30,8 +30,9 @@ struct maximum {
 };
 
 /// The object that an operation combines with any other object without changing it:
-/// op(identity, x) == x. Specialize it for your own operations. Its member `value` is a T.
-/// `std::plus<>` means the same as `std::plus<T>`, and so on.
+/// op(identity, x) == x. Its static member `value` is a constant expression of type T. Specialize it
+/// for your own operations, and for types that are not arithmetic: only `std::plus<>` is known for
+/// these, with T{}.
 template <class Op, class T>
 struct identity_of;
 
@@ -40,28 +41,28 @@ struct identity_of<std::plus<>, T> {
   static constexpr T value{};
 };
 template <class T>
-struct identity_of<std::multiplies<>, T> {
+requires(std::is_arithmetic_v<T>) struct identity_of<std::multiplies<>, T> {
   static constexpr T value{1};
 };
 template <class T>
-struct identity_of<std::bit_or<>, T> {
+requires(std::integral<T>) struct identity_of<std::bit_or<>, T> {
   static constexpr T value{};
 };
 template <class T>
-struct identity_of<std::bit_xor<>, T> {
+requires(std::integral<T>) struct identity_of<std::bit_xor<>, T> {
   static constexpr T value{};
 };
 template <class T>
-struct identity_of<std::bit_and<>, T> {
+requires(std::integral<T>) struct identity_of<std::bit_and<>, T> {
   static constexpr T value = static_cast<T>(~T{});
 };
 template <class T>
-struct identity_of<minimum, T> {
+requires(std::is_arithmetic_v<T>) struct identity_of<minimum, T> {
   using limits = std::numeric_limits<T>;
   static constexpr T value = limits::has_infinity ? limits::infinity() : limits::max();
 };
 template <class T>
-struct identity_of<maximum, T> {
+requires(std::is_arithmetic_v<T>) struct identity_of<maximum, T> {
   using limits = std::numeric_limits<T>;
   static constexpr T value = limits::has_infinity ? -limits::infinity() : limits::lowest();
 };
@@ -91,7 +92,7 @@ struct reduction_table {
     Op const op{};
     T* const all = static_cast<T*>(to);
     T const* const other = static_cast<T const*>(from);
-    for (std::size_t i = 0; i < count; ++i) { all[i] = op(all[i], other[i]); }
+    for (std::size_t i = 0; i < count; ++i) { all[i] = static_cast<T>(op(all[i], other[i])); }
   }
   static constexpr T identity = identity_of<Op, T>::value;
   static constexpr reduction how{&identity, &combine};

@@ -122,7 +122,8 @@ class FLOTILLA_EXPORT window_full : public error {
   ~window_full() override;
 };
 
-/// The caller is inside a callable or a continuation, where this wait could block forever.
+/// The caller is inside a callable, a host task or a continuation, where this wait could block
+/// forever.
 class FLOTILLA_EXPORT would_deadlock : public error {
  public:
   using error::error;

@@ -3,6 +3,7 @@
 #pragma once
 /// A launch whose arguments name logical data.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,16 +28,42 @@ struct use_argument {
 
 }  // namespace detail
 
-/// A kernel launch with at least one argument that is a use of data: `read(a)`, `write(b)` or
-/// `update(c)`. A kernel makes it, and a flow submits it. It can be submitted any number of times.
+/// A kernel launch with at least one argument that is a use of data: `read(a)`, `write(b)`,
+/// `update(c)` or `reduce(d)`. A kernel makes it, and a flow submits it. It can be submitted any number of times.
 ///
 /// Threads: same rules as for an `int`. Lifetime: the data must exist when it is submitted.
 class data_launch {
+ public:
+  data_launch(data_launch const& other) : plain_{other.plain_}, count_{other.count_} {
+    copy_uses(other);
+  }
+  data_launch(data_launch&& other) noexcept
+      : plain_{std::move(other.plain_)}, count_{other.count_} {
+    copy_uses(other);
+  }
+  data_launch& operator=(data_launch const& other) {
+    plain_ = other.plain_;
+    count_ = other.count_;
+    copy_uses(other);
+    return *this;
+  }
+  data_launch& operator=(data_launch&& other) noexcept {
+    plain_ = std::move(other.plain_);
+    count_ = other.count_;
+    copy_uses(other);
+    return *this;
+  }
+  ~data_launch() = default;
+
  private:
   friend struct detail::launch_builder;
   friend struct detail::flow_access;
   explicit data_launch(launch&& plain) noexcept : plain_{std::move(plain)} {}
 
+  void copy_uses(data_launch const& other) noexcept {
+    std::copy_n(other.uses_.begin(), count_, uses_.begin());
+    std::copy_n(other.arguments_.begin(), count_, arguments_.begin());
+  }
   void add(detail::datum_use const& use, detail::use_argument const& argument) noexcept {
     uses_[count_] = use;
     arguments_[count_] = argument;

@@ -48,7 +48,7 @@ std::string argument_check::freed(std::uintptr_t address, std::size_t bytes, boo
                 : memory_query::is_mapped(address) && memory_query::is_mapped(address + bytes - 1);
   if (exists) { return {}; }
   return "at " + check_text::of_address(address) + ", which " +
-         (is_buffer ? "is in a buffer that was destroyed" : "was freed");
+         (is_buffer ? "was in a buffer that was destroyed" : "was freed");
 }
 
 void argument_check::destroyed(std::uintptr_t address) {

@@ -12,6 +12,7 @@
 
 #include "dispatch/device/launch_text.hpp"
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/task/chunk_command.hpp"
 #include "driver/check.hpp"
 
@@ -68,6 +69,8 @@ void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const>
   slot& one = shared_.tasks.at(task);
   if (one.kind == task_kind::callable && one.holds_callable) {
     one.holds_callable = false;
+    // The destructor is user code. If it waits, the wait must know that this thread has the lease.
+    callable_frame const frame{shared_.id, device_, task};
     std::destroy_at(&held_in<callable>(one));
   }
   if (one.kind == task_kind::recorded) {

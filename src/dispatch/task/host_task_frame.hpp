@@ -9,7 +9,7 @@
 
 namespace flotilla::dispatch {
 
-/// A running host task. In single-threaded mode, a host task that waits may run others.
+/// A running host task. A host task that waits may run host tasks of other runtimes.
 class host_task_frame {
  public:
   /// Adds the frame to the calling thread's list until the end of the block.

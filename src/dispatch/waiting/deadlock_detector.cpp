@@ -43,15 +43,19 @@ bool deadlock_detector::waits_for_host_thread(slot_address task) const noexcept 
   return shared_.tasks.at(task).parked_on.load(std::memory_order_relaxed) == slot::parked_as_host;
 }
 
+bool deadlock_detector::waits_for_this_thread(slot_address root) const noexcept {
+  return host_task_frame::runs_here(shared_.id, root);
+}
+
+void deadlock_detector::refuse_wait_for_this_thread() {
+  throw would_deadlock(
+      "a host task would wait forever, because it waits for itself or for a task after it; instead "
+      "of waiting, submit the remaining work with `after` or use `then`");
+}
+
 void deadlock_detector::check_wait_in_continuation(task_id id) const {
   if (is_resolved(task_target(id))) { return; }
-  slot_address const root = shared_.order.propagate_demand(id.slot);
-  if (host_task_frame::runs_here(shared_.id, root)) {
-    throw would_deadlock(
-        "a host task would wait forever, because it waits for itself or for a task after it; "
-        "instead of waiting, submit the remaining work with `after` or use `then`");
-  }
-  if (!shared_.single_threaded || !waits_for_host_thread(root)) { return; }
+  if (!waits_for_host_thread(shared_.order.propagate_demand(id.slot))) { return; }
   throw would_deadlock(
       "a continuation or host task would wait forever for a host task: in single-threaded mode, "
       "host tasks run one after the other; instead of waiting, submit the remaining work with "
@@ -68,6 +72,7 @@ void deadlock_detector::refuse_ring(target mine) {
     if (is_resolved(what)) { return true; }
     if (!is_task(what)) { return can_go_on[what - 1]; }
     slot_address const root = shared_.order.propagate_demand(static_cast<slot_address>(what));
+    if (waits_for_this_thread(root)) { return false; }
     if (waits_for_host_thread(root)) { return !shared_.single_threaded; }
     std::uint32_t const device = shared_.tasks.at(root).device.load(std::memory_order_relaxed);
     if (device != 0) { return can_go_on[device - 1]; }

@@ -37,10 +37,13 @@ class deadlock_detector {
   /// Publishes that this thread waits for the lease of `device`.
   /// @throws would_deadlock  if the lease can be released only after this wait
   void check_wait_for_lease(unsigned device);
-  /// Call it inside a continuation of this runtime that waits for a task.
-  /// @throws would_deadlock  if a host task must end first that runs on this thread, or that only
-  ///                         this thread could run
+  /// Call it inside a continuation of this runtime that waits for a task, in single-threaded mode.
+  /// @throws would_deadlock  if a host task must run first, which only this thread could run
   void check_wait_in_continuation(task_id id) const;
+  /// Returns whether the task at the end of a chain (propagate_demand) is a host task that runs on
+  /// this thread. The chain may be out of date, so a wait is refused only if this is so repeatedly.
+  [[nodiscard]] bool waits_for_this_thread(slot_address root) const noexcept;
+  [[noreturn]] static void refuse_wait_for_this_thread();
   /// Withdraws the published target. Call this after the wait. Does nothing outside of callables.
   void clear() noexcept { publish(nothing); }
 

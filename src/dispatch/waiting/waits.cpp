@@ -41,7 +41,7 @@ bool ticket_wait::help(backoff& state) {
   if (shared.bulks.any_open()) [[unlikely]] { shared.bulks.point_to_open_task(id_); }
   if (inside_callable_) {
     deadlocks_.check_wait_for_task(id_);
-  } else if (continuations.inside()) {
+  } else if (shared.single_threaded && continuations.inside()) {
     deadlocks_.check_wait_in_continuation(id_);
   }
   if (query.was_launched(id_) && !shared.single_threaded) { return false; }
@@ -49,8 +49,16 @@ bool ticket_wait::help(backoff& state) {
     slot_address const root = shared.order.propagate_demand(id_.slot);
     std::uint32_t const device = shared.tasks.at(root).device.load(std::memory_order_relaxed);
     first_device_ = device == 0 ? std::nullopt : std::optional{device - 1};
+    count_rounds_behind_itself(root);
   }
   return devices.help(state.filter(), first_device_, [this] { return done(); });
+}
+
+void ticket_wait::count_rounds_behind_itself(slot_address root) {
+  constexpr unsigned enough = 12;  // about 4 ms: nobody sees an old chain for so long
+  bool const is_behind = !inside_callable_ && deadlocks_.waits_for_this_thread(root) && !done();
+  rounds_behind_itself_ = is_behind ? rounds_behind_itself_ + 1 : 0;
+  if (rounds_behind_itself_ == enough) { deadlock_detector::refuse_wait_for_this_thread(); }
 }
 
 void ticket_wait::idle(backoff& state, waiter::deadline until) {

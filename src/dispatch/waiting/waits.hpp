@@ -42,6 +42,9 @@ class ticket_wait {
   /// Returns at once if wait_predictor predicted this wait, because workers leave such tasks to
   /// this thread.
   void let_worker_launch();
+  /// @param root  The task on which this one is parked (propagate_demand).
+  /// @throws would_deadlock  This wait is inside the host task `root`, in many rounds.
+  void count_rounds_behind_itself(slot_address root);
 
   waiter const& waiter_;
   deadlock_detector& deadlocks_;
@@ -52,6 +55,7 @@ class ticket_wait {
   // The device that `help` drains first. It is the device of this task, or of the task on which
   // this task is parked.
   std::optional<unsigned> first_device_;
+  unsigned rounds_behind_itself_ = 0;  // since the task was last parked on another one
 };
 
 /// A wait for the first of several tasks. Not allowed inside a callable.
