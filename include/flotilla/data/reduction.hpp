@@ -30,9 +30,9 @@ struct maximum {
 };
 
 /// The object that an operation combines with any other object without changing it:
-/// op(identity, x) == x. Its static member `value` is a constant expression of type T. Specialize it
-/// for your own operations, and for types that are not arithmetic: only `std::plus<>` is known for
-/// these, with T{}.
+/// op(identity, x) == x. Its static member `value` is a constant expression of type T. Specialize
+/// it for your own operations, and for types that are not arithmetic: for these, only the identity
+/// of `std::plus<>` is known, which is T{}.
 template <class Op, class T>
 struct identity_of;
 

@@ -29,7 +29,8 @@ struct use_argument {
 }  // namespace detail
 
 /// A kernel launch with at least one argument that is a use of data: `read(a)`, `write(b)`,
-/// `update(c)` or `reduce(d)`. A kernel makes it, and a flow submits it. It can be submitted any number of times.
+/// `update(c)` or `reduce(d)`. A kernel makes it, and a flow submits it. It can be submitted any
+/// number of times.
 ///
 /// Threads: same rules as for an `int`. Lifetime: the data must exist when it is submitted.
 class data_launch {
