@@ -4,8 +4,21 @@
 // The code of docs/data.md.
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
 
 #include "contract/flow_fixture.hpp"
+
+struct divisor {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return std::gcd(a, b); }
+};
+template <>
+struct flotilla::identity_of<divisor, std::uint32_t> {
+  static constexpr std::uint32_t value = 0;  // gcd(0, x) == x
+};
 
 namespace flotilla::test {
 namespace {
@@ -16,6 +29,23 @@ void call_library(CUstream_st* stream, std::uint32_t* data, std::size_t size) {
   EXPECT_NE(data, nullptr);
   EXPECT_EQ(size, 8u);
 }
+
+// clang-format off
+class owner_computes final : public flotilla::placement {
+ public:
+  using choice = std::optional<flotilla::device_ordinal>;
+  choice place(std::span<flotilla::device const>, flotilla::task_options const&) override {
+    return {};
+  }
+  choice place_with_data(std::span<flotilla::device const>, flotilla::task_options const&,
+                         std::span<flotilla::data_access const> accesses) override {
+    for (flotilla::data_access const& each : accesses) {
+      if (each.writes && !each.valid_on.empty()) { return each.valid_on.front(); }
+    }
+    return {};  // the flow chooses
+  }
+};
+// clang-format on
 
 class FlowRecipes : public flow_test {};
 FLOTILLA_CONTRACT(FlowRecipes);
@@ -51,14 +81,15 @@ TEST_P(FlowRecipes, Reductions) {
   words host(1000, 3);
   word_data x{flow, host, "x"};
   auto const devices = ordinals();
-  auto const keep_at_least_five = [](flotilla::view<std::uint32_t> all) { all(0) = 5; };
   auto const add = kernels().kernel(flow_kernels.add_words).over(1000);
   // clang-format off
   flotilla::data<std::uint32_t> sum{flow, {1000}, "sum"};
   for (flotilla::device_ordinal device : devices) {
     flow.post(add(reduce(sum), read(x), 1000u, 1u), {.device = device});  // sum += x
   }
-  flow.post_host(uses(reduce(sum, flotilla::maximum{})), keep_at_least_five);
+  flow.post_host(uses(reduce(sum, flotilla::maximum{})), [](flotilla::view<std::uint32_t> part) {
+    part(0) = std::max(part(0), 5u);
+  });
   std::uint32_t const first = sum.host()(0);
   // clang-format on
   EXPECT_EQ(first, std::max<std::uint32_t>(5, 3 * static_cast<std::uint32_t>(devices.size())));
@@ -66,11 +97,50 @@ TEST_P(FlowRecipes, Reductions) {
 }
 
 // requirement
+TEST_P(FlowRecipes, OwnOperations) {
+  word_data x{fl(), {1}, "x"};
+  for (std::uint32_t const each : {84u, 36u, 60u}) {
+    fl().post_host(uses(reduce(x, divisor{})),
+                   [each](view<std::uint32_t> part) { part(0) = divisor{}(part(0), each); });
+  }
+  EXPECT_EQ(on_host(x), words{12});
+}
+
+// requirement
+TEST_P(FlowRecipes, Tokens) {
+  flotilla::flow& flow = fl();
+  words host = iota(8);
+  word_data x{flow, host, "x"};
+  std::atomic<bool> saved = false;
+  auto const save = [&](view<std::uint32_t const>) { saved = true; };
+  auto const check = [&] { EXPECT_TRUE(saved); };
+  // clang-format off
+  flotilla::token file{flow, "file"};
+  flow.post_host(uses(write(file), read(x)), save);
+  flow.post_host(uses(read(file)), check);  // runs after `save`; a token has no view
+  // clang-format on
+  rt().wait_idle();
+}
+
+// requirement
+TEST_P(FlowRecipes, Placements) {
+  flotilla::runtime rt{flotilla::runtime_options{.devices = device_spec(device_count()),
+                                                 .placement = std::make_shared<owner_computes>()}};
+  flow flow{rt};
+  word_data x{flow, {8}, "x"};
+  auto const nothing = [](task_context&, view<std::uint32_t>) {};
+  ticket const first = flow.submit(uses(write(x)), nothing, {.device = last()});
+  ticket const second = flow.submit(uses(update(x)), nothing);
+  second.wait();
+  EXPECT_EQ(second.device(), last());
+}
+
+// requirement
 TEST_P(FlowRecipes, Tiles) {
   flotilla::flow& flow = fl();
   data<std::uint32_t, 2> all{flow, {500, 600}, "all"};
   static_cast<void>(all.host_for_update());
-  auto const work_on_tile = [](task_context&, view<std::uint32_t, 2>) {};
+  flotilla::program const& program = kernels();
   auto const work_on_two_tiles = [](view<std::uint32_t const, 2> a, view<std::uint32_t, 2> b) {
     EXPECT_EQ(a.extents[0], 256u);
     EXPECT_EQ(b.extents[0], 244u);
@@ -79,7 +149,8 @@ TEST_P(FlowRecipes, Tiles) {
   // clang-format off
   {
     auto tiles = all.tiles({256, 256});  // `all` is a data<std::uint32_t, 2>
-    for (auto& tile : tiles) { flow.post(uses(update(tile)), work_on_tile); }
+    auto const stir = program.kernel(flow_kernels.stir_matrix).with_shape({1}, {256});
+    for (auto& tile : tiles) { flow.post(stir(update(tile), 3u)); }  // takes a view<unsigned, 2>
     flow.post_host(uses(read(tiles(0, 0)), update(tiles(1, 1))), work_on_two_tiles);
   }
   flow.post_host(uses(read(all)), work_on_all);  // runs after all tasks that write tiles

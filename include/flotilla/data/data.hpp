@@ -44,8 +44,8 @@ template <class Element, int Rank>
 
 /// An array of objects that has copies in the memory of the host and of devices. The flow knows
 /// which copies are valid. Before a task of the flow runs, the flow copies the data to the memory
-/// where the task needs it, if there is no valid copy. A task that writes the data makes all other
-/// copies invalid.
+/// where the task needs them, if there is no valid copy. A task that writes the data makes all
+/// other copies invalid.
 ///
 /// Threads   Same rules as for a std::vector. In addition, several threads may submit tasks that
 ///           use the same data.
@@ -120,12 +120,13 @@ class data {
                                   label)},
         extents_{extents} {}
 
-  /// Divides the data into disjoint tiles, each of which is data of its own: tasks that use
-  /// different tiles have no order with each other. Tiles at the end of a dimension are smaller if
-  /// the extents do not divide. While one of the tiles exists, the whole data cannot be used. When
-  /// the last one has ended, the next use of the data joins them: it copies those tiles back whose
-  /// newest version is elsewhere. The data may end before the tiles. Then memory of the program
-  /// that the data were made from must exist until the tiles have ended.
+  /// Divides the data into disjoint tiles. Each tile is data of its own: tasks that use different
+  /// tiles have no order with each other. Tiles at the end of a dimension are smaller if the
+  /// extents are not multiples of the tile. While a tile exists, the whole data cannot be used.
+  /// After the last tile was destroyed, the next use of the data joins the tiles: it copies those
+  /// tiles back whose newest version is elsewhere. If a tile has no contents then, the data have
+  /// none either. The data may be destroyed before the tiles. Then memory of the program from which
+  /// the data were made must exist until the tiles were destroyed.
   ///
   /// At one place, tiles are parts of the memory that the data have: on the host if the copy there
   /// is valid or no copy is, else on a device with a valid copy. There, neighbouring rows of a tile
@@ -147,10 +148,8 @@ class data {
   }
 
   /// Waits until the copy on the host is valid, and returns a view of it. Copies the data if
-  /// necessary. The objects stay as they are until a host task writes the data, until partial
-  /// results are combined because a task has reduced the data, or until the data are copied to the
-  /// host again because a task on a device has changed them. The view must not
-  /// be used after the data end. If the data are a tile, its rows may have a pitch.
+  /// necessary. Do not use the view after you have submitted a task that writes, updates or reduces
+  /// the data, or after the data were destroyed. If the data are a tile, its rows may have a pitch.
   /// @throws invalid_argument   No task has written the data.
   /// @throws dependency_failed  The data are lost, because the task that should have written them
   ///                            failed. A later task that writes all of the data heals them.

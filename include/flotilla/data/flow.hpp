@@ -88,14 +88,14 @@ template <class F, class... Uses>
 
 }  // namespace detail
 
-/// Submits tasks in an order that it infers from the data they use. The calls of `submit` and
-/// `submit_host` have a total order, from any number of threads. A task runs as if all earlier
-/// tasks had run one after the other in this order:
-/// - a task that reads data runs after the last earlier task that wrote or updated them;
+/// Submits tasks in an order that it infers from the data they use. The flow orders the calls of
+/// `submit`, `submit_host`, `post` and `post_host`, from all threads, one after the other. A task
+/// runs as if all earlier tasks had run one after the other in this order:
+/// - a task that reads data runs after the last earlier task that wrote or updated them, and after
+///   all tasks that reduced them since;
 /// - a task that writes or updates data runs after all earlier tasks that use the memory that it
-///   overwrites. It need not wait for tasks that read another copy of the data.
-/// - tasks that reduce data at different places have no order; a task that reads or updates the
-///   data runs after all of them.
+///   overwrites. It need not wait for tasks that read another copy of the data;
+/// - tasks that reduce the same data at different places have no order.
 /// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
 /// add predecessors.
 ///
@@ -105,15 +105,19 @@ template <class F, class... Uses>
 /// them to the host before if necessary. A copy is a task of the runtime with the label of the
 /// data.
 ///
-/// Devices   A task without a device in its options runs on the device of its first buffer or span
-///           (a launch), or on the device that runtime_options::placement chooses, or else on the
-///           device to which the fewest bytes must be copied, and among several such devices on the
-///           one whose open tasks of this flow take the least time, as far as their kernels were
-///           measured. If they are equal, on the one that got the fewest tasks of this flow.
-/// Failures  Data that a failed task should have written are lost: tasks that read or update them
-///           fail with dependency_failed, whose cause is the first error. A later task that
-///           `write`s them runs, and afterwards they are no longer lost. Tasks that only read are
-///           not affected by the failure of other readers.
+/// Devices   The first of these rules that applies:
+///           1. the device that task_options::device names;
+///           2. the device of the first buffer or span argument (a launch);
+///           3. the device that runtime_options::placement chooses, if it chooses one;
+///           4. the device to which the fewest bytes must be copied;
+///           5. among several such devices, the one whose unfinished tasks of this flow need the
+///              least time, as far as their kernels were measured;
+///           6. the one that got the fewest tasks of this flow.
+///           A host task runs on the host, and its options must name no device.
+/// Failures  Data that a failed task should have written, updated or reduced are lost: tasks that
+///           read or update them fail with dependency_failed, whose cause is the first error. They
+///           are valid again after a later task that writes them (`write`). A failed task that only
+///           reads data affects no other task.
 /// Threads   any, even inside callables, host tasks and continuations.
 /// Lifetime  Must end before its runtime does. Data keep the state of their flow.
 class FLOTILLA_EXPORT flow {
@@ -135,9 +139,11 @@ class FLOTILLA_EXPORT flow {
   /// @throws the other exceptions of runtime::submit
   ///         If the call throws, it has not submitted the task and data keep their contents, but
   ///         copies to the device may have been submitted.
-  /// Blocks  while a window is full, and for one control operation if memory must be allocated. If
-  ///         the device has no memory left, the first time also until memory that was given up is
-  ///         free. Otherwise never for data or predecessors.
+  /// Blocks  while a window is full, and while memory is allocated on the device or pinned on the
+  ///         host. If the driver has no memory left, also until the tasks have ended that use
+  ///         memory that was given up. Never for data or predecessors. Inside a callable (for a
+  ///         host task, also inside a host task) a full window throws window_full instead. Inside
+  ///         a callable or host task, a driver without memory throws driver_error.
   /// Cost    a lock and no driver call, except to allocate memory.
   ticket submit(data_launch const& what, task_options const& options = {}) {
     ticket made;

@@ -13,12 +13,12 @@ namespace flotilla {
 inline namespace v0_1 {
 
 struct flow_options {
-  /// How many bytes of memory the flow may have on each device. It does not include buffers of the
-  /// application. If the memory does not suffice for the data of the next task, the flow evicts
-  /// other data from the device: the data that were not used for the longest time, and among them
-  /// data that also have a valid copy elsewhere first. Threads that submit at the same time can
-  /// exceed the limit by one block each for a moment. Without a limit, the flow uses the memory
-  /// that the device has.
+  /// How many bytes of device memory the flow may allocate on each device. Buffers of the
+  /// application do not count. If the limit is reached, the flow evicts data that the next task
+  /// does not use: data that were not used for a long time, and among them first data that also
+  /// have a valid copy elsewhere. The flow can exceed the limit for some time: by one block for
+  /// each thread that submits, and by the blocks that it has given up for data of another size,
+  /// until the tasks have ended that use them. The default is all memory that the device has.
   std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
   /// Keeps a description of each task for `flow::dot`. Costs memory for each task, and tasks have
   /// more predecessors, because those that have ended are named too.

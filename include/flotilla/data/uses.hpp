@@ -98,13 +98,13 @@ template <class T, int Rank>
 [[nodiscard]] data_use<T const, Rank> read(data<T, Rank> const& what) noexcept {
   return detail::use_access::make<T const, Rank>(what, detail::access_mode::read);
 }
-/// The task writes all of the data and does not read it. So the data need not be copied to the
+/// The task writes all of the data and does not read them. So the data need not be copied to the
 /// device. Objects that the task does not write have no defined value afterwards.
 template <class T, int Rank>
 [[nodiscard]] data_use<T, Rank> write(data<T, Rank>& what) noexcept {
   return detail::use_access::make<T, Rank>(what, detail::access_mode::write);
 }
-/// The task reads and writes the data, or writes a part of it.
+/// The task reads and writes the data, or writes a part of them.
 template <class T, int Rank>
 [[nodiscard]] data_use<T, Rank> update(data<T, Rank>& what) noexcept {
   return detail::use_access::make<T, Rank>(what, detail::access_mode::update);
@@ -114,7 +114,8 @@ template <class T, int Rank>
 /// result, which is data of its own with the same extents. Each device, and the host, has one
 /// partial result. Before its first task the flow fills it with the identity of the operation. So
 /// tasks that reduce on different devices have no order with each other. Tasks at the same place
-/// run one after the other.
+/// run one after the other. If a task uses another operation than the tasks before it, their
+/// partial results are combined first.
 ///
 /// The next task that reads or updates the data, and `host()`, get the combination of the data and
 /// all partial results; a task that writes the data discards them. A host task combines them, so

@@ -18,16 +18,16 @@ inline namespace v0_1 {
 
 struct task_options;
 
-/// What a task of a flow does with one of its data.
+/// What a task of a flow does with one of its data. As long as partial results are not combined or
+/// tiles not joined, the data may have no valid copy.
 struct data_access {
   std::string_view label;  // of the data
   std::size_t bytes;       // 0 for a token
-  /// A task that updates data reads and writes them. A task that reduces data only writes them,
-  /// because it needs no copy of them.
-  bool reads;
-  bool writes;
+  bool reads;              // `read` or `update`
+  bool writes;             // `write`, `update` or `reduce`
+  /// Whether the host has a valid copy, or will have one after the submitted tasks.
   bool is_valid_on_host;
-  /// The devices that have a valid copy, or will have one after the tasks that were submitted.
+  /// The devices that have a valid copy, or will have one after the submitted tasks.
   std::span<device_ordinal const> valid_on;
 };
 
@@ -42,10 +42,13 @@ class FLOTILLA_EXPORT placement {
   /// Threads  Several threads may call this function at the same time.
   virtual std::optional<device_ordinal> place(std::span<device const> devices,
                                               task_options const& options) = 0;
-  /// The same for a task of a flow (<flotilla/data/flow.hpp>), whose data the function sees. The
-  /// default calls `place`. If the result is empty, the flow chooses the device.
-  /// @param accesses  Valid until the function returns. Other threads may submit tasks meanwhile,
-  ///                  so copies may have become invalid.
+  /// The same for a task of a flow (<flotilla/data/flow.hpp>), whose data the function sees. Called
+  /// once for each task whose options and buffers name no device, but not for host tasks. The
+  /// default calls `place`, which does not see the data. An exception of this function leaves
+  /// `submit`, and a device that does not exist makes `submit` throw unknown_device.
+  /// @param accesses  One element for each use, in their order. Valid until the function returns.
+  ///                  Other threads may submit tasks meanwhile, so copies may have become invalid.
+  /// @return The device. If empty, the flow chooses it.
   virtual std::optional<device_ordinal> place_with_data(std::span<device const> devices,
                                                         task_options const& options,
                                                         std::span<data_access const> accesses);
