@@ -192,7 +192,8 @@ TEST_P(Flow, DataInADeviceBuffer) {
   device_buffer<std::uint32_t> buffer{rt(), last(), start};
   words expected = start;
   {
-    word_data x{fl(), buffer, {64}, "x"};
+    word_data x{fl(), buffer, "x"};
+    EXPECT_EQ(x.size(), 64u);
     EXPECT_TRUE(x.is_valid_on(last()));
     fl().post(stir(x, 3), {.device = first()});
     fl().submit(stir(x, 4), {.device = last()}).wait();

@@ -119,6 +119,8 @@ class data {
       : state_{detail::make_datum(owner, detail::range_access::range(buffer), sizeof(T), extents,
                                   label)},
         extents_{extents} {}
+  data(flow& owner, device_buffer<T>& buffer, std::string_view label = {}) requires(Rank == 1)
+      : data{owner, buffer, {buffer.size()}, label} {}
 
   /// Divides the data into disjoint tiles. Each tile is data of its own: tasks that use different
   /// tiles have no order with each other. Tiles at the end of a dimension are smaller if the
