@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "support/contract_test.hpp"
@@ -64,6 +65,25 @@ TEST_P(Deadlock, WaitOfACallableForItselfThrows) {
   known.open();
   self.wait();
   EXPECT_FALSE(message.empty());
+}
+
+// requirement. regression: the wait never ended, because only the thread inside the callable could
+// see that the kernel had ended
+TEST_P(Deadlock, WaitForAHostTaskBehindAKernelOfTheSameDeviceThrows) {
+  held_word word{rt()};
+  ticket const kernel = rt().submit(word.launch_of(program()), {.device = first()});
+  ticket const on_host = submit_host(rt(), [] {}, {.after = {kernel}});
+  std::string message;
+  ticket const task = rt().submit(
+      [&](task_context&) {
+        word.release();
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the kernel ends
+        message = thrown<would_deadlock>([&] { on_host.wait(); });
+      },
+      {.device = first()});
+  task.wait();
+  EXPECT_FALSE(message.empty());
+  on_host.wait();
 }
 
 // requirement. regression: the wait never ended, except in single-threaded mode

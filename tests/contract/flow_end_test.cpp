@@ -15,6 +15,8 @@
 #include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/flow_fixture.hpp"
+#include "support/devices.hpp"
+#include "support/guest_test.hpp"
 #include "support/hold.hpp"
 #include "support/thrown.hpp"
 
@@ -150,25 +152,40 @@ TEST_P(FlowEnd, CancelledCallablesMayOwnData) {
 }
 
 /// A flow whose runtime checks arguments.
-class FlowEndChecks : public ::testing::Test {
+class FlowEndChecks : public guest_test {
  protected:
-  [[nodiscard]] std::string refused(std::function<void()> const& call) {
+  void SetUp() override {
+    guest_test::SetUp();
+    if (IsSkipped()) { return; }
+    rt_.emplace(runtime_options{.devices = device_spec(1), .checks = checks{.arguments = true}});
+    flow_.emplace(*rt_);
+  }
+  void TearDown() override {
+    flow_.reset();
+    rt_.reset();
+    guest_test::TearDown();
+  }
+  [[nodiscard]] runtime& rt() { return *rt_; }
+  [[nodiscard]] flow& fl() { return *flow_; }
+  [[nodiscard]] static std::string refused(std::function<void()> const& call) {
     return thrown<invalid_argument>(call);
   }
   static constexpr auto nothing = [](view<std::uint32_t>) {};
-  runtime rt_{runtime_options{.devices = device_spec(1), .checks = checks{.arguments = true}}};
-  flow flow_{rt_};
+
+ private:
+  std::optional<runtime> rt_;
+  std::optional<flow> flow_;
 };
 
 // requirement
 TEST_F(FlowEndChecks, BufferThatEndedBeforeItsDataIsNamed) {
-  std::optional<host_buffer<std::uint32_t>> buffer{std::in_place, rt_, 32};
-  std::optional<device_buffer<std::uint32_t>> on_device{std::in_place, rt_, device_ordinal{0}, 32};
-  data<std::uint32_t> x{flow_, *buffer, "x"}, y{flow_, *on_device, {32}, "y"};
-  flow_.post_host(uses(update(x)), nothing);
+  std::optional<host_buffer<std::uint32_t>> buffer{std::in_place, rt(), 32};
+  std::optional<device_buffer<std::uint32_t>> on_device{std::in_place, rt(), device_ordinal{0}, 32};
+  data<std::uint32_t> x{fl(), *buffer, "x"}, y{fl(), *on_device, {32}, "y"};
+  fl().post_host(uses(update(x)), nothing);
   buffer.reset();
   on_device.reset();
-  EXPECT_THAT(refused([&] { flow_.post_host(uses(update(x)), nothing, {.label = "late"}); }),
+  EXPECT_THAT(refused([&] { fl().post_host(uses(update(x)), nothing, {.label = "late"}); }),
               AllOf(HasSubstr("task 'late': data 'x'"), HasSubstr("a buffer that was destroyed"),
                     HasSubstr("until the data have ended")));
   EXPECT_THAT(refused([&] { static_cast<void>(x.host()); }), HasSubstr("data 'x'"));
@@ -182,12 +199,12 @@ TEST_F(FlowEndChecks, PagesThatWereFreedAreNamed) {
   void* const pages =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
-  data<std::uint32_t> x{flow_, {static_cast<std::uint32_t*>(pages), size / 4}, "x"};
-  flow_.post_host(uses(update(x)), nothing);
+  data<std::uint32_t> x{fl(), {static_cast<std::uint32_t*>(pages), size / 4}, "x"};
+  fl().post_host(uses(update(x)), nothing);
   static_cast<void>(x.host());
   auto tiles = x.tiles({size / 8});
   ASSERT_EQ(munmap(pages, size), 0);
-  EXPECT_THAT(refused([&] { flow_.post_host(uses(update(tiles(1))), nothing); }),
+  EXPECT_THAT(refused([&] { fl().post_host(uses(update(tiles(1))), nothing); }),
               AllOf(HasSubstr("data 'x(1)'"), HasSubstr("which was freed")));
 }
 

@@ -37,9 +37,11 @@ slot_address dependencies::propagate_demand(slot_address task) const noexcept {
     std::uint32_t const ahead = one.parked_on.load(std::memory_order_relaxed);
     if (ahead == 0) { break; }
     if (ahead == slot::parked_as_host) [[unlikely]] {
+      // The host task becomes due when the thread that drives the device of a predecessor retires
+      // the predecessor, which may be later than its end. Until then, its end mark is valid.
       auto const next = hosts_.open_predecessor(task, [this](task_key key) {
-        task_state::states const state = look(key).state;
-        return state == task_state::states::open || state == task_state::states::launched;
+        task_state const state = look(key);
+        return state.state == task_state::states::open || state.end.valid();
       });
       if (!next) { break; }
       task = *next;
