@@ -152,7 +152,7 @@ TEST_F(FlowPlacement, ChoicesOfThePlacementAreExplained) {
 }
 
 // requirement
-TEST(Explanations, NamesAreRead) {
+TEST_F(FlowPlacement, NamesOfExplanationsAreRead) {
   EXPECT_EQ(explanations::parse(" "), explanations{});
   EXPECT_TRUE(explanations::parse(" placement ").placement);
   EXPECT_TRUE(explanations::parse("all,placement").placement);
