@@ -19,7 +19,6 @@ class access_list {
  public:
   /// The caller holds the flow's mutex.
   explicit access_list(std::span<detail::datum_use const> uses) {
-    using detail::access_mode;
     std::vector<std::size_t> ends;
     for (detail::datum_use const& use : uses) {
       detail::datum const& which = *use.what;
@@ -29,8 +28,8 @@ class access_list {
       ends.push_back(devices_.size());
       all_.push_back({.label = which.label,
                       .bytes = which.bytes,
-                      .reads = use.mode == access_mode::read || use.mode == access_mode::update,
-                      .writes = use.mode != access_mode::read,
+                      .reads = needs_contents(use.mode),
+                      .writes = use.mode != detail::access_mode::read,
                       .is_valid_on_host = which.is_valid_at(place::host()),
                       .valid_on = {}});
     }

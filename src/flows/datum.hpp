@@ -23,6 +23,12 @@ namespace flotilla::flows {
 
 class flow_state;
 
+/// Returns whether a task needs the contents of the data at its place. A task that reduces data
+/// gets a partial result instead.
+[[nodiscard]] constexpr bool needs_contents(detail::access_mode mode) noexcept {
+  return mode == detail::access_mode::read || mode == detail::access_mode::update;
+}
+
 /// The host, or a device.
 class place {
  public:

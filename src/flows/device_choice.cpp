@@ -14,8 +14,7 @@ std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses
                                          place to) noexcept {
   std::size_t sum = 0;
   for (detail::datum_use const& use : uses) {
-    bool const reads = !use.what->is_token() && (use.mode == detail::access_mode::read ||
-                                                 use.mode == detail::access_mode::update);
+    bool const reads = !use.what->is_token() && needs_contents(use.mode);
     // Tiles that have ended are joined where they share the memory of the whole data.
     // Partial results are combined on the host.
     bool const is_there =

@@ -50,7 +50,7 @@ void use_check::check_one(std::span<detail::datum_use const> uses, std::size_t i
   }
   check_undivided(*which, task);
   check_memory(*which, task);
-  if (reads(uses[index]) && !which->has_value() && !which->is_token()) {
+  if (needs_contents(uses[index].mode) && !which->has_value() && !which->is_token()) {
     throw invalid_argument(task + which->text() +
                            " have no contents yet: no task has written them, and they were made "
                            "without memory of the application");

@@ -37,15 +37,12 @@ class use_check {
   static void check_undivided(detail::datum const& which, std::string const& task = {});
 
  private:
-  [[nodiscard]] static bool reads(detail::datum_use const& use) noexcept {
-    return use.mode == detail::access_mode::read || use.mode == detail::access_mode::update;
-  }
   /// Returns whether a use is so usual that it needs no further check.
   [[nodiscard]] bool is_plain(std::span<detail::datum_use const> uses,
                               std::size_t index) const noexcept {
     detail::datum const* const which = uses[index].what;
     if (which == nullptr || which->owner.get() != &owner_ || which->tiles != nullptr ||
-        runtime_.checks != nullptr || !(which->has_contents || !reads(uses[index]))) {
+        runtime_.checks != nullptr || !(which->has_contents || !needs_contents(uses[index].mode))) {
       return false;
     }
     for (std::size_t i = 0; i < index; ++i) {

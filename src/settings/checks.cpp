@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/settings/checks.hpp>
 
-#include <cstdlib>
 #include <string>
 
 #include <flotilla/error/error.hpp>
@@ -27,13 +26,7 @@ checks checks::parse(std::string_view text) {
 }
 
 checks checks::from_environment() {
-  char const* const text = std::getenv("FLOTILLA_CHECK");
-  if (text == nullptr) { return {}; }
-  try {
-    return parse(text);
-  } catch (unknown_setting const& wrong) {
-    throw unknown_setting("environment variable FLOTILLA_CHECK: " + std::string{wrong.what()});
-  }
+  return settings_text::from_environment<checks>("FLOTILLA_CHECK");
 }
 
 }  // namespace v0_1

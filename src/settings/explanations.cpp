@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/settings/explanations.hpp>
 
-#include <cstdlib>
 #include <string>
 
 #include <flotilla/error/error.hpp>
@@ -25,13 +24,7 @@ explanations explanations::parse(std::string_view text) {
 }
 
 explanations explanations::from_environment() {
-  char const* const text = std::getenv("FLOTILLA_EXPLAIN");
-  if (text == nullptr) { return {}; }
-  try {
-    return parse(text);
-  } catch (unknown_setting const& wrong) {
-    throw unknown_setting("environment variable FLOTILLA_EXPLAIN: " + std::string{wrong.what()});
-  }
+  return settings_text::from_environment<explanations>("FLOTILLA_EXPLAIN");
 }
 
 }  // namespace v0_1

@@ -3,9 +3,11 @@
 #pragma once
 // Converts values of settings to text and back.
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include <flotilla/error/error.hpp>
 #include <flotilla/settings/settings.hpp>
 
 namespace flotilla::settings_text {
@@ -34,6 +36,19 @@ template <class Word>
 /// around it. An empty text is an empty list.
 template <class Visit>
 void for_each_name(std::string_view text, Visit const& visit);
+
+/// Reads an environment variable with `List::parse`. @return an empty list if it is not set.
+/// @throws unknown_setting  The message begins with the name of the variable.
+template <class List>
+[[nodiscard]] List from_environment(char const* variable) {
+  char const* const text = std::getenv(variable);
+  if (text == nullptr) { return {}; }
+  try {
+    return List::parse(text);
+  } catch (unknown_setting const& wrong) {
+    throw unknown_setting("environment variable " + std::string{variable} + ": " + wrong.what());
+  }
+}
 
 /// Returns the text without leading and trailing white space.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;

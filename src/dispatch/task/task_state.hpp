@@ -20,7 +20,7 @@ struct task_key {
 /// How far a task has come.
 struct task_state {
   enum class states { open, launched, ended, failed } state = states::open;
-  end_mark end{};                        // only if launched
+  end_mark end{};                        // only if launched, or ended and not retired yet
   std::shared_ptr<failure const> why{};  // only if failed
 };
 
