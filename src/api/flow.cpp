@@ -85,6 +85,10 @@ flow_counters flow::counters(device_ordinal device) const {
   return state.counters(state.checked(device));
 }
 
+void flow::repeat_function(std::size_t count, std::function<void()> const& iteration) {
+  checked(state_).repeat(count, iteration);
+}
+
 std::string flow::dot() const { return checked(state_).dot(); }
 
 void flow::submit_launch(data_launch const& what, task_options const& options, ticket* made) {

@@ -12,7 +12,7 @@
 
 namespace flotilla::flows {
 
-data_mover::data_mover(dispatch::runtime_state& runtime, graph_log& log)
+data_mover::data_mover(dispatch::runtime_state& runtime, task_log& log)
     : runtime_(runtime),
       shared_(runtime.waits.with().shared),
       log_(log),
@@ -53,7 +53,15 @@ void data_mover::set_writer(replica& which, writer* by) noexcept {
   writers_.release(std::exchange(which.filled, by));
 }
 
+void data_mover::note_copied(replica& to, writer& by) noexcept {
+  to.users.clear();
+  to.memory.last_users.clear();
+  to.is_valid = true;
+  set_writer(to, &by);
+}
+
 block data_mover::take_memory(replica& which) {
+  log_.note_change();
   std::vector<task_id>& last = which.memory.last_users;
   std::erase_if(last, [this](task_id const& each) { return is_needless(each); });
   last.reserve(last.size() + which.users.size() + 1);
@@ -155,14 +163,11 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
     return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
   }
   from.users.push_back(copy->task);
-  to.users.clear();
-  to.memory.last_users.clear();
-  to.is_valid = true;
+  note_copied(to, *copy);
   bool const is_between_devices = !from_place.is_host() && !where.is_host();
   to.next_copy = is_between_devices ? ++from.next_copy : 0;
-  set_writer(to, copy);
   count(from_place, where, which.bytes);
-  log_.add_copy(copy->task, options, which, from_place, where);
+  log_.add_copy({&which, from_place, where, what}, copy->task, options);
   return {};
 }
 

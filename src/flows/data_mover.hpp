@@ -11,8 +11,8 @@
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/datum.hpp"
-#include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
+#include "flows/task_log.hpp"
 #include "flows/writer_table.hpp"
 
 namespace flotilla::flows {
@@ -29,7 +29,7 @@ struct copied_bytes {
 class data_mover {
  public:
   /// @param log  Gets each copy.
-  data_mover(dispatch::runtime_state& runtime, graph_log& log);
+  data_mover(dispatch::runtime_state& runtime, task_log& log);
 
   /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
   /// must have memory, and another one must be valid.
@@ -38,6 +38,8 @@ class data_mover {
   /// @param options  The predecessors of the task.
   [[nodiscard]] obstacle mark(detail::datum& which, place where,
                               dispatch::flow_task_options& options);
+  /// Submits a host task that does nothing. @return whether the window had a free place.
+  [[nodiscard]] bool submit_nothing(dispatch::flow_task_options const& options, ticket& made);
   /// Shortens a list of the users of memory: removes tasks that have ended or occur twice, and
   /// replaces many tasks by host tasks that run after them.
   /// @param which  The data, for their label.
@@ -55,6 +57,10 @@ class data_mover {
   [[nodiscard]] block take_memory(replica& which);
 
   [[nodiscard]] writer_table& writers() noexcept { return writers_; }
+  /// Records that a task copies the newest version to a replica.
+  void note_copied(replica& to, writer& by) noexcept;
+  /// Counts bytes that were copied.
+  void count(place from, place to, std::size_t bytes) noexcept;
   [[nodiscard]] copied_bytes const& copied(place of) const noexcept { return copied_[of.index()]; }
 
  private:
@@ -66,20 +72,16 @@ class data_mover {
   /// task; null if the window is full.
   template <class Submit>
   [[nodiscard]] writer* submit_writer(Submit const& submit);
-  /// Submits a host task that does nothing. @return whether the window had a free place.
-  [[nodiscard]] bool submit_nothing(dispatch::flow_task_options const& options, ticket& made);
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return runtime_.checks == nullptr && !log_.is_on() && runtime_.query.has_ended(task);
+    return runtime_.checks == nullptr && !log_.needs_all_predecessors() && runtime_.query.has_ended(task);
   }
-
-  void count(place from, place to, std::size_t bytes) noexcept;
 
   dispatch::runtime_state& runtime_;
   dispatch::runtime_parts const& shared_;
-  graph_log& log_;
+  task_log& log_;
   writer_table writers_;
   std::vector<copied_bytes> copied_;  // by place::index
 };

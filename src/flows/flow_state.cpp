@@ -12,6 +12,7 @@
 #include "base/access.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
 #include "flows/access_list.hpp"
+#include "flows/repeater.hpp"
 
 namespace flotilla::flows {
 
@@ -98,6 +99,7 @@ void flow_state::retire(std::unique_ptr<detail::datum> which) noexcept {
   if (alive == nullptr || alive->usage.is_forked()) { return; }
   std::unique_ptr<detail::datum> over;  // destroyed after the mutex is unlocked
   std::unique_lock lock{owner->mutex_};
+  owner->planner_.log().note_change();
   over = owner->planner_.tiles().end(std::move(which));
   if (over == nullptr) { return; }
   try {
@@ -128,6 +130,7 @@ tile_list flow_state::divide(detail::datum& whole, triple const& tile) {
     {
       std::lock_guard const lock{mutex_};
       use_check::check_undivided(whole);
+      planner_.log().note_change();
       why = planner_.settle(whole, 0);
       if (!why) { why = planner_.tiles().divide(whole, tile, made); }
       if (!why) { return made; }
@@ -147,6 +150,12 @@ std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const
   return chosen ? std::optional{place::of(*chosen)} : std::nullopt;
 }
 
+void flow_state::repeat(std::size_t count, std::function<void()> const& iteration) {
+  runtime_.usage.check_usable();
+  obstacle_resolver resolver = make_resolver("of flow::repeat");
+  repeater{{runtime_, mutex_, planner_, host_, resolver}, iteration}.run(count);
+}
+
 detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_update) {
   runtime_.usage.check_process();
   obstacle_resolver resolver = make_resolver({});
@@ -156,6 +165,7 @@ detail::placed_data flow_state::wait_for_host(detail::datum& which, bool for_upd
     std::optional<task_id> open;
     {
       std::lock_guard const lock{mutex_};
+      planner_.log().note_change();
       // An update may give the data their first contents.
       bool const reads = which.has_value() || !for_update;
       checks_.check(which, reads ? access_mode::read : access_mode::write);
@@ -203,10 +213,11 @@ bool flow_state::is_valid_at(detail::datum& which, place where) {
 std::string flow_state::dot() {
   runtime_.usage.check_process();
   std::lock_guard const lock{mutex_};
-  if (!planner_.log().is_on()) {
+  graph_log const& log = planner_.log().graph();
+  if (!log.is_on()) {
     throw invalid_argument("the flow was made without flow_options::keeps_graph");
   }
-  return planner_.log().dot();
+  return log.dot();
 }
 
 flow_counters flow_state::counters(place of) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,8 @@ class flow_state : public std::enable_shared_from_this<flow_state> {
   void submit(std::span<detail::datum_use const> uses, task_options const& options,
               std::optional<place> required, launch const* what, Submit const& submit_to);
 
+  /// Runs an iteration many times. See flow::repeat.
+  void repeat(std::size_t count, std::function<void()> const& iteration);
   /// Waits until the data are valid on the host. @return where they are.
   [[nodiscard]] detail::placed_data wait_for_host(detail::datum& which, bool for_update);
   /// Starts to copy the data to a place.
@@ -139,6 +142,11 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
     {
       std::lock_guard const lock{mutex_};
       checks_.check(uses, options.label);
+      iteration_log* const iteration = planner_.log().iteration();
+      if (!where && iteration != nullptr) {
+        where = iteration->place_of_next_task();
+        if (where && text.is_on()) { text.add(*where, "it ran there in the last iteration"); }
+      }
       if (!where) { where = place::of(devices_.choose(uses, text)); }
       if (reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());
@@ -151,7 +159,8 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (!where->is_host()) { how.device = where->device(); }
         planner_.order().plan(actual, *where, how);
         if (submit_to(*where, actual, how)) {
-          planner_.commit(uses, actual, *where, how.opened, how);
+          planner_.commit(uses, actual, {how.opened, *where, what, how});
+          if (iteration != nullptr) [[unlikely]] { iteration->check_predecessors(options); }
           planner_.count(actual, *where, copies);
           devices_.note(*where, how.opened, what);
           break;

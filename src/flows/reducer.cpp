@@ -88,7 +88,7 @@ obstacle reducer::fill(datum& partial, void const* identity, place where, int pr
   if (!submit_fill(partial, identity, where, options, made)) {
     return {.kind = obstacle::kinds::window_full, .where = where};
   }
-  order_.commit({&use, 1}, where, made.id(), options);
+  order_.commit({&use, 1}, {made.id(), where, nullptr, options});
   return {};
 }
 
@@ -151,7 +151,7 @@ obstacle reducer::combine(datum& which, int priority) {
   if (!runtime_.host.submit(call, options, dispatch::when_full::give_up, &made)) {
     return {.kind = obstacle::kinds::window_full, .where = on_host};
   }
-  order_.commit(uses, on_host, made.id(), options);
+  order_.commit(uses, {made.id(), on_host, nullptr, options});
   discard(which);
   return {};
 }

@@ -34,16 +34,16 @@ void task_order::plan(std::span<detail::datum_use const> uses, place where, task
   if (writes && planned_ == nullptr) { planned_ = &mover_.writers().add(); }
 }
 
-void task_order::commit(std::span<detail::datum_use const> uses, place where, task_id task,
-                        task_options const& options) noexcept {
-  log_.add_task(task, options, uses, where);
+void task_order::commit(std::span<detail::datum_use const> uses,
+                        submitted_task const& task) noexcept {
+  log_.add_task(uses, task);
   bool writes = false;
   for (detail::datum_use const& use : uses) {
     if (use.mode == access_mode::read) {
-      use.what->at(where).users.push_back(task);
+      use.what->at(task.where).users.push_back(task.id);
     } else {
-      planned_->task = task;
-      mark_written(*use.what, where, planned_);
+      planned_->task = task.id;
+      mark_written(*use.what, task.where, planned_);
       writes = true;
     }
   }

@@ -44,14 +44,14 @@ obstacle task_planner::replace_reductions(std::span<detail::datum_use> uses, pla
 }
 
 void task_planner::commit(std::span<detail::datum_use const> uses,
-                          std::span<detail::datum_use const> actual, place where, task_id task,
-                          task_options const& options) noexcept {
+                          std::span<detail::datum_use const> actual,
+                          submitted_task const& task) noexcept {
   for (detail::datum_use const& use : uses) {
     if (use.what->reduction == nullptr) [[likely]] { continue; }
     if (use.mode == access_mode::write) { reducer_.discard(*use.what); }
     if (use.mode == access_mode::reduce) { reducer::note_result(*use.what); }
   }
-  order_.commit(actual, where, task, options);
+  order_.commit(actual, task);
 }
 
 void task_planner::count(std::span<detail::datum_use const> uses, place where,

@@ -15,10 +15,11 @@
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data_mover.hpp"
 #include "flows/datum.hpp"
-#include "flows/graph_log.hpp"
 #include "flows/obstacle.hpp"
 #include "flows/reducer.hpp"
 #include "flows/residency.hpp"
+#include "flows/submitted_task.hpp"
+#include "flows/task_log.hpp"
 #include "flows/task_order.hpp"
 #include "flows/tiler.hpp"
 
@@ -44,17 +45,18 @@ class task_planner {
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
   /// Records that the task was submitted after task_order::plan. Does not throw.
-  /// @param uses     The uses as the program gave them.
-  /// @param actual   The uses after `replace_reductions`.
-  /// @param options  The options after `plan`.
+  /// @param uses    The uses as the program gave them.
+  /// @param actual  The uses after `replace_reductions`.
+  /// @param task    Its options are those after `plan`.
   void commit(std::span<detail::datum_use const> uses, std::span<detail::datum_use const> actual,
-              place where, task_id task, task_options const& options) noexcept;
+              submitted_task const& task) noexcept;
 
   [[nodiscard]] task_order& order() noexcept { return order_; }
   [[nodiscard]] tiler& tiles() noexcept { return tiler_; }
   [[nodiscard]] place_memory& memory(place of) noexcept { return residency_.memory(of); }
   [[nodiscard]] flow_counters counters(place of) const noexcept;
-  [[nodiscard]] graph_log const& log() const noexcept { return log_; }
+  [[nodiscard]] data_mover& mover() noexcept { return mover_; }
+  [[nodiscard]] task_log& log() noexcept { return log_; }
 
  private:
   /// How often tasks found their data at a place.
@@ -63,7 +65,7 @@ class task_planner {
     std::uint64_t misses = 0;
   };
 
-  graph_log log_;
+  task_log log_;
   data_mover mover_;
   task_order order_;
   residency residency_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -185,6 +186,42 @@ class FLOTILLA_EXPORT flow {
     submit_host_function(with, std::forward<F>(function), options, nullptr);
   }
 
+  /// Submits the tasks of an iteration `count` times, as this loop does:
+  ///
+  ///     for (std::size_t i = 0; i < count; ++i) { iteration(); }
+  ///
+  /// but the order, the devices and the copies are computed only a few times. The flow calls
+  /// `iteration` and notes which launches and copies it causes. If two calls in a row cause the same
+  /// ones, the flow does not call `iteration` again, and submits a recording of them instead (see
+  /// <flotilla/task/recording.hpp>). So `iteration` must do nothing else than submit tasks to this
+  /// flow, and it must submit the same tasks each time. If it swaps data or changes arguments, the
+  /// flow notices, and calls it `count` times.
+  ///
+  /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
+  /// reductions, copies of pageable memory, launches with attributes or a task_status, tasks with a
+  /// stop token or of different priorities, `host()`, data that begin or end, evictions; or if the
+  /// runtime makes checks, the flow keeps its graph, or the caller is inside a callable, host task
+  /// or continuation. Recorded iterations run one after the other and do not overlap. If a replay
+  /// fails, the later ones fail too, and the data that the iteration writes are lost.
+  ///
+  ///     flow.repeat(500, [&] {
+  ///       flow.submit(step.over(n)(read(a), write(b), n));
+  ///       flow.submit(step.over(n)(read(b), write(a), n));
+  ///     });
+  ///
+  /// @throws the exceptions of `iteration`, of `submit` and of recording::replay. The iterations
+  ///         that were submitted before remain.
+  /// Threads  any. Tasks that other threads submit to the flow run between two iterations or while
+  ///          `iteration` is called.
+  /// Blocks   as `submit` and recording::finish do, and so that at most some hundred replays are in
+  ///          flight.
+  /// Cost     some calls of `iteration`, the making of a recording, and then one replay for each
+  ///          iteration.
+  template <std::invocable F>
+  void repeat(std::size_t count, F&& iteration) {
+    repeat_function(count, std::ref(iteration));
+  }
+
   /// Returns what the flow has done on a device. @throws unknown_device
   [[nodiscard]] flow_counters counters(device_ordinal device) const;
   /// Returns the tasks so far, copies included, and their predecessors, in the language of
@@ -215,6 +252,7 @@ class FLOTILLA_EXPORT flow {
     submit_bound(uses, places, call, options, made);
   }
 
+  void repeat_function(std::size_t count, std::function<void()> const& iteration);
   // If `made` is null, the task is posted.
   void submit_launch(data_launch const& what, task_options const& options, ticket* made);
   void submit_bound(use_list uses, std::span<detail::placed_data> places, callable& what,

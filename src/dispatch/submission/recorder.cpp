@@ -21,6 +21,22 @@ namespace {
 // The approximate memory of one graph, on the device and the host together.
 constexpr std::size_t bytes_of_graph = std::size_t{1} << 20;
 
+/// An array in stack memory, if it is small enough.
+template <class T>
+class small_array {
+ public:
+  explicit small_array(std::size_t count) : items_(count, &memory_) {}
+  small_array(small_array const&) = delete;
+  small_array& operator=(small_array const&) = delete;
+  [[nodiscard]] std::span<T> all() noexcept { return items_; }
+
+ private:
+  static constexpr std::size_t small = 32;
+  std::array<std::byte, small * sizeof(T)> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<T> items_;
+};
+
 std::uint64_t next_number() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -234,20 +250,31 @@ ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
   with_.valid.check_predecessors(options.after, {}, 2);  // a replay adds two
   finish();
-  // The arrays of most recordings are small enough for this stack memory.
-  std::array<std::byte, 2048> room;
-  std::pmr::monotonic_buffer_resource memory{room.data(), room.size()};
-  std::pmr::vector<slot_address> slots(parts_.size(), no_slot, &memory);
-  std::pmr::vector<ticket> tickets(parts_.size(), &memory);
-  std::pmr::vector<task_id> ids(parts_.size(), &memory);
+  small_array<slot_address> slots{parts_.size()};
   // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that
   // replay this recording.
-  with_.slots.take_all(devices_, level_of_priority(options.priority), slots);
+  with_.slots.take_all(devices_, level_of_priority(options.priority), slots.all());
+  return submit(slots.all(), options, false);
+}
+
+bool recorder::try_replay(replay_options const& options, ticket& made) {
+  with_.usage.check_usable();
+  small_array<slot_address> slots{parts_.size()};
+  priority_level const level = level_of_priority(options.priority);
+  if (!with_.slots.try_take_all(devices_, level, slots.all())) { return false; }
+  made = submit(slots.all(), options, true);
+  return true;
+}
+
+ticket recorder::submit(std::span<slot_address const> slots, replay_options const& options,
+                        bool keeps_failure) {
   std::lock_guard const lock{replaying_};
+  small_array<ticket> tickets{parts_.size()};
+  small_array<task_id> ids{parts_.size()};
   try {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      ids[i] = with_.tasks.id_when_open(slots[i]);
-      fill(slots[i], i, options, ids);
+      ids.all()[i] = with_.tasks.id_when_open(slots[i]);
+      fill(slots[i], i, options, ids.all());
     }
   } catch (...) {
     for (slot_address const each : slots) {
@@ -259,12 +286,13 @@ ticket recorder::replay(replay_options const& options) {
   // Nothing below throws. Open the tasks of all parts before publishing the first. A published task
   // may fail at once, and its failure is kept only for tasks that are already open.
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    with_.tasks.open(slots[i], devices_[i], tickets[i]);
-    parts_[i].previous = ids[i];
+    bool const is_last = i + 1 == slots.size();
+    with_.tasks.open(slots[i], devices_[i], tickets.all()[i], keeps_failure && is_last);
+    parts_[i].previous = ids.all()[i];
     parts_[i].changes = change_lists::none;
   }
   for (std::size_t i = 0; i < slots.size(); ++i) { with_.tasks.publish(slots[i], devices_[i]); }
-  return std::move(tickets.back());
+  return std::move(tickets.all().back());
 }
 
 void recorder::fill(slot_address slot, std::size_t number, replay_options const& options,

@@ -54,6 +54,10 @@ class recorder {
   void set(recorded_task which, Action const& what);
   void finish();
   ticket replay(replay_options const& options);
+  /// Replays for a flow. Never waits, and runs no user code. `finish` must have been called. The
+  /// failure of the replay is kept (see generation_word).
+  /// @return false if a window is full.
+  [[nodiscard]] bool try_replay(replay_options const& options, ticket& made);
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
 
  private:
@@ -89,6 +93,10 @@ class recorder {
   }
   void fill(slot_address slot, std::size_t number, replay_options const& options,
             std::span<task_id const> now);
+  /// Submits one task for each part. Gives the slots back if it throws.
+  /// @param slots  One for each part.
+  ticket submit(std::span<slot_address const> slots, replay_options const& options,
+                bool keeps_failure);
 
   config const with_;
   std::uint64_t const runtime_;  // the number of the runtime

@@ -208,6 +208,11 @@ void slot_taker::take_all(std::span<unsigned const> devices, priority_level leve
   waiter_.until(wait);
 }
 
+bool slot_taker::try_take_all(std::span<unsigned const> devices, priority_level level,
+                              std::span<slot_address> slots) const {
+  return all_windows_wait{*this, devices, level, slots}.done();
+}
+
 bool slot_taker::try_reserve(std::span<unsigned const> devices,
                              std::span<slot_address> slots) const {
   tasks().add_reserved(slots.size());

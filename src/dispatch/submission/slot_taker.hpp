@@ -43,6 +43,9 @@ class slot_taker {
   /// Also throws the exceptions of usage_guard::check_usable.
   void take_all(std::span<unsigned const> devices, priority_level level,
                 std::span<slot_address> slots) const;
+  /// Like `take_all`, but gives up at once. @return false if a window has too few free slots.
+  [[nodiscard]] bool try_take_all(std::span<unsigned const> devices, priority_level level,
+                                  std::span<slot_address> slots) const;
   /// Like `take_all`, but returns false if a window has too few free slots after the ended tasks
   /// have given back theirs. Counts the slots as reserved. `devices` may contain
   /// task_table::shared_place().

@@ -280,8 +280,9 @@ task_id submitter::id_when_open(slot_address slot) const noexcept {
   return {owner_.number, slot, word.generation() + 1};
 }
 
-void submitter::open(slot_address slot, unsigned device, ticket& ticket) const noexcept {
-  open_slot(tasks_.at(slot), slot, device + 1, owner_, &ticket);
+void submitter::open(slot_address slot, unsigned device, ticket& ticket,
+                     bool keeps_failure) const noexcept {
+  open_slot(tasks_.at(slot), slot, device + 1, owner_, &ticket, keeps_failure);
 }
 
 void submitter::publish(slot_address slot, unsigned device) const {

@@ -101,7 +101,9 @@ class submitter {
   /// Returns the id that the task will have after `open`.
   [[nodiscard]] task_id id_when_open(slot_address slot) const noexcept;
   /// Opens the slot. Afterwards the caller must publish it.
-  void open(slot_address slot, unsigned device, ticket& ticket) const noexcept;
+  /// @param keeps_failure  See generation_word.
+  void open(slot_address slot, unsigned device, ticket& ticket,
+            bool keeps_failure = false) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
   // ---- for the checks ----

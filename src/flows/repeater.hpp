@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Implements flow::repeat.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "dispatch/runtime/runtime_state.hpp"
+#include "flows/host_access.hpp"
+#include "flows/iteration_log.hpp"
+#include "flows/obstacle_resolver.hpp"
+#include "flows/task_planner.hpp"
+
+namespace flotilla::flows {
+
+/// Calls an iteration a few times, and logs what it submits. If two calls in a row have submitted
+/// the same launches and copies, with the same memory, then all later calls would do so too: the
+/// places and the memory of data after an iteration follow from its steps. So it replays the steps
+/// as a recording. Otherwise it calls the iteration each time.
+///
+/// Threads: the calling thread does not hold the flow's mutex.
+class repeater {
+ public:
+  struct parts {
+    dispatch::runtime_state& runtime;
+    std::mutex& mutex;  // of the flow
+    task_planner& planner;
+    host_access const& host;
+    obstacle_resolver& resolver;
+  };
+  repeater(parts const& with, std::function<void()> const& iteration)
+      : with_(with), iteration_(iteration) {}
+
+  void run(std::size_t count);
+
+ private:
+  class log_scope;
+
+  /// Returns whether replays are possible. A thread in a callable or continuation must not wait for
+  /// them.
+  [[nodiscard]] bool may_replay() const noexcept;
+  /// Calls the iteration and logs it.
+  /// @return how many changes of data the flow had seen then; empty if another log is open.
+  [[nodiscard]] std::optional<std::uint64_t> run_logged(iteration_log& log);
+  /// Submits replays until all iterations are done, or another thread uses the flow.
+  /// @param changes  The result of `run_logged`.
+  /// @return false if the steps cannot be recorded.
+  [[nodiscard]] bool replay(iteration_log const& log, std::uint64_t changes);
+
+  parts const with_;
+  std::function<void()> const& iteration_;
+  std::size_t left_ = 0;  // iterations
+};
+
+}  // namespace flotilla::flows

@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// flow::repeat: replays give the results of a loop, and what cannot be replayed runs as a loop.
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "contract/flow_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+/// Fewer calls of an iteration than this show that it was replayed.
+constexpr int few_calls = 10;
+
+class FlowRepeat : public flow_test {
+ protected:
+  static constexpr std::size_t count = 96;
+
+  [[nodiscard]] static words mixed(words const& a, words const& b, std::uint32_t salt) {
+    words made(a.size());
+    mix_on_host(made.data(), a.data(), b.data(), a.size(), salt);
+    return made;
+  }
+  [[nodiscard]] static words stirred(words all, std::uint32_t salt, std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i) { stir_on_host(all.data(), all.size(), salt); }
+    return all;
+  }
+};
+FLOTILLA_CONTRACT(FlowRepeat);
+
+// requirement: an iteration is called a few times, and has the effect of all its iterations
+TEST_P(FlowRepeat, ReplaysAnIterationOnOneDevice) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  int calls = 0;
+  fl().repeat(1000, [&] {
+    ++calls;
+    fl().post(stir(x, 7), {.device = last()});
+    fl().post(stir(x, 9), {.device = last()});
+  });
+  words expected = host;
+  for (int i = 0; i < 1000; ++i) {
+    stir_on_host(expected.data(), count, 7);
+    stir_on_host(expected.data(), count, 9);
+  }
+  EXPECT_EQ(on_host(x), expected);
+  EXPECT_LT(calls, few_calls);
+}
+
+// requirement: the copies between devices are replayed too
+TEST_P(FlowRepeat, ReplaysCopiesBetweenDevices) {
+  words a_host = iota(count), b_host = iota(count, 1000), c_host = iota(count, 5);
+  word_data a{fl(), a_host, "a"}, b{fl(), b_host, "b"}, c{fl(), c_host, "c"};
+  int calls = 0;
+  auto const iteration = [&] {
+    ++calls;
+    fl().post(mix(c, a, b, 1), {.device = first()});
+    fl().post(mix(b, c, a, 2), {.device = last()});
+    fl().post(stir(a, 3), {.device = first()});
+  };
+  std::uint64_t const before = fl().counters(last()).bytes_from_devices;
+  fl().repeat(300, iteration);
+  words ea = a_host, eb = b_host, ec = c_host;
+  for (int i = 0; i < 300; ++i) {
+    ec = mixed(ea, eb, 1);
+    eb = mixed(ec, ea, 2);
+    ea = stirred(ea, 3, 1);
+  }
+  EXPECT_EQ(on_host(a), ea);
+  EXPECT_EQ(on_host(b), eb);
+  EXPECT_EQ(on_host(c), ec);
+  EXPECT_LT(calls, few_calls);
+  if (device_count() > 1) {
+    EXPECT_GE(fl().counters(last()).bytes_from_devices - before,
+              2 * 299 * count * sizeof(std::uint32_t));
+  }
+}
+
+// requirement: each number of iterations has its effect, however few there are
+TEST_P(FlowRepeat, DoesAnyNumberOfIterations) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  std::size_t sum = 0;
+  for (std::size_t const times : {0, 1, 2, 3, 4, 5, 6, 7, 30}) {
+    fl().repeat(times, [&] { fl().post(stir(x, 7)); });
+    sum += times;
+  }
+  EXPECT_EQ(on_host(x), stirred(host, 7, sum));
+}
+
+// requirement: without a device, the tasks of all iterations run where those of one ran
+TEST_P(FlowRepeat, ChoosesDevicesOnce) {
+  words x_host = iota(count), y_host = iota(count, 9);
+  word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
+  int calls = 0;
+  fl().repeat(100, [&] {
+    ++calls;
+    fl().post(stir(x, 1));
+    fl().post(stir(y, 2));
+  });
+  EXPECT_EQ(on_host(x), stirred(x_host, 1, 100));
+  EXPECT_EQ(on_host(y), stirred(y_host, 2, 100));
+  EXPECT_LT(calls, few_calls);
+}
+
+// requirement: tasks before and after the replays are in order with them
+TEST_P(FlowRepeat, IsInOrderWithOtherTasks) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"}, copy{fl(), {count}, "copy"};
+  for (int i = 0; i < 3; ++i) {
+    fl().post(stir(x, 1), {.device = last()});
+    fl().repeat(20, [&] { fl().post(stir(x, 7), {.device = first()}); });
+    fl().post(mix(copy, x, x, 4), {.device = last()});
+  }
+  words expected = host;
+  for (int i = 0; i < 3; ++i) { expected = stirred(stirred(expected, 1, 1), 7, 20); }
+  EXPECT_EQ(on_host(copy), mixed(expected, expected, 4));
+  EXPECT_EQ(on_host(x), expected);
+}
+
+// requirement: an iteration that changes what it does is called each time
+TEST_P(FlowRepeat, CallsAnIterationThatChanges) {
+  words x_host = iota(count), y_host = iota(count, 50);
+  word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
+  int calls = 0;
+  fl().repeat(25, [&] {
+    fl().post(mix(y, x, x, 5));
+    std::swap(x, y);
+    ++calls;
+  });
+  EXPECT_EQ(calls, 25);
+  words expected = x_host;
+  for (int i = 0; i < 25; ++i) { expected = mixed(expected, expected, 5); }
+  EXPECT_EQ(on_host(x), expected);
+
+  std::uint32_t salt = 0;
+  word_data z{fl(), {count}, "z"};
+  fl().repeat(25, [&] { fl().post(mix(z, x, x, ++salt)); });
+  EXPECT_EQ(on_host(z), mixed(expected, expected, 25));
+}
+
+// requirement: an iteration with tasks that cannot be recorded is called each time
+TEST_P(FlowRepeat, CallsAnIterationThatCannotBeRecorded) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"}, sum{fl(), {count}, "sum"};
+  int calls = 0;
+  fl().repeat(20, [&] {
+    ++calls;
+    fl().post(stir(x, 7));
+    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all[0]; });
+  });
+  words expected = host;
+  for (int i = 0; i < 20; ++i) {
+    stir_on_host(expected.data(), count, 7);
+    ++expected[0];
+  }
+  EXPECT_EQ(calls, 20);
+  EXPECT_EQ(on_host(x), expected);
+
+  calls = 0;
+  fl().repeat(20, [&] {
+    ++calls;
+    fl().post(add(sum, x, 1));
+  });
+  EXPECT_EQ(calls, 20);
+  for (std::uint32_t& each : expected) { each *= 20; }
+  EXPECT_EQ(on_host(sum), expected);
+}
+
+// requirement: an iteration that looks at results is called each time, and sees them
+TEST_P(FlowRepeat, CallsAnIterationThatReadsOnTheHost) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  words seen;
+  fl().repeat(20, [&] {
+    fl().post(stir(x, 7), {.device = last()});
+    seen.push_back(x.host()[1]);
+  });
+  ASSERT_EQ(seen.size(), 20u);
+  for (std::size_t i = 0; i < seen.size(); ++i) { EXPECT_EQ(seen[i], stirred(host, 7, i + 1)[1]); }
+}
+
+// requirement: an iteration may make data of its own
+TEST_P(FlowRepeat, CallsAnIterationThatMakesData) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  fl().repeat(20, [&] {
+    word_data temporary{fl(), {count}, "temporary"};
+    fl().post(mix(temporary, x, x, 1));
+    fl().post(mix(x, temporary, temporary, 2));
+  });
+  words expected = host;
+  for (int i = 0; i < 20; ++i) {
+    words const temporary = mixed(expected, expected, 1);
+    expected = mixed(temporary, temporary, 2);
+  }
+  EXPECT_EQ(on_host(x), expected);
+}
+
+// requirement: a repetition may be inside an iteration
+TEST_P(FlowRepeat, CanBeNested) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  int calls = 0;
+  fl().repeat(50, [&] {
+    ++calls;
+    fl().repeat(3, [&] { fl().post(stir(x, 7), {.device = last()}); });
+  });
+  EXPECT_EQ(on_host(x), stirred(host, 7, 150));
+  EXPECT_LT(calls, few_calls);
+}
+
+// requirement: an exception of an iteration leaves repeat; the iterations before remain
+TEST_P(FlowRepeat, PassesOnExceptions) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  int calls = 0;
+  auto const iteration = [&] {
+    if (++calls == 3) { throw std::runtime_error{"enough"}; }
+    fl().post(stir(x, 7));
+  };
+  EXPECT_THROW(fl().repeat(20, iteration), std::runtime_error);
+  EXPECT_EQ(on_host(x), stirred(host, 7, 2));
+  fl().repeat(10, [&] { fl().post(stir(x, 7)); });
+  EXPECT_EQ(on_host(x), stirred(host, 7, 12));
+}
+
+// requirement: tasks that must not run make the replays fail, and a later writer heals the data
+TEST_P(FlowRepeat, FailsIfAnEarlierTaskFailed) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"}, y{fl(), {count}, "y"};
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  fl().post(uses(update(x)),
+            [](task_context&, view<std::uint32_t>) { throw std::runtime_error{"no result"}; },
+            {.device = last(), .after = {held}});
+  fl().repeat(40, [&] { fl().post(mix(y, x, x, 7), {.device = last()}); });
+  word.release();
+  EXPECT_THAT(thrown<dependency_failed>([&] { static_cast<void>(y.host()); }),
+              EndsWith("no result"));
+  words z_host = iota(count, 7);
+  word_data z{fl(), z_host, "z"};
+  fl().post(mix(x, z, z, 1), {.device = first()});
+  fl().repeat(20, [&] { fl().post(mix(y, x, x, 7), {.device = last()}); });
+  words const healed = mixed(z_host, z_host, 1);
+  EXPECT_EQ(on_host(y), mixed(healed, healed, 7));
+}
+
+// requirement: several threads may use the flow while one repeats an iteration
+TEST_P(FlowRepeat, OtherThreadsMaySubmit) {
+  words x_host = iota(count), y_host = iota(count, 3);
+  word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
+  std::thread other{[&] {
+    for (int i = 0; i < 30; ++i) {
+      fl().post(stir(y, 5), {.device = last()});
+      fl().post(stir(x, 7), {.device = last()});
+      std::this_thread::yield();
+    }
+  }};
+  fl().repeat(500, [&] { fl().post(stir(x, 7), {.device = first()}); });
+  other.join();
+  EXPECT_EQ(on_host(x), stirred(x_host, 7, 530));
+  EXPECT_EQ(on_host(y), stirred(y_host, 5, 30));
+}
+
+// requirement: two threads may repeat iterations over the same data
+TEST_P(FlowRepeat, TwoThreadsMayRepeat) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  std::thread other{[&] {
+    fl().repeat(200, [&] { fl().post(stir(x, 7), {.device = last()}); });
+  }};
+  fl().repeat(200, [&] { fl().post(stir(x, 7), {.device = first()}); });
+  other.join();
+  EXPECT_EQ(on_host(x), stirred(host, 7, 400));
+}
+
+// requirement: inside a callable the iteration is called each time, because nothing may wait there
+TEST_P(FlowRepeat, WorksInsideACallable) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  std::atomic<int> calls{0};
+  auto const call = [&](task_context&) {
+    fl().repeat(20, [&] {
+      ++calls;
+      fl().post(stir(x, 7));
+    });
+  };
+  rt().submit(call, {.device = last()}).wait();
+  EXPECT_EQ(on_host(x), stirred(host, 7, 20));
+  EXPECT_EQ(calls, 20);
+}
+
+// requirement: more replays than the window has places are no problem
+TEST_P(FlowRepeat, FillsSmallWindows) {
+  runtime_options few = options();
+  few.window = 64;
+  flotilla::runtime small{few};
+  flow fl{small};
+  flotilla::program const code = small.load(flow_kernels);
+  words host = iota(count);
+  word_data x{fl, host, "x"};
+  auto const stir = code.kernel(flow_kernels.stir_words).over(static_cast<unsigned>(count), 32);
+  fl.repeat(2000, [&] { fl.post(stir(update(x), static_cast<std::uint32_t>(count), 7u)); });
+  EXPECT_EQ(on_host(x), stirred(host, 7, 2000));
+}
+
+}  // namespace
+}  // namespace flotilla::test
