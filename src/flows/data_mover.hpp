@@ -76,7 +76,8 @@ class data_mover {
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return runtime_.checks == nullptr && !log_.needs_all_predecessors() && runtime_.query.has_ended(task);
+    return runtime_.checks == nullptr && !log_.needs_all_predecessors() &&
+           runtime_.query.has_ended(task);
   }
 
   dispatch::runtime_state& runtime_;

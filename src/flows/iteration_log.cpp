@@ -23,8 +23,8 @@ namespace {
 
 [[nodiscard]] bool are_same(copy_step const& a, copy_step const& b) noexcept {
   // The shape of the data determines the rest of the command.
-  return a.which == b.which && a.from == b.from && a.to == b.to &&
-         a.command.to == b.command.to && a.command.from == b.command.from;
+  return a.which == b.which && a.from == b.from && a.to == b.to && a.command.to == b.command.to &&
+         a.command.from == b.command.from;
 }
 
 [[nodiscard]] bool are_same(detail::datum_use const& a, detail::datum_use const& b) noexcept {

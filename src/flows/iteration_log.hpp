@@ -34,9 +34,9 @@ struct copy_step {
 struct iteration_step {
   std::optional<launch> what{};  // empty: a copy
   std::optional<copy_step> copy{};
-  place where;                           // of a launch
+  place where;                            // of a launch
   std::vector<detail::datum_use> uses{};  // of a launch
-  std::vector<std::size_t> after{};      // indices of earlier steps
+  std::vector<std::size_t> after{};       // indices of earlier steps
   int priority = 0;
 
   /// Returns whether two steps do the same with the same memory.

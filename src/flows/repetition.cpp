@@ -69,9 +69,9 @@ obstacle repetition::submit(std::size_t count, std::size_t& done) {
     throw;
   }
   commit();
-  return made == count ? obstacle{}
-                       : obstacle{.kind = obstacle::kinds::window_full,
-                                  .where = steps_.front().where};
+  return made == count
+             ? obstacle{}
+             : obstacle{.kind = obstacle::kinds::window_full, .where = steps_.front().where};
 }
 
 void repetition::end() noexcept {

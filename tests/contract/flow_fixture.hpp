@@ -81,6 +81,16 @@ class flow_test : public contract_test {
     return static_cast<unsigned>(std::hash<std::string>{}(name) % 1'000'000'000);
   }
   static constexpr int seeds_of_arrangement = 10;
+  /// What `mix` and `stir` compute.
+  [[nodiscard]] static words mixed(words const& a, words const& b, std::uint32_t salt) {
+    words made(a.size());
+    mix_on_host(made.data(), a.data(), b.data(), a.size(), salt);
+    return made;
+  }
+  [[nodiscard]] static words stirred(words all, std::uint32_t salt, std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i) { stir_on_host(all.data(), all.size(), salt); }
+    return all;
+  }
   [[nodiscard]] static words on_host(word_data& which) {
     view<std::uint32_t const> const seen = which.host();
     return {seen.data, seen.data + seen.size()};

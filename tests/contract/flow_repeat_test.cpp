@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// flow::repeat: replays give the results of a loop, and what cannot be replayed runs as a loop.
+// flow::repeat: replays give the results of a loop.
 
-#include <algorithm>
-#include <atomic>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "contract/flow_fixture.hpp"
 
@@ -20,16 +17,6 @@ constexpr int few_calls = 10;
 class FlowRepeat : public flow_test {
  protected:
   static constexpr std::size_t count = 96;
-
-  [[nodiscard]] static words mixed(words const& a, words const& b, std::uint32_t salt) {
-    words made(a.size());
-    mix_on_host(made.data(), a.data(), b.data(), a.size(), salt);
-    return made;
-  }
-  [[nodiscard]] static words stirred(words all, std::uint32_t salt, std::size_t times) {
-    for (std::size_t i = 0; i < times; ++i) { stir_on_host(all.data(), all.size(), salt); }
-    return all;
-  }
 };
 FLOTILLA_CONTRACT(FlowRepeat);
 
@@ -123,85 +110,6 @@ TEST_P(FlowRepeat, IsInOrderWithOtherTasks) {
   EXPECT_EQ(on_host(x), expected);
 }
 
-// requirement: an iteration that changes what it does is called each time
-TEST_P(FlowRepeat, CallsAnIterationThatChanges) {
-  words x_host = iota(count), y_host = iota(count, 50);
-  word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
-  int calls = 0;
-  fl().repeat(25, [&] {
-    fl().post(mix(y, x, x, 5));
-    std::swap(x, y);
-    ++calls;
-  });
-  EXPECT_EQ(calls, 25);
-  words expected = x_host;
-  for (int i = 0; i < 25; ++i) { expected = mixed(expected, expected, 5); }
-  EXPECT_EQ(on_host(x), expected);
-
-  std::uint32_t salt = 0;
-  word_data z{fl(), {count}, "z"};
-  fl().repeat(25, [&] { fl().post(mix(z, x, x, ++salt)); });
-  EXPECT_EQ(on_host(z), mixed(expected, expected, 25));
-}
-
-// requirement: an iteration with tasks that cannot be recorded is called each time
-TEST_P(FlowRepeat, CallsAnIterationThatCannotBeRecorded) {
-  words host = iota(count);
-  word_data x{fl(), host, "x"}, sum{fl(), {count}, "sum"};
-  int calls = 0;
-  fl().repeat(20, [&] {
-    ++calls;
-    fl().post(stir(x, 7));
-    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all[0]; });
-  });
-  words expected = host;
-  for (int i = 0; i < 20; ++i) {
-    stir_on_host(expected.data(), count, 7);
-    ++expected[0];
-  }
-  EXPECT_EQ(calls, 20);
-  EXPECT_EQ(on_host(x), expected);
-
-  calls = 0;
-  fl().repeat(20, [&] {
-    ++calls;
-    fl().post(add(sum, x, 1));
-  });
-  EXPECT_EQ(calls, 20);
-  for (std::uint32_t& each : expected) { each *= 20; }
-  EXPECT_EQ(on_host(sum), expected);
-}
-
-// requirement: an iteration that looks at results is called each time, and sees them
-TEST_P(FlowRepeat, CallsAnIterationThatReadsOnTheHost) {
-  words host = iota(count);
-  word_data x{fl(), host, "x"};
-  words seen;
-  fl().repeat(20, [&] {
-    fl().post(stir(x, 7), {.device = last()});
-    seen.push_back(x.host()[1]);
-  });
-  ASSERT_EQ(seen.size(), 20u);
-  for (std::size_t i = 0; i < seen.size(); ++i) { EXPECT_EQ(seen[i], stirred(host, 7, i + 1)[1]); }
-}
-
-// requirement: an iteration may make data of its own
-TEST_P(FlowRepeat, CallsAnIterationThatMakesData) {
-  words host = iota(count);
-  word_data x{fl(), host, "x"};
-  fl().repeat(20, [&] {
-    word_data temporary{fl(), {count}, "temporary"};
-    fl().post(mix(temporary, x, x, 1));
-    fl().post(mix(x, temporary, temporary, 2));
-  });
-  words expected = host;
-  for (int i = 0; i < 20; ++i) {
-    words const temporary = mixed(expected, expected, 1);
-    expected = mixed(temporary, temporary, 2);
-  }
-  EXPECT_EQ(on_host(x), expected);
-}
-
 // requirement: a repetition may be inside an iteration
 TEST_P(FlowRepeat, CanBeNested) {
   words host = iota(count);
@@ -213,21 +121,6 @@ TEST_P(FlowRepeat, CanBeNested) {
   });
   EXPECT_EQ(on_host(x), stirred(host, 7, 150));
   EXPECT_LT(calls, few_calls);
-}
-
-// requirement: an exception of an iteration leaves repeat; the iterations before remain
-TEST_P(FlowRepeat, PassesOnExceptions) {
-  words host = iota(count);
-  word_data x{fl(), host, "x"};
-  int calls = 0;
-  auto const iteration = [&] {
-    if (++calls == 3) { throw std::runtime_error{"enough"}; }
-    fl().post(stir(x, 7));
-  };
-  EXPECT_THROW(fl().repeat(20, iteration), std::runtime_error);
-  EXPECT_EQ(on_host(x), stirred(host, 7, 2));
-  fl().repeat(10, [&] { fl().post(stir(x, 7)); });
-  EXPECT_EQ(on_host(x), stirred(host, 7, 12));
 }
 
 // requirement: tasks that must not run make the replays fail, and a later writer heals the data
@@ -272,28 +165,10 @@ TEST_P(FlowRepeat, OtherThreadsMaySubmit) {
 TEST_P(FlowRepeat, TwoThreadsMayRepeat) {
   words host = iota(count);
   word_data x{fl(), host, "x"};
-  std::thread other{[&] {
-    fl().repeat(200, [&] { fl().post(stir(x, 7), {.device = last()}); });
-  }};
+  std::thread other{[&] { fl().repeat(200, [&] { fl().post(stir(x, 7), {.device = last()}); }); }};
   fl().repeat(200, [&] { fl().post(stir(x, 7), {.device = first()}); });
   other.join();
   EXPECT_EQ(on_host(x), stirred(host, 7, 400));
-}
-
-// requirement: inside a callable the iteration is called each time, because nothing may wait there
-TEST_P(FlowRepeat, WorksInsideACallable) {
-  words host = iota(count);
-  word_data x{fl(), host, "x"};
-  std::atomic<int> calls{0};
-  auto const call = [&](task_context&) {
-    fl().repeat(20, [&] {
-      ++calls;
-      fl().post(stir(x, 7));
-    });
-  };
-  rt().submit(call, {.device = last()}).wait();
-  EXPECT_EQ(on_host(x), stirred(host, 7, 20));
-  EXPECT_EQ(calls, 20);
 }
 
 // requirement: more replays than the window has places are no problem

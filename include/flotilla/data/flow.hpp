@@ -190,12 +190,11 @@ class FLOTILLA_EXPORT flow {
   ///
   ///     for (std::size_t i = 0; i < count; ++i) { iteration(); }
   ///
-  /// but the order, the devices and the copies are computed only a few times. The flow calls
-  /// `iteration` and notes which launches and copies it causes. If two calls in a row cause the same
-  /// ones, the flow does not call `iteration` again, and submits a recording of them instead (see
-  /// <flotilla/task/recording.hpp>). So `iteration` must do nothing else than submit tasks to this
-  /// flow, and it must submit the same tasks each time. If it swaps data or changes arguments, the
-  /// flow notices, and calls it `count` times.
+  /// but computes the order, the devices and the copies only a few times. The flow calls `iteration`
+  /// and notes the launches and copies. If two calls in a row cause the same ones, it submits a
+  /// recording of them (<flotilla/task/recording.hpp>) instead of the other calls. So `iteration`
+  /// must submit the same tasks each time and must do nothing else. If it swaps data or changes
+  /// arguments, the flow notices, and calls it `count` times.
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
   /// reductions, copies of pageable memory, launches with attributes or a task_status, tasks with a

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// flow::repeat: what cannot be replayed runs as a loop.
+
+#include <atomic>
+#include <stdexcept>
+#include <utility>
+
+#include "contract/flow_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class FlowRepeatLoop : public flow_test {
+ protected:
+  static constexpr std::size_t count = 96;
+};
+FLOTILLA_CONTRACT(FlowRepeatLoop);
+
+// requirement: an iteration that changes what it does is called each time
+TEST_P(FlowRepeatLoop, CallsAnIterationThatChanges) {
+  words x_host = iota(count), y_host = iota(count, 50);
+  word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
+  int calls = 0;
+  fl().repeat(25, [&] {
+    fl().post(mix(y, x, x, 5));
+    std::swap(x, y);
+    ++calls;
+  });
+  EXPECT_EQ(calls, 25);
+  words expected = x_host;
+  for (int i = 0; i < 25; ++i) { expected = mixed(expected, expected, 5); }
+  EXPECT_EQ(on_host(x), expected);
+
+  std::uint32_t salt = 0;
+  word_data z{fl(), {count}, "z"};
+  fl().repeat(25, [&] { fl().post(mix(z, x, x, ++salt)); });
+  EXPECT_EQ(on_host(z), mixed(expected, expected, 25));
+}
+
+// requirement: an iteration with tasks that cannot be recorded is called each time
+TEST_P(FlowRepeatLoop, CallsAnIterationThatCannotBeRecorded) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"}, sum{fl(), {count}, "sum"};
+  int calls = 0;
+  fl().repeat(20, [&] {
+    ++calls;
+    fl().post(stir(x, 7));
+    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all[0]; });
+  });
+  words expected = host;
+  for (int i = 0; i < 20; ++i) {
+    stir_on_host(expected.data(), count, 7);
+    ++expected[0];
+  }
+  EXPECT_EQ(calls, 20);
+  EXPECT_EQ(on_host(x), expected);
+
+  calls = 0;
+  fl().repeat(20, [&] {
+    ++calls;
+    fl().post(add(sum, x, 1));
+  });
+  EXPECT_EQ(calls, 20);
+  for (std::uint32_t& each : expected) { each *= 20; }
+  EXPECT_EQ(on_host(sum), expected);
+}
+
+// requirement: an iteration that looks at results is called each time, and sees them
+TEST_P(FlowRepeatLoop, CallsAnIterationThatReadsOnTheHost) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  words seen;
+  fl().repeat(20, [&] {
+    fl().post(stir(x, 7), {.device = last()});
+    seen.push_back(x.host()[1]);
+  });
+  ASSERT_EQ(seen.size(), 20u);
+  for (std::size_t i = 0; i < seen.size(); ++i) { EXPECT_EQ(seen[i], stirred(host, 7, i + 1)[1]); }
+}
+
+// requirement: an iteration may make data of its own
+TEST_P(FlowRepeatLoop, CallsAnIterationThatMakesData) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  fl().repeat(20, [&] {
+    word_data temporary{fl(), {count}, "temporary"};
+    fl().post(mix(temporary, x, x, 1));
+    fl().post(mix(x, temporary, temporary, 2));
+  });
+  words expected = host;
+  for (int i = 0; i < 20; ++i) {
+    words const temporary = mixed(expected, expected, 1);
+    expected = mixed(temporary, temporary, 2);
+  }
+  EXPECT_EQ(on_host(x), expected);
+}
+
+// requirement: inside a callable the iteration is called each time, because nothing may wait there
+TEST_P(FlowRepeatLoop, WorksInsideACallable) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  std::atomic<int> calls{0};
+  auto const call = [&](task_context&) {
+    fl().repeat(20, [&] {
+      ++calls;
+      fl().post(stir(x, 7));
+    });
+  };
+  rt().submit(call, {.device = last()}).wait();
+  EXPECT_EQ(on_host(x), stirred(host, 7, 20));
+  EXPECT_EQ(calls, 20);
+}
+
+// requirement: an exception of an iteration leaves repeat; the iterations before remain
+TEST_P(FlowRepeatLoop, PassesOnExceptions) {
+  words host = iota(count);
+  word_data x{fl(), host, "x"};
+  int calls = 0;
+  auto const iteration = [&] {
+    if (++calls == 3) { throw std::runtime_error{"enough"}; }
+    fl().post(stir(x, 7));
+  };
+  EXPECT_THROW(fl().repeat(20, iteration), std::runtime_error);
+  EXPECT_EQ(on_host(x), stirred(host, 7, 2));
+  fl().repeat(10, [&] { fl().post(stir(x, 7)); });
+  EXPECT_EQ(on_host(x), stirred(host, 7, 12));
+}
+
+}  // namespace
+}  // namespace flotilla::test
