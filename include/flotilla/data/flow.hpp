@@ -192,9 +192,9 @@ class FLOTILLA_EXPORT flow {
   ///
   /// but computes the order, the devices and the copies only a few times. The flow calls
   /// `iteration` and notes the launches and copies. If two calls in a row cause the same ones, it
-  /// submits a recording of them (<flotilla/task/recording.hpp>) instead of the other calls. So `iteration`
-  /// must submit the same tasks each time and must do nothing else. If it swaps data or changes
-  /// arguments, the flow notices, and calls it `count` times.
+  /// submits a recording of them (<flotilla/task/recording.hpp>) instead of the other calls. So
+  /// `iteration` must submit the same tasks each time and must do nothing else. If it swaps data or
+  /// changes arguments, the flow notices, and calls it `count` times.
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
   /// reductions, copies of pageable memory, launches with attributes or a task_status, tasks with a
