@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/kernel/kernel.hpp>
 
+#include "base/access.hpp"
 #include "flows/access.hpp"
 #include "flows/flow_state.hpp"
 
@@ -128,6 +130,13 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
                  return state.runtime_impl().host.submit(what, how, dispatch::when_full::give_up,
                                                          made);
                });
+}
+
+flow& default_flow(runtime& rt) {
+  dispatch::attachment& kept = dispatch::runtime_state::of(detail::access::impl(rt)).default_flow;
+  if (void* const found = kept.get()) { return *static_cast<flow*>(found); }
+  // Made without a lock: the constructor may wait for devices.
+  return *static_cast<flow*>(kept.keep(std::make_shared<flow>(rt)));
 }
 
 namespace detail {

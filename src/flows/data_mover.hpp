@@ -34,6 +34,8 @@ class data_mover {
   /// Submits a copy that makes the contents valid at a place, unless they are. The replica there
   /// must have memory, and another one must be valid.
   [[nodiscard]] obstacle make_valid(detail::datum& which, place where, int priority);
+  /// Returns the best place to copy from. At least one copy must be valid.
+  [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
   /// Submits a host task that does nothing, and makes it the writer of a replica.
   /// @param options  The predecessors of the task.
   [[nodiscard]] obstacle mark(detail::datum& which, place where,
@@ -64,8 +66,6 @@ class data_mover {
   [[nodiscard]] copied_bytes const& copied(place of) const noexcept { return copied_[of.index()]; }
 
  private:
-  /// Returns the best place to copy from. At least one copy must be valid.
-  [[nodiscard]] place source_for(detail::datum& which, place to) const noexcept;
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
   /// Calls submit(ticket&), which returns false if the window is full. @return the writer of the

@@ -4,34 +4,50 @@
 
 #include <algorithm>
 #include <atomic>
+#include <tuple>
 
 #include "base/access.hpp"
 #include "dispatch/grid/grid_limits.hpp"
 
 namespace flotilla::flows {
 
-std::size_t device_choice::bytes_to_copy(std::span<detail::datum_use const> uses,
-                                         place to) noexcept {
-  std::size_t sum = 0;
-  for (detail::datum_use const& use : uses) {
-    bool const reads = !use.what->is_token() && needs_contents(use.mode);
-    // Tiles that have ended are joined where they share the memory of the whole data.
-    // Partial results are combined on the host.
-    bool const is_there =
-        use.what->reduction == nullptr &&
-        (use.what->tiles != nullptr ? use.what->tiles->where == to : use.what->at(to).is_valid);
-    if (reads && !is_there) { sum += use.what->bytes; }
+double device_choice::ready_ns(replica const& which) const noexcept {
+  writer const* const by = which.filled;
+  if (by == nullptr || by->expected.device == writer::forecast::unknown ||
+      runtime_.query.has_ended(by->task)) {
+    return 0;
   }
-  return sum;
+  double const left = by->expected.end_ns - loads_[by->expected.device].queue.ended_ns();
+  return std::max(left, 0.0);
 }
 
-float device_choice::estimated_ns(launch const& what, device const& on) const noexcept {
+void device_choice::add_input(detail::datum& which, place to, terms& sum) const noexcept {
+  // Tiles that have ended are joined where they share the memory of the whole data. Partial results
+  // are combined on the host.
+  bool const is_apart = which.reduction != nullptr || which.tiles != nullptr;
+  bool const is_there = which.tiles != nullptr && which.reduction == nullptr
+                            ? which.tiles->where == to
+                            : !is_apart && which.at(to).is_valid;
+  if (is_there) {
+    sum.inputs_ns = std::max(sum.inputs_ns, ready_ns(which.at(to)));
+    return;
+  }
+  place const from = is_apart ? place::host() : mover_.source_for(which, to);
+  sum.inputs_ns = std::max(sum.inputs_ns, ready_ns(which.at(from)));
+  sum.copies_ns += links_.copy_ns(from, to, which.bytes);
+  sum.bytes += which.bytes;
+}
+
+float device_choice::kernel_ns(launch const& what, device const& on) const noexcept {
+  dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
+  return table.kernels[detail::access::kernel_index(what)].durations[on.ordinal.value].load(
+      std::memory_order_relaxed);
+}
+
+float device_choice::occupied_ns(launch const& what, device const& on) const noexcept {
   constexpr float unknown_ns = 1000;      // the least time of a kernel
   constexpr float kernels_at_once = 128;  // of a GPU
-  dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
-  float const ns =
-      table.kernels[detail::access::kernel_index(what)].durations[on.ordinal.value].load(
-          std::memory_order_relaxed);
+  float const ns = kernel_ns(what, on);
   if (ns == 0) { return unknown_ns; }
   extent const block = what.block();
   extent const grid = what.grid();
@@ -43,51 +59,80 @@ float device_choice::estimated_ns(launch const& what, device const& on) const no
   return ns * std::clamp(blocks / at_once, 1 / kernels_at_once, 1.0F);
 }
 
-void device_choice::note(place where, task_id const& task, launch const* what) noexcept {
-  if (where.is_host() || loads_.size() == 1) { return; }
-  constexpr float callable_ns = 10'000;  // nobody measures callables
-  std::size_t const index = where.device().value;
-  loads_[index].queue.add(
-      task, what == nullptr ? callable_ns : estimated_ns(*what, runtime_.infos()[index]),
-      [this](task_id const& each) { return runtime_.query.has_ended(each); });
-  ++loads_[index].submitted;
+device_choice::terms device_choice::terms_on(std::span<detail::datum_use const> uses,
+                                             launch const* what, int priority,
+                                             device const& on) noexcept {
+  load& there = loads_[on.ordinal.value];
+  terms made{.queue_ns = there.queue.ns(
+                 dispatch::level_of_priority(priority),
+                 [this](task_id const& task) { return runtime_.query.has_ended(task); }),
+             .kernel_ns = what == nullptr ? 0 : kernel_ns(*what, on),
+             .tasks = there.submitted};
+  for (detail::datum_use const& use : uses) {
+    if (use.what->is_token() || !needs_contents(use.mode)) { continue; }
+    add_input(*use.what, place::of(on.ordinal), made);
+  }
+  return made;
 }
 
-device_choice::cost device_choice::cost_on(std::span<detail::datum_use const> uses,
-                                           device_ordinal on) noexcept {
-  load& there = loads_[on.value];
-  return {bytes_to_copy(uses, place::of(on)),
-          there.queue.ns([this](task_id const& task) { return runtime_.query.has_ended(task); }),
-          there.submitted};
-}
-
-device_ordinal device_choice::choose(std::span<detail::datum_use const> uses,
-                                     placement_text& text) {
+device_ordinal device_choice::choose(std::span<detail::datum_use const> uses, launch const* what,
+                                     int priority, placement_text& text) {
   std::span<device const> const all = runtime_.infos();
   device_ordinal best = all.front().ordinal;
   if (all.size() > 1) {
-    cost lowest = cost_on(uses, best);
+    auto const is_better = [&](terms const& a, terms const& b) {
+      return what != nullptr ? std::tuple{a.end_ns(), a.bytes, a.tasks} <
+                                   std::tuple{b.end_ns(), b.bytes, b.tasks}
+                             : std::tuple{static_cast<double>(a.bytes), a.end_ns(), a.tasks} <
+                                   std::tuple{static_cast<double>(b.bytes), b.end_ns(), b.tasks};
+    };
+    terms best_terms = terms_on(uses, what, priority, all.front());
     for (device const& each : all.subspan(1)) {
-      cost const here = cost_on(uses, each.ordinal);
-      if (here < lowest) {
-        lowest = here;
+      terms const here = terms_on(uses, what, priority, each);
+      if (is_better(here, best_terms)) {
+        best_terms = here;
         best = each.ordinal;
       }
     }
   }
-  if (text.is_on()) { text.add(place::of(best), reason(uses)); }
+  if (text.is_on()) { text.add(place::of(best), reason(uses, what, priority)); }
   return best;
 }
 
-std::string device_choice::reason(std::span<detail::datum_use const> uses) {
+void device_choice::note(std::span<detail::datum_use const> uses,
+                         submitted_task const& task) noexcept {
+  if (task.where.is_host() || loads_.size() == 1) { return; }
+  constexpr float callable_ns = 10'000;  // nobody measures callables
+  unsigned const index = task.where.device().value;
+  load& there = loads_[index];
+  float const ns =
+      task.what == nullptr ? callable_ns : occupied_ns(*task.what, runtime_.infos()[index]);
+  there.queue.add(task.id, dispatch::level_of_priority(task.options.priority), ns,
+                  [this](task_id const& each) { return runtime_.query.has_ended(each); });
+  ++there.submitted;
+  for (detail::datum_use const& use : uses) {
+    if (use.mode == detail::access_mode::read) { continue; }
+    // The task is the writer of all data that it writes.
+    use.what->at(task.where).filled->expected = {index, there.queue.all_ns()};
+    return;
+  }
+}
+
+std::string device_choice::terms::text() const {
+  auto const us = [](double ns) { return std::to_string(static_cast<std::uint64_t>(ns / 1000)); };
+  return "data after " + us(inputs_ns) + " us, copies of " + std::to_string(bytes) + " bytes " +
+         us(copies_ns) + " us, open tasks " + us(queue_ns) + " us, kernel " +
+         (kernel_ns == 0 ? "unknown" : us(kernel_ns) + " us") + ", " + std::to_string(tasks) +
+         " tasks so far";
+}
+
+std::string device_choice::reason(std::span<detail::datum_use const> uses, launch const* what,
+                                  int priority) {
   if (loads_.size() == 1) { return "there is no other"; }
   std::string made;
   for (device const& each : runtime_.infos()) {
-    cost const here = cost_on(uses, each.ordinal);
-    made += (made.empty() ? "device " : "; device ") + std::to_string(each.ordinal.value) +
-            " needs copies of " + std::to_string(here.bytes) + " bytes, has " +
-            std::to_string(static_cast<std::uint64_t>(here.queue_ns / 1000)) +
-            " us of open tasks, and got " + std::to_string(here.tasks) + " tasks";
+    made += (made.empty() ? "device " : "; device ") + std::to_string(each.ordinal.value) + ": " +
+            terms_on(uses, what, priority, each).text();
   }
   return made;
 }

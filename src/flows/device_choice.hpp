@@ -3,61 +3,85 @@
 #pragma once
 // Chooses a device for a task of a flow that names none.
 
-#include <compare>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <flotilla/detail/data_use.hpp>
 #include <flotilla/kernel/launch.hpp>
-#include <flotilla/task/task_options.hpp>
+#include <flotilla/runtime.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
+#include "flows/data_mover.hpp"
 #include "flows/datum.hpp"
 #include "flows/device_queue.hpp"
+#include "flows/link_table.hpp"
 #include "flows/placement_text.hpp"
+#include "flows/submitted_task.hpp"
 
 namespace flotilla::flows {
 
+/// Estimates when a task would end on each device. All times are relative: they begin now.
 /// Threads: the caller holds the flow's mutex.
 class device_choice {
  public:
-  explicit device_choice(dispatch::runtime_state& runtime)
-      : runtime_(runtime), loads_(runtime.infos().size()) {}
+  device_choice(runtime& owner, dispatch::runtime_state& runtime, data_mover const& mover)
+      : runtime_(runtime), mover_(mover), links_(owner, runtime), loads_(runtime.infos().size()) {}
 
-  /// Returns the device to which the fewest bytes must be copied. Among several such devices, the
-  /// one whose queue of this flow takes the least time, and then the one that got the fewest tasks.
-  /// @param text  Gets the reason.
-  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses,
-                                      placement_text& text);
-  /// Counts a task that was submitted.
+  /// Returns the device where a launch would end first: after its data were computed and copied,
+  /// after the open tasks of this flow there that are at least as urgent, and after the measured
+  /// time of its kernel. Nobody measures callables: for them, returns the device to which the
+  /// fewest bytes must be copied, and among several, the one where it would begin first. If devices
+  /// are equal, returns the one that got the fewest tasks.
   /// @param what  The launch; null if the task is a callable.
-  void note(place where, task_id const& task, launch const* what) noexcept;
+  /// @param text  Gets the reason.
+  [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses, launch const* what,
+                                      int priority, placement_text& text);
+  /// Counts a task that was submitted.
+  /// @param uses  The data of the task.
+  void note(std::span<detail::datum_use const> uses, submitted_task const& task) noexcept;
 
  private:
-  /// What speaks against a device. The comparison is lexicographic.
-  struct cost {
-    std::size_t bytes;    // to copy there
-    double queue_ns;      // open tasks of the flow
-    std::uint64_t tasks;  // that the device got
-    auto operator<=>(cost const&) const = default;
+  /// What speaks for and against a device.
+  struct terms {
+    std::size_t bytes = 0;    // to copy there
+    double inputs_ns = 0;     // until the tasks have ended that compute the data
+    double copies_ns = 0;     // for the copies
+    double queue_ns = 0;      // for the open tasks
+    double kernel_ns = 0;     // 0: unknown
+    std::uint64_t tasks = 0;  // that the device got
+
+    [[nodiscard]] double end_ns() const noexcept {
+      return std::max(queue_ns, inputs_ns + copies_ns) + kernel_ns;
+    }
+    [[nodiscard]] std::string text() const;
   };
-  [[nodiscard]] cost cost_on(std::span<detail::datum_use const> uses, device_ordinal on) noexcept;
-  [[nodiscard]] std::string reason(std::span<detail::datum_use const> uses);
-  [[nodiscard]] static std::size_t bytes_to_copy(std::span<detail::datum_use const> uses,
-                                                 place to) noexcept;
-
-  /// Returns for how long a launch occupies a device: the measured time of its kernel, multiplied
-  /// by the part of the device that it needs.
-  [[nodiscard]] float estimated_ns(launch const& what, device const& on) const noexcept;
-
   struct load {
     device_queue queue{};
     std::uint64_t submitted = 0;  // tasks
   };
+
+  [[nodiscard]] terms terms_on(std::span<detail::datum_use const> uses, launch const* what,
+                               int priority, device const& on) noexcept;
+  /// Adds the terms of data whose contents a task needs.
+  void add_input(detail::datum& which, place to, terms& sum) const noexcept;
+  /// Returns in how much time a copy of data will have its contents, as far as known.
+  [[nodiscard]] double ready_ns(replica const& which) const noexcept;
+  [[nodiscard]] std::string reason(std::span<detail::datum_use const> uses, launch const* what,
+                                   int priority);
+
+  /// Returns the measured time of the kernel of a launch; 0 if it is unknown.
+  [[nodiscard]] float kernel_ns(launch const& what, device const& on) const noexcept;
+  /// Returns for how long a launch occupies a device: the time of its kernel, multiplied by the
+  /// part of the device that it needs.
+  [[nodiscard]] float occupied_ns(launch const& what, device const& on) const noexcept;
+
   dispatch::runtime_state& runtime_;
+  data_mover const& mover_;
+  link_table const links_;
   std::vector<load> loads_;  // by device
 };
 

@@ -25,7 +25,7 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
       checks_(*this, runtime_),
       host_(runtime_),
       planner_(runtime_, options),
-      devices_(runtime_),
+      devices_(owner, runtime_, planner_.mover()),
       explains_(options.explain ? *options.explain : explanations::from_environment()) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
   runtime_.usage.check_usable();

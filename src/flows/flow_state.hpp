@@ -147,7 +147,7 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         where = iteration->place_of_next_task();
         if (where && text.is_on()) { text.add(*where, "it ran there in the last iteration"); }
       }
-      if (!where) { where = place::of(devices_.choose(uses, text)); }
+      if (!where) { where = place::of(devices_.choose(uses, what, options.priority, text)); }
       if (reduces(uses)) [[unlikely]] {
         changed.assign(uses.begin(), uses.end());
         actual = changed;
@@ -159,10 +159,11 @@ void flow_state::submit(std::span<detail::datum_use const> uses, task_options co
         if (!where->is_host()) { how.device = where->device(); }
         planner_.order().plan(actual, *where, how);
         if (submit_to(*where, actual, how)) {
-          planner_.commit(uses, actual, {how.opened, *where, what, how});
+          submitted_task const task{how.opened, *where, what, how};
+          planner_.commit(uses, actual, task);
           if (iteration != nullptr) [[unlikely]] { iteration->check_predecessors(options); }
           planner_.count(actual, *where, copies);
-          devices_.note(*where, how.opened, what);
+          devices_.note(actual, task);
           break;
         }
         why = {.kind = obstacle::kinds::window_full, .where = *where};

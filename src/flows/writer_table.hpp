@@ -16,8 +16,15 @@ namespace flotilla::flows {
 
 /// The task that has written a replica, or will write it. Each replica that names it owns it.
 struct writer {
+  /// When the task will end, for the choice of devices (device_choice).
+  struct forecast {
+    static constexpr unsigned unknown = static_cast<unsigned>(-1);
+    unsigned device = unknown;
+    double end_ns = 0;  // when the queue of the device has ended tasks of this time
+  };
   task_id task{};
   std::uint32_t owners = 0;
+  forecast expected{};
   writer* next = nullptr;  // in a list of the table
 };
 

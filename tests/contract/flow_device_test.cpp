@@ -3,7 +3,9 @@
 
 // Flows: the choice of devices, several threads, full windows.
 
+#include <array>
 #include <thread>
+#include <vector>
 
 #include "contract/flow_fixture.hpp"
 
@@ -209,6 +211,27 @@ TEST_P(FlowDevice, WindowsFullOfHostTasksDelaySubmits) {
     }
   }
   EXPECT_EQ(x.host()(0), 400u);
+}
+
+// requirement: all users of a runtime get the same default flow, from any thread
+TEST_P(FlowDevice, TheDefaultFlowIsShared) {
+  std::array<flow*, 4> seen{};
+  {
+    std::vector<std::jthread> threads;
+    for (flow*& each : seen) {
+      threads.emplace_back([&] { each = &default_flow(rt()); });
+    }
+  }
+  for (flow* const each : seen) { EXPECT_EQ(each, seen[0]); }
+  flow& shared = default_flow(rt());
+  words host = iota(64);
+  word_data x{shared, host, "x"};
+  shared.post(stir(x, 5), {.device = last()});
+  words expected = host;
+  stir_on_host(expected.data(), expected.size(), 5);
+  EXPECT_EQ(on_host(x), expected);
+  runtime other{options()};
+  EXPECT_NE(&default_flow(other), &shared);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_P(FlowRepeatLoop, CallsAnIterationThatCannotBeRecorded) {
   fl().repeat(20, [&] {
     ++calls;
     fl().post(stir(x, 7));
-    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all[0]; });
+    fl().post_host(uses(update(x)), [](view<std::uint32_t> all) { ++all(0); });
   });
   words expected = host;
   for (int i = 0; i < 20; ++i) {
@@ -74,7 +74,7 @@ TEST_P(FlowRepeatLoop, CallsAnIterationThatReadsOnTheHost) {
   words seen;
   fl().repeat(20, [&] {
     fl().post(stir(x, 7), {.device = last()});
-    seen.push_back(x.host()[1]);
+    seen.push_back(x.host()(1));
   });
   ASSERT_EQ(seen.size(), 20u);
   for (std::size_t i = 0; i < seen.size(); ++i) { EXPECT_EQ(seen[i], stirred(host, 7, i + 1)[1]); }

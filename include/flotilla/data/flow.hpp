@@ -263,5 +263,15 @@ class FLOTILLA_EXPORT flow {
   std::shared_ptr<flows::flow_state> state_;
 };
 
+/// Returns the flow that all parts of a program can share if they know only the runtime:
+///
+///     auto& flow = flotilla::default_flow(rt);
+///
+/// It has the default options. The first call makes it, and the destructor of the runtime ends it.
+/// So its data must end before the runtime does.
+/// @throws runtime_closed, poisoned, used_after_fork
+/// Threads  any.
+[[nodiscard]] FLOTILLA_EXPORT flow& default_flow(runtime& rt);
+
 }  // namespace v0_1
 }  // namespace flotilla

@@ -71,6 +71,7 @@ void runtime_state::shut_down() noexcept {
   if (threads_ != nullptr) { threads_->stop(); }
   workers.stop();
   events.stop();
+  default_flow.destroy();
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);
   // On a poisoned driver, some callables never run. Destroy these callables here.

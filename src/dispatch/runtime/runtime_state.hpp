@@ -20,6 +20,7 @@
 #include "context/leased_context.hpp"
 #include "context/peers.hpp"
 #include "context/plan.hpp"
+#include "dispatch/runtime/attachment.hpp"
 #include "dispatch/runtime/continuations.hpp"
 #include "dispatch/runtime/event_source.hpp"
 #include "dispatch/runtime/host_submitter.hpp"
@@ -148,6 +149,7 @@ class runtime_state final : public detail::runtime_impl {
   dispatch::stream_waits stream_waits;
   dispatch::continuations continuations;
   host_submitter host;
+  attachment default_flow;
 
  private:
   ~runtime_state();
