@@ -4,6 +4,7 @@
 // Question: what does a task of a flow cost, until it is done, and in the call alone? Each task
 // runs
 //           an empty kernel, writes data of 128 bytes and reads three other data.
+//           The same with flow::repeat, whose iteration is a task for each of the data.
 // Control:  the same tasks without a flow: the program names the addresses, and states the
 //           predecessors that the flow infers.
 
@@ -57,6 +58,12 @@ class flow_tasks {
     flow_.post(kernel_.with_shape({1}, {32})(write(data_[to]), read(data_[a]), read(data_[b]),
                                              read(data_[c])),
                options);
+  }
+  /// Posts the tasks once for each of the data, `rounds` times.
+  void repeat(std::int64_t rounds) {
+    flow_.repeat(static_cast<std::size_t>(rounds), [this] {
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) { post(i); }
+    });
   }
 
  private:
@@ -133,6 +140,19 @@ void add_flows(bench_suite& suite) {
                   fixture.rt.wait_idle();
                   return ns_each(start, tasks);
                 });
+  suite.measure("flotilla, a flow that repeats",
+                {.who = "flotilla, a flow that repeats", .what = "flow"}, [=](figure&) {
+                  auto& fixture = get_fixture<runtime_fixture>({});
+                  flow_tasks all{fixture.rt};
+                  all.prefetch(1);
+                  fixture.rt.wait_idle();
+                  auto const each = static_cast<std::int64_t>(count);
+                  std::int64_t const rounds = std::max<std::int64_t>(1, tasks / each);
+                  auto const start = clock::now();
+                  all.repeat(rounds);
+                  fixture.rt.wait_idle();
+                  return ns_each(start, rounds * each);
+                });
   suite.measure("flotilla, a flow, submit alone",
                 {.who = "flotilla, a flow", .what = "submit", .backlog = burst}, [=](figure&) {
                   auto& fixture = get_fixture<runtime_fixture>({.workers = 0});
@@ -161,6 +181,11 @@ void add_flows(bench_suite& suite) {
                  .control = "one device",
                  .controls = {"flotilla, a flow, 1 devices"},
                  .max_value = 600});
+  suite.compare({.id = "flow_repeat",
+                 .subject = "flotilla, a flow that repeats",
+                 .control = "submitted each time",
+                 .controls = {"flotilla, a flow, 1 devices"},
+                 .max_ratio = 0.5});
   suite.compare({.id = "flow_submit",
                  .subject = "flotilla, a flow, submit alone",
                  .control = "submit alone",

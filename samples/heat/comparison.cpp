@@ -110,7 +110,7 @@ class table {
   void add_flotilla(std::size_t devices, std::size_t bands, field& result) {
     flotilla::flow flow{rt_};
     {
-      simulation steps{rt_, flow, make(devices, bands), what_.alpha};
+      simulation steps{rt_, flow, make(devices, bands), what_.alpha, what_.repeated};
       steps.start(start_);
       steps.advance(2);  // warm-up
       steps.wait();

@@ -15,6 +15,7 @@ struct comparison {
   std::size_t steps;
   std::size_t bands;  ///< of all devices
   float alpha;
+  std::size_t repeated;  ///< see options
 };
 
 /// Returns the bytes that `steps` steps or copies of a field read and write, in GB.

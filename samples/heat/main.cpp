@@ -55,7 +55,7 @@ double compute(flotilla::runtime& rt, options const& chosen, std::vector<band> c
   flotilla::flow flow{rt, {.memory_limit = chosen.memory_limit}};
   double seconds = 0;
   {
-    simulation steps{rt, flow, bands, chosen.alpha};
+    simulation steps{rt, flow, bands, chosen.alpha, chosen.repeated};
     // The first steps load the kernel and allocate memory.
     steps.start(start);
     steps.advance(2);
@@ -107,8 +107,12 @@ int run(options const& chosen) {
   bool right = !chosen.verifies || verify(start, result, chosen);
   if (!chosen.output.empty()) { write_png(chosen.output, result); }
   if (chosen.compares) {
-    right =
-        compare(rt, start, {.steps = chosen.steps, .bands = count, .alpha = chosen.alpha}) && right;
+    right = compare(rt, start,
+                    {.steps = chosen.steps,
+                     .bands = count,
+                     .alpha = chosen.alpha,
+                     .repeated = chosen.repeated}) &&
+            right;
   }
   std::printf("heat: %zu x %zu, %zu step%s, %zu device%s, %.3g s, %.1f GB/s\n", start.rows,
               start.columns, chosen.steps, chosen.steps == 1 ? "" : "s", devices,

@@ -54,6 +54,15 @@ command_line parse(int count, char** arguments) {
   app.add_option("--steps", chosen.steps, "Number of steps")
       ->check(CLI::Range(std::size_t{0}, most))
       ->capture_default_str();
+  app.add_option(
+         "--repeat", chosen.repeated,
+         "Submit this number of steps as one iteration of flow::repeat; 0: submit each step")
+      ->check([](std::string const& text) {
+        std::size_t steps = 0;
+        bool const is_even = CLI::detail::lexical_cast(text, steps) && steps % 2 == 0;
+        return is_even ? std::string{} : "must be an even number, but is '" + text + "'";
+      })
+      ->capture_default_str();
   std::string size_text = "1024x1024";
   auto* const size = app.add_option("--size", size_text, "Rows and columns of a generated field")
                          ->check([&](std::string const& text) { return read_size(text, chosen); })

@@ -23,9 +23,10 @@ namespace heat {
 /// so only single rows move between devices.
 class simulation {
  public:
-  /// @param alpha  See `relax`.
+  /// @param alpha     See `relax`.
+  /// @param repeated  The steps of an iteration of flow::repeat, an even number; 0: no iterations.
   simulation(flotilla::runtime& rt, flotilla::flow& flow, std::vector<band> const& bands,
-             float alpha);
+             float alpha, std::size_t repeated);
 
   /// Copies a field to the devices, and waits until it is there.
   /// @param from  Has the size that the bands were made for. Must exist until the runtime ends: if
@@ -54,12 +55,15 @@ class simulation {
       decltype(std::declval<flotilla::program const&>().kernel(heat_kernels_image::heat_step));
 
   static band_state make_state(flotilla::flow& flow, band_shape const& shape);
-  void step(std::size_t index);
+  /// Submits the tasks of one step.
+  void step();
+  void submit(std::size_t band_index);
 
   flotilla::runtime& rt_;
   flotilla::flow& flow_;
   step_kernel kernel_;
-  float alpha_;
+  float const alpha_;
+  std::size_t const repeated_;
   std::vector<std::size_t> const order_;  // of the bands in a step
   std::vector<part> parts_;
   unsigned now_ = 0;  // the index of the states that the next step reads

@@ -97,6 +97,23 @@ TEST_P(FlowRecipes, Reductions) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Repetition) {
+  flotilla::flow& flow = fl();
+  words a_host = iota(1000), c_host(1000, 3);
+  word_data a{flow, a_host, "a"}, b{flow, {1000}, "b"}, c{flow, c_host, "c"};
+  auto const mix = kernels().kernel(flow_kernels.mix_words).over(1000);
+  // clang-format off
+  flow.repeat(500, [&] {
+    flow.post(mix(write(b), read(a), read(c), 1000u, 1u));
+    flow.post(mix(write(a), read(b), read(c), 1000u, 2u));
+  });
+  // clang-format on
+  words expected = a_host;
+  for (int i = 0; i < 500; ++i) { expected = mixed(mixed(expected, c_host, 1), c_host, 2); }
+  EXPECT_EQ(on_host(a), expected);
+}
+
+// requirement
 TEST_P(FlowRecipes, OwnOperations) {
   word_data x{fl(), {1}, "x"};
   for (std::uint32_t const each : {84u, 36u, 60u}) {

@@ -110,9 +110,12 @@ template <class F, class... Uses>
 ///           1. the device that task_options::device names;
 ///           2. the device of the first buffer or span argument (a launch);
 ///           3. the device that runtime_options::placement chooses, if it chooses one;
-///           4. the device to which the fewest bytes must be copied;
-///           5. among several such devices, the one whose unfinished tasks of this flow need the
-///              least time, as far as their kernels were measured;
+///           4. a launch: the device where it is estimated to end first. It begins after the tasks
+///              that compute its data, the copies at the measured rates of the links, and the open
+///              tasks of this flow on the device that are at least as urgent. Kernels that were not
+///              measured yet count little;
+///           5. a callable, whose time is unknown: the device to which the fewest bytes must be
+///              copied, and among several, the one where it is estimated to begin first;
 ///           6. the one that got the fewest tasks of this flow.
 ///           A host task runs on the host, and its options must name no device.
 /// Failures  Data that a failed task should have written, updated or reduced are lost: tasks that
@@ -125,6 +128,8 @@ class FLOTILLA_EXPORT flow {
  public:
   /// @throws invalid_argument  An option is invalid.
   /// @throws runtime_closed, poisoned, used_after_fork
+  /// Cost  The first flow for several devices measures the rates of all links between them and the
+  ///       host, in a few milliseconds for each device. Inside a callable it assumes typical rates.
   explicit flow(runtime& owner, flow_options const& options = {});
   flow(flow&&) noexcept = default;
   flow& operator=(flow&&) noexcept = default;

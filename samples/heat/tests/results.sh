@@ -37,3 +37,8 @@ done
 # The heat must have spread over the edges of bands: a picture before and after.
 heat 0 --devices cpu:2 --size 53x70 --steps 0 --output before.png
 ! cmp -s before.png 1-1.png || fail 'the steps have changed nothing'
+
+# The steps of flow::repeat have the same result.
+verified --devices cpu:2 --size 60x66 --steps 47 --repeat 2
+verified --devices cpu:2 --size 60x66 --steps 47 --repeat 10
+refused 'must be an even number' --repeat 3
