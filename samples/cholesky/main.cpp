@@ -24,6 +24,7 @@
 #include "cuda_libraries.hpp"
 #include "factorize.hpp"
 #include "matrix_source.hpp"
+#include "mg_comparison.hpp"
 #include "mixed_operations.hpp"
 #include "own_kernels.hpp"
 #include "random_entry.hpp"
@@ -46,7 +47,8 @@ struct options {
   std::string type = "f64", operations = "auto", start = "host", devices;
   std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
   unsigned repeat = 1;
-  bool compares = false, checks = true;
+  bool compares = false, compares_mg = false, checks = true;
+  std::size_t mg_block = 512;
 };
 
 using seconds = std::chrono::duration<double>;
@@ -136,6 +138,15 @@ void compare_with_cusolver(flotilla::runtime& rt, options const& chosen, std::si
     seconds const took = factor_with_cusolver(rt, matrix, size);
     std::printf("cusolverDnXpotrf%s: %.4f s, %.0f GFLOP/s\n", i == 0 ? " (warm-up)" : "",
                 took.count(), gflops(size, took));
+  }
+}
+
+template <class T>
+void compare_with_cusolver_mg(flotilla::runtime& rt, options const& chosen, std::size_t size) {
+  auto const times = factor_with_cusolver_mg<T>(rt, size, chosen.mg_block, chosen.repeat + 1);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    std::printf("cusolverMgPotrf, blocks of %zu columns%s: %.4f s, %.0f GFLOP/s\n", chosen.mg_block,
+                i == 0 ? " (warm-up)" : "", times[i].count(), gflops(size, times[i]));
   }
 }
 
@@ -229,6 +240,7 @@ int run(options const& chosen) {
     compare_with_cusolver<T>(rt, chosen, size);
     compare_by_hand<T>(rt, chosen, size, side);
   }
+  if (chosen.compares_mg) { compare_with_cusolver_mg<T>(rt, chosen, size); }
   return result;
 }
 
@@ -258,6 +270,9 @@ int main(int count, char** arguments) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--repeat", chosen.repeat, "Number of runs")->check(CLI::Range(1, 1000));
   app.add_flag("--compare", chosen.compares, "Also factorize a random matrix without flows");
+  app.add_flag("--compare-mg", chosen.compares_mg, "Also on all GPUs with cusolverMgPotrf");
+  app.add_option("--mg-block", chosen.mg_block, "Columns of a block of cusolverMgPotrf")
+      ->check(CLI::Range(1, 1 << 16));
   app.add_flag("!--no-check", chosen.checks, "Do not compute the backward error");
   try {
     app.parse(count, arguments);

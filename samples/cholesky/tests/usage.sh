@@ -11,6 +11,8 @@ refused --type --type f16
 refused --start --start gpu
 refused --points --points a.csv --matrix b.mtx
 refused none_such --devices none_such
+refused --mg-block --mg-block 0
+refused cusolverMgPotrf --devices cpu:1 --size 32 --compare-mg
 refused 'memory_limit' --devices cpu:1 --memory-limit 0
 cholesky 0 --help
 grep -q -- --memory-limit out || fail 'the help does not list --memory-limit'
