@@ -57,6 +57,31 @@ TEST_P(FlowDevice, BusyDevicesGetFewerTasks) {
   waiting.wait();
 }
 
+// requirement: a launch leaves the device of its data if the open tasks there take longer than a
+// copy, but not if it must wait for one of them anyway
+TEST_P(FlowDevice, LaunchesAvoidLongQueues) {
+  if (device_count() < 2) { GTEST_SKIP() << "needs 2 devices"; }
+  words host = iota(64), other_host = iota(64, 9);
+  word_data x{fl(), host, "x"}, y{fl(), {16}, "y"}, z{fl(), other_host, "z"};
+  x.prefetch_to(last());
+  z.prefetch_to(last());
+  held_word word{rt()};
+  ticket const held = rt().submit(word.launch_of(program()), {.device = last()});
+  for (int i = 0; i < 500; ++i) {  // about 10 us each
+    fl().post(uses(write(y)), [](task_context&, view<std::uint32_t>) {},
+              {.device = last(), .after = {held}});
+  }
+  ticket const leaves = fl().submit(stir(x, 1));
+  fl().post(uses(update(z)), [](task_context&, view<std::uint32_t>) {},
+            {.device = last(), .after = {held}});
+  ticket const stays = fl().submit(stir(z, 1));
+  word.release();
+  leaves.wait();
+  stays.wait();
+  EXPECT_NE(leaves.device(), last());
+  EXPECT_EQ(stays.device(), last());
+}
+
 // requirement: the devices that already have a copy pass it on, so that the copies to many devices
 // take a time that grows with the logarithm of their number
 TEST_P(FlowDevice, CopiesToManyDevicesFormATree) {

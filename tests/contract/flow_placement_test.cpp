@@ -133,12 +133,12 @@ TEST_F(FlowPlacement, DecisionsAreExplained) {
   };
   EXPECT_EQ(text_of({.device = second, .label = "a"}),
             "flotilla: task 'a' runs on device 1: it requires this device\n");
-  EXPECT_THAT(
-      text_of({}),
-      MatchesRegex("flotilla: a task runs on device 1: device 0: data after 0 us, copies of 16 "
-                   "bytes [0-9]+ us, open tasks 0 us, kernel unknown, 0 tasks so far; device 1: "
-                   "data after 0 us, copies of 0 bytes 0 us, open tasks 0 us, kernel unknown, 1 "
-                   "tasks so far\n"));
+  EXPECT_THAT(text_of({}),
+              ::testing::MatchesRegex(
+                  "flotilla: a task runs on device 1: device 0: data after 0 us, copies of 16 "
+                  "bytes [0-9]+ us, open tasks 0 us, kernel unknown, 0 tasks so far; device 1: "
+                  "data after 0 us, copies of 0 bytes 0 us, open tasks 0 us, kernel unknown, 1 "
+                  "tasks so far\n"));
   EXPECT_EQ(printed([&] { flow.submit_host(uses(read(x)), [](view<int const>) {}).wait(); }), "");
 }
 
