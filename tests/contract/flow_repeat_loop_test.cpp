@@ -20,23 +20,25 @@ FLOTILLA_CONTRACT(FlowRepeatLoop);
 
 // requirement: an iteration that changes what it does is called each time
 TEST_P(FlowRepeatLoop, CallsAnIterationThatChanges) {
+  words c_host = iota(count, 100);
+  word_data c{fl(), c_host, "c"};
   words x_host = iota(count), y_host = iota(count, 50);
   word_data x{fl(), x_host, "x"}, y{fl(), y_host, "y"};
   int calls = 0;
   fl().repeat(25, [&] {
-    fl().post(mix(y, x, x, 5));
+    fl().post(mix(y, x, c, 5));
     std::swap(x, y);
     ++calls;
   });
   EXPECT_EQ(calls, 25);
   words expected = x_host;
-  for (int i = 0; i < 25; ++i) { expected = mixed(expected, expected, 5); }
+  for (int i = 0; i < 25; ++i) { expected = mixed(expected, c_host, 5); }
   EXPECT_EQ(on_host(x), expected);
 
   std::uint32_t salt = 0;
   word_data z{fl(), {count}, "z"};
-  fl().repeat(25, [&] { fl().post(mix(z, x, x, ++salt)); });
-  EXPECT_EQ(on_host(z), mixed(expected, expected, 25));
+  fl().repeat(25, [&] { fl().post(mix(z, x, c, ++salt)); });
+  EXPECT_EQ(on_host(z), mixed(expected, c_host, 25));
 }
 
 // requirement: an iteration with tasks that cannot be recorded is called each time
@@ -82,17 +84,19 @@ TEST_P(FlowRepeatLoop, CallsAnIterationThatReadsOnTheHost) {
 
 // requirement: an iteration may make data of its own
 TEST_P(FlowRepeatLoop, CallsAnIterationThatMakesData) {
+  words c_host = iota(count, 100);
+  word_data c{fl(), c_host, "c"};
   words host = iota(count);
   word_data x{fl(), host, "x"};
   fl().repeat(20, [&] {
     word_data temporary{fl(), {count}, "temporary"};
-    fl().post(mix(temporary, x, x, 1));
-    fl().post(mix(x, temporary, temporary, 2));
+    fl().post(mix(temporary, x, c, 1));
+    fl().post(mix(x, temporary, c, 2));
   });
   words expected = host;
   for (int i = 0; i < 20; ++i) {
-    words const temporary = mixed(expected, expected, 1);
-    expected = mixed(temporary, temporary, 2);
+    words const temporary = mixed(expected, c_host, 1);
+    expected = mixed(temporary, c_host, 2);
   }
   EXPECT_EQ(on_host(x), expected);
 }
