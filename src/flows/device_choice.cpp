@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <tuple>
 
 #include "base/access.hpp"
@@ -80,16 +81,11 @@ device_ordinal device_choice::choose(std::span<detail::datum_use const> uses, la
   std::span<device const> const all = runtime_.infos();
   device_ordinal best = all.front().ordinal;
   if (all.size() > 1) {
-    auto const is_better = [&](terms const& a, terms const& b) {
-      return what != nullptr ? std::tuple{a.end_ns(), a.bytes, a.tasks} <
-                                   std::tuple{b.end_ns(), b.bytes, b.tasks}
-                             : std::tuple{static_cast<double>(a.bytes), a.end_ns(), a.tasks} <
-                                   std::tuple{static_cast<double>(b.bytes), b.end_ns(), b.tasks};
-    };
+    bool const bytes_first = what == nullptr;
     terms best_terms = terms_on(uses, what, priority, all.front());
     for (device const& each : all.subspan(1)) {
       terms const here = terms_on(uses, what, priority, each);
-      if (is_better(here, best_terms)) {
+      if (here.is_better_than(best_terms, bytes_first)) {
         best_terms = here;
         best = each.ordinal;
       }
@@ -116,6 +112,15 @@ void device_choice::note(std::span<detail::datum_use const> uses,
     use.what->at(task.where).filled->expected = {index, there.queue.all_ns()};
     return;
   }
+}
+
+bool device_choice::terms::is_better_than(terms const& other, bool bytes_first) const noexcept {
+  if (bytes_first && bytes != other.bytes) { return bytes < other.bytes; }
+  // The times are estimates, so small differences mean nothing.
+  constexpr double tolerance = 0.2;
+  double const mine = end_ns(), others = other.end_ns();
+  if (std::abs(mine - others) > tolerance * std::max(mine, others)) { return mine < others; }
+  return std::tuple{bytes, tasks} < std::tuple{other.bytes, other.tasks};
 }
 
 std::string device_choice::terms::text() const {

@@ -33,7 +33,7 @@ class device_choice {
 
   /// Returns the device where a launch would end first: after its data were computed and copied,
   /// after the open tasks of this flow there that are at least as urgent, and after the measured
-  /// time of its kernel. Nobody measures callables: for them, returns the device to which the
+  /// time of its kernel. If the ends are about equal, the device needs the fewest bytes. Nobody measures callables: for them, returns the device to which the
   /// fewest bytes must be copied, and among several, the one where it would begin first. If devices
   /// are equal, returns the one that got the fewest tasks.
   /// @param what  The launch; null if the task is a callable.
@@ -57,6 +57,8 @@ class device_choice {
     [[nodiscard]] double end_ns() const noexcept {
       return std::max(queue_ns, inputs_ns + copies_ns) + kernel_ns;
     }
+    /// @param bytes_first  Whether the bytes to copy count more than the end.
+    [[nodiscard]] bool is_better_than(terms const& other, bool bytes_first) const noexcept;
     [[nodiscard]] std::string text() const;
   };
   struct load {

@@ -42,7 +42,9 @@ class link_measurement {
   static constexpr std::size_t large = std::size_t{8} << 20;
 
   [[nodiscard]] link_table::link measure(place from, place to) {
-    double const latency = shortest_ns(from, to, small);
+    // The dispatch of a copy costs at least so much.
+    constexpr double least_ns = 5'000;
+    double const latency = std::max(shortest_ns(from, to, small), least_ns);
     double const rest = std::max(shortest_ns(from, to, large) - latency, 1.0);
     return {latency, rest / static_cast<double>(large - small)};
   }
