@@ -202,12 +202,12 @@ class FLOTILLA_EXPORT flow {
   /// changes arguments, the flow notices, and calls it `count` times.
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
-  /// tasks that read what the iteration reduces, copies of pageable memory, launches with attributes
-  /// or a task_status, tasks with a stop token or of different priorities, `host()`, data that begin
-  /// or end, evictions; or if the runtime makes checks, the flow keeps its graph, or the caller is
-  /// inside a callable, host task or continuation. Recorded iterations run one after the other and
-  /// do not overlap. If a replay fails, the later ones fail too, and the data that the iteration
-  /// writes are lost.
+  /// tasks that read what the iteration reduces, copies of pageable memory, launches with
+  /// attributes or a task_status, tasks with a stop token or of different priorities, `host()`,
+  /// data that begin or end, evictions; or if the runtime makes checks, the flow keeps its graph,
+  /// or the caller is inside a callable, host task or continuation. Recorded iterations run one
+  /// after the other and do not overlap. If a replay fails, the later ones fail too, and the data
+  /// that the iteration writes are lost.
   ///
   ///     flow.repeat(500, [&] {
   ///       flow.submit(step.over(n)(read(a), write(b), n));
