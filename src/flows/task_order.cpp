@@ -22,6 +22,7 @@ void task_order::plan(std::span<detail::datum_use const> uses, place where, task
   for (detail::datum_use const& use : uses) {
     replica& here = use.what->at(where);
     // A task that only writes heals data that are lost, so a failed writer must not fail it.
+    // The users do not imply the writer: a cancelled user can end while the writer still runs.
     mover_.add_writer(here, use.mode == access_mode::write ? options.after_end : options.after);
     if (use.mode == access_mode::read) {
       mover_.reserve_user(here);
