@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Operations on tiles, for devices without cuBLAS and cuSOLVER, such as CPU devices. They are
-// simple, not fast. A tile is stored by columns: tile(c, r) is the entry of column c and row r.
+// Operations on tiles, for small tiles, and for devices without cuBLAS and cuSOLVER, such as CPU
+// devices. A tile is stored by columns: tile(c, r) is the entry of column c and row r.
 
 #include "random_entry.hpp"
 #include "tile_view.hpp"
@@ -46,48 +46,119 @@ __device__ void solve(flotilla::view<T const, 2> factor, flotilla::view<T, 2> ti
   }
 }
 
-// to -= a * b^T. A block computes 64 x 64 entries, each of its 256 threads 4 x 4 of them. Strips of
-// `a` and `b` pass through shared memory.
+// A block of 256 threads computes 64 x 64 entries of a product. Strips of the factors pass through
+// shared memory. The padding prevents bank conflicts of warp_product.
+constexpr unsigned product_side = 64, strip_depth = 16, strip_pitch = product_side + 4;
+template <class T>
+using strip = T[strip_depth][strip_pitch];
+
+// The part of a product that a thread computes: 4 x 4 entries.
+template <class T>
+class thread_product {
+ public:
+  __device__ void add(strip<T> const& a, strip<T> const& b) {
+    for (unsigned k = 0; k < strip_depth; ++k) {
+      T left[each], right[each];
+      for (unsigned i = 0; i < each; ++i) {
+        left[i] = a[k][threadIdx.x + i * threads];
+        right[i] = b[k][threadIdx.y + i * threads];
+      }
+      for (unsigned c = 0; c < each; ++c) {
+        for (unsigned r = 0; r < each; ++r) { sum_[c][r] += left[r] * right[c]; }
+      }
+    }
+  }
+  // Calls use(row, column, entry) for each entry.
+  template <class Use>
+  __device__ void for_each(Use const& use) const {
+    for (unsigned c = 0; c < each; ++c) {
+      for (unsigned r = 0; r < each; ++r) {
+        use(threadIdx.x + r * threads, threadIdx.y + c * threads, sum_[c][r]);
+      }
+    }
+  }
+
+ private:
+  static constexpr unsigned each = 4, threads = 16;
+  T sum_[each][each] = {};
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// The part of a product that a warp computes with FP64 tensor cores: 16 x 32 entries, as 2 x 4
+// pieces of 8 x 8. In a piece, a thread holds two entries of a row.
+class warp_product {
+ public:
+  __device__ void add(strip<double> const& a, strip<double> const& b) {
+    unsigned const k_of_lane = lane() % 4, at = lane() / 4;
+    for (unsigned k = k_of_lane; k < strip_depth; k += 4) {
+      double left[rows], right[columns];
+      for (unsigned i = 0; i < rows; ++i) { left[i] = a[k][first_row() + 8 * i + at]; }
+      for (unsigned i = 0; i < columns; ++i) { right[i] = b[k][first_column() + 8 * i + at]; }
+      for (unsigned r = 0; r < rows; ++r) {
+        for (unsigned c = 0; c < columns; ++c) {
+          double(&sum)[2] = sum_[r][c];
+          asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+              : "+d"(sum[0]), "+d"(sum[1])
+              : "d"(left[r]), "d"(right[c]));
+        }
+      }
+    }
+  }
+  template <class Use>
+  __device__ void for_each(Use const& use) const {
+    for (unsigned r = 0; r < rows; ++r) {
+      for (unsigned c = 0; c < columns; ++c) {
+        for (unsigned i = 0; i < 2; ++i) {
+          use(first_row() + 8 * r + lane() / 4, first_column() + 8 * c + lane() % 4 * 2 + i,
+              sum_[r][c][i]);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr unsigned rows = 2, columns = 4;
+  __device__ static unsigned index() { return threadIdx.y * blockDim.x + threadIdx.x; }
+  __device__ static unsigned lane() { return index() % 32; }
+  __device__ static unsigned first_row() { return index() / 32 % 4 * (8 * rows); }
+  __device__ static unsigned first_column() { return index() / 128 * (8 * columns); }
+  double sum_[rows][columns][2] = {};
+};
+
+__device__ warp_product make_product(double) { return {}; }
+#else
+__device__ thread_product<double> make_product(double) { return {}; }
+#endif
+__device__ thread_product<float> make_product(float) { return {}; }
+
+// to -= a * b^T
 template <class T>
 __device__ void multiply(flotilla::view<T const, 2> a, flotilla::view<T const, 2> b,
                          flotilla::view<T, 2> to) {
-  constexpr unsigned side = 64, depth = 16, each = 4, threads = 16;
-  __shared__ T strip_a[depth][side];
-  __shared__ T strip_b[depth][side];
+  __shared__ strip<T> strip_a;
+  __shared__ strip<T> strip_b;
   unsigned const rows = static_cast<unsigned>(to.extents[1]);
   unsigned const columns = static_cast<unsigned>(to.extents[0]);
   unsigned const inner = static_cast<unsigned>(a.extents[0]);
-  unsigned const first_row = blockIdx.x * side, first_column = blockIdx.y * side;
-  unsigned const me = threadIdx.y * threads + threadIdx.x;
-  T sum[each][each] = {};
-  for (unsigned begin = 0; begin < inner; begin += depth) {
-    for (unsigned i = me; i < depth * side; i += threads * threads) {
-      unsigned const k = i / side, at = i % side;
+  unsigned const first_row = blockIdx.x * product_side, first_column = blockIdx.y * product_side;
+  unsigned const me = threadIdx.y * blockDim.x + threadIdx.x;
+  auto product = make_product(T{});
+  for (unsigned begin = 0; begin < inner; begin += strip_depth) {
+    for (unsigned i = me; i < strip_depth * product_side; i += blockDim.x * blockDim.y) {
+      unsigned const k = i / product_side, at = i % product_side;
       bool const inside = begin + k < inner;
       strip_a[k][at] = inside && first_row + at < rows ? a(begin + k, first_row + at) : T{0};
       strip_b[k][at] =
           inside && first_column + at < columns ? b(begin + k, first_column + at) : T{0};
     }
     __syncthreads();
-    for (unsigned k = 0; k < depth; ++k) {
-      T left[each], right[each];
-      for (unsigned i = 0; i < each; ++i) {
-        left[i] = strip_a[k][threadIdx.x + i * threads];
-        right[i] = strip_b[k][threadIdx.y + i * threads];
-      }
-      for (unsigned c = 0; c < each; ++c) {
-        for (unsigned r = 0; r < each; ++r) { sum[c][r] += left[r] * right[c]; }
-      }
-    }
+    product.add(strip_a, strip_b);
     __syncthreads();
   }
-  for (unsigned c = 0; c < each; ++c) {
-    for (unsigned r = 0; r < each; ++r) {
-      unsigned const row = first_row + threadIdx.x + r * threads;
-      unsigned const column = first_column + threadIdx.y + c * threads;
-      if (row < rows && column < columns) { to(column, row) -= sum[c][r]; }
-    }
-  }
+  product.for_each([&](unsigned r, unsigned c, T entry) {
+    unsigned const row = first_row + r, column = first_column + c;
+    if (row < rows && column < columns) { to(column, row) -= entry; }
+  });
 }
 
 extern "C" {
