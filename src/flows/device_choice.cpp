@@ -22,19 +22,39 @@ double device_choice::ready_ns(replica const& which) const noexcept {
   return std::max(left, 0.0);
 }
 
-void device_choice::add_input(detail::datum& which, place to, terms& sum) const noexcept {
-  // Tiles that have ended are joined where they share the memory of the whole data. Partial results
-  // are combined on the host.
-  bool const is_apart = which.reduction != nullptr || which.tiles != nullptr;
-  bool const is_there = which.tiles != nullptr && which.reduction == nullptr
-                            ? which.tiles->where == to
-                            : !is_apart && which.at(to).is_valid;
-  if (is_there) {
-    sum.inputs_ns = std::max(sum.inputs_ns, ready_ns(which.at(to)));
-    return;
+double device_choice::ready_anywhere_ns(detail::datum const& which) const noexcept {
+  double last = 0;
+  for (replica const& each : which.replicas) {
+    if (each.is_valid) { last = std::max(last, ready_ns(each)); }
   }
-  place const from = is_apart ? place::host() : mover_.source_for(which, to);
-  sum.inputs_ns = std::max(sum.inputs_ns, ready_ns(which.at(from)));
+  return std::max(last, parts_ready_ns(which));
+}
+
+double device_choice::parts_ready_ns(detail::datum const& which) const noexcept {
+  double last = 0;
+  if (which.tiles != nullptr) {
+    for (auto const& each : which.tiles->ended) { last = std::max(last, ready_anywhere_ns(*each)); }
+  }
+  if (which.reduction != nullptr) {
+    for (auto const& each : which.reduction->partials) {
+      if (each != nullptr) { last = std::max(last, ready_anywhere_ns(*each)); }
+    }
+  }
+  return last;
+}
+
+void device_choice::add_input(detail::datum& which, place to, terms& sum) const noexcept {
+  place from = to;
+  if (which.reduction != nullptr || which.tiles != nullptr) {
+    // Tiles that have ended are joined where they share the memory of the whole data. Partial
+    // results are combined on the host.
+    from = which.reduction != nullptr ? place::host() : which.tiles->where;
+    sum.inputs_ns = std::max(sum.inputs_ns, parts_ready_ns(which));
+  } else {
+    if (!which.at(to).is_valid) { from = mover_.source_for(which, to); }
+    sum.inputs_ns = std::max(sum.inputs_ns, ready_ns(which.at(from)));
+  }
+  if (from == to) { return; }
   sum.copies_ns += links_.copy_ns(from, to, which.bytes);
   sum.bytes += which.bytes;
 }

@@ -73,6 +73,10 @@ class device_choice {
   void add_input(detail::datum& which, place to, terms& sum) const noexcept;
   /// Returns in how much time a copy of data will have its contents, as far as known.
   [[nodiscard]] double ready_ns(replica const& which) const noexcept;
+  /// The same for all copies of data, and for their parts.
+  [[nodiscard]] double ready_anywhere_ns(detail::datum const& which) const noexcept;
+  /// The same for all tiles and partial results of data.
+  [[nodiscard]] double parts_ready_ns(detail::datum const& which) const noexcept;
   [[nodiscard]] std::string reason(std::span<detail::datum_use const> uses, launch const* what,
                                    int priority);
 

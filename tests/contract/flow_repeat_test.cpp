@@ -30,7 +30,7 @@ TEST_P(FlowRepeat, ReplaysAnIterationOnOneDevice) {
     fl().post(stir(x, 7), {.device = last()});
     fl().post(stir(x, 9), {.device = last()});
   });
-  words expected = host;
+  words expected = iota(count);
   for (int i = 0; i < 1000; ++i) {
     stir_on_host(expected.data(), count, 7);
     stir_on_host(expected.data(), count, 9);
@@ -122,7 +122,7 @@ TEST_P(FlowRepeat, IsInOrderWithOtherTasks) {
     fl().repeat(20, [&] { fl().post(stir(x, 7), {.device = first()}); });
     fl().post(mix(copy, x, c, 4), {.device = last()});
   }
-  words expected = host;
+  words expected = iota(count);
   for (int i = 0; i < 3; ++i) { expected = stirred(stirred(expected, 1, 1), 7, 20); }
   EXPECT_EQ(on_host(copy), mixed(expected, c_host, 4));
   EXPECT_EQ(on_host(x), expected);
