@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -34,6 +35,10 @@ class link_measurement {
                                   : measure(place::at(from), place::at(to)));
       }
     }
+    // All links of a machine have about the same latency, and its measurement is not exact.
+    for (link_table::link& each : made) {
+      if (each.latency_ns != 0) { each.latency_ns = latency_ns_; }
+    }
     return made;
   }
 
@@ -42,10 +47,11 @@ class link_measurement {
   static constexpr std::size_t large = std::size_t{8} << 20;
 
   [[nodiscard]] link_table::link measure(place from, place to) {
+    double const latency = shortest_ns(from, to, small);
+    double const rest = std::max(shortest_ns(from, to, large) - latency, 1.0);
     // The dispatch of a copy costs at least so much.
     constexpr double least_ns = 5'000;
-    double const latency = std::max(shortest_ns(from, to, small), least_ns);
-    double const rest = std::max(shortest_ns(from, to, large) - latency, 1.0);
+    latency_ns_ = std::max(std::min(latency_ns_, latency), least_ns);
     return {latency, rest / static_cast<double>(large - small)};
   }
   /// Returns the shortest of some copies. The first one may have to prepare the link.
@@ -87,6 +93,7 @@ class link_measurement {
 
   dispatch::runtime_state& state_;
   std::vector<detail::allocation> blocks_;  // by place::index
+  double latency_ns_ = std::numeric_limits<double>::max();
 };
 
 namespace {
