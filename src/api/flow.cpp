@@ -133,7 +133,9 @@ void flow::submit_bound(use_list uses, std::span<detail::placed_data> places,
 }
 
 flow& default_flow(runtime& rt) {
-  dispatch::attachment& kept = dispatch::runtime_state::of(detail::access::impl(rt)).default_flow;
+  auto& state = dispatch::runtime_state::of(detail::access::impl(rt));
+  state.usage.check_usable();
+  dispatch::attachment& kept = state.default_flow;
   if (void* const found = kept.get()) { return *static_cast<flow*>(found); }
   // Made without a lock: the constructor may wait for devices.
   return *static_cast<flow*>(kept.keep(std::make_shared<flow>(rt)));

@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include <flotilla/task/host_task.hpp>
-
 #include "base/access.hpp"
 
 namespace flotilla::flows {
@@ -171,11 +169,6 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   return {};
 }
 
-bool data_mover::submit_nothing(dispatch::flow_task_options const& options, ticket& made) {
-  auto nothing = detail::make_host_function([] {});
-  return runtime_.host.submit(nothing, options, dispatch::when_full::give_up, &made);
-}
-
 obstacle data_mover::mark(detail::datum& which, place where, dispatch::flow_task_options& options) {
   writer* const by = submit_writer([&](ticket& made) { return submit_nothing(options, made); });
   if (by == nullptr) { return {.kind = obstacle::kinds::window_full, .where = place::host()}; }
@@ -197,8 +190,7 @@ obstacle data_mover::shorten(std::vector<task_id>& users, detail::datum const& w
   while (users.size() > max_users) {
     auto const first =
         users.end() - static_cast<std::ptrdiff_t>(std::min(users.size(), max_predecessors));
-    dispatch::flow_task_options options;
-    options.label = which.label;
+    task_options options{.label = which.label};
     for (auto each = first; each != users.end(); ++each) { options.after_end.add(*each); }
     ticket made;
     if (!submit_nothing(options, made)) {

@@ -8,6 +8,7 @@
 
 #include <flotilla/memory/memory_op.hpp>
 #include <flotilla/task/dependency_list.hpp>
+#include <flotilla/task/host_task.hpp>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/datum.hpp"
@@ -41,7 +42,12 @@ class data_mover {
   [[nodiscard]] obstacle mark(detail::datum& which, place where,
                               dispatch::flow_task_options& options);
   /// Submits a host task that does nothing. @return whether the window had a free place.
-  [[nodiscard]] bool submit_nothing(dispatch::flow_task_options const& options, ticket& made);
+  /// @param options  task_options, or flow_task_options if the task becomes a writer.
+  template <class Options>
+  [[nodiscard]] bool submit_nothing(Options const& options, ticket& made) {
+    auto nothing = detail::make_host_function([] {});
+    return runtime_.host.submit(nothing, options, dispatch::when_full::give_up, &made);
+  }
   /// Shortens a list of the users of memory: removes tasks that have ended or occur twice, and
   /// replaces many tasks by host tasks that run after them.
   /// @param which  The data, for their label.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "base/access.hpp"
@@ -61,8 +61,15 @@ void device_choice::add_input(detail::datum& which, place to, terms& sum) const 
 
 float device_choice::kernel_ns(launch const& what, device const& on) const noexcept {
   dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
-  return table.kernels[detail::access::kernel_index(what)].durations[on.ordinal.value].load(
-      std::memory_order_relaxed);
+  auto const& durations = table.kernels[detail::access::kernel_index(what)].durations;
+  auto const on_device = [&](device const& each) {
+    return durations[each.ordinal.value].load(std::memory_order_relaxed);
+  };
+  if (float const known = on_device(on); known != 0) { return known; }
+  // The devices are probably alike.
+  float longest = 0;
+  for (device const& each : runtime_.infos()) { longest = std::max(longest, on_device(each)); }
+  return longest;
 }
 
 float device_choice::occupied_ns(launch const& what, device const& on) const noexcept {
@@ -99,19 +106,36 @@ device_choice::terms device_choice::terms_on(std::span<detail::datum_use const> 
 device_ordinal device_choice::choose(std::span<detail::datum_use const> uses, launch const* what,
                                      int priority, placement_text& text) {
   std::span<device const> const all = runtime_.infos();
-  device_ordinal best = all.front().ordinal;
-  if (all.size() > 1) {
-    bool const bytes_first = what == nullptr;
-    terms best_terms = terms_on(uses, what, priority, all.front());
-    for (device const& each : all.subspan(1)) {
-      terms const here = terms_on(uses, what, priority, each);
-      if (here.is_better_than(best_terms, bytes_first)) {
-        best_terms = here;
-        best = each.ordinal;
-      }
-    }
+  if (all.size() == 1) {
+    if (text.is_on()) { text.add(place::of(all.front().ordinal), "there is no other"); }
+    return all.front().ordinal;
   }
-  if (text.is_on()) { text.add(place::of(best), reason(uses, what, priority)); }
+  found_.clear();
+  for (device const& each : all) { found_.push_back(terms_on(uses, what, priority, each)); }
+  device_ordinal const best = all[best_of_found(what == nullptr)].ordinal;
+  if (text.is_on()) { text.add(place::of(best), reason()); }
+  return best;
+}
+
+std::size_t device_choice::best_of_found(bool bytes_first) const noexcept {
+  std::size_t least_bytes = std::numeric_limits<std::size_t>::max();
+  for (terms const& each : found_) { least_bytes = std::min(least_bytes, each.bytes); }
+  auto const counts = [&](terms const& each) { return !bytes_first || each.bytes == least_bytes; };
+  double first_end = std::numeric_limits<double>::max();
+  for (terms const& each : found_) {
+    if (counts(each)) { first_end = std::min(first_end, each.end_ns()); }
+  }
+  // The times are estimates, so small differences mean nothing.
+  constexpr double tolerance = 1.2;
+  std::size_t best = found_.size();
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    terms const& each = found_[i];
+    if (!counts(each) || each.end_ns() > tolerance * first_end) { continue; }
+    bool const is_better =
+        best == found_.size() ||
+        std::tuple{each.bytes, each.tasks} < std::tuple{found_[best].bytes, found_[best].tasks};
+    if (is_better) { best = i; }
+  }
   return best;
 }
 
@@ -134,15 +158,6 @@ void device_choice::note(std::span<detail::datum_use const> uses,
   }
 }
 
-bool device_choice::terms::is_better_than(terms const& other, bool bytes_first) const noexcept {
-  if (bytes_first && bytes != other.bytes) { return bytes < other.bytes; }
-  // The times are estimates, so small differences mean nothing.
-  constexpr double tolerance = 0.2;
-  double const mine = end_ns(), others = other.end_ns();
-  if (std::abs(mine - others) > tolerance * std::max(mine, others)) { return mine < others; }
-  return std::tuple{bytes, tasks} < std::tuple{other.bytes, other.tasks};
-}
-
 std::string device_choice::terms::text() const {
   auto const us = [](double ns) { return std::to_string(static_cast<std::uint64_t>(ns / 1000)); };
   return "data after " + us(inputs_ns) + " us, copies of " + std::to_string(bytes) + " bytes " +
@@ -151,13 +166,10 @@ std::string device_choice::terms::text() const {
          " tasks so far";
 }
 
-std::string device_choice::reason(std::span<detail::datum_use const> uses, launch const* what,
-                                  int priority) {
-  if (loads_.size() == 1) { return "there is no other"; }
+std::string device_choice::reason() const {
   std::string made;
-  for (device const& each : runtime_.infos()) {
-    made += (made.empty() ? "device " : "; device ") + std::to_string(each.ordinal.value) + ": " +
-            terms_on(uses, what, priority, each).text();
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    made += (i == 0 ? "device " : "; device ") + std::to_string(i) + ": " + found_[i].text();
   }
   return made;
 }

@@ -58,8 +58,6 @@ class device_choice {
     [[nodiscard]] double end_ns() const noexcept {
       return std::max(queue_ns, inputs_ns + copies_ns) + kernel_ns;
     }
-    /// @param bytes_first  Whether the bytes to copy count more than the end.
-    [[nodiscard]] bool is_better_than(terms const& other, bool bytes_first) const noexcept;
     [[nodiscard]] std::string text() const;
   };
   struct load {
@@ -77,10 +75,13 @@ class device_choice {
   [[nodiscard]] double ready_anywhere_ns(detail::datum const& which) const noexcept;
   /// The same for all tiles and partial results of data.
   [[nodiscard]] double parts_ready_ns(detail::datum const& which) const noexcept;
-  [[nodiscard]] std::string reason(std::span<detail::datum_use const> uses, launch const* what,
-                                   int priority);
+  /// Returns the index of the best element of `found_`.
+  /// @param bytes_first  Whether the bytes to copy count more than the end.
+  [[nodiscard]] std::size_t best_of_found(bool bytes_first) const noexcept;
+  [[nodiscard]] std::string reason() const;
 
-  /// Returns the measured time of the kernel of a launch; 0 if it is unknown.
+  /// Returns the measured time of the kernel of a launch, on another device if it was not measured
+  /// on this one; 0 if it is unknown.
   [[nodiscard]] float kernel_ns(launch const& what, device const& on) const noexcept;
   /// Returns for how long a launch occupies a device: the time of its kernel, multiplied by the
   /// part of the device that it needs.
@@ -89,7 +90,8 @@ class device_choice {
   dispatch::runtime_state& runtime_;
   data_mover const& mover_;
   link_table const links_;
-  std::vector<load> loads_;  // by device
+  std::vector<load> loads_;   // by device
+  std::vector<terms> found_;  // by device, of the task for which `choose` was called last
 };
 
 }  // namespace flotilla::flows

@@ -8,17 +8,26 @@
 #include <utility>
 
 #include "base/access.hpp"
+#include "dispatch/task/callable_frame.hpp"
 
 namespace flotilla::flows {
 
 namespace {
 
-[[nodiscard]] bool are_same(launch const& a, launch const& b) noexcept {
-  return detail::access::kernel_index(a) == detail::access::kernel_index(b) &&
-         a.grid() == b.grid() && a.block() == b.block() &&
-         a.dynamic_shared_bytes() == b.dynamic_shared_bytes() &&
-         a.argument_bytes() == b.argument_bytes() &&
-         std::memcmp(a.arguments(), b.arguments(), a.argument_bytes()) == 0;
+/// Compares two launches. The bytes between two arguments have no value.
+[[nodiscard]] bool are_same(launch const& a, launch const& b,
+                            dispatch::kernel_table const& kernels) noexcept {
+  std::uint32_t const kernel = detail::access::kernel_index(a);
+  if (kernel != detail::access::kernel_index(b) || a.grid() != b.grid() || a.block() != b.block() ||
+      a.dynamic_shared_bytes() != b.dynamic_shared_bytes()) {
+    return false;
+  }
+  auto const* const left = static_cast<std::byte const*>(a.arguments());
+  auto const* const right = static_cast<std::byte const*>(b.arguments());
+  auto const& all = kernels.kernels[kernel].parameters;
+  return std::all_of(all.begin(), all.end(), [&](kernel_parameter const& each) {
+    return std::memcmp(left + each.offset, right + each.offset, each.bytes) == 0;
+  });
 }
 
 [[nodiscard]] bool are_same(copy_step const& a, copy_step const& b) noexcept {
@@ -33,19 +42,25 @@ namespace {
 
 }  // namespace
 
-bool iteration_step::equals(iteration_step const& other) const noexcept {
+bool iteration_step::equals(iteration_step const& other,
+                            dispatch::kernel_table const& kernels) const noexcept {
   if (what.has_value() != other.what.has_value() || after != other.after ||
       priority != other.priority) {
     return false;
   }
   if (!what) { return are_same(*copy, *other.copy); }
-  return where == other.where && are_same(*what, *other.what) &&
+  return where == other.where && are_same(*what, *other.what, kernels) &&
          std::equal(uses.begin(), uses.end(), other.uses.begin(), other.uses.end(),
                     [](auto const& a, auto const& b) { return are_same(a, b); });
 }
 
+bool iteration_log::is_own_task() const noexcept {
+  return std::this_thread::get_id() == thread_ && !runtime_.runner.inside() &&
+         dispatch::callable_frame::innermost(runtime_.number) == nullptr;
+}
+
 bool iteration_log::is_replayable(task_options const& options) const noexcept {
-  return std::this_thread::get_id() == thread_ && options.batch && !options.stop.stop_possible() &&
+  return is_own_task() && options.batch && !options.stop.stop_possible() &&
          (steps_.empty() || steps_.front().priority == options.priority);
 }
 
@@ -92,15 +107,15 @@ void iteration_log::check_predecessors(task_options const& options) noexcept {
 }
 
 std::optional<place> iteration_log::place_of_next_task() const noexcept {
-  bool const is_known = before_ != nullptr && before_->is_replayable() &&
-                        std::this_thread::get_id() == thread_ &&
+  bool const is_known = before_ != nullptr && before_->is_replayable() && is_own_task() &&
                         places_.size() < before_->places_.size();
   return is_known ? std::optional{before_->places_[places_.size()]} : std::nullopt;
 }
 
 bool iteration_log::equals(iteration_log const& other) const noexcept {
+  dispatch::kernel_table const& kernels = runtime_.waits.with().shared.kernels;
   return std::equal(steps_.begin(), steps_.end(), other.steps_.begin(), other.steps_.end(),
-                    [](auto const& a, auto const& b) { return a.equals(b); });
+                    [&](auto const& a, auto const& b) { return a.equals(b, kernels); });
 }
 
 }  // namespace flotilla::flows

@@ -17,6 +17,7 @@
 #include <flotilla/task/task_id.hpp>
 #include <flotilla/task/task_options.hpp>
 
+#include "dispatch/runtime/runtime_state.hpp"
 #include "flows/datum.hpp"
 #include "flows/submitted_task.hpp"
 
@@ -40,7 +41,8 @@ struct iteration_step {
   int priority = 0;
 
   /// Returns whether two steps do the same with the same memory.
-  [[nodiscard]] bool equals(iteration_step const& other) const noexcept;
+  [[nodiscard]] bool equals(iteration_step const& other,
+                            dispatch::kernel_table const& kernels) const noexcept;
 };
 
 /// The launches and copies of one iteration, with all predecessors. Other tasks cannot be replayed,
@@ -52,7 +54,8 @@ class iteration_log {
  public:
   /// @param before  The log of the iteration before. Its tasks determine the devices of the tasks
   ///                that name none. Null: there is no such log.
-  explicit iteration_log(iteration_log const* before) noexcept : before_(before) {}
+  iteration_log(dispatch::runtime_state& runtime, iteration_log const* before) noexcept
+      : runtime_(runtime), before_(before) {}
 
   void add_task(std::span<detail::datum_use const> uses, submitted_task const& task) noexcept;
   void add_copy(copy_step const& copy, task_id const& id, task_options const& options) noexcept;
@@ -89,6 +92,11 @@ class iteration_log {
   /// Adds a step. If there is no memory for it, the iteration cannot be replayed.
   void add(iteration_step&& step, task_id const& id, task_options const& options);
 
+  /// Returns whether the iteration submits this task: the thread that runs the iteration can also
+  /// run callables and continuations while it waits for a place in a window.
+  [[nodiscard]] bool is_own_task() const noexcept;
+
+  dispatch::runtime_state& runtime_;
   iteration_log const* const before_;
   std::thread::id const thread_ = std::this_thread::get_id();
   bool is_replayable_ = true;

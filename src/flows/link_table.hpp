@@ -18,8 +18,8 @@ class link_table {
  public:
   /// Measures each link, unless this process has measured the links of the same devices before. A
   /// runtime with one device has no choice, and needs no measurement. If a measurement is not
-  /// possible now, because the caller is inside a callable or memory is missing, the table assumes
-  /// typical rates.
+  /// possible now, because the caller is inside a callable, host task or continuation, or because
+  /// memory is missing, the table assumes typical rates.
   link_table(runtime& owner, dispatch::runtime_state& state);
 
   /// Returns the time of a copy that waits for nothing.

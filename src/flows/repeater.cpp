@@ -18,9 +18,9 @@ class repeater::log_scope {
   log_scope(parts const& with, iteration_log& log) : with_(with) {
     std::lock_guard const lock{with_.mutex};
     task_log& all = with_.planner.log();
-    if (all.iteration() != nullptr) { return; }
-    all.set_iteration(&log);
-    is_on_ = true;
+    is_on_ = all.iteration() == nullptr;
+    if (is_on_) { all.set_iteration(&log); }
+    seen_.before = all.changes();
   }
   log_scope(log_scope const&) = delete;
   log_scope& operator=(log_scope const&) = delete;
@@ -28,17 +28,18 @@ class repeater::log_scope {
     if (is_on_) { static_cast<void>(end()); }
   }
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
-  /// @return how many changes of data the flow has seen.
-  [[nodiscard]] std::uint64_t end() noexcept {
+  [[nodiscard]] changes end() noexcept {
     std::lock_guard const lock{with_.mutex};
     is_on_ = false;
     with_.planner.log().set_iteration(nullptr);
-    return with_.planner.log().changes();
+    seen_.after = with_.planner.log().changes();
+    return seen_;
   }
 
  private:
   parts const& with_;
   bool is_on_ = false;
+  changes seen_{};
 };
 
 bool repeater::may_replay() const noexcept {
@@ -47,45 +48,48 @@ bool repeater::may_replay() const noexcept {
   return may_wait && with_.runtime.checks == nullptr && !with_.planner.log().graph().is_on();
 }
 
-std::optional<std::uint64_t> repeater::run_logged(iteration_log& log) {
-  log_scope scope{with_, log};
-  if (!scope.is_on()) { return std::nullopt; }
+void repeater::run_plainly() {
   iteration_();
   --left_;
-  return scope.end();
+}
+
+std::optional<repeater::changes> repeater::run_logged(iteration_log& log) {
+  log_scope scope{with_, log};
+  run_plainly();
+  return scope.is_on() ? std::optional{scope.end()} : std::nullopt;
 }
 
 void repeater::run(std::size_t count) {
   constexpr std::size_t least = 4;  // fewer iterations are not worth a recording
   left_ = count;
   unsigned tries = may_replay() && count > least ? 8 : 0;
-  auto const run_plainly = [this] {
-    iteration_();
-    --left_;
-  };
   // The first iteration often has copies that the others do not have.
   if (left_ != 0) { run_plainly(); }
-  std::unique_ptr<iteration_log> before;
+  std::unique_ptr<iteration_log> before;  // of the iteration before, if it can be replayed
+  std::uint64_t seen = 0;                 // changes after it
   while (left_ != 0) {
     if (tries == 0) {
       run_plainly();
       continue;
     }
-    --tries;
-    auto log = std::make_unique<iteration_log>(before.get());
-    std::optional<std::uint64_t> const changes = run_logged(*log);
-    if (!changes) {
-      tries = 0;
+    auto log = std::make_unique<iteration_log>(with_.runtime, before.get());
+    std::optional<changes> const now = run_logged(*log);
+    if (!now) {
+      before.reset();
       continue;
     }
-    bool const is_steady = before != nullptr && before->is_replayable() && log->is_replayable() &&
-                           log->equals(*before);
-    if (is_steady && left_ != 0 && !replay(*log, *changes)) { tries = 0; }
-    before = std::move(log);
+    --tries;
+    // If another thread has changed data between the two iterations, their steps can be equal
+    // although the next ones would differ.
+    bool const is_steady =
+        before != nullptr && now->before == seen && log->is_replayable() && log->equals(*before);
+    if (is_steady && left_ != 0 && !replay(*log, now->after)) { tries = 0; }
+    seen = now->after;
+    before = log->is_replayable() ? std::move(log) : nullptr;
   }
 }
 
-bool repeater::replay(iteration_log const& log, std::uint64_t changes) {
+bool repeater::replay(iteration_log const& log, std::uint64_t seen) {
   constexpr std::size_t at_once = 256;
   std::unique_ptr<repetition> replays;
   try {
@@ -108,7 +112,7 @@ bool repeater::replay(iteration_log const& log, std::uint64_t changes) {
     std::size_t done = 0;
     {
       std::lock_guard const lock{with_.mutex};
-      if (with_.planner.log().changes() != changes) { return true; }
+      if (with_.planner.log().changes() != seen) { return true; }
       try {
         why = replays->submit(std::min(left_, at_once), done);
       } catch (...) {
@@ -116,12 +120,20 @@ bool repeater::replay(iteration_log const& log, std::uint64_t changes) {
         throw;
       }
       left_ -= done;
-      with_.planner.log().note_change();  // another thread may log an iteration
-      changes = with_.planner.log().changes();
+      seen = with_.planner.log().changes();
     }
-    // Replays would fill the window, and then other threads could not submit.
-    if (previous) { with_.host.wait_for(*previous); }
-    if (done == 0) { with_.resolver.resolve(why); }
+    if (why) {
+      with_.resolver.resolve(why);
+    } else if (done == 0) {
+      replays->wait_for_room();
+    }
+    // Replays would fill the windows, and then other threads could not submit.
+    if (previous) {
+      with_.host.wait_for(*previous);
+      // Replays depend on each other. So if one has failed, call the iteration again: tasks that
+      // only write heal lost data.
+      if (with_.runtime.query.failure_of(*previous) != nullptr) { return true; }
+    }
     previous = last;
   }
   return true;

@@ -43,13 +43,19 @@ class repeater {
   /// Returns whether replays are possible. A thread in a callable or continuation must not wait for
   /// them.
   [[nodiscard]] bool may_replay() const noexcept;
-  /// Calls the iteration and logs it.
-  /// @return how many changes of data the flow had seen then; empty if another log is open.
-  [[nodiscard]] std::optional<std::uint64_t> run_logged(iteration_log& log);
+  /// How many changes of data the flow had seen before and after an iteration.
+  struct changes {
+    std::uint64_t before;
+    std::uint64_t after;
+  };
+  void run_plainly();
+  /// Calls the iteration and logs it. Empty if another log is open: then the iteration was called
+  /// without a log.
+  [[nodiscard]] std::optional<changes> run_logged(iteration_log& log);
   /// Submits replays until all iterations are done, or another thread uses the flow.
-  /// @param changes  The result of `run_logged`.
+  /// @param seen  The changes that the flow had seen after the last iteration.
   /// @return false if the steps cannot be recorded.
-  [[nodiscard]] bool replay(iteration_log const& log, std::uint64_t changes);
+  [[nodiscard]] bool replay(iteration_log const& log, std::uint64_t seen);
 
   parts const with_;
   std::function<void()> const& iteration_;

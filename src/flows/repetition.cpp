@@ -10,7 +10,8 @@ namespace flotilla::flows {
 
 repetition::repetition(dispatch::runtime_state& runtime, task_planner& planner,
                        std::span<iteration_step const> steps)
-    : writers_(planner.mover().writers()),
+    : planner_(planner),
+      writers_(planner.mover().writers()),
       steps_(steps),
       order_(planner.mover(), planner.order(), steps),
       recorder_(runtime.recording_parts()) {
@@ -31,20 +32,21 @@ repetition::repetition(dispatch::runtime_state& runtime, task_planner& planner,
 
 bool repetition::submit_one() {
   writer& next = writers_.add();
-  ticket made;
   replay_options const options{.after = {last_ == nullptr ? join_.id() : last_->task},
                                .label = {},
                                .priority = steps_.front().priority};
+  std::optional<task_id> made;
   try {
-    if (!recorder_.try_replay(options, made)) {
-      writers_.give_back(next);
-      return false;
-    }
+    made = recorder_.try_replay(options);
   } catch (...) {
     writers_.give_back(next);
     throw;
   }
-  next.task = made.id();
+  if (!made) {
+    writers_.give_back(next);
+    return false;
+  }
+  next.task = *made;
   ++next.owners;
   writers_.release(last_);
   last_ = &next;
@@ -52,7 +54,9 @@ bool repetition::submit_one() {
 }
 
 obstacle repetition::submit(std::size_t count, std::size_t& done) {
-  if (last_ == nullptr && !join_.valid()) {
+  // Even if this call throws, another thread that logs an iteration must see the change.
+  planner_.log().note_change();
+  if (!join_.valid()) {
     if (obstacle const why = order_.submit_join(join_)) { return why; }
   }
   order_.reserve();
@@ -60,6 +64,7 @@ obstacle repetition::submit(std::size_t count, std::size_t& done) {
   auto const commit = [&] {
     if (made == 0) { return; }
     order_.commit(*last_, made);
+    planner_.count_replays(steps_, made);
     done += made;
   };
   try {
@@ -69,9 +74,7 @@ obstacle repetition::submit(std::size_t count, std::size_t& done) {
     throw;
   }
   commit();
-  return made == count
-             ? obstacle{}
-             : obstacle{.kind = obstacle::kinds::window_full, .where = steps_.front().where};
+  return {};
 }
 
 void repetition::end() noexcept {

@@ -34,9 +34,13 @@ class repetition {
 
   /// Submits replays until `count` of them are submitted or a window is full.
   /// @param done  Is increased by the number of replays.
+  /// @return what prevents the first replay. If a window is full, see `wait_for_room`.
   [[nodiscard]] obstacle submit(std::size_t count, std::size_t& done);
   /// Ends the submission of replays.
   void end() noexcept;
+
+  /// Waits until the windows have room for a replay. Call it without the flow's mutex.
+  void wait_for_room() const { recorder_.wait_for_room(steps_.front().priority); }
 
   /// Returns the last replay that was submitted.
   [[nodiscard]] std::optional<task_id> last() const noexcept {
@@ -47,6 +51,7 @@ class repetition {
   /// Submits one replay. @return false if a window is full.
   [[nodiscard]] bool submit_one();
 
+  task_planner& planner_;
   writer_table& writers_;
   std::span<iteration_step const> const steps_;
   replay_order order_;

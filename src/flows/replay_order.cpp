@@ -5,8 +5,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "dispatch/submission/plain_options.hpp"
-
 namespace flotilla::flows {
 
 using detail::access_mode;
@@ -42,7 +40,7 @@ class replay_order::predecessors {
 
  private:
   data_mover& mover_;
-  dispatch::flow_task_options options_;
+  task_options options_;
   std::unordered_set<replica const*> seen_;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/task_order.hpp"
 
+#include <utility>
+
 namespace flotilla::flows {
 
 using detail::access_mode;
@@ -18,37 +20,35 @@ void task_order::mark_written(detail::datum& which, place where, writer* by) noe
 }
 
 void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {
-  bool writes = false;
   for (detail::datum_use const& use : uses) {
     replica& here = use.what->at(where);
     // A task that only writes heals data that are lost, so a failed writer must not fail it.
-    // The users do not imply the writer: a cancelled user can end while the writer still runs.
     mover_.add_writer(here, use.mode == access_mode::write ? options.after_end : options.after);
     if (use.mode == access_mode::read) {
       mover_.reserve_user(here);
     } else {
       mover_.add_users(here, options.after_end);
-      writes = true;
     }
   }
   // If the last planned task was not submitted after all, its writer is still unused.
-  if (writes && planned_ == nullptr) { planned_ = &mover_.writers().add(); }
+  if (planned_ == nullptr) { planned_ = &mover_.writers().add(); }
 }
 
 void task_order::commit(std::span<detail::datum_use const> uses,
                         submitted_task const& task) noexcept {
   log_.add_task(uses, task);
-  bool writes = false;
+  writer& by = *std::exchange(planned_, nullptr);
+  by.task = task.id;
+  ++by.owners;
   for (detail::datum_use const& use : uses) {
     if (use.mode == access_mode::read) {
       use.what->at(task.where).users.push_back(task.id);
     } else {
-      planned_->task = task.id;
-      mark_written(*use.what, task.where, planned_);
-      writes = true;
+      mark_written(*use.what, task.where, &by);
     }
   }
-  if (writes) { planned_ = nullptr; }
+  // If the task only reads, its failure is retired when it has ended.
+  mover_.writers().release(&by);
 }
 
 void task_order::commit_host_update(detail::datum& which) noexcept {

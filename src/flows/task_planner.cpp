@@ -66,6 +66,20 @@ void task_planner::count(std::span<detail::datum_use const> uses, place where,
   sum.hits += reads - std::min(reads, copies);
 }
 
+void task_planner::count_replays(std::span<iteration_step const> steps,
+                                 std::size_t replays) noexcept {
+  for (iteration_step const& each : steps) {
+    use_counts& sum = uses_[each.where.index()];
+    if (each.copy) {
+      sum.misses += replays;
+      sum.hits -= replays;  // the task that needs the copy counts it as a hit
+    }
+    for (detail::datum_use const& use : each.uses) {
+      if (!use.what->is_token() && use.mode != access_mode::write) { sum.hits += replays; }
+    }
+  }
+}
+
 flow_counters task_planner::counters(place of) const noexcept {
   copied_bytes const& copied = mover_.copied(of);
   eviction_counts const& evictions = residency_.evictions(of);

@@ -44,6 +44,8 @@ class task_planner {
   /// Counts hits and misses of a task that was submitted, or of a prefetch.
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
+  /// The same for replays of an iteration.
+  void count_replays(std::span<iteration_step const> steps, std::size_t replays) noexcept;
   /// Records that the task was submitted after task_order::plan. Does not throw.
   /// @param uses    The uses as the program gave them.
   /// @param actual  The uses after `replace_reductions`.

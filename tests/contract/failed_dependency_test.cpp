@@ -57,6 +57,16 @@ TEST_P(FailedDependency, CauseIsTheErrorOfThePredecessor) {
   }
 }
 
+// requirement: a long chain of failures needs bounded memory. regression for a stack overflow when
+// the chain was freed
+TEST_P(FailedDependency, LongChainsOfFailuresAreShort) {
+  ticket previous = failing("first of many");
+  for (int i = 0; i < 50'000; ++i) {
+    previous = rt().submit([](task_context&) {}, {.device = first(), .after = {previous}});
+  }
+  EXPECT_THAT(thrown<dependency_failed>([&] { previous.wait(); }), EndsWith("first of many"));
+}
+
 // requirement: a successor fails even if its predecessor failed before the successor was submitted
 TEST_P(FailedDependency, TaskThatFailedLongAgoStillFailsItsSuccessor) {
   ticket const cause = failing("ended long ago");

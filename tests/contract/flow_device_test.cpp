@@ -257,6 +257,8 @@ TEST_P(FlowDevice, TheDefaultFlowIsShared) {
   EXPECT_EQ(on_host(x), expected);
   runtime other{options()};
   EXPECT_NE(&default_flow(other), &shared);
+  other.close();
+  EXPECT_THROW(static_cast<void>(default_flow(other)), runtime_closed);
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 // flow::repeat: replays give the results of a loop.
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -191,18 +194,68 @@ TEST_P(FlowRepeat, TwoThreadsMayRepeat) {
   EXPECT_EQ(on_host(x), stirred(iota(count), 7, 400));
 }
 
-// requirement: more replays than the window has places are no problem
+// requirement: more replays than the windows have places are no problem
 TEST_P(FlowRepeat, FillsSmallWindows) {
   runtime_options few = options();
   few.window = 64;
   flotilla::runtime small{few};
   flow fl{small};
   flotilla::program const code = small.load(flow_kernels);
-  words host = iota(count);
-  word_data x{fl, host, "x"};
-  auto const stir = code.kernel(flow_kernels.stir_words).over(static_cast<unsigned>(count), 32);
-  fl.repeat(2000, [&] { fl.post(stir(update(x), static_cast<std::uint32_t>(count), 7u)); });
-  EXPECT_EQ(on_host(x), stirred(iota(count), 7, 2000));
+  word_data x{fl, {count}, "x"}, y{fl, {count}, "y"};
+  constexpr auto size = static_cast<std::uint32_t>(count);
+  auto const stir = code.kernel(flow_kernels.stir_words).over(size, 32);
+  auto const mix = code.kernel(flow_kernels.mix_words).over(size, 32);
+  words const start = iota(count), c_host = iota(count, 3);
+  std::copy(start.begin(), start.end(), x.host_for_update().data);
+  word_data c{fl, {count}, "c"};
+  std::copy(c_host.begin(), c_host.end(), c.host_for_update().data);
+  fl.repeat(500, [&] {
+    x.prefetch_to_host();
+    fl.post(stir(update(x), size, 7u), {.device = first()});
+    fl.post(mix(write(y), read(x), read(c), size, 1u), {.device = last()});
+  });
+  words const expected = stirred(start, 7, 500);
+  EXPECT_EQ(on_host(x), expected);
+  EXPECT_EQ(on_host(y), mixed(expected, c_host, 1));
+}
+
+// requirement: the errors of posted tasks are reported for all iterations
+TEST_P(FlowRepeat, ReportsFailuresOfReplays) {
+  std::atomic<int> errors{0};
+  runtime_options with = options();
+  with.on_error = [&](std::exception_ptr const&) { ++errors; };
+  flotilla::runtime own{with};
+  {
+    flow fl{own};
+    flotilla::program const code = own.load(flow_kernels);
+    word_data x{fl, {count}, "x"};
+    fl.post(uses(write(x)),
+            [](task_context&, view<std::uint32_t>) { throw std::runtime_error{"no result"}; });
+    constexpr auto size = static_cast<std::uint32_t>(count);
+    auto const stir = code.kernel(flow_kernels.stir_words).over(size, 32);
+    fl.repeat(3000, [&] { fl.post(stir(update(x), size, 7u), {.device = first()}); });
+    EXPECT_THROW(static_cast<void>(x.host()), dependency_failed);
+  }
+  own.wait_idle();
+  EXPECT_EQ(errors, 3001);
+}
+
+// requirement: host tasks of another thread change the data between iterations. regression for
+// changes between two iterations that were equal
+TEST_P(FlowRepeat, AnotherThreadMayChangeTheData) {
+  word_data x{fl(), {count}, "x"};
+  words const start = iota(count);
+  std::copy(start.begin(), start.end(), x.host_for_update().data);
+  std::thread other{[&] {
+    for (int i = 0; i < 60; ++i) {
+      fl().post_host(uses(update(x)),
+                     [](view<std::uint32_t> all) { stir_on_host(all.data, all.size(), 7); });
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }};
+  fl().repeat(400, [&] { fl().post(stir(x, 7), {.device = first()}); });
+  other.join();
+  EXPECT_EQ(on_host(x), stirred(start, 7, 460));
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ template <class F, class... Uses>
 ///           4. a launch: the device where it is estimated to end first. It begins after the tasks
 ///              that compute its data, the copies at the measured rates of the links, and the open
 ///              tasks of this flow on the device that are at least as urgent. Kernels that were not
-///              measured yet count little;
+///              measured yet count little. Among devices whose ends differ by less than a fifth,
+///              the one to which the fewest bytes must be copied;
 ///           5. a callable, whose time is unknown: the device to which the fewest bytes must be
 ///              copied, and among several, the one where it is estimated to begin first;
 ///           6. the one that got the fewest tasks of this flow.
@@ -198,16 +199,18 @@ class FLOTILLA_EXPORT flow {
   /// but computes the order, the devices and the copies only a few times. The flow calls
   /// `iteration` and notes the launches and copies. If two calls in a row cause the same ones, it
   /// submits a recording of them (<flotilla/task/recording.hpp>) instead of the other calls. So
-  /// `iteration` must submit the same tasks each time and must do nothing else. If it swaps data or
-  /// changes arguments, the flow notices, and calls it `count` times.
+  /// `iteration` must submit the same tasks each time, with memory that stays the same, and must do
+  /// nothing else. If two calls in a row differ, because the iteration swaps data or counts, the
+  /// flow goes on calling it; it does not notice a change that comes after two equal calls.
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
   /// tasks that read what the iteration reduces, copies of pageable memory, launches with
   /// attributes or a task_status, tasks with a stop token or of different priorities, `host()`,
   /// data that begin or end, evictions; or if the runtime makes checks, the flow keeps its graph,
   /// or the caller is inside a callable, host task or continuation. Recorded iterations run one
-  /// after the other and do not overlap. If a replay fails, the later ones fail too, and the data
-  /// that the iteration writes are lost.
+  /// after the other and do not overlap. A replay is posted: its error goes to
+  /// runtime_options::on_error, the replays after it fail too, and the data that the iteration
+  /// writes are lost. Some hundred iterations later, the flow calls `iteration` again.
   ///
   ///     flow.repeat(500, [&] {
   ///       flow.submit(step.over(n)(read(a), write(b), n));

@@ -137,7 +137,8 @@ class FLOTILLA_EXPORT dependency_failed : public error {
   /// @param cause  The error of the predecessor.
   dependency_failed(std::string const& what, std::exception_ptr cause);
   ~dependency_failed() override;
-  /// Returns the error of the predecessor. This error can be a dependency_failed too.
+  /// Returns the error of the predecessor. This error can be a dependency_failed too. In a chain of
+  /// more than 64 failures, some tasks have the error of the task that failed first instead.
   [[nodiscard]] std::exception_ptr cause() const noexcept { return cause_; }
 
  private:

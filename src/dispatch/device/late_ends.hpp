@@ -14,7 +14,8 @@ namespace flotilla::dispatch {
 /// A task that does not run usually ends at once, even if some of its predecessors still run. A
 /// task of a flow must not: the next task that uses the same memory has only this task as its
 /// predecessor, and must not run before the predecessors of this task have ended
-/// (tests/unit/flows/replica_model_test.cpp).
+/// (tests/unit/flows/replica_model_test.cpp). Nor must a part of a replay: the last part stands for
+/// the whole replay.
 ///
 /// Threads: only the holder of the device's lease.
 class late_ends {
@@ -56,7 +57,7 @@ class late_ends {
   [[nodiscard]] bool must_wait(slot_address task) const {
     slot& one = shared_.tasks.at(task);
     generation_word const word{one.generation.load(std::memory_order_relaxed)};
-    if (!word.keeps_failure()) { return false; }
+    if (!word.keeps_failure() && one.kind != task_kind::recorded) { return false; }
     one.parked_on.store(0, std::memory_order_relaxed);
     if (shared_.faults.is_poisoned()) { return false; }
     for (std::size_t i = 0; i < one.dependencies; ++i) {

@@ -55,9 +55,12 @@ class recorder {
   void finish();
   ticket replay(replay_options const& options);
   /// Replays for a flow. Never waits, and runs no user code. `finish` must have been called. The
-  /// failure of the replay is kept (see generation_word).
-  /// @return false if a window is full.
-  [[nodiscard]] bool try_replay(replay_options const& options, ticket& made);
+  /// replay is posted, and its failure is kept (see generation_word).
+  /// @return the last task of the replay, which ends after all others; empty if a window is full.
+  [[nodiscard]] std::optional<task_id> try_replay(replay_options const& options);
+  /// Waits until the windows have room for a replay. Another thread can take the room.
+  /// @throws the exceptions of slot_taker::take_all
+  void wait_for_room(int priority) const;
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
 
  private:
@@ -93,10 +96,10 @@ class recorder {
   }
   void fill(slot_address slot, std::size_t number, replay_options const& options,
             std::span<task_id const> now);
-  /// Submits one task for each part. Gives the slots back if it throws.
-  /// @param slots  One for each part.
-  ticket submit(std::span<slot_address const> slots, replay_options const& options,
-                bool keeps_failure);
+  class replay_room;
+  /// Submits one task for each part. If it throws, it has given the slots back.
+  /// @param room  Its slots are taken. Receives the ids and tickets.
+  void submit(replay_room& room, replay_options const& options, bool is_posted);
 
   config const with_;
   std::uint64_t const runtime_;  // the number of the runtime

@@ -11,55 +11,61 @@
 
 namespace flotilla::dispatch {
 
-namespace {
-
-/// An array in stack memory, if it is small enough.
-template <class T>
-class small_array {
+/// What a replay needs for each part. It is in stack memory, if there are few parts. Make it before
+/// the slots are taken, because it can throw std::bad_alloc.
+class recorder::replay_room {
  public:
-  explicit small_array(std::size_t count) : items_(count, &memory_) {}
-  small_array(small_array const&) = delete;
-  small_array& operator=(small_array const&) = delete;
-  [[nodiscard]] std::span<T> all() noexcept { return items_; }
+  explicit replay_room(std::size_t parts)
+      : slots_(parts, &memory_), tickets_(parts, &memory_), ids_(parts, &memory_) {}
+  replay_room(replay_room const&) = delete;
+  replay_room& operator=(replay_room const&) = delete;
+
+  [[nodiscard]] std::span<slot_address> slots() noexcept { return slots_; }
+  [[nodiscard]] std::span<ticket> tickets() noexcept { return tickets_; }
+  [[nodiscard]] std::span<task_id> ids() noexcept { return ids_; }
 
  private:
-  static constexpr std::size_t small = 32;
-  std::array<std::byte, small * sizeof(T)> room_;
+  std::array<std::byte, 2048> room_;
   std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
-  std::pmr::vector<T> items_;
+  std::pmr::vector<slot_address> slots_;
+  std::pmr::vector<ticket> tickets_;
+  std::pmr::vector<task_id> ids_;
 };
-
-}  // namespace
 
 ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
   with_.valid.check_predecessors(options.after, {}, 2);  // a replay adds two
   finish();
-  small_array<slot_address> slots{parts_.size()};
+  replay_room room{parts_.size()};
   // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that
   // replay this recording.
-  with_.slots.take_all(devices_, level_of_priority(options.priority), slots.all());
-  return submit(slots.all(), options, false);
+  with_.slots.take_all(devices_, level_of_priority(options.priority), room.slots());
+  submit(room, options, false);
+  return std::move(room.tickets().back());
 }
 
-bool recorder::try_replay(replay_options const& options, ticket& made) {
+std::optional<task_id> recorder::try_replay(replay_options const& options) {
   with_.usage.check_usable();
-  small_array<slot_address> slots{parts_.size()};
+  replay_room room{parts_.size()};
   priority_level const level = level_of_priority(options.priority);
-  if (!with_.slots.try_take_all(devices_, level, slots.all())) { return false; }
-  made = submit(slots.all(), options, true);
-  return true;
+  if (!with_.slots.try_take_all(devices_, level, room.slots())) { return std::nullopt; }
+  submit(room, options, true);
+  return room.ids().back();
 }
 
-ticket recorder::submit(std::span<slot_address const> slots, replay_options const& options,
-                        bool keeps_failure) {
+void recorder::wait_for_room(int priority) const {
+  replay_room room{parts_.size()};
+  with_.slots.take_all(devices_, level_of_priority(priority), room.slots());
+  with_.slots.give_back(room.slots());
+}
+
+void recorder::submit(replay_room& room, replay_options const& options, bool is_posted) {
+  std::span<slot_address const> const slots = room.slots();
   std::lock_guard const lock{replaying_};
-  small_array<ticket> tickets{parts_.size()};
-  small_array<task_id> ids{parts_.size()};
   try {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      ids.all()[i] = with_.tasks.id_when_open(slots[i]);
-      fill(slots[i], i, options, ids.all());
+      room.ids()[i] = with_.tasks.id_when_open(slots[i]);
+      fill(slots[i], i, options, room.ids());
     }
   } catch (...) {
     for (slot_address const each : slots) {
@@ -71,13 +77,12 @@ ticket recorder::submit(std::span<slot_address const> slots, replay_options cons
   // Nothing below throws. Open the tasks of all parts before publishing the first. A published task
   // may fail at once, and its failure is kept only for tasks that are already open.
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    bool const is_last = i + 1 == slots.size();
-    with_.tasks.open(slots[i], devices_[i], tickets.all()[i], keeps_failure && is_last);
-    parts_[i].previous = ids.all()[i];
+    bool const posts = is_posted && i + 1 == slots.size();
+    with_.tasks.open(slots[i], devices_[i], posts ? nullptr : &room.tickets()[i], posts);
+    parts_[i].previous = room.ids()[i];
     parts_[i].changes = change_lists::none;
   }
   for (std::size_t i = 0; i < slots.size(); ++i) { with_.tasks.publish(slots[i], devices_[i]); }
-  return std::move(tickets.all().back());
 }
 
 void recorder::fill(slot_address slot, std::size_t number, replay_options const& options,

@@ -280,9 +280,10 @@ task_id submitter::id_when_open(slot_address slot) const noexcept {
   return {owner_.number, slot, word.generation() + 1};
 }
 
-void submitter::open(slot_address slot, unsigned device, ticket& ticket,
+void submitter::open(slot_address slot, unsigned device, ticket* ticket,
                      bool keeps_failure) const noexcept {
-  open_slot(tasks_.at(slot), slot, device + 1, owner_, &ticket, keeps_failure);
+  open_slot(tasks_.at(slot), slot, device + 1, owner_, ticket, keeps_failure);
+  if (ticket == nullptr) { posted_.expect(); }
 }
 
 void submitter::publish(slot_address slot, unsigned device) const {

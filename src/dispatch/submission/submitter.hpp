@@ -101,8 +101,9 @@ class submitter {
   /// Returns the id that the task will have after `open`.
   [[nodiscard]] task_id id_when_open(slot_address slot) const noexcept;
   /// Opens the slot. Afterwards the caller must publish it.
+  /// @param ticket         Receives the ticket. If null, the task is posted.
   /// @param keeps_failure  See generation_word.
-  void open(slot_address slot, unsigned device, ticket& ticket,
+  void open(slot_address slot, unsigned device, ticket* ticket,
             bool keeps_failure = false) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 

@@ -13,12 +13,14 @@ std::shared_ptr<failure const> make_failure(std::exception_ptr error,
     std::rethrow_exception(error);
   } catch (std::exception const& known) { text = known.what(); } catch (...) {
   }
+  unsigned const depth = cause == nullptr ? 0 : cause->depth + 1;
   return std::make_shared<failure const>(
-      failure{std::move(error), std::move(text), std::move(cause)});
+      failure{std::move(error), std::move(text), std::move(cause), depth});
 }
 
 std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
                                                        std::shared_ptr<failure const> cause) {
+  if (cause->depth == failure::max_depth) { cause = cause->shared_first_cause(); }
   std::string const text = task + " did not run because a task in `after` failed; first cause: " +
                            cause->first_cause().text;
   return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);

@@ -27,6 +27,9 @@ struct failure {
   std::string text;          // the text of the exception
   // For a task that did not run: the failure of its predecessor. Otherwise null.
   std::shared_ptr<failure const> cause;
+  // The length of the chain of causes. It is bounded: a chain is freed by recursion.
+  unsigned depth = 0;
+  static constexpr unsigned max_depth = 64;
   // acquire: pairs with the release by a thread that has handed an exception to user code
   ~failure() { static_cast<void>(exception_releases.load(std::memory_order_acquire)); }
 
@@ -45,13 +48,20 @@ struct failure {
     while (first->cause != nullptr) { first = first->cause.get(); }
     return *first;
   }
+  /// The same as `first_cause`, for a failure that has a cause.
+  [[nodiscard]] std::shared_ptr<failure const> shared_first_cause() const noexcept {
+    std::shared_ptr<failure const> first = cause;
+    while (first->cause != nullptr) { first = first->cause; }
+    return first;
+  }
 };
 
 [[nodiscard]] std::shared_ptr<failure const> make_failure(
     std::exception_ptr error, std::shared_ptr<failure const> cause = nullptr);
 /// Returns the failure of a task that did not run because a predecessor failed.
 /// @param task   The task in words.
-/// @param cause  The failure of the predecessor.
+/// @param cause  The failure of the predecessor. In a long chain of failures, the first one is kept
+///               instead.
 [[nodiscard]] std::shared_ptr<failure const> make_dependency_failure(
     std::string const& task, std::shared_ptr<failure const> cause);
 /// Returns the failure of a task that was cancelled before it ran.
