@@ -27,13 +27,17 @@ void data_mover::add_writer(replica const& which, dependency_list& list) const {
   list.add(task);
 }
 
-void data_mover::add_users(replica const& which, dependency_list& after_end) const {
+bool data_mover::add_users(replica const& which, dependency_list& after_end) const {
+  bool implies_writer = false;
   for (task_id const& each : which.users) {
-    if (!is_needless(each)) { after_end.add(each); }
+    if (is_needless(each)) { continue; }
+    after_end.add(each);
+    implies_writer = true;
   }
   for (task_id const& each : which.memory.last_users) {
     if (!is_needless(each)) { after_end.add(each); }
   }
+  return implies_writer;
 }
 
 void data_mover::reserve_user(replica& which) const {
@@ -150,8 +154,7 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   options.label = which.label;
   options.priority = priority;
   add_writer(from, options.after);
-  add_users(to, options.after_end);
-  add_writer(to, options.after_end);
+  add_all(to, options.after_end);
   reserve_user(from);
   detail::memory_command const what = describe_copy(which, from_place, where);
   writer* const copy = submit_writer([&](ticket& made) {

@@ -54,7 +54,13 @@ class data_mover {
   [[nodiscard]] obstacle shorten(std::vector<task_id>& users, detail::datum const& which);
 
   /// Adds the tasks after which the memory of `which` may be overwritten, except its writer.
-  void add_users(replica const& which, dependency_list& after_end) const;
+  /// @return whether one of them implies the writer: a user runs after the writer, and does not end
+  ///         before the writer has ended, even if it fails or is cancelled (late_ends).
+  bool add_users(replica const& which, dependency_list& after_end) const;
+  /// Adds the tasks after which all of the memory may be overwritten. Their failure does not matter.
+  void add_all(replica const& which, dependency_list& after_end) const {
+    if (!add_users(which, after_end)) { add_writer(which, after_end); }
+  }
   /// Adds the task that has written the contents of `which`.
   void add_writer(replica const& which, dependency_list& list) const;
   /// Makes room for one more user.

@@ -22,7 +22,7 @@ class replay_order::predecessors {
     // A copy that the iteration writes first is valid afterwards, even if its contents were lost.
     bool const matters = seen_.insert(&of).second && needs_contents;
     mover_.add_writer(of, matters ? options_.after : options_.after_end);
-    mover_.add_users(of, options_.after_end);
+    static_cast<void>(mover_.add_users(of, options_.after_end));
   }
   [[nodiscard]] bool are_many() const noexcept {
     constexpr std::size_t many = 512;

@@ -22,12 +22,16 @@ void task_order::mark_written(detail::datum& which, place where, writer* by) noe
 void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {
   for (detail::datum_use const& use : uses) {
     replica& here = use.what->at(where);
-    // A task that only writes heals data that are lost, so a failed writer must not fail it.
-    mover_.add_writer(here, use.mode == access_mode::write ? options.after_end : options.after);
+    if (use.mode == access_mode::write) {
+      // The task heals data that are lost, so a failed writer must not fail it.
+      mover_.add_all(here, options.after_end);
+      continue;
+    }
+    mover_.add_writer(here, options.after);
     if (use.mode == access_mode::read) {
       mover_.reserve_user(here);
     } else {
-      mover_.add_users(here, options.after_end);
+      static_cast<void>(mover_.add_users(here, options.after_end));
     }
   }
   // If the last planned task was not submitted after all, its writer is still unused.

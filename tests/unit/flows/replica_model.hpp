@@ -72,7 +72,8 @@ class planner_model {
                                 : what.kind == kinds::update ? with_ != flaw::lenient_update
                                                              : true;
     bool const waits = needs_contents || with_ != flaw::forgets_writer;
-    if (here.filled && waits) {
+    bool const is_implied = what.kind == kinds::write && !needs_contents && imply_writer(here);
+    if (here.filled && waits && !is_implied) {
       (needs_contents ? made.strict : made.weak).push_back(*here.filled);
     }
     if (what.kind != kinds::read) { add_users(here, made); }
@@ -89,6 +90,11 @@ class planner_model {
   int add(planned_task const& made) {
     tasks_.push_back(made);
     return static_cast<int>(tasks_.size()) - 1;
+  }
+  /// Returns whether a task that waits for the users need not wait for the writer: users run after
+  /// the writer, and do not end before it.
+  [[nodiscard]] bool imply_writer(model_replica const& which) const {
+    return with_ != flaw::forgets_users && !which.users.empty();
   }
   void add_users(model_replica const& which, planned_task& to) const {
     auto& list = with_ == flaw::strict_users ? to.strict : to.weak;
@@ -108,7 +114,7 @@ class planner_model {
     planned_task made{.reads = source, .writes = place};
     if (from.filled && with_ != flaw::copy_forgets_source) { made.strict.push_back(*from.filled); }
     if (with_ != flaw::copy_forgets_readers) { add_users(to, made); }
-    if (to.filled) { made.weak.push_back(*to.filled); }
+    if (to.filled && !imply_writer(to)) { made.weak.push_back(*to.filled); }
     int const task = add(made);
     if (with_ != flaw::copy_is_no_reader) { from.users.push_back(task); }
     to = {.is_valid = true, .filled = task};
