@@ -35,6 +35,7 @@ batch_lanes::batch_lanes(parts const& with) : parts_(with) {
   for (auto& lanes : shared_) { lanes.fill(lane_layout::no_lane); }
   for (unsigned level = 0; level < priority_levels; ++level) {
     last_[level] = lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
+    last_filling_[level] = last_[level];
   }
 }
 
@@ -75,14 +76,23 @@ unsigned batch_lanes::of_burst(slot const& task) const {
   return task.level == 0 && continues_burst(lane, task) ? lane : lane_layout::no_lane;
 }
 
-unsigned batch_lanes::any(slot const& task, bool fills_device) const {
+unsigned batch_lanes::any(slot const& task) const {
+  batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
+  return parts_.lanes.find_lane(
+      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
+}
+
+unsigned batch_lanes::any_for_filling(slot const& task) const {
   // Launches that fill the device run one after another. With more lanes, they would follow each
   // other less often in one lane.
-  constexpr std::uint32_t lanes_of_filling = 4;
-  batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
-  std::uint32_t const lanes = fills_device ? lanes_of_filling : shape.lanes;
-  return parts_.lanes.find_lane(
-      {task.level, lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
+  constexpr std::uint32_t lanes = 4;
+  constexpr std::uint32_t batches = 24;
+  return parts_.lanes.find_lane({.level = task.level,
+                                 .lanes = lanes,
+                                 .batches = batches,
+                                 .excluded = parts_.waves.lanes(),
+                                 .after = last_filling_[task.level],
+                                 .in_turn = true});
 }
 
 unsigned batch_lanes::of_wave(unsigned wave, unended_predecessors const& before,

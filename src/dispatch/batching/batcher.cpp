@@ -197,7 +197,8 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     return added(task, {0, filling});
   }
   if (lane == lane_layout::no_lane) {
-    lane = parts_.places.any(one, alone && one.batch && loses_in_batch(one));
+    bool const fills_device = alone && one.batch && loses_in_batch(one);
+    lane = fills_device ? parts_.places.any_for_filling(one) : parts_.places.any(one);
   }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   if (alone) {
