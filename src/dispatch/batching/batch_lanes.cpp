@@ -82,16 +82,23 @@ unsigned batch_lanes::any(slot const& task) const {
       {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
 }
 
-unsigned batch_lanes::any_for_filling(slot const& task) const {
-  // Launches that fill the device run one after another. With more lanes, they would follow each
-  // other less often in one lane.
+unsigned batch_lanes::for_filling(std::span<end_mark const> waits, slot const& task) const {
+  // With more lanes, these launches would follow each other less often in one lane.
   constexpr std::uint32_t lanes = 4;
   constexpr std::uint32_t batches = 24;
+  unsigned const last = last_filling_[task.level];
+  bool const is_behind = std::any_of(waits.begin(), waits.end(), [&](end_mark mark) {
+    return mark.device() == parts_.lanes.device() && mark.lane() == last &&
+           mark.number() == parts_.lanes[last].last_number();
+  });
+  bool const takes = is_behind && !parts_.waves.is_open({0, last}) &&
+                     parts_.lanes[last].has_room(open_waves::max_batches_of_flush);
+  if (takes) { return last; }
   return parts_.lanes.find_lane({.level = task.level,
                                  .lanes = lanes,
                                  .batches = batches,
                                  .excluded = parts_.waves.lanes(),
-                                 .after = last_filling_[task.level],
+                                 .after = last,
                                  .in_turn = true});
 }
 

@@ -69,10 +69,13 @@ class batch_lanes {
                                  slot const& task) const;
   /// Returns the launch lane with the fewest batches, or no_lane if all lanes are full.
   [[nodiscard]] unsigned any(slot const& task) const;
-  /// The same for a launch that fills the device for long. Takes a few lanes in turn: behind another
-  /// launch in one stream, a launch begins some microseconds after the end of the other, but in
-  /// another stream it begins as soon as multiprocessors are free.
-  [[nodiscard]] unsigned any_for_filling(slot const& task) const;
+  /// Returns the lane for a launch that fills the device for long, or no_lane if all lanes are full.
+  ///
+  /// Such launches run one after another, about in the order in which they are launched. Behind
+  /// another launch in its stream, a launch begins some microseconds after the end of the other. In
+  /// another stream it begins as soon as multiprocessors are free. So they take a few lanes in turn,
+  /// unless the launch before is a predecessor anyway.
+  [[nodiscard]] unsigned for_filling(std::span<end_mark const> waits, slot const& task) const;
   /// Notes the lane that got such a launch.
   void note_filling(slot const& task, unsigned lane) { last_filling_[task.level] = lane; }
 
