@@ -35,7 +35,6 @@ batch_lanes::batch_lanes(parts const& with) : parts_(with) {
   for (auto& lanes : shared_) { lanes.fill(lane_layout::no_lane); }
   for (unsigned level = 0; level < priority_levels; ++level) {
     last_[level] = lane_layout::launch_lanes_of(static_cast<priority_level>(level)).first;
-    last_filling_[level] = last_[level];
   }
 }
 
@@ -76,30 +75,14 @@ unsigned batch_lanes::of_burst(slot const& task) const {
   return task.level == 0 && continues_burst(lane, task) ? lane : lane_layout::no_lane;
 }
 
-unsigned batch_lanes::any(slot const& task) const {
+unsigned batch_lanes::any(slot const& task, bool fills_device) const {
+  // Launches that fill the device run one after another. With more lanes, they would follow each
+  // other less often in one lane.
+  constexpr std::uint32_t lanes_of_filling = 4;
   batch_shape const& shape = parts_.profiles.of(task.kernel).shape();
+  std::uint32_t const lanes = fills_device ? lanes_of_filling : shape.lanes;
   return parts_.lanes.find_lane(
-      {task.level, shape.lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
-}
-
-unsigned batch_lanes::for_filling(std::span<end_mark const> waits, slot const& task) const {
-  // With more lanes, these launches would follow each other less often in one lane.
-  constexpr std::uint32_t lanes = 4;
-  constexpr std::uint32_t batches = 24;
-  unsigned const last = last_filling_[task.level];
-  bool const is_behind = std::any_of(waits.begin(), waits.end(), [&](end_mark mark) {
-    return mark.device() == parts_.lanes.device() && mark.lane() == last &&
-           mark.number() == parts_.lanes[last].last_number();
-  });
-  bool const takes = is_behind && !parts_.waves.is_open({0, last}) &&
-                     parts_.lanes[last].has_room(open_waves::max_batches_of_flush);
-  if (takes) { return last; }
-  return parts_.lanes.find_lane({.level = task.level,
-                                 .lanes = lanes,
-                                 .batches = batches,
-                                 .excluded = parts_.waves.lanes(),
-                                 .after = last,
-                                 .in_turn = true});
+      {task.level, lanes, shape.batches, parts_.waves.lanes(), last_[task.level]});
 }
 
 unsigned batch_lanes::of_wave(unsigned wave, unended_predecessors const& before,

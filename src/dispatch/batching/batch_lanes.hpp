@@ -68,16 +68,8 @@ class batch_lanes {
   [[nodiscard]] unsigned of_wave(unsigned wave, unended_predecessors const& before,
                                  slot const& task) const;
   /// Returns the launch lane with the fewest batches, or no_lane if all lanes are full.
-  [[nodiscard]] unsigned any(slot const& task) const;
-  /// Returns the lane for a launch that fills the device for long, or no_lane if all lanes are full.
-  ///
-  /// Such launches run one after another, about in the order in which they are launched. Behind
-  /// another launch in its stream, a launch begins some microseconds after the end of the other. In
-  /// another stream it begins as soon as multiprocessors are free. So they take a few lanes in turn,
-  /// unless the launch before is a predecessor anyway.
-  [[nodiscard]] unsigned for_filling(std::span<end_mark const> waits, slot const& task) const;
-  /// Notes the lane that got such a launch.
-  void note_filling(slot const& task, unsigned lane) { last_filling_[task.level] = lane; }
+  /// @param fills_device  Whether the launch fills the device for long.
+  [[nodiscard]] unsigned any(slot const& task, bool fills_device = false) const;
 
   /// Returns the lane of an open batch to which launches of this kernel without predecessors were
   /// added, and which this launch may join. Returns no_lane if there is none. Cheaper than the
@@ -114,8 +106,7 @@ class batch_lanes {
   }
 
   parts const parts_;
-  std::array<unsigned, priority_levels> last_;          // by level
-  std::array<unsigned, priority_levels> last_filling_;  // by level
+  std::array<unsigned, priority_levels> last_;  // by level
   // By level and by class: the lane of the last batch whose tasks have predecessors.
   std::array<std::array<unsigned, length_classes>, priority_levels> shared_;
 };

@@ -163,12 +163,8 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
   bool const waits_here = std::all_of(waits.begin(), waits.end(), [this](end_mark mark) {
     return mark.device() == parts_.lanes.device();
   });
-  bool const fills_device = alone && one.batch && loses_in_batch(one);
   // Alone, the launch can wait for other devices in the lane of a predecessor too.
-  if (fills_device) {
-    lane = parts_.places.for_filling(waits, one);
-    if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
-  } else if (one.dependencies != 0 && (waits_here || alone)) {
+  if (one.dependencies != 0 && (waits_here || alone)) {
     lane = alone ? lane_layout::no_lane : parts_.places.joinable(waits, one);
     if (lane != lane_layout::no_lane) {
       for (end_mark const mark : waits) {
@@ -200,7 +196,9 @@ batcher::step batcher::add(slot_address task, std::span<end_mark const> waits, e
     parts_.places.note_last(one, filling);
     return added(task, {0, filling});
   }
-  if (lane == lane_layout::no_lane) { lane = parts_.places.any(one); }
+  if (lane == lane_layout::no_lane) {
+    lane = parts_.places.any(one, alone && one.batch && loses_in_batch(one));
+  }
   if (lane == lane_layout::no_lane) { return {kinds::no_room}; }
   if (alone) {
     auto const answer = parts_.lanes.enqueue_waits(parts_.lanes[lane], waits);

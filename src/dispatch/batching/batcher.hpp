@@ -47,9 +47,7 @@ class batcher {
 
   /// Records that a launch goes alone to a lane.
   void note_alone(slot const& task, unsigned lane) {
-    if (!loses_in_batch(task)) { return; }
-    parts_.filling.note(lane);
-    parts_.places.note_filling(task, lane);
+    if (loses_in_batch(task)) { parts_.filling.note(lane); }
   }
 
   /// Tells the caller of `add` or `follow` what to do next.

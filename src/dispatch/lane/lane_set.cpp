@@ -69,14 +69,12 @@ unsigned lane_set::find_lane(choice const& wanted) const noexcept {
   std::size_t const max = wanted.level == 0 && has_urgent_launches_ ? 1 : enough;
   // Among equally busy lanes, level 0 takes the lanes in turn. A higher level takes the lane that
   // it chose last, because its other lanes may have no stream yet.
-  bool const goes_on = wanted.level == 0 || wanted.in_turn;
-  unsigned const first = wanted.after - range.first + (goes_on ? 1 : 0);
+  unsigned const first = wanted.after - range.first + (wanted.level == 0 ? 1 : 0);
   unsigned best = lane_layout::no_lane;
   for (unsigned i = 0; i < lanes; ++i) {
     unsigned const candidate = range.first + (first + i) % lanes;
     std::size_t const in_flight = lanes_[candidate]->in_flight();
     if (in_flight >= max || (wanted.excluded >> candidate & 1) != 0) { continue; }
-    if (wanted.in_turn) { return candidate; }
     if (best == lane_layout::no_lane || in_flight < lanes_[best]->in_flight()) { best = candidate; }
     if (in_flight == 0) { break; }
   }

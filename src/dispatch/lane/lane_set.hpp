@@ -59,7 +59,6 @@ class alignas(base::cache_line) lane_set {
     unsigned batches = 4;                        // a lane with this many batches in flight is full
     std::uint64_t excluded = 0;                  // the set of lanes that must not be chosen
     unsigned after = 0;                          // the lane that was chosen last
-    bool in_turn = false;                        // take the next lane that is not full
   };
   /// Returns the launch lane with the fewest batches in flight, or no_lane if every lane is full or
   /// excluded.
