@@ -62,14 +62,16 @@ void device_choice::add_input(detail::datum& which, place to, terms& sum) const 
 float device_choice::kernel_ns(launch const& what, device const& on) const noexcept {
   dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
   auto const& durations = table.kernels[detail::access::kernel_index(what)].durations;
-  auto const on_device = [&](device const& each) {
-    return durations[each.ordinal.value].load(std::memory_order_relaxed);
-  };
-  if (float const known = on_device(on); known != 0) { return known; }
-  // The devices are probably alike.
-  float longest = 0;
-  for (device const& each : runtime_.infos()) { longest = std::max(longest, on_device(each)); }
-  return longest;
+  // A single measurement can be far off. Devices of one kind take about the same time, so the
+  // shortest of their times counts.
+  float alike = 0, longest = 0;
+  for (device const& each : runtime_.infos()) {
+    float const ns = durations[each.ordinal.value].load(std::memory_order_relaxed);
+    bool const is_alike = each.name == on.name && each.multiprocessors == on.multiprocessors;
+    if (is_alike && ns != 0) { alike = alike == 0 ? ns : std::min(alike, ns); }
+    longest = std::max(longest, ns);
+  }
+  return alike != 0 ? alike : longest;
 }
 
 float device_choice::occupied_ns(launch const& what, device const& on) const noexcept {

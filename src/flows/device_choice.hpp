@@ -80,8 +80,8 @@ class device_choice {
   [[nodiscard]] std::size_t best_of_found(bool bytes_first) const noexcept;
   [[nodiscard]] std::string reason() const;
 
-  /// Returns the measured time of the kernel of a launch, on another device if it was not measured
-  /// on this one; 0 if it is unknown.
+  /// Returns the measured time of the kernel of a launch: on devices of the same kind, or else on
+  /// others; 0 if it is unknown.
   [[nodiscard]] float kernel_ns(launch const& what, device const& on) const noexcept;
   /// Returns for how long a launch occupies a device: the time of its kernel, multiplied by the
   /// part of the device that it needs.
