@@ -12,6 +12,19 @@
 
 namespace flotilla::flows {
 
+device_choice::device_choice(runtime& owner, dispatch::runtime_state& runtime,
+                             data_mover const& mover)
+    : runtime_(runtime), mover_(mover), links_(owner, runtime), loads_(runtime.infos().size()) {
+  found_.reserve(loads_.size());
+  for (device const& each : runtime.infos()) {
+    auto const first =
+        std::find_if(runtime.infos().begin(), runtime.infos().end(), [&](device const& other) {
+          return other.name == each.name && other.multiprocessors == each.multiprocessors;
+        });
+    loads_[each.ordinal.value].kind = first->ordinal.value;
+  }
+}
+
 double device_choice::ready_ns(replica const& which) const noexcept {
   writer const* const by = which.filled;
   if (by == nullptr || by->expected.device == writer::forecast::unknown ||
@@ -67,7 +80,7 @@ float device_choice::kernel_ns(launch const& what, device const& on) const noexc
   float alike = 0, longest = 0;
   for (device const& each : runtime_.infos()) {
     float const ns = durations[each.ordinal.value].load(std::memory_order_relaxed);
-    bool const is_alike = each.name == on.name && each.multiprocessors == on.multiprocessors;
+    bool const is_alike = loads_[each.ordinal.value].kind == loads_[on.ordinal.value].kind;
     if (is_alike && ns != 0) { alike = alike == 0 ? ns : std::min(alike, ns); }
     longest = std::max(longest, ns);
   }

@@ -28,8 +28,7 @@ namespace flotilla::flows {
 /// Threads: the caller holds the flow's mutex.
 class device_choice {
  public:
-  device_choice(runtime& owner, dispatch::runtime_state& runtime, data_mover const& mover)
-      : runtime_(runtime), mover_(mover), links_(owner, runtime), loads_(runtime.infos().size()) {}
+  device_choice(runtime& owner, dispatch::runtime_state& runtime, data_mover const& mover);
 
   /// Returns the device where a launch would end first: after its data were computed and copied,
   /// after the open tasks of this flow there that are at least as urgent, and after the measured
@@ -63,6 +62,7 @@ class device_choice {
   struct load {
     device_queue queue{};
     std::uint64_t submitted = 0;  // tasks
+    unsigned kind = 0;            // the first device of the same kind
   };
 
   [[nodiscard]] terms terms_on(std::span<detail::datum_use const> uses, launch const* what,
