@@ -57,7 +57,7 @@ class data_mover {
   /// @return whether one of them implies the writer: a user runs after the writer, and does not end
   ///         before the writer has ended, even if it fails or is cancelled (late_ends).
   bool add_users(replica const& which, dependency_list& after_end) const;
-  /// Adds the tasks after which all of the memory may be overwritten. Their failure does not matter.
+  /// Adds the tasks after which the memory may be overwritten. Their failure does not matter.
   void add_all(replica const& which, dependency_list& after_end) const {
     if (!add_users(which, after_end)) { add_writer(which, after_end); }
   }
