@@ -15,8 +15,8 @@
 #include <flotilla/kernel/kernel.hpp>
 
 #include "base/access.hpp"
-#include "flows/access.hpp"
-#include "flows/flow_state.hpp"
+#include "flows/flow/access.hpp"
+#include "flows/flow/flow_state.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {

@@ -35,7 +35,7 @@ struct reduction {
   void (*combine)(void* to, void const* from, std::size_t count);
 };
 
-/// The state of data or of a token. The library defines it in src/flows/datum.hpp.
+/// The state of data or of a token. The library defines it in src/flows/data/datum.hpp.
 class datum;
 struct FLOTILLA_EXPORT datum_deleter {
   void operator()(datum* which) const noexcept;
@@ -85,7 +85,7 @@ FLOTILLA_EXPORT void prefetch(datum& which, std::optional<device_ordinal> to);
 
 /// Gives the library's templates access to uses of data. <flotilla/data/uses.hpp> defines it.
 struct use_access;
-/// Gives the library access to flow and data_launch. src/flows/access.hpp defines it.
+/// Gives the library access to flow and data_launch. src/flows/flow/access.hpp defines it.
 struct flow_access;
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 
 // The open tasks of a flow on one device.
 
-#include "flows/device_queue.hpp"
+#include "flows/placement/device_queue.hpp"
 
 #include <gtest/gtest.h>
 

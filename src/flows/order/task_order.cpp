@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/order/task_order.hpp"
+
+#include <utility>
+
+namespace flotilla::flows {
+
+using detail::access_mode;
+
+void task_order::mark_written(detail::datum& which, place where, writer* by) noexcept {
+  for (replica& each : which.replicas) { each.is_valid = false; }
+  replica& written = which.at(where);
+  written.is_valid = true;
+  written.next_copy = 0;
+  written.users.clear();
+  written.memory.last_users.clear();
+  mover_.set_writer(written, by);
+  which.has_contents = true;
+}
+
+void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {
+  for (detail::datum_use const& use : uses) {
+    replica& here = use.what->at(where);
+    if (use.mode == access_mode::write) {
+      // The task heals data that are lost, so a failed writer must not fail it.
+      mover_.add_all(here, options.after_end);
+      continue;
+    }
+    mover_.add_writer(here, options.after);
+    if (use.mode == access_mode::read) {
+      mover_.reserve_user(here);
+    } else {
+      static_cast<void>(mover_.add_users(here, options.after_end));
+    }
+  }
+  // If the last planned task was not submitted after all, its writer is still unused.
+  if (planned_ == nullptr) { planned_ = &mover_.writers().add(); }
+}
+
+void task_order::commit(std::span<detail::datum_use const> uses,
+                        submitted_task const& task) noexcept {
+  log_.add_task(uses, task);
+  writer& by = *std::exchange(planned_, nullptr);
+  by.task = task.id;
+  ++by.owners;
+  for (detail::datum_use const& use : uses) {
+    if (use.mode == access_mode::read) {
+      use.what->at(task.where).users.push_back(task.id);
+    } else {
+      mark_written(*use.what, task.where, &by);
+    }
+  }
+  // If the task only reads, its failure is retired when it has ended.
+  mover_.writers().release(&by);
+}
+
+void task_order::commit_host_update(detail::datum& which) noexcept {
+  mark_written(which, place::host(), nullptr);
+}
+
+}  // namespace flotilla::flows

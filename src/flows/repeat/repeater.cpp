@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "flows/repeat/repeater.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "dispatch/task/callable_frame.hpp"
+#include "flows/repeat/repetition.hpp"
+
+namespace flotilla::flows {
+
+/// While it exists, the flow logs the iteration.
+class repeater::log_scope {
+ public:
+  log_scope(parts const& with, iteration_log& log) : with_(with) {
+    std::lock_guard const lock{with_.mutex};
+    task_log& all = with_.planner.log();
+    is_on_ = all.iteration() == nullptr;
+    if (is_on_) { all.set_iteration(&log); }
+    seen_.before = all.changes();
+  }
+  log_scope(log_scope const&) = delete;
+  log_scope& operator=(log_scope const&) = delete;
+  ~log_scope() {
+    if (is_on_) { static_cast<void>(end()); }
+  }
+  [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+  [[nodiscard]] changes end() noexcept {
+    std::lock_guard const lock{with_.mutex};
+    is_on_ = false;
+    with_.planner.log().set_iteration(nullptr);
+    seen_.after = with_.planner.log().changes();
+    return seen_;
+  }
+
+ private:
+  parts const& with_;
+  bool is_on_ = false;
+  changes seen_{};
+};
+
+bool repeater::may_replay() const noexcept {
+  bool const may_wait = dispatch::callable_frame::innermost(with_.runtime.number) == nullptr &&
+                        !with_.runtime.runner.inside();
+  return may_wait && with_.runtime.checks == nullptr && !with_.planner.log().graph().is_on();
+}
+
+void repeater::run_plainly() {
+  iteration_();
+  --left_;
+}
+
+std::optional<repeater::changes> repeater::run_logged(iteration_log& log) {
+  log_scope scope{with_, log};
+  run_plainly();
+  return scope.is_on() ? std::optional{scope.end()} : std::nullopt;
+}
+
+void repeater::run(std::size_t count) {
+  constexpr std::size_t least = 4;  // fewer iterations are not worth a recording
+  left_ = count;
+  unsigned tries = may_replay() && count > least ? 8 : 0;
+  // The first iteration often has copies that the others do not have.
+  if (left_ != 0) { run_plainly(); }
+  std::unique_ptr<iteration_log> before;  // of the iteration before, if it can be replayed
+  std::uint64_t seen = 0;                 // changes after it
+  while (left_ != 0) {
+    if (tries == 0) {
+      run_plainly();
+      continue;
+    }
+    auto log = std::make_unique<iteration_log>(with_.runtime, before.get());
+    std::optional<changes> const now = run_logged(*log);
+    if (!now) {
+      before.reset();
+      continue;
+    }
+    --tries;
+    // If another thread has changed data between the two iterations, their steps can be equal
+    // although the next ones would differ.
+    bool const is_steady =
+        before != nullptr && now->before == seen && log->is_replayable() && log->equals(*before);
+    if (is_steady && left_ != 0 && !replay(*log, now->after)) { tries = 0; }
+    seen = now->after;
+    before = log->is_replayable() ? std::move(log) : nullptr;
+  }
+}
+
+bool repeater::replay(iteration_log const& log, std::uint64_t seen) {
+  constexpr std::size_t at_once = 256;
+  std::unique_ptr<repetition> replays;
+  try {
+    replays = std::make_unique<repetition>(with_.runtime, with_.planner, log.steps());
+  } catch (std::exception const&) {
+    return false;  // for example, a copy of pageable memory
+  }
+  struct end_of_replays {
+    std::mutex& mutex;
+    repetition& replays;
+    ~end_of_replays() {
+      std::lock_guard const lock{mutex};
+      replays.end();
+    }
+  } const end{with_.mutex, *replays};
+  std::optional<task_id> previous;  // the last replay of the last round but one
+  while (left_ != 0) {
+    std::optional<task_id> const last = replays->last();
+    obstacle why;
+    std::size_t done = 0;
+    {
+      std::lock_guard const lock{with_.mutex};
+      if (with_.planner.log().changes() != seen) { return true; }
+      try {
+        why = replays->submit(std::min(left_, at_once), done);
+      } catch (...) {
+        left_ -= done;
+        throw;
+      }
+      left_ -= done;
+      seen = with_.planner.log().changes();
+    }
+    if (why) {
+      with_.resolver.resolve(why);
+    } else if (done == 0) {
+      replays->wait_for_room();
+    }
+    // Replays would fill the windows, and then other threads could not submit.
+    if (previous) {
+      with_.host.wait_for(*previous);
+      // Replays depend on each other. So if one has failed, call the iteration again: tasks that
+      // only write heal lost data.
+      if (with_.runtime.query.failure_of(*previous) != nullptr) { return true; }
+    }
+    previous = last;
+  }
+  return true;
+}
+
+}  // namespace flotilla::flows

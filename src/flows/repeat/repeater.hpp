@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Implements flow::repeat.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "dispatch/runtime/runtime_state.hpp"
+#include "flows/log/iteration_log.hpp"
+#include "flows/order/task_planner.hpp"
+#include "flows/waiting/host_access.hpp"
+#include "flows/waiting/obstacle_resolver.hpp"
+
+namespace flotilla::flows {
+
+/// Calls an iteration a few times, and logs what it submits. If two calls in a row have submitted
+/// the same launches and copies, with the same memory, then all later calls would do so too: the
+/// places and the memory of data after an iteration follow from its steps. So it replays the steps
+/// as a recording. Otherwise it calls the iteration each time.
+///
+/// Threads: the calling thread does not hold the flow's mutex.
+class repeater {
+ public:
+  struct parts {
+    dispatch::runtime_state& runtime;
+    std::mutex& mutex;  // of the flow
+    task_planner& planner;
+    host_access const& host;
+    obstacle_resolver& resolver;
+  };
+  repeater(parts const& with, std::function<void()> const& iteration)
+      : with_(with), iteration_(iteration) {}
+
+  void run(std::size_t count);
+
+ private:
+  class log_scope;
+
+  /// Returns whether replays are possible. A thread in a callable or continuation must not wait for
+  /// them.
+  [[nodiscard]] bool may_replay() const noexcept;
+  /// How many changes of data the flow had seen before and after an iteration.
+  struct changes {
+    std::uint64_t before;
+    std::uint64_t after;
+  };
+  void run_plainly();
+  /// Calls the iteration and logs it. Empty if another log is open: then the iteration was called
+  /// without a log.
+  [[nodiscard]] std::optional<changes> run_logged(iteration_log& log);
+  /// Submits replays until all iterations are done, or another thread uses the flow.
+  /// @param seen  The changes that the flow had seen after the last iteration.
+  /// @return false if the steps cannot be recorded.
+  [[nodiscard]] bool replay(iteration_log const& log, std::uint64_t seen);
+
+  parts const with_;
+  std::function<void()> const& iteration_;
+  std::size_t left_ = 0;  // iterations
+};
+
+}  // namespace flotilla::flows
