@@ -49,7 +49,7 @@ command_line parse(int count, char** arguments) {
   CLI::App app{"Computes how heat spreads over a plate, on all devices."};
   constexpr std::size_t one = 1, most = 1'000'000'000;
   app.add_option("--devices", chosen.devices, "Devices, as in FLOTILLA_DEVICES");
-  app.add_option("--bands", chosen.bands, "Bands of the field; default: two for each device")
+  app.add_option("--bands", chosen.bands, "Bands of the field; default: four for each device")
       ->check(CLI::Range(one, field::max_side));
   app.add_option("--steps", chosen.steps, "Number of steps")
       ->check(CLI::Range(std::size_t{0}, most))

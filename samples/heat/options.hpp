@@ -11,7 +11,7 @@ namespace heat {
 
 struct options {
   std::string devices{};
-  std::size_t bands = 0;  ///< 0: two for each device
+  std::size_t bands = 0;  ///< 0: four for each device
   std::size_t steps = 100;
   std::size_t repeated = 0;  ///< steps of an iteration of flow::repeat; 0: no iterations
   std::size_t rows = 1024, columns = 1024;  ///< of a generated field

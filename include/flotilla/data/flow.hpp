@@ -110,11 +110,11 @@ template <class F, class... Uses>
 ///           1. the device that task_options::device names;
 ///           2. the device of the first buffer or span argument (a launch);
 ///           3. the device that runtime_options::placement chooses, if it chooses one;
-///           4. a launch: the device where it is estimated to end first. It begins after the tasks
-///              that compute its data, the copies at the measured rates of the links, and the open
-///              tasks of this flow on the device that are at least as urgent. Kernels that were not
-///              measured yet count little. Among devices whose ends differ by less than a fifth,
-///              the one to which the fewest bytes must be copied;
+///           4. a launch: the device where it is estimated to end first. It begins when its inputs
+///              are computed and copied, at the measured rates of the links, and when the open
+///              tasks of this flow on the device that are at least as urgent have ended. Kernels
+///              that were not measured yet count little. Among devices whose ends differ by less
+///              than a fifth, the one to which the fewest bytes must be copied;
 ///           5. a callable, whose time is unknown: the device to which the fewest bytes must be
 ///              copied, and among several, the one where it is estimated to begin first;
 ///           6. the one that got the fewest tasks of this flow.
@@ -205,16 +205,21 @@ class FLOTILLA_EXPORT flow {
   ///
   /// It also calls `iteration` each time if something cannot be recorded: callables, host tasks,
   /// tasks that read what the iteration reduces, copies of pageable memory, launches with
-  /// attributes or a task_status, tasks with a stop token or of different priorities, `host()`,
-  /// data that begin or end, evictions; or if the runtime makes checks, the flow keeps its graph,
-  /// or the caller is inside a callable, host task or continuation. Recorded iterations run one
-  /// after the other and do not overlap. A replay is posted: its error goes to
+  /// attributes or a task_status, tasks with a stop token, with task_options::batch = false, of
+  /// different priorities or with predecessors outside the iteration, `host()`, data that begin or
+  /// end, tiles, evictions; or if the runtime makes checks, the flow keeps its graph, another
+  /// thread uses the flow again and again, or the caller is inside a callable, host task or
+  /// continuation.
+  ///
+  /// Tasks that name no device keep the device that was chosen in the second call. Recorded
+  /// iterations run one after the other and do not overlap. A replay is posted: its error goes to
   /// runtime_options::on_error, the replays after it fail too, and the data that the iteration
-  /// writes are lost. Some hundred iterations later, the flow calls `iteration` again.
+  /// writes are lost. The flow notices the failure up to some hundred iterations later. Then it
+  /// calls `iteration` again, so that tasks with `write` can make the data valid.
   ///
   ///     flow.repeat(500, [&] {
-  ///       flow.submit(step.over(n)(read(a), write(b), n));
-  ///       flow.submit(step.over(n)(read(b), write(a), n));
+  ///       flow.post(step.over(n)(read(a), write(b), n));
+  ///       flow.post(step.over(n)(read(b), write(a), n));
   ///     });
   ///
   /// @throws the exceptions of `iteration`, of `submit` and of recording::replay. The iterations
