@@ -209,12 +209,12 @@ TEST_P(FlowRepeat, FillsSmallWindows) {
   std::copy(start.begin(), start.end(), x.host_for_update().data);
   word_data c{fl, {count}, "c"};
   std::copy(c_host.begin(), c_host.end(), c.host_for_update().data);
-  fl.repeat(500, [&] {
+  fl.repeat(200, [&] {
     x.prefetch_to_host();
     fl.post(stir(update(x), size, 7u), {.device = first()});
     fl.post(mix(write(y), read(x), read(c), size, 1u), {.device = last()});
   });
-  words const expected = stirred(start, 7, 500);
+  words const expected = stirred(start, 7, 200);
   EXPECT_EQ(on_host(x), expected);
   EXPECT_EQ(on_host(y), mixed(expected, c_host, 1));
 }
