@@ -62,7 +62,7 @@ TEST_P(FailedDependency, CauseIsTheErrorOfThePredecessor) {
 // the chain was freed
 TEST_P(FailedDependency, LongChainsOfFailuresAreShort) {
   ticket previous = failing("first of many");
-  constexpr int tasks = sanitized ? 5'000 : 50'000;
+  constexpr int tasks = sanitized ? 1'000 : 50'000;
   for (int i = 0; i < tasks; ++i) {
     previous = rt().submit([](task_context&) {}, {.device = first(), .after = {previous}});
   }
