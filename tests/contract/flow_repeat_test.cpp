@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "contract/flow_fixture.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -221,6 +222,7 @@ TEST_P(FlowRepeat, FillsSmallWindows) {
 
 // requirement: the errors of posted tasks are reported for all iterations
 TEST_P(FlowRepeat, ReportsFailuresOfReplays) {
+  constexpr int count_of_iterations = sanitized ? 300 : 3000;
   std::atomic<int> errors{0};
   runtime_options with = options();
   with.on_error = [&](std::exception_ptr const&) { ++errors; };
@@ -233,11 +235,12 @@ TEST_P(FlowRepeat, ReportsFailuresOfReplays) {
             [](task_context&, view<std::uint32_t>) { throw std::runtime_error{"no result"}; });
     constexpr auto size = static_cast<std::uint32_t>(count);
     auto const stir = code.kernel(flow_kernels.stir_words).over(size, 32);
-    fl.repeat(3000, [&] { fl.post(stir(update(x), size, 7u), {.device = first()}); });
+    fl.repeat(count_of_iterations,
+              [&] { fl.post(stir(update(x), size, 7u), {.device = first()}); });
     EXPECT_THROW(static_cast<void>(x.host()), dependency_failed);
   }
   own.wait_idle();
-  EXPECT_EQ(errors, 3001);
+  EXPECT_EQ(errors, count_of_iterations + 1);
 }
 
 // requirement: host tasks of another thread change the data between iterations. regression for
