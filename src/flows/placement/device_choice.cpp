@@ -72,14 +72,16 @@ void device_choice::add_input(detail::datum& which, place to, terms& sum) const 
   sum.bytes += which.bytes;
 }
 
-float device_choice::kernel_ns(launch const& what, device const& on) const noexcept {
+float device_choice::measured_ns(launch const& what, device const& on) const noexcept {
   dispatch::kernel_table const& table = runtime_.waits.with().shared.kernels;
-  auto const& durations = table.kernels[detail::access::kernel_index(what)].durations;
-  // A single measurement can be far off. Devices of one kind take about the same time, so the
-  // shortest of their times counts.
+  return table.kernels[detail::access::kernel_index(what)].durations[on.ordinal.value].load(
+      std::memory_order_relaxed);
+}
+
+float device_choice::kernel_ns(launch const& what, device const& on) const noexcept {
   float alike = 0, longest = 0;
   for (device const& each : runtime_.infos()) {
-    float const ns = durations[each.ordinal.value].load(std::memory_order_relaxed);
+    float const ns = measured_ns(what, each);
     bool const is_alike = loads_[each.ordinal.value].kind == loads_[on.ordinal.value].kind;
     if (is_alike && ns != 0) { alike = alike == 0 ? ns : std::min(alike, ns); }
     longest = std::max(longest, ns);
@@ -90,7 +92,9 @@ float device_choice::kernel_ns(launch const& what, device const& on) const noexc
 float device_choice::occupied_ns(launch const& what, device const& on) const noexcept {
   constexpr float unknown_ns = 1000;      // the least time of a kernel
   constexpr float kernels_at_once = 128;  // of a GPU
-  float const ns = kernel_ns(what, on);
+  // A device that is slower than others of its kind gets fewer tasks.
+  float const measured = measured_ns(what, on);
+  float const ns = measured != 0 ? measured : kernel_ns(what, on);
   if (ns == 0) { return unknown_ns; }
   extent const block = what.block();
   extent const grid = what.grid();

@@ -80,8 +80,11 @@ class device_choice {
   [[nodiscard]] std::size_t best_of_found(bool bytes_first) const noexcept;
   [[nodiscard]] std::string reason() const;
 
-  /// Returns the measured time of the kernel of a launch: on devices of the same kind, or else on
-  /// others; 0 if it is unknown.
+  /// Returns the measured time of the kernel of a launch on a device; 0 if it is unknown.
+  [[nodiscard]] float measured_ns(launch const& what, device const& on) const noexcept;
+  /// Returns the time that the kernel should take: the shortest that was measured on devices of the
+  /// same kind, because a single measurement can be far off, or else the longest of others. 0 if it
+  /// is unknown.
   [[nodiscard]] float kernel_ns(launch const& what, device const& on) const noexcept;
   /// Returns for how long a launch occupies a device: the time of its kernel, multiplied by the
   /// part of the device that it needs.
