@@ -150,9 +150,8 @@ std::size_t device_choice::best_of_found(bool bytes_first) const noexcept {
   for (std::size_t i = 0; i < found_.size(); ++i) {
     terms const& each = found_[i];
     if (!counts(each) || each.end_ns() > tolerance * first_end) { continue; }
-    bool const is_better =
-        best == found_.size() ||
-        std::tuple{each.bytes, each.tasks} < std::tuple{found_[best].bytes, found_[best].tasks};
+    auto const rank = [](terms const& of) { return std::tuple{of.bytes, of.queue_ns, of.tasks}; };
+    bool const is_better = best == found_.size() || rank(each) < rank(found_[best]);
     if (is_better) { best = i; }
   }
   return best;
