@@ -117,8 +117,8 @@ template <class F, class... Uses>
 ///              than a fifth, the one to which the fewest bytes must be copied;
 ///           5. a callable, whose time is unknown: the device to which the fewest bytes must be
 ///              copied, and among several, the one where it is estimated to begin first;
-///           6. the one whose open tasks of this flow need the least time, and then the one that got
-///              the fewest tasks of this flow.
+///           6. the one whose open tasks of this flow need the least time, and then the one that
+///              got the fewest tasks of this flow.
 ///           A host task runs on the host, and its options must name no device.
 /// Failures  Data that a failed task should have written, updated or reduced are lost: tasks that
 ///           read or update them fail with dependency_failed, whose cause is the first error. They

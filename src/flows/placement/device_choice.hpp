@@ -34,8 +34,8 @@ class device_choice {
   /// after the open tasks of this flow there that are at least as urgent, and after the measured
   /// time of its kernel. If the ends are about equal, the fewest bytes to copy decide. Nobody
   /// measures callables: for them, returns the device to which the fewest bytes must be copied, and
-  /// among several, the one where it would begin first. If devices are equal, returns the one with the
-  /// shortest queue, and then the one that got the fewest tasks.
+  /// among several, the one where it would begin first. If devices are equal, returns the one with
+  /// the shortest queue, and then the one that got the fewest tasks.
   /// @param what  The launch; null if the task is a callable.
   /// @param text  Gets the reason.
   [[nodiscard]] device_ordinal choose(std::span<detail::datum_use const> uses, launch const* what,
