@@ -39,10 +39,6 @@ namespace {
 
 }  // namespace
 
-std::size_t graph_log::key_hash::operator()(task_id const& id) const noexcept {
-  return std::hash<std::uint64_t>{}(std::uint64_t{id.generation} * 0x9e3779b97f4a7c15u + id.slot);
-}
-
 void graph_log::add_edges(dependency_list const& from, std::size_t to, bool is_weak) {
   for (task_id const& each : from.ids()) {
     auto const found = node_of_.find(each);

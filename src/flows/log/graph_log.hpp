@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <flotilla/detail/data_use.hpp>
@@ -15,6 +14,7 @@
 #include <flotilla/task/task_options.hpp>
 
 #include "flows/data/datum.hpp"
+#include "flows/log/task_key.hpp"
 
 namespace flotilla::flows {
 
@@ -37,14 +37,6 @@ class graph_log {
   [[nodiscard]] std::string dot() const;
 
  private:
-  struct key_hash {
-    std::size_t operator()(task_id const& id) const noexcept;
-  };
-  struct same_task {
-    bool operator()(task_id const& a, task_id const& b) const noexcept {
-      return a.slot == b.slot && a.generation == b.generation;
-    }
-  };
   struct edge {
     std::size_t from, to;  // nodes
     bool is_weak;          // the failure of `from` does not matter
@@ -57,7 +49,7 @@ class graph_log {
   bool const is_on_;
   std::vector<std::string> nodes_;  // attributes in the language of Graphviz
   std::vector<edge> edges_;
-  std::unordered_map<task_id, std::size_t, key_hash, same_task> node_of_;
+  task_map<std::size_t> node_of_;
   std::size_t missing_ = 0;  // tasks for which there was no memory
 };
 

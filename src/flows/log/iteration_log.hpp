@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include <flotilla/detail/data_use.hpp>
@@ -20,6 +19,7 @@
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/data/datum.hpp"
 #include "flows/log/submitted_task.hpp"
+#include "flows/log/task_key.hpp"
 
 namespace flotilla::flows {
 
@@ -72,16 +72,6 @@ class iteration_log {
   [[nodiscard]] std::span<iteration_step const> steps() const noexcept { return steps_; }
 
  private:
-  struct key_hash {
-    std::size_t operator()(task_id const& id) const noexcept {
-      return std::hash<std::uint64_t>{}(id.generation * 0x9e37'79b9'7f4a'7c15u + id.slot);
-    }
-  };
-  struct same_task {
-    bool operator()(task_id const& a, task_id const& b) const noexcept {
-      return a.slot == b.slot && a.generation == b.generation;
-    }
-  };
   /// Returns the step of a task; empty if it is no task of the iteration.
   [[nodiscard]] std::optional<std::size_t> step_of(task_id const& id) const noexcept {
     auto const found = step_of_.find(id);
@@ -102,7 +92,7 @@ class iteration_log {
   bool is_replayable_ = true;
   std::vector<iteration_step> steps_;
   std::vector<place> places_;  // of all tasks, in the order of their submission
-  std::unordered_map<task_id, std::size_t, key_hash, same_task> step_of_;
+  task_map<std::size_t> step_of_;
 };
 
 }  // namespace flotilla::flows
