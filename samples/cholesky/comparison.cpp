@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "library_handles.hpp"
+#include "shared_library.hpp"
 #else
 #include "cuda_libraries.hpp"
 #endif
@@ -39,15 +40,14 @@ namespace {
 /// The functions of the driver that a program with streams and events calls.
 struct stream_calls {
   stream_calls() {
-    void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (driver == nullptr) { throw std::runtime_error("libcuda.so.1 cannot be opened"); }
-    create = reinterpret_cast<decltype(create)>(dlsym(driver, "cuStreamCreate"));
-    destroy = reinterpret_cast<decltype(destroy)>(dlsym(driver, "cuStreamDestroy_v2"));
-    synchronize = reinterpret_cast<decltype(synchronize)>(dlsym(driver, "cuStreamSynchronize"));
-    wait = reinterpret_cast<decltype(wait)>(dlsym(driver, "cuStreamWaitEvent"));
-    create_event = reinterpret_cast<decltype(create_event)>(dlsym(driver, "cuEventCreate"));
-    destroy_event = reinterpret_cast<decltype(destroy_event)>(dlsym(driver, "cuEventDestroy_v2"));
-    record = reinterpret_cast<decltype(record)>(dlsym(driver, "cuEventRecord"));
+    shared_library const driver{"libcuda.so.1"};
+    driver.take(create, "cuStreamCreate");
+    driver.take(destroy, "cuStreamDestroy_v2");
+    driver.take(synchronize, "cuStreamSynchronize");
+    driver.take(wait, "cuStreamWaitEvent");
+    driver.take(create_event, "cuEventCreate");
+    driver.take(destroy_event, "cuEventDestroy_v2");
+    driver.take(record, "cuEventRecord");
   }
   CUresult (*create)(CUstream*, unsigned) = nullptr;
   CUresult (*destroy)(CUstream) = nullptr;

@@ -5,40 +5,37 @@
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
-#include <dlfcn.h>
 
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
+
+#include "shared_library.hpp"
 
 namespace cholesky {
 
 /// The functions of cuBLAS and cuSOLVER that this program calls.
-class libraries {
- public:
+struct libraries {
   libraries() {
-    void* const blas = open({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
-    void* const solver = open({"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"});
-    if (!error.empty()) { return; }
-    take(blas, blas_create, "cublasCreate_v2");
-    take(blas, blas_destroy, "cublasDestroy_v2");
-    take(blas, blas_set_stream, "cublasSetStream_v2");
-    take(blas, dgemm, "cublasDgemm_v2");
-    take(blas, sgemm, "cublasSgemm_v2");
-    take(blas, dsyrk, "cublasDsyrk_v2");
-    take(blas, ssyrk, "cublasSsyrk_v2");
-    take(blas, dtrsm, "cublasDtrsm_v2");
-    take(blas, strsm, "cublasStrsm_v2");
-    take(solver, solver_create, "cusolverDnCreate");
-    take(solver, solver_destroy, "cusolverDnDestroy");
-    take(solver, solver_set_stream, "cusolverDnSetStream");
-    take(solver, potrf_size, "cusolverDnXpotrf_bufferSize");
-    take(solver, potrf, "cusolverDnXpotrf");
-    take(solver, create_params, "cusolverDnCreateParams");
-    take(solver, destroy_params, "cusolverDnDestroyParams");
+    shared_library const blas{"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+    shared_library const solver{"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"};
+    blas.take(blas_create, "cublasCreate_v2");
+    blas.take(blas_destroy, "cublasDestroy_v2");
+    blas.take(blas_set_stream, "cublasSetStream_v2");
+    blas.take(dgemm, "cublasDgemm_v2");
+    blas.take(sgemm, "cublasSgemm_v2");
+    blas.take(dsyrk, "cublasDsyrk_v2");
+    blas.take(ssyrk, "cublasSsyrk_v2");
+    blas.take(dtrsm, "cublasDtrsm_v2");
+    blas.take(strsm, "cublasStrsm_v2");
+    solver.take(solver_create, "cusolverDnCreate");
+    solver.take(solver_destroy, "cusolverDnDestroy");
+    solver.take(solver_set_stream, "cusolverDnSetStream");
+    solver.take(potrf_size, "cusolverDnXpotrf_bufferSize");
+    solver.take(potrf, "cusolverDnXpotrf");
+    solver.take(create_params, "cusolverDnCreateParams");
+    solver.take(destroy_params, "cusolverDnDestroyParams");
   }
 
-  std::string error;
   decltype(&cublasCreate_v2) blas_create = nullptr;
   decltype(&cublasDestroy_v2) blas_destroy = nullptr;
   decltype(&cublasSetStream_v2) blas_set_stream = nullptr;
@@ -55,29 +52,16 @@ class libraries {
   decltype(&cusolverDnXpotrf) potrf = nullptr;
   decltype(&cusolverDnCreateParams) create_params = nullptr;
   decltype(&cusolverDnDestroyParams) destroy_params = nullptr;
-
- private:
-  void* open(std::initializer_list<char const*> names) {
-    for (char const* each : names) {
-      if (void* const library = dlopen(each, RTLD_NOW | RTLD_LOCAL)) { return library; }
-    }
-    if (char const* why = dlerror()) { error = why; }
-    return nullptr;
-  }
-  template <class Function>
-  void take(void* library, Function& into, char const* name) {
-    into = reinterpret_cast<Function>(dlsym(library, name));
-    if (into == nullptr) { error = std::string{name} + " is missing"; }
-  }
 };
 
 /// @throws std::runtime_error  The libraries cannot be used.
 inline libraries const& api() {
-  static libraries const opened;
-  if (!opened.error.empty()) {
-    throw std::runtime_error("cuBLAS and cuSOLVER cannot be used: " + opened.error);
+  try {
+    static libraries const opened;
+    return opened;
+  } catch (std::runtime_error const& why) {
+    throw std::runtime_error(std::string{"cuBLAS and cuSOLVER cannot be used: "} + why.what());
   }
-  return opened;
 }
 
 /// @throws std::runtime_error  The call failed.

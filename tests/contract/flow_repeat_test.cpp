@@ -8,6 +8,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "contract/flow_fixture.hpp"
 #include "support/scale.hpp"
@@ -218,6 +219,32 @@ TEST_P(FlowRepeat, FillsSmallWindows) {
   words const expected = stirred(start, 7, 200);
   EXPECT_EQ(on_host(x), expected);
   EXPECT_EQ(on_host(y), mixed(expected, c_host, 1));
+}
+
+// requirement: replays count as the iterations of a loop do, prefetches included
+TEST_P(FlowRepeat, CountsAsALoopDoes) {
+  auto const count_all = [&](auto const& run) {
+    flow own{rt()};
+    words host = iota(count);
+    word_data x{own, host, "x"}, c{own, host, "c"}, y{own, {count}, "y"};
+    run(own, [&] {
+      own.post(stir(x, 7), {.device = first()});
+      x.prefetch_to(last());  // no task uses this copy
+      c.prefetch_to(last());
+      own.post(mix(y, c, x, 1), {.device = first()});
+    });
+    std::vector<std::uint64_t> made;
+    for (device_ordinal const each : ordinals()) {
+      flow_counters const seen = own.counters(each);
+      made.insert(made.end(), {seen.hits, seen.misses, seen.bytes_from_host,
+                               seen.bytes_from_devices, seen.bytes_to_host});
+    }
+    return made;
+  };
+  EXPECT_EQ(count_all([](flow& own, auto const& iteration) { own.repeat(100, iteration); }),
+            count_all([](flow&, auto const& iteration) {
+              for (int i = 0; i < 100; ++i) { iteration(); }
+            }));
 }
 
 // requirement: the errors of posted tasks are reported for all iterations

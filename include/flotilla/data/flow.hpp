@@ -131,7 +131,8 @@ class FLOTILLA_EXPORT flow {
   /// @throws invalid_argument  An option is invalid.
   /// @throws runtime_closed, poisoned, used_after_fork
   /// Cost  The first flow for several devices measures the rates of all links between them and the
-  ///       host, in a few milliseconds for each device. Inside a callable it assumes typical rates.
+  ///       host, in a few milliseconds for each device. Inside a callable, host task or
+  ///       continuation it assumes typical rates.
   explicit flow(runtime& owner, flow_options const& options = {});
   flow(flow&&) noexcept = default;
   flow& operator=(flow&&) noexcept = default;
@@ -286,6 +287,7 @@ class FLOTILLA_EXPORT flow {
 /// So its data must end before the runtime does.
 /// @throws runtime_closed, poisoned, used_after_fork
 /// Threads  any.
+/// Cost     a lock; the first call costs what the constructor of a flow costs.
 [[nodiscard]] FLOTILLA_EXPORT flow& default_flow(runtime& rt);
 
 }  // namespace v0_1

@@ -38,7 +38,7 @@ void runtime_state::end(runtime_state& runtime) noexcept {
   runtime.usage.close();
   // User code inside a callable or continuation can end a static runtime by calling std::exit. The
   // shutdown would wait for that user code, and that user code waits for the shutdown.
-  if (runtime.is_inside_callable() || runtime.runner.inside()) {
+  if (is_inside_user_code(runtime)) {
     std::fprintf(stderr,
                  "flotilla: a runtime was destroyed inside one of its own callables or "
                  "continuations (std::exit destroys static objects): its open tasks are abandoned "

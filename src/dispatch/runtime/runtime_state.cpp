@@ -187,6 +187,10 @@ bool runtime_state::is_inside_callable() const noexcept {
   return callable_frame::innermost(number) != nullptr;
 }
 
+bool is_inside_user_code(runtime_state const& of) noexcept {
+  return callable_frame::innermost(of.number) != nullptr || of.runner.inside();
+}
+
 bool runtime_state::ready(task_id const& id) {
   usage.check_process();
   bool ended = query.has_ended(id);
@@ -230,7 +234,7 @@ std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
 bool runtime_state::wait(completion_state const& state, waiter::deadline until) {
   usage.check_process();
   completion_wait wait{waits, state};
-  if (!wait.done() && (is_inside_callable() || runner.inside())) {
+  if (!wait.done() && is_inside_user_code(*this)) {
     throw would_deadlock(
         "a callable or continuation cannot wait for a completion, because the completion may "
         "depend on the callable or continuation; instead of waiting, use `then` or co_await");
@@ -240,7 +244,7 @@ bool runtime_state::wait(completion_state const& state, waiter::deadline until) 
 
 void runtime_state::wait_idle() {
   usage.check_process();
-  if (is_inside_callable() || runner.inside()) {
+  if (is_inside_user_code(*this)) {
     throw would_deadlock(
         "wait_idle is not allowed inside a callable or continuation, because it waits for all "
         "callables and continuations, this one included; call wait_idle after it has ended");
@@ -260,7 +264,7 @@ bool runtime_state::pump(bool clears_events) {
     }
   }
   bool has_continuations = false;
-  if (!is_inside_callable() && !runner.inside()) {
+  if (!is_inside_user_code(*this)) {
     // The continuations of a task that has faulted become due only after the fault is noticed, so
     // ask the streams for errors. next_poll only limits the rate, so it may be thread_local.
     thread_local std::chrono::steady_clock::time_point next_poll{};

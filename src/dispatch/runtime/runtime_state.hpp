@@ -168,6 +168,10 @@ class runtime_state final : public detail::runtime_impl {
   worker_pool workers;  // last member, because its threads use the others
 };
 
+/// Returns whether the calling thread is inside a callable, host task or continuation of the
+/// runtime, where it must not wait for tasks that may depend on it.
+[[nodiscard]] bool is_inside_user_code(runtime_state const& of) noexcept;
+
 /// Returns what the public classes need to know about a kernel.
 [[nodiscard]] inline detail::kernel_ref ref_of(runtime_state& state,
                                                std::uint32_t kernel) noexcept {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The recorder: submits one task per part for each replay.
+#include "dispatch/submission/recorder.hpp"
+
 #include <array>
 #include <memory_resource>
 #include <utility>
 #include <vector>
-
-#include "dispatch/submission/recorder.hpp"
 
 namespace flotilla::dispatch {
 

@@ -126,25 +126,6 @@ detail::memory_command data_mover::describe_copy(detail::datum& which, place fro
   return made;
 }
 
-template <class Submit>
-writer* data_mover::submit_writer(Submit const& submit) {
-  writer& by = writers_.add();
-  ticket made;
-  bool submitted = false;
-  try {
-    submitted = submit(made);
-  } catch (...) {
-    writers_.give_back(by);
-    throw;
-  }
-  if (!submitted) {
-    writers_.give_back(by);
-    return nullptr;
-  }
-  by.task = made.id();
-  return &by;
-}
-
 obstacle data_mover::make_valid(detail::datum& which, place where, int priority) {
   replica& to = which.at(where);
   if (to.is_valid) { return {}; }
@@ -157,8 +138,11 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
   add_all(to, options.after_end);
   reserve_user(from);
   detail::memory_command const what = describe_copy(which, from_place, where);
-  writer* const copy = submit_writer([&](ticket& made) {
-    return runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &made);
+  writer* const copy = writers_.add_if([&]() -> std::optional<task_id> {
+    ticket made;  // without a ticket, the runtime would report the failure of the copy
+    bool const was_submitted =
+        runtime_.tasks.submit(what, options, dispatch::when_full::give_up, &made);
+    return was_submitted ? std::optional{made.id()} : std::nullopt;
   });
   if (copy == nullptr) {
     return {.kind = obstacle::kinds::window_full, .where = where.is_host() ? from_place : where};
@@ -173,7 +157,10 @@ obstacle data_mover::make_valid(detail::datum& which, place where, int priority)
 }
 
 obstacle data_mover::mark(detail::datum& which, place where, dispatch::flow_task_options& options) {
-  writer* const by = submit_writer([&](ticket& made) { return submit_nothing(options, made); });
+  writer* const by = writers_.add_if([&]() -> std::optional<task_id> {
+    ticket made;
+    return submit_nothing(options, made) ? std::optional{made.id()} : std::nullopt;
+  });
   if (by == nullptr) { return {.kind = obstacle::kinds::window_full, .where = place::host()}; }
   set_writer(which.at(where), by);
   log_.add_join(by->task, options, which);

@@ -80,10 +80,6 @@ class data_mover {
  private:
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
-  /// Calls submit(ticket&), which returns false if the window is full. @return the writer of the
-  /// task; null if the window is full.
-  template <class Submit>
-  [[nodiscard]] writer* submit_writer(Submit const& submit);
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
   /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
   /// tasks are logged, all predecessors must be known.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include <flotilla/task/task_id.hpp>
 
@@ -43,6 +44,25 @@ class writer_table {
   [[nodiscard]] writer& add();
   /// Takes back a writer that never had an owner.
   void give_back(writer& unused) noexcept;
+  /// Returns the writer of a task, without owners; null if submit() returned nothing.
+  /// @param submit  Submits the task. Returns its id, or nothing if a window is full.
+  template <class Submit>
+  [[nodiscard]] writer* add_if(Submit const& submit) {
+    writer& made = add();
+    std::optional<task_id> task;
+    try {
+      task = submit();
+    } catch (...) {
+      give_back(made);
+      throw;
+    }
+    if (!task) {
+      give_back(made);
+      return nullptr;
+    }
+    made.task = *task;
+    return &made;
+  }
   /// Removes an owner. Does nothing if `which` is null.
   void release(writer* which) noexcept;
 

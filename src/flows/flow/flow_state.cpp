@@ -152,7 +152,7 @@ std::optional<place> flow_state::ask_placement(std::span<detail::datum_use const
 
 void flow_state::repeat(std::size_t count, std::function<void()> const& iteration) {
   runtime_.usage.check_usable();
-  obstacle_resolver resolver = make_resolver("of flow::repeat");
+  obstacle_resolver resolver = make_resolver({});
   repeater{{runtime_, mutex_, planner_, host_, resolver}, iteration}.run(count);
 }
 

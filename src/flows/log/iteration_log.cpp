@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/access.hpp"
-#include "dispatch/task/callable_frame.hpp"
 
 namespace flotilla::flows {
 
@@ -55,8 +54,7 @@ bool iteration_step::equals(iteration_step const& other,
 }
 
 bool iteration_log::is_own_task() const noexcept {
-  return std::this_thread::get_id() == thread_ && !runtime_.runner.inside() &&
-         dispatch::callable_frame::innermost(runtime_.number) == nullptr;
+  return std::this_thread::get_id() == thread_ && !dispatch::is_inside_user_code(runtime_);
 }
 
 bool iteration_log::is_replayable(task_options const& options) const noexcept {

@@ -66,17 +66,10 @@ void task_planner::count(std::span<detail::datum_use const> uses, place where,
   sum.hits += reads - std::min(reads, copies);
 }
 
-void task_planner::count_replays(std::span<iteration_step const> steps,
-                                 std::size_t replays) noexcept {
-  for (iteration_step const& each : steps) {
-    use_counts& sum = uses_[each.where.index()];
-    if (each.copy) {
-      sum.misses += replays;
-      sum.hits -= replays;  // the task that needs the copy counts it as a hit
-    }
-    for (detail::datum_use const& use : each.uses) {
-      if (!use.what->is_token() && use.mode != access_mode::write) { sum.hits += replays; }
-    }
+void task_planner::count_replays(std::span<use_counts const> each, std::size_t replays) noexcept {
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    uses_[i].hits += each[i].hits * replays;
+    uses_[i].misses += each[i].misses * replays;
   }
 }
 

@@ -25,6 +25,12 @@
 
 namespace flotilla::flows {
 
+/// How often tasks found their data at a place.
+struct use_counts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
 /// Threads: the caller holds the flow's mutex in all calls. No call waits, and none runs user code.
 class task_planner {
  public:
@@ -44,8 +50,11 @@ class task_planner {
   /// Counts hits and misses of a task that was submitted, or of a prefetch.
   /// @param copies  The number of copies of all calls of `prepare` for the task.
   void count(std::span<detail::datum_use const> uses, place where, std::size_t copies) noexcept;
-  /// The same for replays of an iteration.
-  void count_replays(std::span<iteration_step const> steps, std::size_t replays) noexcept;
+  /// Counts the hits and misses of replays.
+  /// @param each  What one iteration has added to `uses`.
+  void count_replays(std::span<use_counts const> each, std::size_t replays) noexcept;
+  /// Returns the hits and misses so far, by place::index.
+  [[nodiscard]] std::span<use_counts const> uses() const noexcept { return uses_; }
   /// Records that the task was submitted after task_order::plan. Does not throw.
   /// @param uses    The uses as the program gave them.
   /// @param actual  The uses after `replace_reductions`.
@@ -61,12 +70,6 @@ class task_planner {
   [[nodiscard]] task_log& log() noexcept { return log_; }
 
  private:
-  /// How often tasks found their data at a place.
-  struct use_counts {
-    std::uint64_t hits = 0;
-    std::uint64_t misses = 0;
-  };
-
   task_log log_;
   data_mover mover_;
   task_order order_;

@@ -12,7 +12,6 @@
 
 #include <flotilla/detail/allocation.hpp>
 
-#include "dispatch/task/callable_frame.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::flows {
@@ -116,9 +115,7 @@ namespace {
 link_table::link_table(runtime& owner, dispatch::runtime_state& state)
     : places_(state.infos().size() + 1), links_(places_ * places_) {
   // A callable has the lease of its device, and a host task may be what a callable waits for.
-  bool const may_wait =
-      dispatch::callable_frame::innermost(state.number) == nullptr && !state.runner.inside();
-  if (state.infos().size() == 1 || !may_wait) { return; }
+  if (state.infos().size() == 1 || dispatch::is_inside_user_code(state)) { return; }
   static std::mutex mutex;
   static std::map<std::string, std::vector<link>> measured;  // by name_of
   std::string const name = name_of(state);

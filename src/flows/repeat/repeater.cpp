@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "dispatch/task/callable_frame.hpp"
 #include "flows/repeat/repetition.hpp"
 
 namespace flotilla::flows {
@@ -19,8 +18,10 @@ class repeater::log_scope {
     std::lock_guard const lock{with_.mutex};
     task_log& all = with_.planner.log();
     is_on_ = all.iteration() == nullptr;
-    if (is_on_) { all.set_iteration(&log); }
-    seen_.before = all.changes();
+    if (!is_on_) { return; }
+    all.set_iteration(&log);
+    seen_.changes_before = all.changes();
+    seen_.uses.assign(with_.planner.uses().begin(), with_.planner.uses().end());
   }
   log_scope(log_scope const&) = delete;
   log_scope& operator=(log_scope const&) = delete;
@@ -28,24 +29,27 @@ class repeater::log_scope {
     if (is_on_) { static_cast<void>(end()); }
   }
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
-  [[nodiscard]] changes end() noexcept {
+  [[nodiscard]] effect end() noexcept {
     std::lock_guard const lock{with_.mutex};
     is_on_ = false;
     with_.planner.log().set_iteration(nullptr);
-    seen_.after = with_.planner.log().changes();
-    return seen_;
+    seen_.changes_after = with_.planner.log().changes();
+    std::span<use_counts const> const now = with_.planner.uses();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      seen_.uses[i] = {now[i].hits - seen_.uses[i].hits, now[i].misses - seen_.uses[i].misses};
+    }
+    return std::move(seen_);
   }
 
  private:
   parts const& with_;
   bool is_on_ = false;
-  changes seen_{};
+  effect seen_{};
 };
 
 bool repeater::may_replay() const noexcept {
-  bool const may_wait = dispatch::callable_frame::innermost(with_.runtime.number) == nullptr &&
-                        !with_.runtime.runner.inside();
-  return may_wait && with_.runtime.checks == nullptr && !with_.planner.log().graph().is_on();
+  return !dispatch::is_inside_user_code(with_.runtime) && with_.runtime.checks == nullptr &&
+         !with_.planner.log().graph().is_on();
 }
 
 void repeater::run_plainly() {
@@ -53,7 +57,7 @@ void repeater::run_plainly() {
   --left_;
 }
 
-std::optional<repeater::changes> repeater::run_logged(iteration_log& log) {
+std::optional<repeater::effect> repeater::run_logged(iteration_log& log) {
   log_scope scope{with_, log};
   run_plainly();
   return scope.is_on() ? std::optional{scope.end()} : std::nullopt;
@@ -73,7 +77,7 @@ void repeater::run(std::size_t count) {
       continue;
     }
     auto log = std::make_unique<iteration_log>(with_.runtime, before.get());
-    std::optional<changes> const now = run_logged(*log);
+    std::optional<effect> const now = run_logged(*log);
     if (!now) {
       before.reset();
       continue;
@@ -81,19 +85,20 @@ void repeater::run(std::size_t count) {
     --tries;
     // If another thread has changed data between the two iterations, their steps can be equal
     // although the next ones would differ.
-    bool const is_steady =
-        before != nullptr && now->before == seen && log->is_replayable() && log->equals(*before);
-    if (is_steady && left_ != 0 && !replay(*log, now->after)) { tries = 0; }
-    seen = now->after;
+    bool const is_steady = before != nullptr && now->changes_before == seen &&
+                           log->is_replayable() && log->equals(*before);
+    if (is_steady && left_ != 0 && !replay(*log, *now)) { tries = 0; }
+    seen = now->changes_after;
     before = log->is_replayable() ? std::move(log) : nullptr;
   }
 }
 
-bool repeater::replay(iteration_log const& log, std::uint64_t seen) {
+bool repeater::replay(iteration_log const& log, effect const& last_effect) {
   constexpr std::size_t at_once = 256;
   std::unique_ptr<repetition> replays;
   try {
-    replays = std::make_unique<repetition>(with_.runtime, with_.planner, log.steps());
+    replays =
+        std::make_unique<repetition>(with_.runtime, with_.planner, log.steps(), last_effect.uses);
   } catch (std::exception const&) {
     return false;  // for example, a copy of pageable memory
   }
@@ -105,6 +110,7 @@ bool repeater::replay(iteration_log const& log, std::uint64_t seen) {
       replays.end();
     }
   } const end{with_.mutex, *replays};
+  std::uint64_t seen = last_effect.changes_after;
   std::optional<task_id> previous;  // the last replay of the last round but one
   while (left_ != 0) {
     std::optional<task_id> const last = replays->last();
@@ -131,7 +137,7 @@ bool repeater::replay(iteration_log const& log, std::uint64_t seen) {
     if (previous) {
       with_.host.wait_for(*previous);
       // Replays depend on each other. So if one has failed, call the iteration again: tasks that
-      // only write heal lost data.
+      // only write make lost data valid.
       if (with_.runtime.query.failure_of(*previous) != nullptr) { return true; }
     }
     previous = last;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "dispatch/runtime/runtime_state.hpp"
 #include "flows/log/iteration_log.hpp"
@@ -43,19 +44,20 @@ class repeater {
   /// Returns whether replays are possible. A thread in a callable or continuation must not wait for
   /// them.
   [[nodiscard]] bool may_replay() const noexcept;
-  /// How many changes of data the flow had seen before and after an iteration.
-  struct changes {
-    std::uint64_t before;
-    std::uint64_t after;
+  /// What an iteration did to the flow.
+  struct effect {
+    std::uint64_t changes_before = 0;  // how many changes of data the flow had seen
+    std::uint64_t changes_after = 0;
+    std::vector<use_counts> uses{};  // what it added to the hits and misses
   };
   void run_plainly();
   /// Calls the iteration and logs it. Empty if another log is open: then the iteration was called
   /// without a log.
-  [[nodiscard]] std::optional<changes> run_logged(iteration_log& log);
+  [[nodiscard]] std::optional<effect> run_logged(iteration_log& log);
   /// Submits replays until all iterations are done, or another thread uses the flow.
-  /// @param seen  The changes that the flow had seen after the last iteration.
+  /// @param last_effect  The effect of the last iteration.
   /// @return false if the steps cannot be recorded.
-  [[nodiscard]] bool replay(iteration_log const& log, std::uint64_t seen);
+  [[nodiscard]] bool replay(iteration_log const& log, effect const& last_effect);
 
   parts const with_;
   std::function<void()> const& iteration_;

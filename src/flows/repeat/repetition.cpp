@@ -9,10 +9,11 @@
 namespace flotilla::flows {
 
 repetition::repetition(dispatch::runtime_state& runtime, task_planner& planner,
-                       std::span<iteration_step const> steps)
+                       std::span<iteration_step const> steps, std::span<use_counts const> uses)
     : planner_(planner),
       writers_(planner.mover().writers()),
       steps_(steps),
+      uses_(uses),
       order_(planner.mover(), planner.order(), steps),
       recorder_(runtime.recording_parts()) {
   std::vector<recorded_task> made;
@@ -31,25 +32,14 @@ repetition::repetition(dispatch::runtime_state& runtime, task_planner& planner,
 }
 
 bool repetition::submit_one() {
-  writer& next = writers_.add();
   replay_options const options{.after = {last_ == nullptr ? join_.id() : last_->task},
                                .label = {},
                                .priority = steps_.front().priority};
-  std::optional<task_id> made;
-  try {
-    made = recorder_.try_replay(options);
-  } catch (...) {
-    writers_.give_back(next);
-    throw;
-  }
-  if (!made) {
-    writers_.give_back(next);
-    return false;
-  }
-  next.task = *made;
-  ++next.owners;
+  writer* const next = writers_.add_if([&] { return recorder_.try_replay(options); });
+  if (next == nullptr) { return false; }
+  ++next->owners;
   writers_.release(last_);
-  last_ = &next;
+  last_ = next;
   return true;
 }
 
@@ -64,7 +54,7 @@ obstacle repetition::submit(std::size_t count, std::size_t& done) {
   auto const commit = [&] {
     if (made == 0) { return; }
     order_.commit(*last_, made);
-    planner_.count_replays(steps_, made);
+    planner_.count_replays(uses_, made);
     done += made;
   };
   try {

@@ -25,9 +25,10 @@ class repetition {
  public:
   /// Makes the recording. Call it without the flow's mutex, because it waits for devices.
   /// @param steps  They must exist as long as this object.
+  /// @param uses   The hits and misses of an iteration. They must exist as long as this object.
   /// @throws the exceptions of recording::add and recording::finish
   repetition(dispatch::runtime_state& runtime, task_planner& planner,
-             std::span<iteration_step const> steps);
+             std::span<iteration_step const> steps, std::span<use_counts const> uses);
 
   // The caller holds the flow's mutex in these calls. The data of the iteration must be as after
   // the iteration that was logged, or after the last replay.
@@ -54,6 +55,7 @@ class repetition {
   task_planner& planner_;
   writer_table& writers_;
   std::span<iteration_step const> const steps_;
+  std::span<use_counts const> const uses_;
   replay_order order_;
   dispatch::recorder recorder_;
   ticket join_;             // the task before the first replay
