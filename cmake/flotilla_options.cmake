@@ -28,6 +28,15 @@ function(flotilla_precompile target)
   endif()
 endfunction()
 
+# flotilla_compile_together(TARGET): the compiler reads ten sources as one file, so that it reads and
+# instantiates what they share once. That makes a build from scratch twice as fast, and a build after
+# a small change slower.
+function(flotilla_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  # A local name may equal a name that another source declares in its anonymous namespace.
+  target_compile_options(${target} PRIVATE -Wno-shadow)
+endfunction()
+
 # Sanitizers apply to the whole build, because a program and its libraries must use the same ones.
 if(FLOTILLA_SANITIZE)
   list(JOIN FLOTILLA_SANITIZE "," sanitizers)

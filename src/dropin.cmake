@@ -19,6 +19,7 @@ file(GLOB dropin_base_sources CONFIGURE_DEPENDS base/*.cpp)
 add_library(flotilla_libcuda MODULE
   ${dropin_driver_sources} ${dropin_base_sources} "${dropin_source}")
 flotilla_target(flotilla_libcuda)
+flotilla_compile_together(flotilla_libcuda)
 target_compile_definitions(flotilla_libcuda PRIVATE FLOTILLA_CPU_DROPIN)
 target_include_directories(flotilla_libcuda PRIVATE ${header_dirs} "${CMAKE_CURRENT_SOURCE_DIR}")
 target_include_directories(flotilla_libcuda SYSTEM PRIVATE "${FLOTILLA_CUDA_INCLUDE_DIR}")

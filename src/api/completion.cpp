@@ -6,10 +6,10 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "api/state_of.hpp"
 #include "base/access.hpp"
 #include "base/process_end.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
-#include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
@@ -18,10 +18,6 @@ namespace {
 
 using detail::access;
 using state_ptr = std::shared_ptr<detail::completion_state>;
-
-dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
-  return dispatch::runtime_state::of(*impl);
-}
 
 state_ptr const& checked(state_ptr const& state) {
   if (state == nullptr) {

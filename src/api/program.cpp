@@ -4,19 +4,11 @@
 
 #include <flotilla/error/error.hpp>
 
+#include "api/state_of.hpp"
 #include "base/access.hpp"
-#include "dispatch/runtime/runtime_state.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
-
-namespace {
-
-dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
-  return dispatch::runtime_state::of(*impl);
-}
-
-}  // namespace
 
 detail::kernel_ref program::find_kernel(std::string_view name,
                                         std::span<detail::parameter_layout const> layout) const {

@@ -5,18 +5,14 @@
 #include <fstream>
 #include <system_error>
 
+#include "api/state_of.hpp"
 #include "base/access.hpp"
-#include "dispatch/runtime/runtime_state.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla {
 inline namespace v0_1 {
 
 namespace {
-
-dispatch::runtime_state& state_of(detail::runtime_impl* impl) noexcept {
-  return dispatch::runtime_state::of(*impl);
-}
 
 // constexpr: it exists before and after all other static objects, which may submit tasks.
 constexpr task_options no_options;

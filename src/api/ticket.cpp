@@ -13,7 +13,7 @@ inline namespace v0_1 {
 
 namespace {
 
-dispatch::runtime_state& state_of(detail::runtime_impl* impl) {
+dispatch::runtime_state& checked_state(detail::runtime_impl* impl) {
   if (impl == nullptr) {
     throw invalid_argument("the ticket names no task: it was default-constructed or moved from");
   }
@@ -43,28 +43,28 @@ ticket::~ticket() { drop(); }
 
 void ticket::drop() noexcept {
   if (runtime_ == nullptr) { return; }
-  dispatch::runtime_state::drop_ticket(state_of(std::exchange(runtime_, nullptr)), slot_,
+  dispatch::runtime_state::drop_ticket(checked_state(std::exchange(runtime_, nullptr)), slot_,
                                        generation_);
 }
 
-bool ticket::ready() const { return state_of(runtime_).ready(id()); }
+bool ticket::ready() const { return checked_state(runtime_).ready(id()); }
 
 void ticket::wait(std::optional<wait_policy> policy) const {
-  state_of(runtime_).wait(id(), policy, std::nullopt);
+  checked_state(runtime_).wait(id(), policy, std::nullopt);
 }
 
 bool ticket::wait_until(std::chrono::steady_clock::time_point when) const {
-  return state_of(runtime_).wait(id(), std::nullopt, when);
+  return checked_state(runtime_).wait(id(), std::nullopt, when);
 }
 
 bool ticket::cancel() const {
-  dispatch::runtime_state const& runtime = state_of(runtime_);
+  dispatch::runtime_state const& runtime = checked_state(runtime_);
   runtime.usage.check_process();
   return runtime.query.cancel(id());
 }
 
 std::optional<device_ordinal> ticket::device() const {
-  return state_of(runtime_).query.device_of(id(), device_);
+  return checked_state(runtime_).query.device_of(id(), device_);
 }
 
 }  // namespace v0_1

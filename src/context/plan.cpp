@@ -16,14 +16,14 @@ namespace {
 
 using kinds = context_source::kinds;
 
-std::string in_words(device const& one) {
+std::string text_of(device const& one) {
   return "device " + std::to_string(one.ordinal.value) + " (" + one.name + ")";
 }
 
 void check_range(device const& one, std::string_view name, std::size_t value, std::size_t min,
                  std::size_t max) {
   if (value >= min && value <= max) { return; }
-  throw unknown_setting(in_words(one) + ": setting '" + std::string{name} + "' must be between " +
+  throw unknown_setting(text_of(one) + ": setting '" + std::string{name} + "' must be between " +
                         std::to_string(min) + " and " + std::to_string(max) + ", but is " +
                         std::to_string(value));
 }
@@ -32,7 +32,7 @@ void check_settings(device const& one, device_settings const& asked) {
   if (asked.lanes) { check_range(one, "lanes", *asked.lanes, 1, max_lanes); }
   if (asked.window) { check_range(one, "window", *asked.window, min_window, max_window); }
   if (asked.user_coredump == true && asked.coredump == false) {
-    throw unknown_setting(in_words(one) +
+    throw unknown_setting(text_of(one) +
                           ": setting 'user_coredump' = true contradicts 'coredump' = false, "
                           "because user_coredump requires coredump");
   }
@@ -43,9 +43,8 @@ void merge_source(device const& one, std::optional<context_source> const& from,
                   device_settings& asked) {
   if (!from) { return; }
   if (asked.context && *asked.context != *from) {
-    throw unknown_setting(in_words(one) + ": the device specification requests " +
-                          to_string(*from) + ", but setting 'context' requests " +
-                          to_string(*asked.context));
+    throw unknown_setting(text_of(one) + ": the device specification requests " + to_string(*from) +
+                          ", but setting 'context' requests " + to_string(*asked.context));
   }
   asked.context = from;
 }
@@ -62,8 +61,8 @@ void check_agreement(choice const& chosen, std::vector<request> const& requests,
       if (mine == its || !shared_by_green_contexts(name)) { continue; }
       auto const said = [](std::string const& text) { return text.empty() ? "not set" : text; };
       throw unknown_setting("all green contexts of a GPU share setting '" + std::string{name} +
-                            "', but the values differ: " + in_words(chosen.devices[first]) + ": " +
-                            said(mine) + "; " + in_words(chosen.devices[other]) + ": " + said(its));
+                            "', but the values differ: " + text_of(chosen.devices[first]) + ": " +
+                            said(mine) + "; " + text_of(chosen.devices[other]) + ": " + said(its));
     }
   }
 }
@@ -80,7 +79,7 @@ void split_gpus(choice& chosen, std::vector<request>& requests) {
     for (std::size_t const each : members) {
       counts.push_back(requests[each].settings.context->multiprocessors);
     }
-    std::string const subject = in_words(chosen.devices[members.front()]);
+    std::string const subject = text_of(chosen.devices[members.front()]);
     CUdevice gpu = 0;
     driver::check(chosen.api->device_get(&gpu, ordinal), "cuDeviceGet", subject);
     std::vector<CUdevResource> const slices =

@@ -167,14 +167,14 @@ TEST_P(Blocking, ContinuationDelaysNothing) {
 // requirement: the first callable that takes longer than the limit is reported with its label and
 // its device, even if no other task waits
 TEST_P(Blocking, LongCallableIsReportedOnce) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) {
     rt().submit([](task_context&) { std::this_thread::sleep_for(milliseconds{15}); },
                 {.device = last(), .label = i == 0 ? "slow poke" : "later one"})
         .wait();
   }
   stop();
-  std::string const printed = testing::internal::GetCapturedStderr();
+  std::string const printed = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(printed, HasSubstr("slow poke"));
   EXPECT_THAT(printed, HasSubstr("device " + std::to_string(last().value)));
   EXPECT_THAT(printed, HasSubstr(" ms"));
@@ -185,13 +185,13 @@ TEST_P(Blocking, LongCallableIsReportedOnce) {
 // requirement: the limit is an option. Zero turns the report off
 TEST_P(Blocking, LimitOfTheReportIsAnOption) {
   for (milliseconds const limit : {milliseconds{0}, milliseconds{100'000}}) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     runtime_options with = options();
     with.report_calls_longer_than = limit;
     start(std::move(with));
     rt().submit([](task_context&) { std::this_thread::sleep_for(milliseconds{15}); }).wait();
     stop();
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   }
 }
 
@@ -199,7 +199,7 @@ TEST_P(Blocking, LimitOfTheReportIsAnOption) {
 // while a task is open. That is the case only in single-threaded mode
 TEST_P(Blocking, LongContinuationIsReportedIfItDelaysDevices) {
   for (bool const delays : {false, true}) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     start(options());
     ticket later;
     rt().submit(program().nothing.with_shape({1}, {1})())
@@ -210,7 +210,7 @@ TEST_P(Blocking, LongContinuationIsReportedIfItDelaysDevices) {
         .wait();
     later = {};
     stop();
-    std::string const printed = testing::internal::GetCapturedStderr();
+    std::string const printed = ::testing::internal::GetCapturedStderr();
     if (delays && worker_count() == 0) {
       EXPECT_THAT(printed, HasSubstr("a continuation ran for"));
       EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1) << printed;
@@ -228,7 +228,7 @@ TEST_F(BlockingAlone, NoWarningOfOneTbbIsPrinted) {
   FLOTILLA_NEED_DEVICES(2);
   for (int const threads : {0, 1, 2, 3}) {  // 0: the default of oneTBB
     FLOTILLA_EXPECT_IN_CHILD([threads] {
-      testing::internal::CaptureStderr();
+      ::testing::internal::CaptureStderr();
       std::unique_ptr<parallelism> limit;
       if (threads != 0) { limit = std::make_unique<parallelism>(threads); }
       {
@@ -243,7 +243,7 @@ TEST_F(BlockingAlone, NoWarningOfOneTbbIsPrinted) {
         rt.wait_idle();
         runtime const second{{.devices = device_spec(1), .workers = 64}};
       }
-      EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+      EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
     });
   }
 }

@@ -9,6 +9,7 @@
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
+#include "support/device_names.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
@@ -18,8 +19,6 @@
 
 namespace flotilla::test {
 namespace {
-
-constexpr device_ordinal first{0}, second{1};
 
 class CheckArguments : public guest_test {
  protected:
@@ -61,7 +60,7 @@ TEST_F(CheckArguments, PointerToMemoryOfTheHostIsRefused) {
 // requirement: the argument is named by its number and its type
 TEST_F(CheckArguments, SecondPointerIsRefusedByItsNumber) {
   start(1);
-  device_buffer<std::uint32_t> good{rt(), first, 1};
+  device_buffer<std::uint32_t> good{rt(), device_0, 1};
   auto const* const bad = reinterpret_cast<std::uint32_t const*>(std::uintptr_t{0x100});
   EXPECT_THAT(thrown<invalid_argument>([&] {
                 static_cast<void>(rt().submit(program_->copy.with_shape({1}, {1})(good, bad)));
@@ -75,7 +74,7 @@ TEST_F(CheckArguments, FreedPointerIsRefused) {
   start(1);
   std::uint32_t* where = nullptr;
   {
-    device_buffer<std::uint32_t> gone{rt(), first, 1};
+    device_buffer<std::uint32_t> gone{rt(), device_0, 1};
     where = gone.data();
   }
   // The runtime frees the memory in one of its next passes.
@@ -91,7 +90,7 @@ TEST_F(CheckArguments, PointerOfADestroyedBufferIsRefusedWhileTasksAreOpen) {
   ticket const open = rt().submit(held.launch_of(*program_));
   std::uint32_t* where = nullptr;
   {
-    device_buffer<std::uint32_t> gone{rt(), first, 1};
+    device_buffer<std::uint32_t> gone{rt(), device_0, 1};
     where = gone.data();
   }
   EXPECT_THAT(refused(where), HasSubstr("a buffer that was destroyed"));
@@ -104,29 +103,31 @@ TEST_F(CheckArguments, PointerOfAnotherDeviceIsRefusedIfTheDevicesAreNotPeers) {
   FLOTILLA_NEED_CPU_DRIVER();
   testing::separate_peers(testing::cpu_device{0}, testing::cpu_device{1});
   start(2);
-  device_buffer<std::uint32_t> there{rt(), second, 1};
-  EXPECT_THAT(refused(there.data(), {.device = first}),
+  device_buffer<std::uint32_t> there{rt(), device_1, 1};
+  EXPECT_THAT(refused(there.data(), {.device = device_0}),
               AllOf(HasSubstr("in the memory of device 1 ("), HasSubstr("runs on device 0 ("),
                     HasSubstr("enable_peer")));
-  rt().submit(write(there.data()), {.device = second}).wait();
-  device_buffer<std::uint32_t> here{rt(), first, 1};
-  rt().submit(write(here.data()), {.device = second}).wait();
+  rt().submit(write(there.data()), {.device = device_1}).wait();
+  device_buffer<std::uint32_t> here{rt(), device_0, 1};
+  rt().submit(write(here.data()), {.device = device_1}).wait();
 }
 
 // requirement: the runtime has enabled the access
 TEST_F(CheckArguments, PointerOfAPeerIsAccepted) {
   FLOTILLA_NEED_DEVICES(2);
   start(2);
-  if (!can_access_peer(rt(), first, second)) { GTEST_SKIP() << "needs two devices that are peers"; }
-  device_buffer<std::uint32_t> there{rt(), second, 1};
-  rt().submit(write(there.data()), {.device = first}).wait();
+  if (!can_access_peer(rt(), device_0, device_1)) {
+    GTEST_SKIP() << "needs two devices that are peers";
+  }
+  device_buffer<std::uint32_t> there{rt(), device_1, 1};
+  rt().submit(write(there.data()), {.device = device_0}).wait();
 }
 
 // requirement
 TEST_F(CheckArguments, TaskForAnyDeviceMustNotUseMemoryOfOneDevice) {
   FLOTILLA_NEED_DEVICES(2);
   start(2);
-  device_buffer<std::uint32_t> there{rt(), second, 1};
+  device_buffer<std::uint32_t> there{rt(), device_1, 1};
   EXPECT_THAT(refused(there.data()),
               AllOf(HasSubstr("in the memory of device 1 ("), HasSubstr("any device may take"),
                     HasSubstr("set task_options::device to 1")));
@@ -136,7 +137,7 @@ TEST_F(CheckArguments, TaskForAnyDeviceMustNotUseMemoryOfOneDevice) {
 // requirement: the check accepts every valid argument
 TEST_F(CheckArguments, ValidPointersAreAccepted) {
   start(1);
-  device_buffer<std::uint32_t> buffer{rt(), first, 8};
+  device_buffer<std::uint32_t> buffer{rt(), device_0, 8};
   host_buffer<std::uint32_t> pinned{rt(), 8};
   rt().submit(program_->write.with_shape({1}, {1})(buffer, 1u)).wait();
   rt().submit(program_->write.with_shape({1}, {1})(buffer.subspan(3), 1u)).wait();
@@ -162,7 +163,7 @@ TEST_F(CheckArguments, RecordedLaunchesAreChecked) {
 TEST_F(CheckArguments, RuntimeStaysUsableAfterRefusals) {
   start(1);
   auto* const bad = reinterpret_cast<std::uint32_t*>(std::uintptr_t{0x100});
-  device_buffer<std::uint32_t> good{rt(), first, 1};
+  device_buffer<std::uint32_t> good{rt(), device_0, 1};
   for (int i = 0; i < 1000; ++i) { EXPECT_NE(refused(bad), ""); }
   rt().submit(write(good.data())).wait();
   EXPECT_FALSE(rt().pump());

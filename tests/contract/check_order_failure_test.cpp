@@ -8,6 +8,7 @@
 
 #include <flotilla/flotilla.hpp>
 
+#include "support/device_names.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
@@ -17,8 +18,6 @@
 namespace flotilla::test {
 namespace {
 
-constexpr device_ordinal first{0};
-
 class CheckOrderFailure : public guest_test {
  protected:
   void start(runtime_options options) {
@@ -26,7 +25,7 @@ class CheckOrderFailure : public guest_test {
     options.checks = checks{.order = true};
     rt_.emplace(std::move(options));
     program_.emplace(*rt_);
-    data_.emplace(*rt_, first, 8);
+    data_.emplace(*rt_, device_0, 8);
   }
   void TearDown() override {
     data_.reset();

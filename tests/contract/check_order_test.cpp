@@ -13,6 +13,7 @@
 #include <flotilla/flotilla.hpp>
 #include <flotilla/task/coroutine.hpp>
 
+#include "support/device_names.hpp"
 #include "support/devices.hpp"
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
@@ -23,7 +24,6 @@
 namespace flotilla::test {
 namespace {
 
-constexpr device_ordinal first{0};
 using word = std::uint32_t;
 
 class CheckOrder : public guest_test {
@@ -41,8 +41,8 @@ class CheckOrder : public guest_test {
     rt_.emplace(runtime_options{
         .devices = device_spec(1), .workers = workers, .checks = checks{.order = true}});
     program_.emplace(*rt_);
-    data_.emplace(*rt_, first, 8);
-    other_.emplace(*rt_, first, 8);
+    data_.emplace(*rt_, device_0, 8);
+    other_.emplace(*rt_, device_0, 8);
   }
   void stop() {
     data_.reset();
@@ -232,7 +232,7 @@ TEST_F(CheckOrder, TaskSubmittedInsideACallableIsAfterThePredecessorsOfTheCallab
 // same address is other memory
 TEST_F(CheckOrder, NewBufferAtTheSameAddressIsOtherMemory) {
   for (int i = 0; i < 200; ++i) {
-    device_buffer<word> each{rt(), first, 64};
+    device_buffer<word> each{rt(), device_0, 64};
     rt().post(each.fill(1));
   }
   rt().wait_idle();
@@ -273,7 +273,7 @@ TEST_F(CheckOrder, SeveralThreadsSubmitAtTheSameTime) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([this] {
-      device_buffer<word> mine{rt(), first, 8};
+      device_buffer<word> mine{rt(), device_0, 8};
       ticket last = rt().submit(mine.fill(1));
       for (int k = 0; k < 500; ++k) {
         ticket next = rt().submit(writes(mine), {.after = {last}});
@@ -289,7 +289,7 @@ TEST_F(CheckOrder, SeveralThreadsSubmitAtTheSameTime) {
 // requirement: without the check, nothing is reported
 TEST_F(CheckOrder, NothingIsCheckedByDefault) {
   runtime plain{{.devices = device_spec(1)}};
-  device_buffer<word> buffer{plain, first, 8};
+  device_buffer<word> buffer{plain, device_0, 8};
   plain.post(buffer.fill(1));
   plain.post(buffer.fill(2));
 }

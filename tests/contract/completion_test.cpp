@@ -85,11 +85,11 @@ TEST_P(Completion, ErrorsPassFromCompletionToContinuation) {
 
 // requirement: if no one reads a completion's error, the error is printed and the program continues
 TEST_P(Completion, UnobservedErrorIsPrinted) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   ticket const task = rt().submit([](task_context&) {});
   task.then([](std::exception_ptr) { throw std::logic_error{"dropped on the floor"}; });
   stop();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("dropped on the floor"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("dropped on the floor"));
 }
 
 // requirement: a continuation runs even after the destruction of the task's ticket and of the

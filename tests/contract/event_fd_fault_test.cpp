@@ -3,8 +3,6 @@
 
 // event_fd after a fault.
 
-#include <poll.h>
-
 #include <atomic>
 #include <exception>
 
@@ -15,17 +13,13 @@
 #include "support/eventually.hpp"
 #include "support/guest_test.hpp"
 #include "support/kernels.hpp"
+#include "support/readable.hpp"
 
 namespace flotilla::test {
 namespace {
 
 class EventFdFault : public guest_test, public ::testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, EventFdFault, ::testing::Values(0, 2));
-
-bool readable(int descriptor, std::chrono::milliseconds time) {
-  pollfd one{descriptor, POLLIN, 0};
-  return ::poll(&one, 1, static_cast<int>(time.count())) == 1;
-}
 
 /// Runs an event loop until a kernel has faulted and its continuation has run. Then checks that the
 /// poisoned runtime does not keep the loop busy.

@@ -4,7 +4,6 @@
 // event_fd: an event loop that only polls and pumps gets everything done, and sleeps in between.
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,17 +13,12 @@
 #include <vector>
 
 #include "support/contract_test.hpp"
+#include "support/readable.hpp"
 
 namespace flotilla::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Returns whether the descriptor becomes readable within `time`.
-bool readable(int descriptor, std::chrono::milliseconds time = test_timeout) {
-  pollfd one{descriptor, POLLIN, 0};
-  return ::poll(&one, 1, static_cast<int>(time.count())) == 1;
-}
 
 class EventFd : public contract_test {
  protected:
@@ -32,7 +26,7 @@ class EventFd : public contract_test {
   /// @return false if the descriptor does not become readable although `condition` is false.
   bool loop_until(std::function<bool()> const& condition) {
     while (!condition()) {
-      if (!readable(event_fd(rt()))) { return condition(); }
+      if (!readable(event_fd(rt()), test_timeout)) { return condition(); }
       rt().pump();
       ++pumps_;
     }
@@ -72,7 +66,7 @@ TEST_P(EventFd, TasksOfBeforeTheFirstCallMakeItReadable) {
 
 // requirement
 TEST_P(EventFd, IdleRuntimeIsNotReadable) {
-  EXPECT_TRUE(readable(event_fd(rt()))) << "the first poll must not wait";
+  EXPECT_TRUE(readable(event_fd(rt()), test_timeout)) << "the first poll must not wait";
   EXPECT_TRUE(becomes_quiet());
   EXPECT_FALSE(readable(event_fd(rt()), 50ms));
 }
@@ -126,7 +120,7 @@ TEST_P(EventFd, RunningKernelIsQuietUntilItEnds) {
   EXPECT_FALSE(held.ready());
   EXPECT_TRUE(becomes_quiet());
   word.release();
-  EXPECT_TRUE(readable(event_fd(rt()))) << "the end of a task without a continuation";
+  EXPECT_TRUE(readable(event_fd(rt()), test_timeout)) << "the end of a task without a continuation";
   EXPECT_TRUE(loop_until([&] { return held.ready(); }));
 }
 

@@ -152,7 +152,7 @@ TEST_P(Executor, MayRunJobsAtOnce) {
 
 // requirement: a continuation is not lost if the executor throws. One message has the exception
 TEST_P(Executor, ThatThrowsLosesNothing) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::atomic<int> ran{0};
   start_with(std::make_shared<function_executor>(
       [](executor_job) { throw std::runtime_error{"no room in the pool"}; }));
@@ -166,7 +166,7 @@ TEST_P(Executor, ThatThrowsLosesNothing) {
   for (completion const& each : ends) { each.wait(); }
   EXPECT_EQ(ran, 20);
   stop();
-  std::string const printed = testing::internal::GetCapturedStderr();
+  std::string const printed = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(printed, HasSubstr("no room in the pool"));
   EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1) << printed;
 }
@@ -174,7 +174,7 @@ TEST_P(Executor, ThatThrowsLosesNothing) {
 // requirement: a continuation is not lost if its job is destroyed or overwritten. One message is
 // printed
 TEST_P(Executor, ThatDropsJobsLosesNothing) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::atomic<int> ran{0};
   std::mutex mutex;
   executor_job kept;
@@ -189,7 +189,7 @@ TEST_P(Executor, ThatDropsJobsLosesNothing) {
   { executor_job const dropped{std::move(kept)}; }
   EXPECT_TRUE(pumping(rt(), [&] { return ran == 20; })) << ran;
   stop();
-  std::string const printed = testing::internal::GetCapturedStderr();
+  std::string const printed = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(printed, HasSubstr("destroyed a job"));
   EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1) << printed;
 }

@@ -11,14 +11,13 @@
 
 #include <flotilla/flotilla.hpp>
 
+#include "support/device_names.hpp"
 #include "support/devices.hpp"
 #include "support/guest_test.hpp"
 #include "support/thrown.hpp"
 
 namespace flotilla::test {
 namespace {
-
-constexpr device_ordinal first{0}, second{1};
 
 /// Remembers what it has seen, and chooses one device.
 class recorder final : public placement {
@@ -42,7 +41,7 @@ class recorder final : public placement {
   }
   std::string seen;
   int without_data = 0;
-  std::optional<device_ordinal> chosen = second;
+  std::optional<device_ordinal> chosen = device_1;
 };
 
 class FlowPlacement : public guest_test {
@@ -76,23 +75,23 @@ TEST_F(FlowPlacement, SeesTheDataOfTheTask) {
   std::vector<int> host(4);
   data<int> x{flow, host, "x"}, y{flow, {8}, "y"}, z{flow, {1}, "z"};
   token order{flow, "order"};
-  x.prefetch_to(first);
+  x.prefetch_to(device_0);
   auto const where = [&](auto const& with, std::string const& label) {
     ticket const task = flow.submit(with, nothing, {.label = label});
     task.wait();
     return task.device();
   };
-  EXPECT_EQ(where(uses(read(x), write(y), reduce(z), update(order)), "step"), second);
+  EXPECT_EQ(where(uses(read(x), write(y), reduce(z), update(order)), "step"), device_1);
   EXPECT_EQ(seen->seen, "step: x 16 r host 0; y 32 w; z 4 w; order 0 r w;");
-  seen->chosen = first;
-  EXPECT_EQ(where(uses(read(x), update(y), update(z)), "next"), first);
+  seen->chosen = device_0;
+  EXPECT_EQ(where(uses(read(x), update(y), update(z)), "next"), device_0);
   EXPECT_EQ(seen->seen, "next: x 16 r host 0 1; y 32 r w 1; z 4 r w;");
   EXPECT_EQ(seen->without_data, 0);
   seen->chosen = std::nullopt;
-  x.prefetch_to(second);
-  EXPECT_EQ(where(uses(update(y)), "free"), first);  // the flow chooses: y is there
+  x.prefetch_to(device_1);
+  EXPECT_EQ(where(uses(update(y)), "free"), device_0);  // the flow chooses: y is there
   seen->seen.clear();
-  flow.submit(uses(update(y)), nothing, {.device = second}).wait();
+  flow.submit(uses(update(y)), nothing, {.device = device_1}).wait();
   flow.submit_host(uses(read(y)), [](view<int const>) {}).wait();
   EXPECT_EQ(seen->seen, "") << "a placement must not be asked if the place is known";
 }
@@ -118,7 +117,7 @@ TEST_F(FlowPlacement, MistakesAreFoundBeforeThePlacementIsAsked) {
   EXPECT_THAT(thrown<invalid_argument>([&] { flow.post(uses(read(x)), nothing); }),
               HasSubstr("data 'x'"));
   EXPECT_EQ(seen->seen, "");
-  EXPECT_THROW(flow.post(uses(write(x)), nothing), unknown_device);  // `second` does not exist
+  EXPECT_THROW(flow.post(uses(write(x)), nothing), unknown_device);  // `device_1` does not exist
 }
 
 // requirement
@@ -131,7 +130,7 @@ TEST_F(FlowPlacement, DecisionsAreExplained) {
   auto const text_of = [&](task_options const& options) {
     return printed([&] { flow.submit(uses(update(x)), nothing, options).wait(); });
   };
-  EXPECT_EQ(text_of({.device = second, .label = "a"}),
+  EXPECT_EQ(text_of({.device = device_1, .label = "a"}),
             "flotilla: task 'a' runs on device 1: it requires this device\n");
   EXPECT_THAT(text_of({}),
               ::testing::MatchesRegex(

@@ -30,10 +30,10 @@ struct inside {
 constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // "flotilla" in ASCII: made by this driver
 static_assert(sizeof(inside) <= sizeof(CUdevResource::_internal_padding));
 
-// On a device of compute capability 9.0, the size of a group is a multiple of `granule`, or of
-// `fine_granule` if the application ignores co-scheduling.
-constexpr unsigned granule = 8;
-constexpr unsigned fine_granule = 2;
+// On a device of compute capability 9.0, the size of a group is a multiple of `group_granule`, or of
+// `fine_group_granule` if the application ignores co-scheduling.
+constexpr unsigned group_granule = 8;
+constexpr unsigned fine_group_granule = 2;
 
 // A cluster is eight neighbouring multiprocessors. Unless the application ignores co-scheduling,
 // each group needs at least one whole cluster. An H200 has 132 multiprocessors: 15 clusters, and 12
@@ -78,9 +78,10 @@ CUresult read(CUdevResource const& resource, inside& found) noexcept {
 /// The number of clusters whose multiprocessors are all in `from`.
 unsigned clusters_of(numbers const& from) noexcept {
   unsigned whole = 0;
-  for (std::size_t first = 0; first < std::size_t{clusters} * granule; first += granule) {
+  std::size_t const count = std::size_t{clusters} * group_granule;
+  for (std::size_t first = 0; first < count; first += group_granule) {
     bool all = true;
-    for (std::size_t i = first; i < first + granule; ++i) { all = all && from.test(i); }
+    for (std::size_t i = first; i < first + group_granule; ++i) { all = all && from.test(i); }
     whole += all ? 1 : 0;
   }
   return whole;
@@ -103,7 +104,7 @@ numbers take(numbers& from, unsigned count) noexcept {
 CUdevResource resource_of(int device, multiprocessor_set const& which) noexcept {
   inside what{our_mark, 0, {}, device, origin::query};
   for (auto const each : which) { what.which.set(each); }
-  return make(what, granule);
+  return make(what, group_granule);
 }
 
 CUresult split(split_request const& wanted) noexcept {
@@ -122,7 +123,7 @@ CUresult split(split_request const& wanted) noexcept {
   }
 
   bool const fine = flags == CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
-  unsigned const unit = fine ? fine_granule : granule;
+  unsigned const unit = fine ? fine_group_granule : group_granule;
   // Round up to a multiple of `unit`, but not above the number of multiprocessors in the input. For
   // example, a group of all 132 multiprocessors is allowed, although 132 is not a multiple of 8.
   unsigned const size = std::min((std::max(wanted.min_size, 1u) + unit - 1) / unit * unit, there);

@@ -25,7 +25,7 @@ static_assert(threads == 128 && words_of_block == 1024, "the code below contains
 
 // The bytes of the pattern are in the parameter, or in the record of a twin. The block loads them
 // once, and writes a tile to shared memory, from which it copies the words.
-constexpr std::string_view begin = R"(
+constexpr std::string_view fill_begin = R"(
 .shared .align 16 .b8 flotilla_pattern[64];
 .shared .align 16 .b8 flotilla_tile[1024];
 
@@ -33,7 +33,7 @@ constexpr std::string_view begin = R"(
 .maxntid 128
 {
 )";
-constexpr std::string_view registers = R"(  .reg .pred %p;
+constexpr std::string_view fill_registers = R"(  .reg .pred %p;
   .reg .b16 %byte;
   .reg .b32 %thread, %part, %period, %size, %first, %i, %at, %address, %pattern, %tile, %left;
   .reg .b32 %word, %v<4>;
@@ -43,7 +43,7 @@ constexpr std::string_view registers = R"(  .reg .pred %p;
   mov.u32 %thread, %tid.x;
   setp.eq.u32 %p, %thread, 0;
 )";
-constexpr std::string_view arguments = R"(  ld.param.u8 %byte, [command+26];
+constexpr std::string_view fill_arguments = R"(  ld.param.u8 %byte, [command+26];
   ld.param.u64 %to, [command];
   ld.param.u64 %bytes, [command+16];
   @%p ld.param.v2.u64 {%q0, %q1}, [command+48];
@@ -53,7 +53,7 @@ constexpr std::string_view arguments = R"(  ld.param.u8 %byte, [command+26];
   mov.u32 %part, %ctaid.x;
 )";
 // The same in the record of a task.
-constexpr std::string_view twin_arguments = R"(  ld.global.u8 %byte, [%flotilla_record+42];
+constexpr std::string_view fill_twin_arguments = R"(  ld.global.u8 %byte, [%flotilla_record+42];
   ld.global.u64 %to, [%flotilla_record+16];
   ld.global.u64 %bytes, [%flotilla_record+32];
   @%p ld.global.v2.u64 {%q0, %q1}, [%flotilla_record+64];
@@ -62,7 +62,7 @@ constexpr std::string_view twin_arguments = R"(  ld.global.u8 %byte, [%flotilla_
   @%p ld.global.v2.u64 {%q6, %q7}, [%flotilla_record+112];
   mov.u32 %part, %flotilla_ctaid_x;
 )";
-constexpr std::string_view code = R"(  mov.u32 %pattern, flotilla_pattern;
+constexpr std::string_view fill_code = R"(  mov.u32 %pattern, flotilla_pattern;
   mov.u32 %tile, flotilla_tile;
   @%p st.shared.v2.u64 [%pattern], {%q0, %q1};
   @%p st.shared.v2.u64 [%pattern+16], {%q2, %q3};
@@ -154,9 +154,12 @@ done:
 
 }  // namespace
 
-std::string fill_ptx() { return join({begin, registers, arguments, code, "}\n"}); }
+std::string fill_ptx() {
+  return join({fill_begin, fill_registers, fill_arguments, fill_code, "}\n"});
+}
 std::string fill_twin_ptx() {
-  return join({twin_begin("flotilla_fill"), registers, twin_arguments, code, twin_end});
+  return join(
+      {twin_begin("flotilla_fill"), fill_registers, fill_twin_arguments, fill_code, twin_end});
 }
 
 }  // namespace flotilla::dispatch::copy_kernels
