@@ -68,6 +68,14 @@ class flow_test : public contract_test {
         .kernel(flow_kernels.add_words)
         .over(count, 32)(reduce(to), read(from), count, factor);
   }
+  /// to += from * factor, in any order with others that add
+  [[nodiscard]] data_launch add_in_any_order(word_data& to, word_data const& from,
+                                             std::uint32_t factor) {
+    auto const count = static_cast<std::uint32_t>(to.size());
+    return kernels()
+        .kernel(flow_kernels.add_words)
+        .over(count, 32)(commute(to), read(from), count, factor);
+  }
   [[nodiscard]] static words iota(std::size_t count, std::uint32_t from = 0) {
     words made(count);
     std::iota(made.begin(), made.end(), from);

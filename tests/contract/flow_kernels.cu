@@ -38,7 +38,7 @@ extern "C" __global__ void stir_box(flotilla::view<unsigned, 3> all, unsigned sa
   }
 }
 
-// For reductions: to[i] += from[i] * factor
+// to[i] += from[i] * factor
 extern "C" __global__ void add_words(unsigned* to, unsigned const* from, unsigned count,
                                      unsigned factor) {
   unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -39,6 +39,17 @@ class FlowRandom : public flow_test {
     return options;
   }
   void one_step(std::vector<pair>& all, std::mt19937& random);
+  /// Adds all other data to the first, in any order.
+  void commute(std::vector<pair>& all, std::uint32_t salt, task_options const& where) {
+    pair& sum = all[0];
+    for (pair& each : std::span{all}.subspan(1)) {
+      std::size_t const size = sum.serial.size();
+      bool const added = size <= each.serial.size() && succeeds([&] {
+                           fl().post(add_in_any_order(sum.flow, each.flow, salt), where);
+                         });
+      for (std::size_t i = 0; added && i < size; ++i) { sum.serial[i] += each.serial[i] * salt; }
+    }
+  }
   /// Repeats two tasks that need not be on one device: a = stir(a); b = mix(a, c). If a call can
   /// fail in the middle, only the second one, because its repetition does not matter.
   void repeat(pair& a, pair& b, pair& c, std::mt19937& random) {
@@ -93,7 +104,7 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
   auto const salt = static_cast<std::uint32_t>(random());
   std::size_t const size = a.serial.size();
   bool const fits = size <= b.serial.size() && size <= c.serial.size();
-  switch (random() % 19) {
+  switch (random() % 20) {
     case 0: succeeds([&] { check(a); }); break;
     case 1:
       succeeds([&] {
@@ -122,6 +133,7 @@ void FlowRandom::one_step(std::vector<pair>& all, std::mt19937& random) {
         for (std::size_t i = 0; i < size; ++i) { a.serial[i] += b.serial[i] * salt; }
       }
       break;
+    case 19: commute(all, salt, somewhere(random)); break;
     case 10:
     case 11:
     case 12:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How tasks of a flow use data: `read(a)`, `write(b)`, `update(c)`, `reduce(d)`.
+/// How tasks of a flow use data: `read(a)`, `write(b)`, `update(c)`, `commute(d)`, `reduce(e)`.
 
 #include <array>
 #include <cstddef>
@@ -109,6 +109,26 @@ template <class T, int Rank>
 [[nodiscard]] data_use<T, Rank> update(data<T, Rank>& what) noexcept {
   return detail::use_access::make<T, Rank>(what, detail::access_mode::update);
 }
+/// The task updates the data, and its result does not depend on the order of this update and others
+/// that commute with it, as in `c += a * b`. Such tasks never run at the same time. A device runs
+/// them in the order in which their other predecessors have been launched or have ended, so that a
+/// task that waits for its input delays no other one. In these cases, tasks keep the order of
+/// submission, as with `update`:
+///
+/// - tasks on different devices, and host tasks;
+/// - a task that also writes other data;
+/// - the first task after a reader of the data, and each ninth task in a row;
+/// - tasks in iterations of `flow::repeat`, and all tasks if the runtime checks their order
+///   (runtime_options::checks) or the flow keeps its graph (flow_options::keeps_graph).
+///
+/// If one of the tasks fails, the data are lost. Tasks that commute with it may still run. The
+/// result of a floating-point operation can depend on the order.
+///
+///     for (auto& part : parts) { flow.post(add.over(n)(read(part), commute(sum), n)); }
+template <class T, int Rank>
+[[nodiscard]] data_use<T, Rank> commute(data<T, Rank>& what) noexcept {
+  return detail::use_access::make<T, Rank>(what, detail::access_mode::commute);
+}
 /// The task combines its contribution into the data with an operation, which must be associative
 /// and commutative: `all[i] = op(all[i], mine[i])`. The task does not get the data, but a partial
 /// result, which is data of its own with the same extents. Each device, and the host, has one
@@ -146,6 +166,10 @@ requires reduction_of<Op, T>
 /// The task fails if the last task that wrote or updated the token failed.
 [[nodiscard]] inline token_use update(token& what) noexcept {
   return detail::use_access::make(what, detail::access_mode::update);
+}
+/// As `update`, but tasks that commute may change their order with each other (see above).
+[[nodiscard]] inline token_use commute(token& what) noexcept {
+  return detail::use_access::make(what, detail::access_mode::commute);
 }
 
 /// Lists the data of a callable or host task:

@@ -25,7 +25,7 @@ class flow;
 namespace detail {
 
 /// How a task uses data.
-enum class access_mode : std::uint8_t { read, write, update, reduce };
+enum class access_mode : std::uint8_t { read, write, update, reduce, commute };
 
 /// An operation that combines partial results. Two uses of data have the same operation if they
 /// have the same object of this type.

@@ -30,8 +30,8 @@ struct inside {
 constexpr std::uint64_t our_mark = 0x666c6f74696c6c61;  // "flotilla" in ASCII: made by this driver
 static_assert(sizeof(inside) <= sizeof(CUdevResource::_internal_padding));
 
-// On a device of compute capability 9.0, the size of a group is a multiple of `group_granule`, or of
-// `fine_group_granule` if the application ignores co-scheduling.
+// On a device of compute capability 9.0, the size of a group is a multiple of `group_granule`,
+// or of `fine_group_granule` if the application ignores co-scheduling.
 constexpr unsigned group_granule = 8;
 constexpr unsigned fine_group_granule = 2;
 

@@ -38,6 +38,18 @@ resolution predecessors::resolve_one(slot_address task, task_key key, bool may_f
   return {kinds::ready};
 }
 
+resolution predecessors::take_turn(slot_address task, std::size_t i, unended_predecessors& found) {
+  slot const& one = shared_.tasks.at(task);
+  generation_word const word{one.generation.load(std::memory_order_relaxed)};
+  task_key const before = commuting_.take(shared_.tasks.dependency(task, i),
+                                          {task, static_cast<std::uint32_t>(word.generation())});
+  // Write before `park`: after it, another thread may start the task.
+  shared_.tasks.set_dependency(task, i, before);
+  if (!before.is_task()) { return {resolution::kinds::ready}; }
+  // If the task before fails, the data of both are lost anyway (task_order).
+  return resolve_one(task, before, false, found);
+}
+
 resolution predecessors::resolve(slot_address task, unended_predecessors& found) {
   found.clear();
   slot const& one = shared_.tasks.at(task);
@@ -49,6 +61,7 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found)
   // not once for each time that the task was parked.
   bool const has_many = count > slot::inline_dependencies;
   std::size_t const first = has_many ? shared_.tasks.side(task).first_unstarted : 0;
+  std::size_t turn = count;  // the index of a predecessor that is a turn
   for (std::size_t step = 0; step < count; ++step) {
     std::size_t const i = first + step < count ? first + step : first + step - count;
     // Write before `park`: after it, another thread may start the task.
@@ -56,10 +69,15 @@ resolution predecessors::resolve(slot_address task, unended_predecessors& found)
       shared_.tasks.side(task).first_unstarted = static_cast<std::uint16_t>(i);
     }
     task_key const key = shared_.tasks.dependency(task, i);
+    if (!key.is_task()) [[unlikely]] {
+      if (key.is_turn()) { turn = i; }
+      continue;
+    }
     if (is_batched_here(key, found)) { continue; }
     resolution one_found = resolve_one(task, key, i >= order_only, found);
     if (one_found.kind != resolution::kinds::ready) { return one_found; }
   }
+  if (turn != count) [[unlikely]] { return take_turn(task, turn, found); }
   return {resolution::kinds::ready};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "dispatch/batching/unended_predecessors.hpp"
+#include "dispatch/device/commuting_tasks.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 
 namespace flotilla::dispatch {
@@ -26,7 +27,7 @@ class predecessors {
   predecessors(runtime_parts const& shared, unsigned device) : shared_(shared), device_(device) {}
 
   /// Checks all predecessors of the task. Parks the task if a predecessor is neither launched nor
-  /// in an open batch of this device.
+  /// in an open batch of this device. If the others are ready and the task commutes, takes its turn.
   /// @param found  Receives the predecessors that have not ended.
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
 
@@ -38,8 +39,12 @@ class predecessors {
   [[nodiscard]] resolution resolve_one(slot_address task, task_key key, bool may_fail,
                                        unended_predecessors& found);
 
+  /// Replaces predecessor `i`, which is a turn, by the task that took the turn last, and checks it.
+  [[nodiscard]] resolution take_turn(slot_address task, std::size_t i, unended_predecessors& found);
+
   runtime_parts const& shared_;
   unsigned const device_;
+  commuting_tasks commuting_;
 };
 
 }  // namespace flotilla::dispatch

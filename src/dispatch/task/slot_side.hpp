@@ -66,6 +66,10 @@ struct slot_side {
       more_dependencies.push_back(predecessor);
     }
   }
+  void set_dependency(std::size_t i, task_key predecessor) noexcept {
+    (i < more_inline_dependencies ? next_dependencies[i]
+                                  : more_dependencies[i - more_inline_dependencies]) = predecessor;
+  }
   void set_label(std::string_view text) noexcept {
     std::size_t const bytes = std::min(text.size(), label.size() - 1);
     std::memcpy(label.data(), text.data(), bytes);

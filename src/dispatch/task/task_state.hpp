@@ -6,16 +6,29 @@
 #include <cstdint>
 #include <memory>
 
+#include <flotilla/task/task_id.hpp>
+
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/slot.hpp"
 
 namespace flotilla::dispatch {
 
-/// Identifies a task. Slots store their predecessors in this form.
+/// Identifies a task. Slots store their predecessors in this form. A predecessor that is no task
+/// yet is a turn, for tasks that commute (commuting_tasks), or nobody.
 struct task_key {
+  static constexpr std::uint32_t nobodys = 0;
+
   slot_address slot = no_slot;
-  std::uint32_t generation = 0;  // lower half of the generation
+  std::uint32_t generation = nobodys;  // lower half of the generation, or the number of the turn
+
+  [[nodiscard]] bool is_task() const noexcept { return slot != no_slot; }
+  [[nodiscard]] bool is_turn() const noexcept { return !is_task() && generation != nobodys; }
 };
+
+/// Returns the predecessor that makes a task wait for its turn. @param number  Not 0.
+[[nodiscard]] constexpr task_id make_turn(std::uint32_t number) noexcept {
+  return {.slot = no_slot, .generation = number};
+}
 
 /// How far a task has come.
 struct task_state {

@@ -39,6 +39,16 @@ class task_table {
     if (i < slot::inline_dependencies) { return {one.after_slot[i], one.after_generation[i]}; }
     return side(task).dependency(i - slot::inline_dependencies);
   }
+  /// Replaces predecessor `i` of a task. Only the holder of the device's lease calls it.
+  void set_dependency(slot_address task, std::size_t i, task_key predecessor) const noexcept {
+    slot& one = at(task);
+    if (i < slot::inline_dependencies) {
+      one.after_slot[i] = predecessor.slot;
+      one.after_generation[i] = predecessor.generation;
+    } else {
+      side(task).set_dependency(i - slot::inline_dependencies, predecessor);
+    }
+  }
   [[nodiscard]] std::size_t order_only(slot_address task) const noexcept {
     return at(task).has_order_only ? side(task).order_only : 0;
   }

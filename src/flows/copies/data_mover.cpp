@@ -18,8 +18,13 @@ data_mover::data_mover(dispatch::runtime_state& runtime, task_log& log)
       copied_(runtime.infos().size() + 1) {}
 
 void data_mover::add_writer(replica const& which, dependency_list& list) const {
-  if (which.filled == nullptr) { return; }
-  task_id const& task = which.filled->task;
+  if (which.commuting.empty()) [[likely]] { return add_writer(which.filled, list); }
+  for (writer const* each : which.commuting) { add_writer(each, list); }
+}
+
+void data_mover::add_writer(writer const* by, dependency_list& list) const {
+  if (by == nullptr) { return; }
+  task_id const& task = by->task;
   if (is_needless(task) && shared_.failures.empty()) { return; }
   for (task_id const& each : list.ids()) {
     if (each.slot == task.slot && each.generation == task.generation) { return; }
@@ -53,6 +58,17 @@ void data_mover::reserve_user(replica& which) const {
 void data_mover::set_writer(replica& which, writer* by) noexcept {
   if (by != nullptr) { ++by->owners; }
   writers_.release(std::exchange(which.filled, by));
+  for (writer* each : which.commuting) { writers_.release(each); }
+  which.commuting.clear();
+}
+
+obstacle data_mover::join_commuting(detail::datum& which, place where) {
+  replica& here = which.at(where);
+  if (here.commuting.empty()) { return {}; }
+  dispatch::flow_task_options options;
+  options.label = which.label;
+  add_writer(here, options.after);
+  return mark(which, where, options);
 }
 
 void data_mover::note_copied(replica& to, writer& by) noexcept {
@@ -66,10 +82,11 @@ block data_mover::take_memory(replica& which) {
   log_.note_change();
   std::vector<task_id>& last = which.memory.last_users;
   std::erase_if(last, [this](task_id const& each) { return is_needless(each); });
-  last.reserve(last.size() + which.users.size() + 1);
+  last.reserve(last.size() + which.users.size() + which.commuting.size() + 1);
   for (task_id const& each : which.users) {
     if (!is_needless(each)) { last.push_back(each); }
   }
+  for (writer const* each : which.commuting) { last.push_back(each->task); }
   if (which.filled != nullptr && !is_needless(which.filled->task)) {
     last.push_back(which.filled->task);
   }

@@ -61,15 +61,31 @@ class data_mover {
   void add_all(replica const& which, dependency_list& after_end) const {
     if (!add_users(which, after_end)) { add_writer(which, after_end); }
   }
-  /// Adds the task that has written the contents of `which`.
+  /// Adds the tasks that have written the contents of `which`.
   void add_writer(replica const& which, dependency_list& list) const;
+  /// Adds `filled`, which comes before all tasks that commute.
+  void add_filled(replica const& which, dependency_list& list) const {
+    add_writer(which.filled, list);
+  }
   /// Makes room for one more user.
   void reserve_user(replica& which) const;
-  /// Replaces the writer of the contents. @param by  Null: nothing to wait for.
+  /// Replaces the writers of the contents. @param by  Null: nothing to wait for.
   void set_writer(replica& which, writer* by) noexcept;
+  /// Adds a writer that commutes with the last ones. `commuting` must have room.
+  void add_commuting(replica& which, writer& by) noexcept {
+    ++by.owners;
+    which.commuting.push_back(&by);
+  }
+  /// Makes the replica have one writer at most.
+  [[nodiscard]] obstacle join_commuting(detail::datum& which, place where);
   /// Removes the contents of a replica, and returns its memory. Tasks may still use the memory.
   [[nodiscard]] block take_memory(replica& which);
 
+  /// Returns whether a device may decide the order of tasks that commute. The check of the order and
+  /// the logs must know it when the tasks are submitted.
+  [[nodiscard]] bool may_commute() const noexcept {
+    return runtime_.checks == nullptr && !log_.needs_all_predecessors();
+  }
   [[nodiscard]] writer_table& writers() noexcept { return writers_; }
   /// Records that a task copies the newest version to a replica.
   void note_copied(replica& to, writer& by) noexcept;
@@ -81,12 +97,13 @@ class data_mover {
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
-  /// find out the same, but a shorter list is cheaper. If the runtime checks the order of tasks, or
-  /// tasks are logged, all predecessors must be known.
+  /// find out the same, but a shorter list is cheaper. The check of the order and the logs must know
+  /// all predecessors.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return runtime_.checks == nullptr && !log_.needs_all_predecessors() &&
-           runtime_.query.has_ended(task);
+    return may_commute() && runtime_.query.has_ended(task);
   }
+
+  void add_writer(writer const* by, dependency_list& list) const;
 
   dispatch::runtime_state& runtime_;
   dispatch::runtime_parts const& shared_;

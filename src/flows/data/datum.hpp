@@ -26,7 +26,8 @@ class flow_state;
 /// Returns whether a task needs the contents of the data at its place. A task that reduces data
 /// gets a partial result instead.
 [[nodiscard]] constexpr bool needs_contents(detail::access_mode mode) noexcept {
-  return mode == detail::access_mode::read || mode == detail::access_mode::update;
+  return mode == detail::access_mode::read || mode == detail::access_mode::update ||
+         mode == detail::access_mode::commute;
 }
 
 /// The host, or a device.
@@ -67,12 +68,19 @@ struct block {
 ///
 /// - A task that reads the copy runs after `filled`, the task that gave the memory its contents.
 /// - A task that overwrites the memory runs after `filled` and after all `users`, which read it.
+/// - If tasks commute on the copy, `commuting` replaces `filled` for both: these tasks run after
+///   `filled`, in an order that their device decides.
 struct replica {
+  static constexpr std::size_t max_commuting = 8;
+
   block memory{};
   bool is_valid = false;         // holds the newest version, or will when `filled` has ended
   writer* filled = nullptr;      // null: nothing to wait for
-  std::vector<task_id> users{};  // tasks that were submitted after `filled`
-  std::size_t max_users = 16;    // if there are more users, remove those that have ended
+  std::vector<task_id> users{};  // tasks that were submitted after `filled` and `commuting`
+  std::vector<writer*> commuting{};
+  std::uint32_t turn = 0;           // of the tasks that commute; 0: no task has commuted yet
+  std::size_t commuting_place = 0;  // a token has one replica for all places
+  std::size_t max_users = 16;       // if there are more users, remove those that have ended
   /// If every copy between devices took one unit of time: when this copy exists and can be the
   /// source of a further one. The time begins when the data are written.
   unsigned next_copy = 0;
@@ -80,6 +88,11 @@ struct replica {
   static constexpr std::size_t not_resident = static_cast<std::size_t>(-1);
   std::size_t position = not_resident;  // in the resident_ring of the place
   bool was_used = false;                // since the hand of the ring has passed
+
+  /// Returns the writer that was submitted last. Null: nothing to wait for.
+  [[nodiscard]] writer* last_writer() const noexcept {
+    return commuting.empty() ? filled : commuting.back();
+  }
 };
 
 /// The tiles into which data are divided. While a tile exists, tasks cannot use the whole data.

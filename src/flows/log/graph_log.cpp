@@ -18,6 +18,7 @@ namespace {
     case detail::access_mode::read: return "read ";
     case detail::access_mode::write: return "write ";
     case detail::access_mode::update: return "update ";
+    case detail::access_mode::commute: return "commute ";
     case detail::access_mode::reduce: break;  // the task updates a partial result
   }
   return {};

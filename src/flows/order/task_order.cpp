@@ -4,9 +4,44 @@
 
 #include <utility>
 
+#include "dispatch/task/task_state.hpp"
+
 namespace flotilla::flows {
 
 using detail::access_mode;
+
+void task_order::mark_commuted(detail::datum& which, place where, writer& by) noexcept {
+  replica& here = which.at(where);
+  for (replica& each : which.replicas) { each.is_valid = &each == &here; }
+  here.next_copy = 0;
+  mover_.add_commuting(here, by);
+  which.has_contents = true;
+}
+
+bool task_order::may_commute(std::span<detail::datum_use const> uses, detail::datum_use const& use,
+                             place where) const noexcept {
+  if (where.is_host() || !mover_.may_commute()) { return false; }
+  // The task also runs if the task that took the turn before has failed. So it must write nothing
+  // but the lost data.
+  for (detail::datum_use const& other : uses) {
+    if (&other != &use && other.mode != access_mode::read) { return false; }
+  }
+  replica const& here = use.what->at(where);
+  if (!here.users.empty() || !here.memory.last_users.empty()) { return false; }
+  return here.commuting.empty() ||
+         (here.commuting.size() < replica::max_commuting && here.commuting_place == where.index());
+}
+
+void task_order::plan_turn(replica& here, place where, task_options& options) {
+  if (here.commuting.empty()) {
+    here.commuting.reserve(replica::max_commuting);
+    here.commuting_place = where.index();
+    if (++last_turn_ == 0) { last_turn_ = 1; }
+    here.turn = last_turn_;
+  }
+  mover_.add_filled(here, options.after);
+  options.after_end.add(dispatch::make_turn(here.turn));
+}
 
 void task_order::mark_written(detail::datum& which, place where, writer* by) noexcept {
   for (replica& each : which.replicas) { each.is_valid = false; }
@@ -20,8 +55,14 @@ void task_order::mark_written(detail::datum& which, place where, writer* by) noe
 }
 
 void task_order::plan(std::span<detail::datum_use const> uses, place where, task_options& options) {
+  commutes_ = false;
   for (detail::datum_use const& use : uses) {
     replica& here = use.what->at(where);
+    if (use.mode == access_mode::commute && may_commute(uses, use, where)) [[unlikely]] {
+      plan_turn(here, where, options);
+      commutes_ = true;
+      continue;
+    }
     if (use.mode == access_mode::write) {
       // The task heals data that are lost, so a failed writer must not fail it.
       mover_.add_all(here, options.after_end);
@@ -47,6 +88,8 @@ void task_order::commit(std::span<detail::datum_use const> uses,
   for (detail::datum_use const& use : uses) {
     if (use.mode == access_mode::read) {
       use.what->at(task.where).users.push_back(task.id);
+    } else if (commutes_) {
+      mark_commuted(*use.what, task.where, by);
     } else {
       mark_written(*use.what, task.where, &by);
     }

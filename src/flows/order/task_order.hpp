@@ -33,9 +33,20 @@ class task_order {
   void mark_written(detail::datum& which, place where, writer* by) noexcept;
 
  private:
+  /// Records that a task that commutes with others has changed data at a place.
+  void mark_commuted(detail::datum& which, place where, writer& by) noexcept;
+  /// Returns whether the device may decide the order of the task and of the last tasks that commute
+  /// on the data.
+  [[nodiscard]] bool may_commute(std::span<detail::datum_use const> uses,
+                                 detail::datum_use const& use, place where) const noexcept;
+  /// Adds the predecessors of a task that may commute. Prepares the replica for `commit`.
+  void plan_turn(replica& here, place where, task_options& options);
+
   data_mover& mover_;
   task_log& log_;
   writer* planned_ = nullptr;  // the writer of the task that is planned or will be planned next
+  bool commutes_ = false;      // whether the planned task may commute
+  std::uint32_t last_turn_ = 0;
 };
 
 }  // namespace flotilla::flows

@@ -66,6 +66,7 @@ std::unique_ptr<datum> tiler::make_tile(datum& whole, triple const& number, trip
 obstacle tiler::divide(datum& whole, triple const& tile, tile_list& made) {
   place const where = place_to_divide(whole);
   replica& here = whole.at(where);
+  if (obstacle const why = mover_.join_commuting(whole, where)) { return why; }
   // Each tile gets a copy of these lists.
   if (obstacle const why = mover_.shorten(here.users, whole)) { return why; }
   if (obstacle const why = mover_.shorten(here.memory.last_users, whole)) { return why; }
@@ -136,8 +137,8 @@ void tiler::absorb(datum& whole, datum& tile) {
   replica& part = tile.at(where);
   std::vector<task_id>& users = whole.at(where).memory.last_users;
   // Everything that can throw comes before the tile changes.
-  std::size_t const size =
-      users.size() + part.memory.last_users.size() + part.users.size() + 1;  // 1: the writer
+  std::size_t const size = users.size() + part.memory.last_users.size() + part.users.size() +
+                           part.commuting.size() + 1;  // 1: the writer
   if (size > users.capacity()) { users.reserve(std::max(size, 2 * users.capacity())); }
   block const unused = mover_.take_memory(part);
   users.insert(users.end(), unused.last_users.begin(), unused.last_users.end());

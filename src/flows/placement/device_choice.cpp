@@ -26,7 +26,7 @@ device_choice::device_choice(runtime& owner, dispatch::runtime_state& runtime,
 }
 
 double device_choice::ready_ns(replica const& which) const noexcept {
-  writer const* const by = which.filled;
+  writer const* const by = which.last_writer();
   if (by == nullptr || by->expected.device == writer::forecast::unknown ||
       runtime_.query.has_ended(by->task)) {
     return 0;
@@ -171,7 +171,7 @@ void device_choice::note(std::span<detail::datum_use const> uses,
   for (detail::datum_use const& use : uses) {
     if (use.mode == detail::access_mode::read) { continue; }
     // The task is the writer of all data that it writes.
-    use.what->at(task.where).filled->expected = {index, there.queue.all_ns()};
+    use.what->at(task.where).last_writer()->expected = {index, there.queue.all_ns()};
     return;
   }
 }

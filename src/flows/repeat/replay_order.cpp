@@ -57,7 +57,7 @@ obstacle replay_order::submit_join(ticket& made) {
       if (use.mode == access_mode::read) {
         all.add_reader(here);
       } else {
-        all.add_writer(here, use.mode == access_mode::update);
+        all.add_writer(here, needs_contents(use.mode));
       }
     }
     if (all.are_many() && !all.join(made)) { return full; }

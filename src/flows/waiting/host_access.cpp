@@ -19,6 +19,7 @@ void for_each_task(replica const& copy, bool for_update, Visit const& visit) {
   if (for_update) {
     for (task_id const& each : copy.memory.last_users) { visit(each); }
   }
+  // Tasks do not commute on the host, so this is the only writer.
   if (copy.filled != nullptr) { visit(copy.filled->task); }
   if (for_update) {
     for (task_id const& each : copy.users) { visit(each); }
