@@ -114,6 +114,24 @@ TEST_P(FlowRecipes, Repetition) {
 }
 
 // requirement
+TEST_P(FlowRecipes, Commuting) {
+  flotilla::flow& flow = fl();
+  words zeros(1000, 0);
+  word_data sum{flow, zeros, "sum"};
+  std::vector<words> memory(10, words(1000, 2));
+  std::vector<word_data> parts;
+  for (words& each : memory) { parts.emplace_back(flow, each); }
+  device_ordinal const device = last();
+  auto const add = kernels().kernel(flow_kernels.add_words).over(1000);
+  // clang-format off
+  for (auto& part : parts) {
+    flow.post(add(commute(sum), read(part), 1000u, 1u), {.device = device});  // sum += part
+  }
+  // clang-format on
+  EXPECT_EQ(on_host(sum), words(1000, 20));
+}
+
+// requirement
 TEST_P(FlowRecipes, OwnOperations) {
   word_data x{fl(), {1}, "x"};
   for (std::uint32_t const each : {84u, 36u, 60u}) {

@@ -27,7 +27,8 @@ class predecessors {
   predecessors(runtime_parts const& shared, unsigned device) : shared_(shared), device_(device) {}
 
   /// Checks all predecessors of the task. Parks the task if a predecessor is neither launched nor
-  /// in an open batch of this device. If the others are ready and the task commutes, takes its turn.
+  /// in an open batch of this device. If all others are ready and the task commutes, it takes its
+  /// turn.
   /// @param found  Receives the predecessors that have not ended.
   [[nodiscard]] resolution resolve(slot_address task, unended_predecessors& found);
 
