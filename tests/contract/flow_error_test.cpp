@@ -3,6 +3,7 @@
 
 // Flows: failures, and mistakes of their users.
 
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -264,6 +265,19 @@ TEST_P(FlowError, WaitForHostInsideItsOwnTaskIsRefused) {
                                   {.device = last()});
   submitted.open();
   EXPECT_THROW(task.wait(), would_deadlock);
+}
+
+// requirement
+TEST_P(FlowError, WatermarksAreChecked) {
+  auto const with = [&](double low, double high) {
+    return thrown<invalid_argument>([&] {
+      flow{rt(), {.low_watermark = low, .high_watermark = high}};
+    });
+  };
+  EXPECT_THAT(with(0.9, 0.5), HasSubstr("low_watermark is 0.9"));
+  EXPECT_THAT(with(0, 0.5), HasSubstr("low_watermark <= high_watermark <= 1"));
+  EXPECT_THAT(with(0.5, 1.5), HasSubstr("high_watermark is 1.5"));
+  EXPECT_THAT(with(std::nan(""), 1), HasSubstr("low_watermark is"));
 }
 
 }  // namespace

@@ -268,5 +268,21 @@ TEST_P(FlowMemory, TasksThatNeverFitAreRefusedAfterAFailedAllocation) {
   testing::clear_faults();
 }
 
+// requirement: above the high watermark, data are copied to the host before memory is short
+TEST_P(FlowMemory, WatermarksCopyAhead) {
+  std::vector<words> host = contents(6);
+  flow eager{rt(), {.memory_limit = 8 * bytes, .low_watermark = 0.25, .high_watermark = 0.5}};
+  std::vector<word_data> all = make(eager, host);
+  auto const change = [&](std::size_t i) { eager.post(stir(all[i], 1), {.device = last()}); };
+  for (std::size_t i = 0; i < 4; ++i) { change(i); }
+  EXPECT_EQ(eager.counters(last()).write_backs, 0u) << "not above the high watermark";
+  for (std::size_t i = 4; i < 6; ++i) { change(i); }
+  std::uint64_t const copied = eager.counters(last()).write_backs;
+  EXPECT_GE(copied, 1u);
+  EXPECT_LE(copied, 6u);
+  EXPECT_EQ(eager.counters(last()).evictions, 0u);
+  for (std::size_t i = 0; i < 6; ++i) { EXPECT_EQ(on_host(all[i]), stirred(contents(6)[i], 1, 1)); }
+}
+
 }  // namespace
 }  // namespace flotilla::test

@@ -172,7 +172,7 @@ TEST_P(FlowRandom, SameWithMemoryForATenthOfTheData) {
 // stress
 TEST_P(FlowRandom, SameIfCallsAreSlowOrHaveNoMemory) {
   FLOTILLA_NEED_CPU_DRIVER();
-  use({.memory_limit = 4 * 512});
+  use({.memory_limit = 4 * 512, .low_watermark = 0.3, .high_watermark = 0.6});
   can_fail_ = true;
   for (unsigned i = 0; i < scaled(seeds_of_arrangement) && !HasFailure(); ++i) {
     run(first_seed() + i, 30, 100, disturb_driver);

@@ -56,16 +56,22 @@ obstacle evictor::write_back(detail::datum& which, place where) {
   return why;
 }
 
-void evictor::write_back_ahead(place where) {
+template <class MayGo>
+void evictor::write_back_ahead(place where, MayGo const& may_go) {
   constexpr std::size_t max_data = 16;
   place_memory& memory = memories_[where.index()];
-  std::size_t bytes = memory.limit() / 8;
+  std::size_t bytes = memory.bytes_above_low();
   memory.residents().look_ahead(max_data, [&](detail::datum& each) {
     if (each.bytes > bytes) { return false; }
     bytes -= each.bytes;
-    if (each.at(where).was_used) { return true; }  // the hand will pass these data
-    return !write_back(each, where);
+    return !may_go(each) || !write_back(each, where);
   });
+}
+
+void evictor::heed_watermarks(place where, std::span<detail::datum_use const> uses) {
+  if (!memories_[where.index()].is_above_high()) { return; }
+  // As long as nothing was evicted, all data count as used.
+  write_back_ahead(where, [&](detail::datum const& each) { return !is_among(each, uses); });
 }
 
 void evictor::evict(detail::datum& which, place where) {
@@ -95,7 +101,8 @@ obstacle evictor::make_room(detail::datum const& which, place where,
     evict(*victim, where);
     if (freed == block_cache::rounded(which.bytes)) { break; }
   }
-  write_back_ahead(where);
+  // The hand will pass data that were used.
+  write_back_ahead(where, [&](detail::datum& each) { return !each.at(where).was_used; });
   return {};
 }
 

@@ -28,6 +28,12 @@ flow_state::flow_state(runtime& owner, flow_options const& options)
       devices_(owner, runtime_, planner_.mover()),
       explains_(options.explain ? *options.explain : explanations::from_environment()) {
   if (options.memory_limit == 0) { throw invalid_argument("flow_options::memory_limit is 0"); }
+  double const low = options.low_watermark, high = options.high_watermark;
+  if (!(0 < low && low <= high && high <= 1)) {
+    throw invalid_argument("flow_options: low_watermark is " + std::to_string(low) +
+                           " and high_watermark is " + std::to_string(high) +
+                           ", but 0 < low_watermark <= high_watermark <= 1 must hold");
+  }
   runtime_.usage.check_usable();
 }
 

@@ -14,18 +14,32 @@
 
 namespace flotilla::flows {
 
+/// When to copy data to the host that may be evicted, as fractions of the limit (flow_options).
+struct watermarks {
+  double low = 1;
+  double high = 1;
+};
+
 /// All blocks that the flow has allocated at a place: blocks of data (the residents), free blocks,
 /// and blocks that are given up. Threads: the caller holds the flow's mutex.
 class place_memory {
  public:
   /// @param limit  The number of bytes that the flow may have at the place.
-  place_memory(place where, std::size_t limit) noexcept
-      : residents_(where), configured_(limit), limit_(limit) {}
+  place_memory(place where, std::size_t limit, watermarks const& marks) noexcept
+      : residents_(where), configured_(limit), limit_(limit), marks_(marks) {}
 
   [[nodiscard]] resident_ring& residents() noexcept { return residents_; }
   /// Returns the number of bytes that the flow has at the place.
   [[nodiscard]] std::size_t allocated() const noexcept { return in_use_ + free_.cached(); }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// Returns whether the data take more than the high watermark.
+  [[nodiscard]] bool is_above_high() const noexcept {
+    return static_cast<double>(in_use_) > marks_.high * static_cast<double>(limit_);
+  }
+  /// Returns how many bytes must be free of copies in order to evict down to the low watermark.
+  [[nodiscard]] std::size_t bytes_above_low() const noexcept {
+    return static_cast<std::size_t>((1 - marks_.low) * static_cast<double>(limit_));
+  }
   /// Returns the limit without `set_full`.
   [[nodiscard]] std::size_t configured_limit() const noexcept { return configured_; }
   /// Returns whether a new block for data of this size is within the limit.
@@ -77,6 +91,7 @@ class place_memory {
   std::size_t in_use_ = 0;  // bytes of the blocks of data
   std::size_t const configured_;
   std::size_t limit_;
+  watermarks const marks_;
 };
 
 }  // namespace flotilla::flows
