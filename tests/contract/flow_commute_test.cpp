@@ -3,9 +3,12 @@
 
 // Flows: tasks that commute run in any order, but never at the same time.
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include <flotilla/testing/fault_injection.hpp>
 
 #include "contract/flow_fixture.hpp"
 
@@ -106,6 +109,46 @@ TEST_P(FlowCommute, TokensExclude) {
   EXPECT_EQ(count, 63);
 }
 
+// requirement: tasks may have more predecessors than a slot holds
+TEST_P(FlowCommute, TasksMayHaveManyPredecessors) {
+  words ones(64, 1), zeros(64, 0);
+  word_data sum{fl(), zeros, "sum"}, b{fl(), ones, "b"};
+  std::vector<ticket> before;
+  for (int i = 0; i < 11; ++i) {
+    before.push_back(rt().submit([](task_context&) {}, {.device = ordinals()[0]}));
+  }
+  for (std::size_t i = 0; i < 30; ++i) {
+    task_options options{.device = last()};
+    for (ticket const& each : before) { (i % 2 ? options.after : options.after_end).add(each); }
+    fl().post(add_in_any_order(sum, b, 1), options);
+  }
+  EXPECT_EQ(on_host(sum), words(64, 30));
+}
+
+// requirement: a launch that the driver refuses loses only its own data, and the order stays
+TEST_P(FlowCommute, RefusedLaunchesKeepTheOrder) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  words ones(64, 1), zeros(64, 0), more_zeros(64, 0);
+  word_data sum{fl(), zeros, "sum"}, other{fl(), more_zeros, "other"}, b{fl(), ones, "b"};
+  for (std::uint64_t nth = 1; nth < 6; ++nth) {
+    testing::fail_call("cuLaunchKernel", nth, driver_status::out_of_memory);
+    testing::fail_call("cuGraphLaunch", nth, driver_status::out_of_memory);
+    for (int i = 0; i < 12; ++i) {
+      static_cast<void>(fl().submit(add_in_any_order(sum, b, 1), {.device = last()}));
+      fl().post_host(uses(commute(other)), [](view<std::uint32_t> all) { ++all(0); });
+    }
+    rt().wait_idle();
+    testing::clear_faults();
+    try {
+      EXPECT_EQ(on_host(sum)[1] % 12, 0u) << "no task failed, so each of them counts";
+    } catch (dependency_failed const&) {
+      fl().post_host(uses(write(sum)),
+                     [](view<std::uint32_t> all) { std::fill_n(all.data, all.size(), 0u); });
+    }
+  }
+  EXPECT_EQ(on_host(other)[0], 60u);
+}
+
 // requirement: if a task that commutes fails, the data are lost until a task overwrites them
 TEST_P(FlowCommute, FailureLosesTheData) {
   words ones(64, 1), zeros(64, 0);
@@ -144,8 +187,8 @@ TEST_P(FlowCommute, CancelledTaskDelaysNone) {
 
 // requirement: host tasks and tasks that change other data too keep the order of submission
 TEST_P(FlowCommute, SomeTasksKeepTheirOrder) {
-  words ones(64, 1), zeros(64, 0);
-  word_data sum{fl(), zeros, "sum"}, other{fl(), ones, "other"}, b{fl(), ones, "b"};
+  words ones(64, 1), zeros(64, 0), more_ones(64, 1);
+  word_data sum{fl(), zeros, "sum"}, other{fl(), more_ones, "other"}, b{fl(), ones, "b"};
   std::vector<int> order;
   for (int i = 0; i < 12; ++i) {
     fl().post_host(uses(commute(sum)), [&order, i](view<std::uint32_t>) { order.push_back(i); });
@@ -178,9 +221,10 @@ TEST_P(FlowCommute, DataCanBeDividedAndEnded) {
     EXPECT_EQ(on_host(sum), words(64, 6));
     fl().post(add_in_any_order(sum, b, 1), {.device = last()});
   }
+  std::vector<words> memory(8, ones);
   flow small{rt(), {.memory_limit = 3 * 512}};
   std::vector<word_data> all;
-  for (int i = 0; i < 8; ++i) { all.emplace_back(small, ones); }
+  for (words& each : memory) { all.emplace_back(small, each); }
   for (std::size_t i = 0; i < 48; ++i) {
     word_data& changed = all[i / 2 % all.size()];
     word_data& other = all[(i / 2 + 1) % all.size()];

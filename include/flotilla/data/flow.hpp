@@ -96,7 +96,8 @@ template <class F, class... Uses>
 ///   all tasks that reduced them since;
 /// - a task that writes or updates data runs after all earlier tasks that use the memory that it
 ///   overwrites. It need not wait for tasks that read another copy of the data;
-/// - tasks that reduce the same data at different places have no order.
+/// - tasks that reduce the same data at different places have no order;
+/// - tasks that commute on the same data run one after the other, in any order.
 /// Tasks without such a relation may run at the same time. `task_options::after` and `after_end`
 /// add predecessors.
 ///
@@ -120,10 +121,10 @@ template <class F, class... Uses>
 ///           6. the one whose open tasks of this flow need the least time, and then the one that
 ///              got the fewest tasks of this flow.
 ///           A host task runs on the host, and its options must name no device.
-/// Failures  Data that a failed task should have written, updated or reduced are lost: tasks that
-///           read or update them fail with dependency_failed, whose cause is the first error. They
-///           are valid again after a later task that writes them (`write`). A failed task that only
-///           reads data affects no other task.
+/// Failures  Data that a failed task should have written or changed are lost: tasks that read or
+///           update them fail with dependency_failed, whose cause is the first error. They are
+///           valid again after a later task that writes them (`write`). A failed task that only
+///           reads data affects no other task. Tasks that commute with a failed task may run.
 /// Threads   any, even inside callables, host tasks and continuations.
 /// Lifetime  Must end before its runtime does. Data keep the state of their flow.
 class FLOTILLA_EXPORT flow {

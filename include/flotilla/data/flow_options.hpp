@@ -20,12 +20,14 @@ struct flow_options {
   /// each thread that submits, and by the blocks that it has given up for data of another size,
   /// until the tasks have ended that use them. The default is all memory that the device has.
   std::size_t memory_limit = std::numeric_limits<std::size_t>::max();
-  /// When to copy data to the host ahead of need, as fractions of `memory_limit`. If the data on a
-  /// device take more than `high_watermark`, the flow copies those to the host that it would evict
-  /// next, until it could evict down to `low_watermark` without further copies. It does so when a
-  /// task needs new memory, and looks at 16 data at most each time. Then a later eviction need not
-  /// wait for the copy, but data that a task changes again must be copied again. With 1, the flow
-  /// begins when the limit is reached. 0 < low_watermark <= high_watermark <= 1.
+  /// When to copy data to the host ahead of need, as fractions of `memory_limit`, or of the memory
+  /// of the device if it is less. If the data on a device take more than `high_watermark`, the flow
+  /// copies those to the host that it would evict next, until it could evict down to
+  /// `low_watermark` without further copies. It does so when a task needs new memory, for at most
+  /// 16 data each time, and only for data that have memory on the host already. An eviction then
+  /// need not wait for a copy. But if a task changes the data again, they are copied again. If
+  /// `high_watermark` is 1, this begins when the limit is reached. It must be true that
+  /// 0 < low_watermark <= high_watermark <= 1.
   double low_watermark = 0.875, high_watermark = 1;
   /// Keeps a description of each task for `flow::dot`. Costs memory for each task, and tasks have
   /// more predecessors, because those that have ended are named too.

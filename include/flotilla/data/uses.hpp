@@ -109,20 +109,20 @@ template <class T, int Rank>
 [[nodiscard]] data_use<T, Rank> update(data<T, Rank>& what) noexcept {
   return detail::use_access::make<T, Rank>(what, detail::access_mode::update);
 }
-/// The task updates the data, and its result does not depend on the order of this update and others
-/// that commute with it, as in `c += a * b`. Such tasks never run at the same time. A device runs
-/// them in the order in which their other predecessors have been launched or have ended, so that a
-/// task that waits for its input delays no other one. In these cases, tasks keep the order of
-/// submission, as with `update`:
+/// The task updates the data, and the order of such updates does not matter, as in `c += a * b`.
+/// Tasks that commute never run at the same time. A device starts each of them when its other
+/// predecessors have been launched or have ended. So a task whose predecessors are not launched yet
+/// delays no other one. In these cases, tasks keep the order of submission, as with `update`:
 ///
 /// - tasks on different devices, and host tasks;
-/// - a task that also writes other data;
-/// - the first task after a reader of the data, and each ninth task in a row;
-/// - tasks in iterations of `flow::repeat`, and all tasks if the runtime checks their order
+/// - a task that also writes other data or commutes on them;
+/// - the first task after a reader of the data or a copy by the flow, and each ninth task in a row;
+/// - tasks in most iterations of `flow::repeat`, and all tasks if the runtime has checks
 ///   (runtime_options::checks) or the flow keeps its graph (flow_options::keeps_graph).
 ///
-/// If one of the tasks fails, the data are lost. Tasks that commute with it may still run. The
-/// result of a floating-point operation can depend on the order.
+/// If one of the tasks fails, the data are lost. Tasks that commute with it may still run. A
+/// callable that commutes must not wait for another task that commutes with it: the wait may be
+/// refused (would_deadlock). The result of a floating-point operation can depend on the order.
 ///
 ///     for (auto& part : parts) { flow.post(add.over(n)(read(part), commute(sum), n)); }
 template <class T, int Rank>
@@ -167,7 +167,7 @@ requires reduction_of<Op, T>
 [[nodiscard]] inline token_use update(token& what) noexcept {
   return detail::use_access::make(what, detail::access_mode::update);
 }
-/// As `update`, but tasks that commute may change their order with each other (see above).
+/// As `update`, but tasks that commute on the token may run in any order (see above).
 [[nodiscard]] inline token_use commute(token& what) noexcept {
   return detail::use_access::make(what, detail::access_mode::commute);
 }

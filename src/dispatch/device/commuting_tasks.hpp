@@ -11,11 +11,11 @@
 namespace flotilla::dispatch {
 
 /// Tasks that commute may run in any order, but not at the same time. Each of them names the same
-/// turn as a predecessor (task_key::turn). When all its other predecessors have started, the task
-/// takes the turn: from then on, its predecessor is the task that took the turn last. So the tasks
-/// run in the order in which they become ready, and a task that is not ready delays no other one.
+/// turn as a predecessor (make_turn). When all its other predecessors are launched, ended or in an
+/// open batch, the task takes the turn: from then on, its predecessor is the task that was the last
+/// to take it. So a task whose predecessors are not launched yet delays no other one.
 ///
-/// A task that has taken a turn waits only for tasks that have taken it before. So no cycle arises.
+/// A task that takes a turn waits only for tasks that took it before. So no cycle arises.
 ///
 /// Several turns may share an entry. Then their tasks also run one after the other, which is
 /// correct, but not necessary.
@@ -23,7 +23,7 @@ namespace flotilla::dispatch {
 /// Threads: only the holder of the device's lease.
 class commuting_tasks {
  public:
-  /// Returns the task that took the turn last, or `nobody`.
+  /// Returns the task that was the last to take the turn, or a key that names nothing.
   [[nodiscard]] task_key take(task_key turn, task_key task) noexcept {
     task_key& last = last_[turn.generation % last_.size()];
     task_key const before = last;
@@ -32,7 +32,7 @@ class commuting_tasks {
   }
 
  private:
-  static constexpr std::size_t entries = 512;
+  static constexpr std::size_t entries = 4096;
   std::array<task_key, entries> last_{};
 };
 

@@ -62,7 +62,7 @@ class late_ends {
     if (shared_.faults.is_poisoned()) { return false; }
     for (std::size_t i = 0; i < one.dependencies; ++i) {
       task_key const ahead = shared_.tasks.dependency(task, i);
-      if (!ahead.is_task()) { continue; }  // a turn that the task has not taken, or nobody
+      if (!ahead.is_task()) { continue; }  // a turn, or nothing
       task_state::states const state = shared_.order.look(ahead).state;
       if (state == task_state::states::open || state == task_state::states::launched) {
         one.parked_on.store(ahead.slot + 1, std::memory_order_relaxed);

@@ -13,19 +13,20 @@
 
 namespace flotilla::dispatch {
 
-/// Identifies a task. Slots store their predecessors in this form. A predecessor that is no task
-/// yet is a turn, for tasks that commute (commuting_tasks), or nobody.
+/// Identifies a task. Slots store their predecessors in this form. A key without a slot is a turn
+/// (see commuting_tasks), or names nothing.
 struct task_key {
-  static constexpr std::uint32_t nobodys = 0;
+  static constexpr std::uint32_t no_turn = 0;
 
   slot_address slot = no_slot;
-  std::uint32_t generation = nobodys;  // lower half of the generation, or the number of the turn
+  std::uint32_t generation = no_turn;  // lower half of the generation, or a turn
 
   [[nodiscard]] bool is_task() const noexcept { return slot != no_slot; }
-  [[nodiscard]] bool is_turn() const noexcept { return !is_task() && generation != nobodys; }
+  [[nodiscard]] bool is_turn() const noexcept { return !is_task() && generation != no_turn; }
 };
 
-/// Returns the predecessor that makes a task wait for its turn. @param number  Not 0.
+/// Returns the predecessor that makes a task wait for its turn.
+/// @param number  Not task_key::no_turn.
 [[nodiscard]] constexpr task_id make_turn(std::uint32_t number) noexcept {
   return {.slot = no_slot, .generation = number};
 }

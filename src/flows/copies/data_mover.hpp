@@ -81,10 +81,10 @@ class data_mover {
   /// Removes the contents of a replica, and returns its memory. Tasks may still use the memory.
   [[nodiscard]] block take_memory(replica& which);
 
-  /// Returns whether a device may decide the order of tasks that commute. The check of the order
-  /// and the logs must know it when the tasks are submitted.
-  [[nodiscard]] bool may_commute() const noexcept {
-    return runtime_.checks == nullptr && !log_.needs_all_predecessors();
+  /// Returns whether the order of tasks is checked or logged. Then all predecessors of a task must
+  /// be known when it is submitted.
+  [[nodiscard]] bool needs_all_predecessors() const noexcept {
+    return runtime_.checks != nullptr || log_.needs_all_predecessors();
   }
   [[nodiscard]] writer_table& writers() noexcept { return writers_; }
   /// Records that a task copies the newest version to a replica.
@@ -97,10 +97,9 @@ class data_mover {
   [[nodiscard]] detail::memory_command describe_copy(detail::datum& which, place from,
                                                      place to) const;
   /// Returns whether the task has ended, so that it need not be a predecessor. The device would
-  /// find out the same, but a shorter list is cheaper. The check of the order and the logs must
-  /// know all predecessors.
+  /// find out the same, but a shorter list is cheaper.
   [[nodiscard]] bool is_needless(task_id const& task) const noexcept {
-    return may_commute() && runtime_.query.has_ended(task);
+    return !needs_all_predecessors() && runtime_.query.has_ended(task);
   }
 
   void add_writer(writer const* by, dependency_list& list) const;

@@ -11,6 +11,9 @@ namespace flotilla::flows {
 
 namespace {
 
+// At most so many data are copied at a time because they may be evicted soon.
+constexpr std::size_t max_data_ahead = 16;
+
 [[nodiscard]] bool is_among(detail::datum const& which,
                             std::span<detail::datum_use const> uses) noexcept {
   return std::any_of(uses.begin(), uses.end(),
@@ -56,22 +59,29 @@ obstacle evictor::write_back(detail::datum& which, place where) {
   return why;
 }
 
-template <class MayGo>
-void evictor::write_back_ahead(place where, MayGo const& may_go) {
-  constexpr std::size_t max_data = 16;
+void evictor::write_back_ahead(place where) {
   place_memory& memory = memories_[where.index()];
-  std::size_t bytes = memory.bytes_above_low();
-  memory.residents().look_ahead(max_data, [&](detail::datum& each) {
-    if (each.bytes > bytes) { return false; }
-    bytes -= each.bytes;
-    return !may_go(each) || !write_back(each, where);
+  double bytes = memory.bytes_to_copy_if_full();
+  memory.residents().look_ahead(max_data_ahead, [&](detail::datum& each) {
+    if (static_cast<double>(each.bytes) > bytes) { return false; }
+    bytes -= static_cast<double>(each.bytes);
+    if (each.at(where).was_used) { return true; }  // the hand will pass these data
+    return !write_back(each, where);
   });
 }
 
 void evictor::heed_watermarks(place where, std::span<detail::datum_use const> uses) {
-  if (!memories_[where.index()].is_above_high()) { return; }
-  // As long as nothing was evicted, all data count as used.
-  write_back_ahead(where, [&](detail::datum const& each) { return !is_among(each, uses); });
+  place_memory& memory = memories_[where.index()];
+  double bytes = memory.bytes_to_copy();
+  if (bytes <= 0) { return; }
+  // `was_used` says nothing here: only an eviction clears it.
+  memory.residents().look_ahead(max_data_ahead, [&](detail::datum& each) {
+    if (bytes <= 0) { return false; }
+    if (is_among(each, uses)) { return true; }
+    bytes -= static_cast<double>(each.bytes);
+    obstacle const why = write_back(each, where);
+    return !why || why.kind == obstacle::kinds::no_memory;
+  });
 }
 
 void evictor::evict(detail::datum& which, place where) {
@@ -101,8 +111,7 @@ obstacle evictor::make_room(detail::datum const& which, place where,
     evict(*victim, where);
     if (freed == block_cache::rounded(which.bytes)) { break; }
   }
-  // The hand will pass data that were used.
-  write_back_ahead(where, [&](detail::datum& each) { return !each.at(where).was_used; });
+  write_back_ahead(where);
   return {};
 }
 

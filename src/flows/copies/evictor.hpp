@@ -36,22 +36,21 @@ class evictor {
   /// @param uses  The data of the task. They are not evicted.
   [[nodiscard]] obstacle make_room(detail::datum const& which, place where,
                                    std::span<detail::datum_use const> uses);
-  /// If the data take more than the high watermark: starts to copy data to the host that may be
-  /// evicted soon. @param uses  The data of the task to be submitted. They are not copied.
+  /// If the data take more than the high watermark: starts to copy data that may be evicted soon to
+  /// the host, if they have memory there.
+  /// @param uses  The data of the task to be submitted. They are not copied.
   void heed_watermarks(place where, std::span<detail::datum_use const> uses);
   [[nodiscard]] eviction_counts const& counts(place of) const noexcept {
     return counts_[of.index()];
   }
 
  private:
-  /// Starts to copy data to the host that may be evicted soon, so that later tasks need not wait
-  /// for these copies. Does only what is possible without waiting.
-  /// @param may_go  may_go(datum&): whether the data are among those.
-  template <class MayGo>
-  void write_back_ahead(place where, MayGo const& may_go);
   [[nodiscard]] detail::datum* choose(place where, std::span<detail::datum_use const> uses);
   /// Copies data to the host, if the only valid copy is at `where`.
   [[nodiscard]] obstacle write_back(detail::datum& which, place where);
+  /// Starts to copy data that may be evicted soon to the host, so that later tasks need not wait
+  /// for these copies. Does only what is possible without waiting.
+  void write_back_ahead(place where);
   void evict(detail::datum& which, place where);
 
   data_mover& mover_;

@@ -17,9 +17,10 @@ residency::residency(dispatch::runtime_state& runtime, flow_options const& optio
     : mover_(mover),
       memories_{[&] {
         std::vector<place_memory> made;
-        made.emplace_back(place::host(), std::numeric_limits<std::size_t>::max(), watermarks{});
+        constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+        made.emplace_back(place::host(), unlimited, unlimited, watermarks{});
         for (device const& each : runtime.infos()) {
-          made.emplace_back(place::of(each.ordinal), options.memory_limit,
+          made.emplace_back(place::of(each.ordinal), options.memory_limit, each.memory_bytes,
                             watermarks{options.low_watermark, options.high_watermark});
         }
         return made;

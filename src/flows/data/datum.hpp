@@ -68,13 +68,13 @@ struct block {
 ///
 /// - A task that reads the copy runs after `filled`, the task that gave the memory its contents.
 /// - A task that overwrites the memory runs after `filled` and after all `users`, which read it.
-/// - If tasks commute on the copy, `commuting` replaces `filled` for both: these tasks run after
-///   `filled`, in an order that their device decides.
+/// - If tasks commute on the copy, such tasks run after all of `commuting` instead of `filled`. The
+///   commuting tasks run after `filled`, in an order that their device decides.
 struct replica {
   static constexpr std::size_t max_commuting = 8;
 
   block memory{};
-  bool is_valid = false;         // holds the newest version, or will when `filled` has ended
+  bool is_valid = false;         // holds the newest version, or will when its writers have ended
   writer* filled = nullptr;      // null: nothing to wait for
   std::vector<task_id> users{};  // tasks that were submitted after `filled` and `commuting`
   std::vector<writer*> commuting{};

@@ -40,7 +40,7 @@ namespace flotilla::flows {
 class flow_state : public std::enable_shared_from_this<flow_state> {
  public:
   /// @param owner  The runtime. It must outlive all calls of this object.
-  /// @throws invalid_argument  The memory limit is 0.
+  /// @throws invalid_argument  The memory limit is 0, or the watermarks are not in order.
   flow_state(runtime& owner, flow_options const& options);
 
   [[nodiscard]] dispatch::runtime_state& runtime_impl() const noexcept { return runtime_; }

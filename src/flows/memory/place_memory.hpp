@@ -14,9 +14,9 @@
 
 namespace flotilla::flows {
 
-/// When to copy data to the host that may be evicted, as fractions of the limit (flow_options).
+/// When to copy data that may be evicted soon to the host (flow_options).
 struct watermarks {
-  double low = 1;
+  double low = 1;  // fractions of the limit
   double high = 1;
 };
 
@@ -24,22 +24,24 @@ struct watermarks {
 /// and blocks that are given up. Threads: the caller holds the flow's mutex.
 class place_memory {
  public:
-  /// @param limit  The number of bytes that the flow may have at the place.
-  place_memory(place where, std::size_t limit, watermarks const& marks) noexcept
-      : residents_(where), configured_(limit), limit_(limit), marks_(marks) {}
+  /// @param limit     The number of bytes that the flow may have at the place.
+  /// @param capacity  The number of bytes that the place has.
+  place_memory(place where, std::size_t limit, std::size_t capacity,
+               watermarks const& marks) noexcept
+      : residents_(where), configured_(limit), limit_(limit), capacity_(capacity), marks_(marks) {}
 
   [[nodiscard]] resident_ring& residents() noexcept { return residents_; }
   /// Returns the number of bytes that the flow has at the place.
   [[nodiscard]] std::size_t allocated() const noexcept { return in_use_ + free_.cached(); }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
-  /// Returns whether the data take more than the high watermark.
-  [[nodiscard]] bool is_above_high() const noexcept {
-    return static_cast<double>(in_use_) > marks_.high * static_cast<double>(limit_);
+  /// Returns how many bytes of data are above the low watermark; 0 if the data do not take more
+  /// than the high watermark.
+  [[nodiscard]] double bytes_to_copy() const noexcept {
+    double const used = static_cast<double>(in_use_);
+    return used > marks_.high * room() ? used - marks_.low * room() : 0;
   }
-  /// Returns how many bytes must be free of copies in order to evict down to the low watermark.
-  [[nodiscard]] std::size_t bytes_above_low() const noexcept {
-    return static_cast<std::size_t>((1 - marks_.low) * static_cast<double>(limit_));
-  }
+  /// Returns how many bytes of a full place are above the low watermark.
+  [[nodiscard]] double bytes_to_copy_if_full() const noexcept { return (1 - marks_.low) * room(); }
   /// Returns the limit without `set_full`.
   [[nodiscard]] std::size_t configured_limit() const noexcept { return configured_; }
   /// Returns whether a new block for data of this size is within the limit.
@@ -85,12 +87,17 @@ class place_memory {
     return size > left ? allocated() + size - limit_ : 0;
   }
 
+  [[nodiscard]] double room() const noexcept {
+    return static_cast<double>(std::min(limit_, capacity_));
+  }
+
   resident_ring residents_;
   block_cache free_;
   std::vector<block> given_up_;
   std::size_t in_use_ = 0;  // bytes of the blocks of data
   std::size_t const configured_;
   std::size_t limit_;
+  std::size_t const capacity_;
   watermarks const marks_;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flows/order/task_order.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "dispatch/task/task_state.hpp"
@@ -9,6 +10,21 @@
 namespace flotilla::flows {
 
 using detail::access_mode;
+
+namespace {
+
+/// Returns a number that no other tasks use for their turn. All flows share the numbers, so that
+/// tasks of different flows rarely have the same turn.
+[[nodiscard]] std::uint32_t next_turn() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  std::uint32_t made = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (made == dispatch::task_key::no_turn) {
+    made = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return made;
+}
+
+}  // namespace
 
 void task_order::mark_commuted(detail::datum& which, place where, writer& by) noexcept {
   replica& here = which.at(where);
@@ -20,7 +36,7 @@ void task_order::mark_commuted(detail::datum& which, place where, writer& by) no
 
 bool task_order::may_commute(std::span<detail::datum_use const> uses, detail::datum_use const& use,
                              place where) const noexcept {
-  if (where.is_host() || !mover_.may_commute()) { return false; }
+  if (where.is_host() || mover_.needs_all_predecessors()) { return false; }
   // The task also runs if the task that took the turn before has failed. So it must write nothing
   // but the lost data.
   for (detail::datum_use const& other : uses) {
@@ -36,8 +52,7 @@ void task_order::plan_turn(replica& here, place where, task_options& options) {
   if (here.commuting.empty()) {
     here.commuting.reserve(replica::max_commuting);
     here.commuting_place = where.index();
-    if (++last_turn_ == 0) { last_turn_ = 1; }
-    here.turn = last_turn_;
+    here.turn = next_turn();
   }
   mover_.add_filled(here, options.after);
   options.after_end.add(dispatch::make_turn(here.turn));

@@ -46,7 +46,6 @@ class task_order {
   task_log& log_;
   writer* planned_ = nullptr;  // the writer of the task that is planned or will be planned next
   bool commutes_ = false;      // whether the planned task may commute
-  std::uint32_t last_turn_ = 0;
 };
 
 }  // namespace flotilla::flows

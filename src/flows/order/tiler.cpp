@@ -122,6 +122,8 @@ obstacle tiler::gather(datum& whole, std::span<std::unique_ptr<datum> const> til
     if (obstacle const why = residents_.prepare({&use, 1}, where, priority, copies)) {
       return why.about(whole);
     }
+    // One writer for each tile: the search for writers that occur twice is quadratic.
+    if (obstacle const why = mover_.join_commuting(*each, where)) { return why.about(whole); }
     mover_.add_writer(each->at(where), options.after);
   }
   if (options.after.size() == 0) {
