@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/hold.hpp"
 #include "support/kernels.hpp"
+#include "support/scale.hpp"
 
 namespace flotilla::test {
 namespace {
@@ -208,9 +209,9 @@ TEST_F(RuntimeSchedules, NoThreadTakesAProcessorForABlockingDevice) {
     double const share = share_taken_while([&] {
       for (int i = 0; i < 60; ++i) { each.wait(); }
     });
-    // Measured: about 5 % of a processor, or 10 % if the thread can only sleep for fixed times. A
-    // thread that spins or yields would use 100 %.
-    EXPECT_LT(share, 0.25) << each.name;
+    // Measured: about 5 % of a processor, or 10 % if the thread can only sleep for fixed times, and
+    // up to 30 % with a sanitizer. A thread that spins or yields would use 100 %.
+    EXPECT_LT(share, sanitized ? 0.6 : 0.25) << each.name;
   }
 }
 
