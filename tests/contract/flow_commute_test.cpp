@@ -26,18 +26,21 @@ class FlowCommute : public flow_test {
   ticket hold(held_word const& word) {
     return rt().submit(word.launch_of(program()), {.device = first()});
   }
+  /// Submits `sum += 100 * late`. `late` gets its contents when `word` is released.
+  ticket add_late(word_data& sum, word_data& late, held_word const& word) {
+    fill_late(late, hold(word));
+    return fl().submit(add_in_any_order(sum, late, 100), {.device = last()});
+  }
 };
 FLOTILLA_CONTRACT(FlowCommute);
 
-// requirement: a task whose other data are not ready delays no task that commutes with it
+// requirement: a task whose predecessors are not launched delays no task that commutes with it
 TEST_P(FlowCommute, ReadyTasksOvertake) {
   if (first() == last()) { GTEST_SKIP() << "the kernel that is held needs a device of its own"; }
   words ones(64, 1), zeros(64, 0);
   word_data sum{fl(), zeros, "sum"}, late{fl(), {64}, "late"}, b{fl(), ones, "b"};
   held_word word{rt()};
-  ticket const held = hold(word);
-  fill_late(late, held);
-  ticket const waits = fl().submit(add_in_any_order(sum, late, 100), {.device = last()});
+  ticket const waits = add_late(sum, late, word);
   std::vector<ticket> ready;
   for (std::uint32_t i = 0; i < 3; ++i) {
     ready.push_back(fl().submit(add_in_any_order(sum, b, 1), {.device = last()}));
@@ -174,9 +177,7 @@ TEST_P(FlowCommute, CancelledTaskDelaysNone) {
   words ones(64, 1), zeros(64, 0);
   word_data sum{fl(), zeros, "sum"}, late{fl(), {64}, "late"}, b{fl(), ones, "b"};
   held_word word{rt()};
-  ticket const held = hold(word);
-  fill_late(late, held);
-  ticket waits = fl().submit(add_in_any_order(sum, late, 100), {.device = last()});
+  ticket const waits = add_late(sum, late, word);
   EXPECT_TRUE(waits.cancel());
   ticket const ready = fl().submit(add_in_any_order(sum, b, 1), {.device = last()});
   EXPECT_TRUE(pumping(rt(), [&] { return ready.ready(); }));
