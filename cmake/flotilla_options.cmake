@@ -28,10 +28,13 @@ function(flotilla_precompile target)
   endif()
 endfunction()
 
-# flotilla_compile_together(TARGET): the compiler reads ten sources as one file, so that it reads and
-# instantiates what they share once. That makes a build from scratch twice as fast, and a build after
-# a small change slower.
+# flotilla_compile_together(TARGET): except in a debug build, the compiler reads ten sources as one
+# file, so that it reads and instantiates what they share once. That makes a build from scratch twice
+# as fast, and a build after a small change slower.
 function(flotilla_compile_together target)
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
   # A local name may equal a name that another source declares in its anonymous namespace.
   target_compile_options(${target} PRIVATE -Wno-shadow)

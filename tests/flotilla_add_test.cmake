@@ -11,6 +11,7 @@ function(flotilla_test_target target)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${target} PRIVATE -O1)
   endif()
+  flotilla_compile_together(${target})
 endfunction()
 
 # flotilla_add_test(NAME LABELS label SOURCES file… [KERNELS file.cu…] [LIBRARIES target…]

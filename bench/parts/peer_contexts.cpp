@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "peer_contexts.hpp"
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "machine.hpp"
 
@@ -10,8 +11,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 }  // namespace
 
@@ -25,7 +24,7 @@ std::string why_no_peers() {
     int can = 0;
     check(here.api->device_can_access_peer(&can, here.devices[i].driver_ordinal,
                                            here.devices[1 - i].driver_ordinal),
-          "cuDeviceCanAccessPeer", subject);
+          "cuDeviceCanAccessPeer", control_subject);
     if (can == 0) { return "the driver says that the first two devices are not peers"; }
   }
   return {};
@@ -34,12 +33,12 @@ std::string why_no_peers() {
 void enable_peers(std::array<CUcontext, 2> const& contexts) {
   driver::table const& api = *machine().api;
   for (std::size_t i = 0; i < 2; ++i) {
-    check(api.ctx_push_current(contexts[i]), "cuCtxPushCurrent", subject);
+    check(api.ctx_push_current(contexts[i]), "cuCtxPushCurrent", control_subject);
     CUresult const answer = api.ctx_enable_peer_access(contexts[1 - i], 0);
     CUcontext popped = nullptr;
-    check(api.ctx_pop_current(&popped), "cuCtxPopCurrent", subject);
+    check(api.ctx_pop_current(&popped), "cuCtxPopCurrent", control_subject);
     if (answer != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
-      check(answer, "cuCtxEnablePeerAccess", subject);
+      check(answer, "cuCtxEnablePeerAccess", control_subject);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <flotilla_kernels.hpp>
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "machine.hpp"
 
@@ -14,8 +15,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 /// A producer with several devices changes to the next device after this many launches. A larger
 /// number would leave the other devices idle. A smaller number would make the context changes a
@@ -46,11 +45,13 @@ void plain_driver::create_targets() {
   void const* const code =
       api_->kind == device_kind::gpu ? flotilla_kernels.gpu : flotilla_kernels.cpu;
   check(api_->library_load_data(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "cuLibraryLoadData", subject);
+        "cuLibraryLoadData", control_subject);
   CUkernel kernel = nullptr;
-  check(api_->library_get_kernel(&kernel, library_, "null_kernel"), "cuLibraryGetKernel", subject);
+  check(api_->library_get_kernel(&kernel, library_, "null_kernel"), "cuLibraryGetKernel",
+        control_subject);
   CUkernel spinning = nullptr;
-  check(api_->library_get_kernel(&spinning, library_, "spin"), "cuLibraryGetKernel", subject);
+  check(api_->library_get_kernel(&spinning, library_, "spin"), "cuLibraryGetKernel",
+        control_subject);
   pop();
 
   targets_.resize(static_cast<std::size_t>(created_with.producers));
@@ -58,12 +59,15 @@ void plain_driver::create_targets() {
     launch_target created{
         .context = contexts_[static_cast<std::size_t>(i % created_with.devices)]->handle()};
     push(created);
-    check(api_->kernel_get_function(&created.null, kernel), "cuKernelGetFunction", subject);
-    check(api_->func_load(created.null), "cuFuncLoad", subject);
-    check(api_->kernel_get_function(&created.spin, spinning), "cuKernelGetFunction", subject);
-    check(api_->func_load(created.spin), "cuFuncLoad", subject);
-    check(api_->stream_create(&created.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", subject);
-    check(api_->event_create(&created.event, CU_EVENT_DISABLE_TIMING), "cuEventCreate", subject);
+    check(api_->kernel_get_function(&created.null, kernel), "cuKernelGetFunction", control_subject);
+    check(api_->func_load(created.null), "cuFuncLoad", control_subject);
+    check(api_->kernel_get_function(&created.spin, spinning), "cuKernelGetFunction",
+          control_subject);
+    check(api_->func_load(created.spin), "cuFuncLoad", control_subject);
+    check(api_->stream_create(&created.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+          control_subject);
+    check(api_->event_create(&created.event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
+          control_subject);
     pop();
     targets_[static_cast<std::size_t>(i % created_with.producers)].push_back(created);
   }
@@ -75,17 +79,17 @@ plain_driver::~plain_driver() {
 }
 
 void plain_driver::push(launch_target const& target) const {
-  check(api_->ctx_push_current(target.context), "cuCtxPushCurrent", subject);
+  check(api_->ctx_push_current(target.context), "cuCtxPushCurrent", control_subject);
 }
 
 void plain_driver::pop() const {
   CUcontext popped = nullptr;
-  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", subject);
+  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", control_subject);
 }
 
 void plain_driver::launch(launch_target const& target) const {
   check(api_->launch_kernel(target.null, 1, 1, 1, 32, 1, 1, 0, target.stream, nullptr, nullptr),
-        "cuLaunchKernel", subject);
+        "cuLaunchKernel", control_subject);
 }
 
 void plain_driver::spin(launch_target const& target, unsigned blocks, unsigned threads,
@@ -93,15 +97,15 @@ void plain_driver::spin(launch_target const& target, unsigned blocks, unsigned t
   void* arguments[] = {&nanoseconds};
   check(api_->launch_kernel(target.spin, blocks, 1, 1, threads, 1, 1, 0, target.stream, arguments,
                             nullptr),
-        "cuLaunchKernel", subject);
+        "cuLaunchKernel", control_subject);
 }
 
 void plain_driver::record(launch_target const& target) const {
-  check(api_->event_record(target.event, target.stream), "cuEventRecord", subject);
+  check(api_->event_record(target.event, target.stream), "cuEventRecord", control_subject);
 }
 
 void plain_driver::synchronize(launch_target const& target) const {
-  check(api_->stream_synchronize(target.stream), "cuStreamSynchronize", subject);
+  check(api_->stream_synchronize(target.stream), "cuStreamSynchronize", control_subject);
 }
 
 void plain_driver::launch_all(int producer, std::int64_t tasks) const {

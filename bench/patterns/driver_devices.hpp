@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "context/context_handle.hpp"
+#include "control_subject.hpp"
 #include "distribution.hpp"
 #include "task_graph.hpp"
 
 namespace flotilla::bench {
-
-/// For the messages of failed driver calls.
-inline constexpr char const* control_subject = "a control of the benchmark";
 
 /// One device, or two devices that have access to each other's memory.
 class driver_devices {

@@ -13,6 +13,7 @@
 #include <flotilla/task/bulk.hpp>
 
 #include "bench_suite.hpp"
+#include "burst.hpp"
 #include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
@@ -20,7 +21,6 @@ namespace flotilla::bench {
 namespace {
 
 constexpr std::int64_t items = 10'000;
-constexpr std::int64_t burst = 512;
 
 ticket submit_nothing(runtime_fixture& fixture, kernel<> const& nothing, std::int64_t count,
                       task_options const& options = {}) {

@@ -16,6 +16,7 @@
 #include <flotilla/data/flow.hpp>
 
 #include "bench_suite.hpp"
+#include "burst.hpp"
 #include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
@@ -25,7 +26,6 @@ namespace {
 using word = unsigned long long;
 constexpr std::size_t count = 256;  // number of data
 constexpr std::size_t words_each = 16;
-constexpr std::int64_t burst = 512;
 
 /// The data that the i-th task uses: it writes the first and reads the others.
 constexpr std::array<std::size_t, 4> used_by(std::int64_t i) noexcept {

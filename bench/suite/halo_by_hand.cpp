@@ -4,6 +4,7 @@
 
 #include <bench_kernels.hpp>
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "machine.hpp"
 #include "plain_peers.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using driver::check;
 
-constexpr char const* subject = "a control of the benchmark";
-
 }  // namespace
 
 halo_by_hand::halo_by_hand(halo_field const& field) : field_{field}, plain_{peer_driver()} {
@@ -23,7 +22,7 @@ halo_by_hand::halo_by_hand(halo_field const& field) : field_{field}, plain_{peer
   plain_.push(plain_.targets(0)[0]);
   void const* const code = api.kind == device_kind::gpu ? bench_kernels.gpu : bench_kernels.cpu;
   check(api.library_load_data(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "cuLibraryLoadData", subject);
+        "cuLibraryLoadData", control_subject);
   plain_.pop();
   for (unsigned device = 0; device < parts_.size(); ++device) { create(device); }
 }
@@ -43,14 +42,14 @@ void halo_by_hand::create(unsigned device) {
   made.target = plain_.targets(0)[device];
   plain_.push(made.target);
   CUkernel kernel = nullptr;
-  check(api.library_get_kernel(&kernel, library_, "jacobi"), "cuLibraryGetKernel", subject);
-  check(api.kernel_get_function(&made.kernel, kernel), "cuKernelGetFunction", subject);
-  check(api.func_load(made.kernel), "cuFuncLoad", subject);
+  check(api.library_get_kernel(&kernel, library_, "jacobi"), "cuLibraryGetKernel", control_subject);
+  check(api.kernel_get_function(&made.kernel, kernel), "cuKernelGetFunction", control_subject);
+  check(api.func_load(made.kernel), "cuFuncLoad", control_subject);
   std::vector<float> const initial = field_.initial(device);
   for (CUdeviceptr& field : made.fields) {
-    check(api.mem_alloc(&field, field_.size() * sizeof(float)), "cuMemAlloc", subject);
+    check(api.mem_alloc(&field, field_.size() * sizeof(float)), "cuMemAlloc", control_subject);
     check(api.memcpy_htod(field, initial.data(), field_.size() * sizeof(float)), "cuMemcpyHtoD",
-          subject);
+          control_subject);
   }
   plain_.pop();
 }
@@ -66,14 +65,14 @@ void halo_by_hand::step(unsigned device, unsigned from) {
       (static_cast<unsigned>(field_.width) + halo_field::threads - 1) / halo_field::threads;
   check(api.launch_kernel(here.kernel, blocks, static_cast<unsigned>(field_.rows), 1,
                           halo_field::threads, 1, 1, 0, here.target.stream, arguments, nullptr),
-        "cuLaunchKernel", subject);
+        "cuLaunchKernel", control_subject);
   part const& there = parts_[1 - device];
   check(
       api.memcpy_peer_async(
           there.fields[1 - from] + field_.received_row(1 - device) * sizeof(float),
           there.target.context, out + field_.sent_row(device) * sizeof(float), here.target.context,
           static_cast<std::size_t>(field_.width) * sizeof(float), here.target.stream),
-      "cuMemcpyPeerAsync", subject);
+      "cuMemcpyPeerAsync", control_subject);
   plain_.record(here.target);
   plain_.pop();
 }
@@ -87,7 +86,7 @@ void halo_by_hand::run(int steps) {
     for (unsigned device = 0; device < parts_.size(); ++device) {
       plain_.push(parts_[device].target);
       check(api.stream_wait_event(parts_[device].target.stream, parts_[1 - device].target.event, 0),
-            "cuStreamWaitEvent", subject);
+            "cuStreamWaitEvent", control_subject);
       plain_.pop();
     }
   }
@@ -99,7 +98,7 @@ std::vector<float> halo_by_hand::read(unsigned device) const {
   plain_.push(parts_[device].target);
   check(plain_.api().memcpy_dtoh(values.data(), parts_[device].fields[0],
                                  values.size() * sizeof(float)),
-        "cuMemcpyDtoH", subject);
+        "cuMemcpyDtoH", control_subject);
   plain_.pop();
   return values;
 }

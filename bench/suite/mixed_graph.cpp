@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "figure.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 using driver::check;
 
-constexpr char const* subject = "a control of the benchmark";
 constexpr std::size_t chains = 64;
 
 }  // namespace
@@ -32,7 +32,7 @@ void mixed_graph::create() {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     kernels[i] = device_.kernel(mixed_tasks::names[i]);
   }
-  check(api.graph_create(&description_, 0), "cuGraphCreate", subject);
+  check(api.graph_create(&description_, 0), "cuGraphCreate", control_subject);
   std::vector<CUgraphNode> nodes(tasks_.count());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     CUdeviceptr out = words_ + i * mixed_tasks::max_blocks * sizeof(unsigned);
@@ -47,10 +47,10 @@ void mixed_graph::create() {
     bool const first = i < chains;
     check(api.graph_add_kernel_node(&nodes[i], description_, first ? nullptr : &nodes[i - chains],
                                     first ? 0 : 1, &params),
-          "cuGraphAddKernelNode", subject);
+          "cuGraphAddKernelNode", control_subject);
   }
   check(api.graph_instantiate_with_flags(&executable_, description_, 0),
-        "cuGraphInstantiateWithFlags", subject);
+        "cuGraphInstantiateWithFlags", control_subject);
 }
 
 mixed_graph::~mixed_graph() {
@@ -61,7 +61,7 @@ mixed_graph::~mixed_graph() {
 void mixed_graph::relaunch(std::int64_t times) {
   plain_device::scope const current{device_};
   for (std::int64_t i = 0; i < times; ++i) {
-    check(device_.api().graph_launch(executable_, stream_), "cuGraphLaunch", subject);
+    check(device_.api().graph_launch(executable_, stream_), "cuGraphLaunch", control_subject);
   }
   device_.synchronize(stream_);
 }
@@ -70,9 +70,9 @@ void mixed_graph::check_words() {
   plain_device::scope const current{device_};
   std::vector<unsigned> words(tasks_.words());
   std::size_t const bytes = words.size() * sizeof(unsigned);
-  check(device_.api().memcpy_dtoh(words.data(), words_, bytes), "cuMemcpyDtoH", subject);
+  check(device_.api().memcpy_dtoh(words.data(), words_, bytes), "cuMemcpyDtoH", control_subject);
   tasks_.check(words, "relaunched graph");
-  check(device_.api().memset_d8(words_, 0, bytes), "cuMemsetD8", subject);
+  check(device_.api().memset_d8(words_, 0, bytes), "cuMemsetD8", control_subject);
 }
 
 }  // namespace flotilla::bench

@@ -12,6 +12,7 @@
 
 #include "bench_suite.hpp"
 #include "cached_fixture.hpp"
+#include "control_subject.hpp"
 #include "device_words.hpp"
 #include "driver/check.hpp"
 #include "host_words.hpp"
@@ -23,8 +24,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 struct pageable_size {
   std::size_t words = 0;
@@ -69,12 +68,13 @@ class plain_pageable final : public cached_fixture {
 
   void clear_device() {
     plain_device::scope const current{plain_};
-    check(plain_.api().memset_d8(device_, 0xff, bytes()), "cuMemsetD8", subject);
+    check(plain_.api().memset_d8(device_, 0xff, bytes()), "cuMemsetD8", control_subject);
     plain_.synchronize();
   }
   void up() {
     plain_device::scope const current{plain_};
-    check(plain_.api().memcpy_htod(device_, host_.data(), bytes()), "cuMemcpyHtoD", subject);
+    check(plain_.api().memcpy_htod(device_, host_.data(), bytes()), "cuMemcpyHtoD",
+          control_subject);
     plain_.synchronize();  // the last piece may still be on its way when cuMemcpyHtoD returns
   }
   void check_device() {
@@ -87,7 +87,8 @@ class plain_pageable final : public cached_fixture {
   }
   void down() {
     plain_device::scope const current{plain_};
-    check(plain_.api().memcpy_dtoh(destination_.data(), device_, bytes()), "cuMemcpyDtoH", subject);
+    check(plain_.api().memcpy_dtoh(destination_.data(), device_, bytes()), "cuMemcpyDtoH",
+          control_subject);
   }
   void check_host(unsigned long long seed) { check_words(destination_, seed, "cuMemcpyDtoH"); }
 

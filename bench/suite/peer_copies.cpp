@@ -16,6 +16,7 @@
 #include <flotilla/device/peer_access.hpp>
 
 #include "bench_suite.hpp"
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "lone_timing.hpp"
 #include "plain_peers.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 using driver::check;
 
-constexpr char const* subject = "a control of the benchmark";
 constexpr device_ordinal source{0}, destination{1};
 
 runtime_fixture& peers() {
@@ -47,7 +47,7 @@ class plain_peers {
       : plain_(peer_driver()), ends_(plain_.targets(0)), bytes_(bytes) {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       plain_.push(ends_[i]);
-      check(plain_.api().mem_alloc(&memory_[i], bytes), "cuMemAlloc", subject);
+      check(plain_.api().mem_alloc(&memory_[i], bytes), "cuMemAlloc", control_subject);
       plain_.pop();
     }
     plain_.push(ends_[1]);
@@ -62,7 +62,7 @@ class plain_peers {
   void copy() const {
     check(plain_.api().memcpy_peer_async(memory_[1], ends_[1].context, memory_[0], ends_[0].context,
                                          bytes_, ends_[1].stream),
-          "cuMemcpyPeerAsync", subject);
+          "cuMemcpyPeerAsync", control_subject);
   }
   void synchronize() const { plain_.synchronize(ends_[1]); }
 

@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #include "bench_suite.hpp"
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "machine.hpp"
 #include "plain_driver.hpp"
@@ -29,7 +30,7 @@ double hop_raw(std::int64_t hops) {
     // cuStreamWaitEvent.
     plain.record(here);
     driver::check(plain.api().stream_wait_event(there.stream, here.event, 0), "cuStreamWaitEvent",
-                  "a control of the benchmark");
+                  control_subject);
     plain.pop();
   }
   plain.synchronize_all(0);

@@ -4,6 +4,7 @@
 
 #include <flotilla_kernels.hpp>
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "machine.hpp"
 
@@ -12,8 +13,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 CUDA_KERNEL_NODE_PARAMS one_block(CUfunction kernel, unsigned threads, void** arguments) {
   CUDA_KERNEL_NODE_PARAMS params{};
@@ -32,36 +31,37 @@ plain_chains::plain_chains(options const& wanted)
       api_{machine().api},
       context_{std::make_unique<context::context_handle>(api_, machine().devices[0],
                                                          device_settings{})} {
-  check(api_->ctx_push_current(context_->handle()), "cuCtxPushCurrent", subject);
+  check(api_->ctx_push_current(context_->handle()), "cuCtxPushCurrent", control_subject);
   create();
   CUcontext popped = nullptr;
-  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", subject);
+  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", control_subject);
 }
 
 void plain_chains::create() {
   void const* const code =
       api_->kind == device_kind::gpu ? flotilla_kernels.gpu : flotilla_kernels.cpu;
   check(api_->library_load_data(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "cuLibraryLoadData", subject);
+        "cuLibraryLoadData", control_subject);
   for (auto const& [name, into] :
        {std::pair{"null_kernel", &null_}, std::pair{"spin", &spin_}, std::pair{"store", &store_}}) {
     CUkernel kernel = nullptr;
-    check(api_->library_get_kernel(&kernel, library_, name), "cuLibraryGetKernel", subject);
-    check(api_->kernel_get_function(into, kernel), "cuKernelGetFunction", subject);
-    check(api_->func_load(*into), "cuFuncLoad", subject);
+    check(api_->library_get_kernel(&kernel, library_, name), "cuLibraryGetKernel", control_subject);
+    check(api_->kernel_get_function(into, kernel), "cuKernelGetFunction", control_subject);
+    check(api_->func_load(*into), "cuFuncLoad", control_subject);
   }
   check(api_->mem_alloc(&words_, sizeof(int) * static_cast<std::size_t>(created_with.nodes)),
-        "cuMemAlloc", subject);
+        "cuMemAlloc", control_subject);
   lanes_.resize(static_cast<std::size_t>(created_with.streams));
   for (chain_stream& each : lanes_) {
-    check(api_->stream_create(&each.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", subject);
+    check(api_->stream_create(&each.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+          control_subject);
     each.graphs.resize(static_cast<std::size_t>(created_with.graphs));
     for (auto& graph : each.graphs) { create_graph(graph); }
   }
 }
 
 void plain_chains::create_graph(chain_graph& graph) const {
-  check(api_->graph_create(&graph.description, 0), "cuGraphCreate", subject);
+  check(api_->graph_create(&graph.description, 0), "cuGraphCreate", control_subject);
   auto const width = static_cast<std::size_t>(created_with.width);
   graph.nodes.resize(static_cast<std::size_t>(created_with.nodes));
   CUdeviceptr word = words_;
@@ -75,10 +75,10 @@ void plain_chains::create_graph(chain_graph& graph) const {
     check(api_->graph_add_kernel_node(&graph.nodes[i], graph.description,
                                       first ? nullptr : &graph.nodes[i - width], first ? 0 : 1,
                                       &params),
-          "cuGraphAddKernelNode", subject);
+          "cuGraphAddKernelNode", control_subject);
   }
   check(api_->graph_instantiate_with_flags(&graph.executable, graph.description, 0),
-        "cuGraphInstantiateWithFlags", subject);
+        "cuGraphInstantiateWithFlags", control_subject);
 }
 
 plain_chains::~plain_chains() {
@@ -94,18 +94,18 @@ plain_chains::~plain_chains() {
 
 template <class Rewrite>
 void plain_chains::launch(std::int64_t batches, Rewrite const& rewrite) {
-  check(api_->ctx_push_current(context_->handle()), "cuCtxPushCurrent", subject);
+  check(api_->ctx_push_current(context_->handle()), "cuCtxPushCurrent", control_subject);
   for (std::int64_t i = 0; i < batches; ++i) {
     chain_stream& lane = lanes_[static_cast<std::size_t>(i) % lanes_.size()];
     chain_graph const& next = lane.graphs[lane.next++ % lane.graphs.size()];
     rewrite(next);
-    check(api_->graph_launch(next.executable, lane.stream), "cuGraphLaunch", subject);
+    check(api_->graph_launch(next.executable, lane.stream), "cuGraphLaunch", control_subject);
   }
   for (chain_stream const& each : lanes_) {
-    check(api_->stream_synchronize(each.stream), "cuStreamSynchronize", subject);
+    check(api_->stream_synchronize(each.stream), "cuStreamSynchronize", control_subject);
   }
   CUcontext popped = nullptr;
-  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", subject);
+  check(api_->ctx_pop_current(&popped), "cuCtxPopCurrent", control_subject);
 }
 
 void plain_chains::relaunch(std::int64_t batches) {
@@ -118,7 +118,7 @@ void plain_chains::rewrite(std::int64_t batches, unsigned threads, unsigned long
   launch(batches, [&](chain_graph const& graph) {
     for (CUgraphNode const node : graph.nodes) {
       check(api_->graph_exec_kernel_node_set_params(graph.executable, node, &params),
-            "cuGraphExecKernelNodeSetParams", subject);
+            "cuGraphExecKernelNodeSetParams", control_subject);
     }
   });
 }

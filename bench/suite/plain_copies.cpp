@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plain_copies.hpp"
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "host_words.hpp"
 
@@ -10,8 +11,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 }  // namespace
 
@@ -36,7 +35,7 @@ void plain_copies::prepare(directions const& which) {
   plain_device::scope const current{device_};
   if (which.up) {
     check(device_.api().memset_d8(device_destination_, 0xff, words() * sizeof(unsigned long long)),
-          "cuMemsetD8", subject);
+          "cuMemsetD8", control_subject);
   }
   if (which.down) { device_.write_words(device_source_, words(), ++seed_); }
   device_.synchronize();
@@ -52,11 +51,11 @@ void plain_copies::run(directions const& which) {
     std::size_t const offset = static_cast<std::size_t>(i) * bytes;
     if (which.up) {
       check(api.memcpy_htod_async(device_destination_ + offset, from + offset, bytes, up_stream_),
-            "cuMemcpyHtoDAsync", subject);
+            "cuMemcpyHtoDAsync", control_subject);
     }
     if (which.down) {
       check(api.memcpy_dtoh_async(to + offset, device_source_ + offset, bytes, down_stream_),
-            "cuMemcpyDtoHAsync", subject);
+            "cuMemcpyDtoHAsync", control_subject);
     }
   }
   device_.synchronize(up_stream_);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plain_pipeline.hpp"
 
+#include "control_subject.hpp"
 #include "driver/check.hpp"
 #include "host_words.hpp"
 
@@ -10,8 +11,6 @@ namespace flotilla::bench {
 namespace {
 
 using driver::check;
-
-constexpr char const* subject = "a control of the benchmark";
 
 }  // namespace
 
@@ -36,11 +35,11 @@ void plain_pipeline::run(unsigned long long increment) {
     CUstream const stream = streams_[i % streams];
     CUdeviceptr chunk = chunks_ + i * bytes;
     check(api.memcpy_htod_async(chunk, &host_source_[i * pipeline_size::words], bytes, stream),
-          "cuMemcpyHtoDAsync", subject);
+          "cuMemcpyHtoDAsync", control_subject);
     void* arguments[] = {&chunk, &count, &increment};
     device_.launch(kernel_, pipeline_size::blocks, pipeline_size::threads, stream, arguments);
     check(api.memcpy_dtoh_async(&host_destination_[i * pipeline_size::words], chunk, bytes, stream),
-          "cuMemcpyDtoHAsync", subject);
+          "cuMemcpyDtoHAsync", control_subject);
   }
   for (CUstream const each : streams_) { device_.synchronize(each); }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench_suite.hpp"
+#include "burst.hpp"
 #include "plain_driver.hpp"
 #include "runtime_fixture.hpp"
 #include "tbb_control.hpp"
@@ -21,8 +22,6 @@
 namespace flotilla::bench {
 
 namespace {
-
-constexpr std::int64_t burst = 512;
 
 std::string named(std::string const& who, int producers) {
   return who + ", " + std::to_string(producers) + " threads";

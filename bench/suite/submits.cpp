@@ -11,14 +11,13 @@
 #include <algorithm>
 
 #include "bench_suite.hpp"
+#include "burst.hpp"
 #include "plain_driver.hpp"
 #include "runtime_fixture.hpp"
 
 namespace flotilla::bench {
 
 namespace {
-
-constexpr std::int64_t burst = 512;
 
 /// Returns the mean time of `submit` in ns. The calls of `drain`, which runs the submitted tasks,
 /// are not timed.

@@ -197,10 +197,9 @@ bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_addre
   if (batch.count == 0) {
     lane.cancel();
   } else {
-    if (CUresult const written = lane.commit_with_write(); written != CUDA_SUCCESS) {
-      outcome.errors.push_back(written);
-    }
-    if (tasks.size() == 1) { parts_.filling.record_end(lane, batch.number); }
+    CUresult const written =
+        tasks.size() == 1 ? parts_.filling.commit(lane, batch.number) : lane.commit_with_write();
+    if (written != CUDA_SUCCESS) { outcome.errors.push_back(written); }
     base::add(launched_, batch.count);
     commit(lane, batch);
   }

@@ -23,16 +23,20 @@ class batch_committer {
   /// Adds `task` to `batch`, commits the batch, and marks the task as launched. The task is the
   /// only one in the batch, and its work is already in the stream. Afterwards the task's slot may
   /// be used only to end the task.
-  /// @param filling Records an event, if not null. Not for lanes of callables, whose streams may be
-  /// captured.
+  /// @param filling May end the batch with an event. Null for lanes of callables, whose streams may
+  /// be captured.
   void launched(slot_address task, lane& lane, lane::batch& batch,
                 filling_launches const* filling = nullptr) {
     batch.tasks[batch.count++] = task;
     end_mark const end = end_mark::of(lanes_.device(), lane.index(), batch.number);
     // As soon as the task is marked as launched, a thread that drives another device may make a
-    // stream wait for the task's completion number. So enqueue the completion write first.
-    finish(lane);
-    if (filling != nullptr) { filling->record_end(lane, batch.number); }
+    // stream wait for the end of the task. So enqueue first what marks the end.
+    if (filling == nullptr) {
+      finish(lane);
+    } else {
+      lanes_.set_busy(lane);
+      reporter_.note(filling->commit(lane, batch.number));
+    }
     shared_.order.mark_launched({&task, 1}, end);
   }
 

@@ -74,6 +74,7 @@ bool device_side_waits::callables_may_run() const {
 end_mark device_side_waits::near_wait(std::span<end_mark const> waits) const noexcept {
   for (end_mark const mark : waits) {
     if (mark.device() == parts_.lanes.device()) { continue; }
+    if (parts_.shared.board.event_of(mark) != nullptr) { continue; }  // no device writes its number
     std::uint64_t const reached = parts_.shared.board.number(mark);
     if (reached < mark.number() && reached + max_batches_ahead >= mark.number()) { return mark; }
   }

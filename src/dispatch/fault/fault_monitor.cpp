@@ -85,6 +85,8 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
   // After a fault every context of the process returns the same status. So the device that returned
   // this status first did not necessarily run the kernel that faulted. The suspects are the tasks
   // that were probably running: in each lane, the tasks of the first batch that did not complete.
+  // After a fault, nobody can know whether a batch that ends with an event had ended. So if the
+  // first batch ends with an event, the next batch of its lane is suspect too, and so on.
   auto const for_each_running = [this](auto&& visit) {
     tasks_.for_each_open([&](slot_address task) {
       end_mark const end{tasks_.at(task).end.load(std::memory_order_acquire)};
@@ -94,15 +96,19 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
   };
   // Returns the device and the lane of a mark as one number.
   auto const lane_of = [](end_mark end) { return end.word >> 48; };
-  // For each device and lane: the lowest completion number that the lane has not reached.
-  std::map<std::uint64_t, std::uint64_t> first;
-  for_each_running([&](slot_address, end_mark end) {
-    auto const [entry, is_new] = first.try_emplace(lane_of(end), end.number());
-    if (!is_new) { entry->second = std::min(entry->second, end.number()); }
-  });
+  // For each device and lane: the marks that the lane has not reached, by their numbers.
+  std::map<std::uint64_t, std::map<std::uint64_t, end_mark>> running;
+  for_each_running(
+      [&](slot_address, end_mark end) { running[lane_of(end)].try_emplace(end.number(), end); });
+  auto const is_suspect = [&](end_mark end) {
+    auto const& marks = running[lane_of(end)];
+    return std::all_of(marks.begin(), marks.lower_bound(end.number()), [&](auto const& earlier) {
+      return board_.event_of(earlier.second) != nullptr;
+    });
+  };
   std::map<unsigned, suspect_list> suspects;  // by device
   for_each_running([&](slot_address task, end_mark end) {
-    if (first[lane_of(end)] != end.number()) { return; }
+    if (!is_suspect(end)) { return; }
     suspect_list& list = suspects[end.device()];
     if (++list.count > max_suspects) { return; }
     list.text += (list.text.empty() ? "" : "; ") +

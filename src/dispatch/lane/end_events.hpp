@@ -14,10 +14,15 @@
 
 namespace flotilla::dispatch {
 
-/// An event costs the host more than a completion number, but a stream that waits for an event does
-/// not slow down the others. Each stream that waits for a number polls for it: with 16 bands of a
-/// stencil on two H200s, whose kernels fill the GPUs, streams that wait for numbers reach 6.3 TB/s,
-/// and with events 7.8 TB/s (docs/results/h200x2-heat.txt).
+/// An event costs the host more than a completion number, but it slows down no other work of the
+/// device. A stream that waits for a number polls for it, and a write of a number holds up kernels
+/// in other streams. With 16 bands of a stencil on two H200s, whose kernels fill the GPUs, streams
+/// that wait for numbers reach 6.3 TB/s, and with events 7.8 TB/s. With 8 bands, writes behind all
+/// kernels cost a tenth (docs/results/h200x2-heat.txt).
+///
+/// So nothing in the stream writes the number of a batch with an event. Whoever needs to know
+/// whether the batch has ended queries the event, and stores the number
+/// (completion_board::reached, lane::done).
 ///
 /// A thread may look for an event while the owner records it again
 /// (tests/unit/dispatch/lane/end_events_model_test.cpp).
@@ -27,30 +32,43 @@ class end_events {
   end_events(context::context_handle const& context, unsigned lanes)
       : context_(context), entries_(std::size_t{lanes} * ring) {}
 
-  /// Records an event behind the work in the stream of a lane: the work of batch `number`. Does
-  /// nothing if the event may still be needed for another batch, or if the driver refuses.
+  /// Records an event behind the work in the stream of a lane: the work of batch `number`. Call it
+  /// before other threads can know that the batch is launched.
   /// @param reached  The completion number of the lane.
+  /// @return the event, or null if the event may still be needed for another batch, or if the
+  /// driver has refused.
   /// Threads: only the holder of the device's lease, with the context current.
-  void record(unsigned lane, std::uint64_t number, std::uint64_t reached,
-              CUstream stream) noexcept {
+  [[nodiscard]] CUevent record(unsigned lane, std::uint64_t number, std::uint64_t reached,
+                               CUstream stream) noexcept {
     entry& one = at(lane, number);
-    if (one.number.load(std::memory_order_relaxed) > reached) { return; }
+    if (one.number.load(std::memory_order_relaxed) > reached) { return nullptr; }
     CUevent event = one.event.load(std::memory_order_relaxed);
     if (event == nullptr) {
-      if (context_.api().event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) { return; }
+      if (context_.api().event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+        return nullptr;
+      }
       one.event.store(event, std::memory_order_relaxed);
     }
-    if (context_.api().event_record(event, stream) != CUDA_SUCCESS) { return; }
+    if (context_.api().event_record(event, stream) != CUDA_SUCCESS) { return nullptr; }
     one.number.store(number, std::memory_order_release);  // pairs with the acquire in find
+    is_used_.store(true, std::memory_order_relaxed);
+    return event;
   }
   /// Returns the event of a batch, or null if it has none. If the batch has ended, the event may be
   /// recorded again meanwhile. A stream then waits for a batch that was launched earlier than what
   /// follows the wait, so it waits longer than necessary, but not forever.
   /// Threads: any.
   [[nodiscard]] CUevent find(unsigned lane, std::uint64_t number) const noexcept {
+    // relaxed: a thread that knows that the batch is launched sees what the owner stored before
+    if (!is_used_.load(std::memory_order_relaxed)) { return nullptr; }
     entry const& one = at(lane, number);
     if (one.number.load(std::memory_order_acquire) != number) { return nullptr; }
     return one.event.load(std::memory_order_relaxed);
+  }
+  /// Returns whether a batch has an event that is complete. Then the batch has ended. Threads: any.
+  [[nodiscard]] bool has_ended(unsigned lane, std::uint64_t number) const noexcept {
+    CUevent const event = find(lane, number);
+    return event != nullptr && context_.api().event_query(event) == CUDA_SUCCESS;
   }
   /// Destroys the events. Call it with the context current.
   void destroy() noexcept {
@@ -77,6 +95,7 @@ class end_events {
 
   context::context_handle const& context_;
   std::vector<entry> entries_;
+  std::atomic<bool> is_used_{false};  // whether an event was ever recorded
 };
 
 }  // namespace flotilla::dispatch

@@ -27,13 +27,20 @@ class filling_launches {
   [[nodiscard]] bool are_in_flight() const noexcept {
     return last_lane_ != lane_layout::no_lane && lanes_[last_lane_].in_flight() != 0;
   }
-  /// If such launches are in flight, records an event behind the work of a batch, for which other
-  /// lanes can wait. Call it after the batch is committed: when a stream has waited for the event,
-  /// the host knows that the batch has ended.
-  void record_end(lane const& lane, std::uint64_t number) const noexcept {
-    if (!are_in_flight()) { return; }
-    std::uint64_t const reached = board_.page(lanes_.device()).number(lane.index());
-    board_.events_of(lanes_.device()).record(lane.index(), number, reached, lane.stream());
+  /// Commits the batch that was begun in the lane, and enqueues what marks its end: an event if
+  /// such launches are in flight, or else a write of the number. Call it before other threads can
+  /// know that the batch is launched.
+  /// @return the driver's status, as lane::commit_with_write
+  [[nodiscard]] CUresult commit(lane& lane, std::uint64_t number) const {
+    if (are_in_flight()) {
+      std::uint64_t const reached = board_.page(lanes_.device()).number(lane.index());
+      end_events& events = board_.events_of(lanes_.device());
+      if (CUevent const end = events.record(lane.index(), number, reached, lane.stream())) {
+        lane.commit_with_event(end);
+        return CUDA_SUCCESS;
+      }
+    }
+    return lane.commit_with_write();
   }
 
  private:

@@ -33,6 +33,7 @@ lane::batch& lane::begin() {
   made.number = last_number_ + ++begun_;
   made.carrier = nullptr;
   made.records = {};
+  made.end_event = nullptr;
   made.count = 0;
   made.waits_on_device = made.long_running = made.has_status = made.is_chunk = false;
   made.begun = std::chrono::steady_clock::now();
@@ -55,10 +56,20 @@ CUresult lane::commit_with_write() {
   return answer;
 }
 
+void lane::commit_with_event(CUevent event) noexcept {
+  assert(begun_ == 1);
+  ring_[(first_ + open_ - 1) % ring_.size()].end_event = event;
+  commit();
+}
+
 lane::batch* lane::done() noexcept {
   if (open_ == begun_) { return nullptr; }
   batch& first = ring_[first_];
   if (page_.number(index_) >= first.number) { return &first; }
+  if (first.end_event != nullptr && context_.api().event_query(first.end_event) == CUDA_SUCCESS) {
+    page_.raise(index_, first.number);
+    return &first;
+  }
   query();
   return page_.number(index_) >= first.number ? &first : nullptr;
 }

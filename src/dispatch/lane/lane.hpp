@@ -25,7 +25,8 @@ class graph_template;
 ///
 /// A batch begins with `begin`, which gives the batch a number. Then the caller puts the work of
 /// the batch into the stream and commits the batch. `commit` is for work that writes the number
-/// itself. `commit_with_write` makes the stream write the number after the work. Work that writes
+/// itself. `commit_with_write` makes the stream write the number after the work. With
+/// `commit_with_event`, a thread that finds the event complete stores the number. Work that writes
 /// several numbers counts as several batches, which are begun and committed together.
 class lane {
  public:
@@ -40,6 +41,8 @@ class lane {
     graph_template* carrier = nullptr;
     // The records of the grid that carries the batch (see grid_launcher). Empty if there is none.
     registered_slabs::piece records{};
+    // If not null, nothing in the stream writes the number: the batch ends with this event.
+    CUevent end_event = nullptr;
     std::uint32_t count = 0;       // number of tasks
     bool waits_on_device = false;  // whether the batch begins with a spin kernel
     bool long_running = false;     // whether a kernel of the batch is long or was never measured
@@ -82,14 +85,19 @@ class lane {
   /// @return the driver's status. If it is not CUDA_SUCCESS, `query` finds out when the work has
   /// ended.
   CUresult commit_with_write();
+  /// Commits the batch that was begun. Its work ends with `event`, which the stream has recorded.
+  /// The event must not be recorded again before the lane has reached the number of the batch.
+  void commit_with_event(CUevent event) noexcept;
 
   /// Returns the oldest batch if it has ended, otherwise null. `drop` removes the oldest batch.
+  /// Cost: two loads, and a driver call if the batch ends with an event.
   [[nodiscard]] batch* done() noexcept;
   void drop() noexcept;
   /// If the driver has refused to write a number, asks the stream whether its work has ended. If
   /// so, raises the lane's counter to this number. Threads: any.
   void query() noexcept;
-  /// Returns whether the oldest batch has ended. The answer may be out of date. Threads: any.
+  /// Returns whether the oldest batch has ended. The answer may be out of date, and is always late
+  /// if the batch ends with an event. Threads: any.
   [[nodiscard]] bool has_ended_batch() const noexcept {
     // Relaxed, because the caller only tells another thread to look.
     std::uint64_t const oldest = oldest_number_.load(std::memory_order_relaxed);

@@ -51,7 +51,7 @@ driver::call_outcome lane_set::enqueue_waits(lane& lane, std::span<end_mark cons
   for (end_mark const mark : marks) {
     bool const same_lane = mark.device() == device_ && mark.lane() == lane.index();
     if (same_lane || mark.word == except.word || board_.reached(mark)) { continue; }
-    driver::call_outcome const answer = board_.enqueue_lane_wait(lane.stream(), mark);
+    driver::call_outcome const answer = board_.enqueue_wait(lane.stream(), mark);
     if (!answer.ok()) { return answer; }
   }
   return {};

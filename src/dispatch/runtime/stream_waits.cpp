@@ -69,9 +69,9 @@ void stream_waits::wait_until_launched(task_id const& task) const {
 template <class Wait>
 void stream_waits::enqueue_with_receipt(CUstream stream, Wait const& wait) {
   std::optional<receipt> const taken = take_receipt(stream);
-  CUresult const answer = wait();
+  driver::call_outcome const answer = wait();
   bool is_written = false;
-  if (answer == CUDA_SUCCESS && taken) {
+  if (answer.ok() && taken) {
     is_written =
         parts_.api.stream_write_value_64(stream, address_of(taken->written), taken->written.number,
                                          CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS;
@@ -80,13 +80,13 @@ void stream_waits::enqueue_with_receipt(CUstream stream, Wait const& wait) {
     std::lock_guard const lock(receipts_mutex_);
     if (is_written) {
       open_receipts_.push_back(*taken);
-    } else if (answer == CUDA_SUCCESS) {
+    } else if (answer.ok()) {
       must_leak_ = true;
     } else if (taken) {
       free_receipts_.push_back(taken->written);
     }
   }
-  driver::check(answer, "cuStreamWaitValue64", subject);
+  driver::check(answer.status, answer.call, subject);
 }
 
 bool stream_waits::enqueue_if_launched(task_id const& task, CUstream stream) {
@@ -110,9 +110,10 @@ std::optional<stream_waits::flag> stream_waits::take() {
 }
 
 void stream_waits::enqueue(flag const& one, CUstream stream) {
-  enqueue_with_receipt(stream, [&] {
-    return parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
-                                           CU_STREAM_WAIT_VALUE_GEQ);
+  enqueue_with_receipt(stream, [&]() -> driver::call_outcome {
+    return {parts_.api.stream_wait_value_64(stream, address_of(one), one.number,
+                                            CU_STREAM_WAIT_VALUE_GEQ),
+            "cuStreamWaitValue64"};
   });
 }
 

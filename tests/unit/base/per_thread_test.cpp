@@ -14,13 +14,13 @@ namespace {
 
 std::atomic<int> alive{0};
 
-struct counted {
-  counted() { ++alive; }
-  ~counted() { --alive; }
-  counted(counted&&) = delete;
+struct counted_object {
+  counted_object() { ++alive; }
+  ~counted_object() { --alive; }
+  counted_object(counted_object&&) = delete;
   int value = 0;
 };
-using mine = per_thread<counted>;
+using mine = per_thread<counted_object>;
 
 // requirement: each thread has its own object, which is destroyed when the thread ends
 TEST(PerThread, EachThreadHasItsOwn) {
@@ -36,7 +36,7 @@ TEST(PerThread, EachThreadHasItsOwn) {
   EXPECT_EQ(alive, before);
 }
 
-/// Its destructor runs after the thread's `counted` was destroyed, because `counted` is constructed
+/// Its destructor runs after the thread's `counted_object` was destroyed, because `counted_object` is constructed
 /// later.
 struct late_user {
   int* seen = nullptr;

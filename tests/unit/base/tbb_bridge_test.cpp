@@ -20,13 +20,13 @@ class TbbBridge : public ::testing::Test {
   tbb::global_control control_{tbb::global_control::max_allowed_parallelism, 4};
 };
 
-struct counted {
+struct counting_job {
   int plain = 0;  // not atomic: `post` must order all accesses
   std::atomic<int> runs{0};
-  posted_job job{&counted::run, this};
+  posted_job job{&counting_job::run, this};
 
   static void run(void* context) {
-    auto& self = *static_cast<counted*>(context);
+    auto& self = *static_cast<counting_job*>(context);
     EXPECT_EQ(self.plain, 7);
     ++self.runs;
     self.runs.notify_all();
@@ -38,7 +38,7 @@ struct counted {
 
 // requirement
 TEST_F(TbbBridge, RunsAJobOncePerPost) {
-  counted job;
+  counting_job job;
   worker_arena arena{2};
   job.plain = 7;
   for (int i = 1; i <= 50; ++i) {
@@ -50,7 +50,7 @@ TEST_F(TbbBridge, RunsAJobOncePerPost) {
 
 // requirement
 TEST_F(TbbBridge, PostsFromManyThreads) {
-  counted job;
+  counting_job job;
   worker_arena arena{2};
   job.plain = 7;
   constexpr int threads = 3;
@@ -96,7 +96,7 @@ TEST(TbbLimits, ALargeArenaPrintsNoWarningAndRunsJobs) {
       tbb::global_control const limit{tbb::global_control::max_allowed_parallelism, threads};
       testing::internal::CaptureStderr();
       initialize_tbb();
-      counted job;
+      counting_job job;
       job.plain = 7;
       {
         worker_arena arena{8};

@@ -10,7 +10,7 @@
 namespace flotilla::cpu_driver {
 namespace {
 
-constexpr unsigned threads = 64;
+constexpr unsigned two_warps = 64;
 
 // Checks the result of every thread for every width. According to CUDA's guide, each thread must
 // get the value of one lane. `source` returns this lane.
@@ -18,10 +18,10 @@ void expect_shuffle(char const* kernel, auto distance,
                     std::function<int(int lane, int width)> source, int factor = 1) {
   kernel_runner runner;
   for (int const width : {32, 16, 8, 4, 2, 1}) {
-    std::vector<int> out(threads, -1);
-    ASSERT_EQ(runner.run(kernel, blocks_of(1, threads), out.data(), distance, width),
+    std::vector<int> out(two_warps, -1);
+    ASSERT_EQ(runner.run(kernel, blocks_of(1, two_warps), out.data(), distance, width),
               grid_end::completed);
-    for (int i = 0; i < static_cast<int>(threads); ++i) {
+    for (int i = 0; i < static_cast<int>(two_warps); ++i) {
       int const warp = i / 32 * 32;
       ASSERT_EQ(out[static_cast<std::size_t>(i)], factor * (warp + source(i % 32, width)))
           << kernel << " thread " << i << " width " << width;
@@ -58,16 +58,16 @@ TEST(Shuffle, XorReadsEarlierGroupsButNotLaterOnes) {
 
 TEST(Shuffle, CarriesEveryArithmeticType) {
   kernel_runner runner;
-  std::vector<int> out(threads);
-  ASSERT_EQ(runner.run("shuffle_types", blocks_of(1, threads), out.data()), grid_end::completed);
-  EXPECT_EQ(out, std::vector<int>(threads, 1));
+  std::vector<int> out(two_warps);
+  ASSERT_EQ(runner.run("shuffle_types", blocks_of(1, two_warps), out.data()), grid_end::completed);
+  EXPECT_EQ(out, std::vector<int>(two_warps, 1));
 }
 
 TEST(Shuffle, DisjointMasksProceedIndependently) {
   kernel_runner runner;
-  std::vector<int> out(threads);
-  ASSERT_EQ(runner.run("halves_apart", blocks_of(1, threads), out.data()), grid_end::completed);
-  for (unsigned i = 0; i < threads; ++i) { EXPECT_EQ(out[i], i % 32 < 16 ? 120 : 376); }
+  std::vector<int> out(two_warps);
+  ASSERT_EQ(runner.run("halves_apart", blocks_of(1, two_warps), out.data()), grid_end::completed);
+  for (unsigned i = 0; i < two_warps; ++i) { EXPECT_EQ(out[i], i % 32 < 16 ? 120 : 376); }
 }
 
 TEST(Shuffle, MaskWithoutTheCallerEndsAsATrap) {
@@ -82,14 +82,14 @@ TEST(Shuffle, MaskWithoutTheCallerEndsAsATrap) {
 TEST(Vote, CountsThePredicatesOfItsWarp) {
   kernel_runner runner;
   for (unsigned const truth : {0u, 1u, 0xdeadbeefu, 0xffffffffu}) {
-    std::vector<unsigned> ballot(threads);
-    std::vector<int> any(threads), all(threads);
+    std::vector<unsigned> ballot(two_warps);
+    std::vector<int> any(two_warps), all(two_warps);
     ASSERT_EQ(
-        runner.run("votes", blocks_of(1, threads), ballot.data(), any.data(), all.data(), truth),
+        runner.run("votes", blocks_of(1, two_warps), ballot.data(), any.data(), all.data(), truth),
         grid_end::completed);
-    EXPECT_EQ(ballot, std::vector<unsigned>(threads, truth));
-    EXPECT_EQ(any, std::vector<int>(threads, truth != 0));
-    EXPECT_EQ(all, std::vector<int>(threads, truth == 0xffffffffu));
+    EXPECT_EQ(ballot, std::vector<unsigned>(two_warps, truth));
+    EXPECT_EQ(any, std::vector<int>(two_warps, truth != 0));
+    EXPECT_EQ(all, std::vector<int>(two_warps, truth == 0xffffffffu));
   }
 }
 

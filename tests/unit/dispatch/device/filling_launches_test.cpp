@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Launches that fill their device and have several predecessors: each of them is launched alone,
-// and other lanes wait for events instead of numbers.
+// and ends with an event instead of a number.
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include <flotilla/flotilla.hpp>
 #include <flotilla/testing/fault_injection.hpp>
 
+#include "support/child.hpp"
 #include "support/thrown.hpp"
 #include "unit/dispatch/device/kernel_copies_fixture.hpp"
 
@@ -115,6 +118,79 @@ TEST_F(FillingLaunches, OtherLanesWaitForEvents) {
   word.release();
   made[1].wait();
   EXPECT_THAT(thrown<driver_error>([&] { made[2].wait(); }), HasSubstr("cuStreamWaitEvent"));
+}
+
+// requirement: nothing writes the numbers of these launches, because a write holds up the kernels of
+// other streams
+TEST_F(FillingLaunches, EndWithoutAWrite) {
+  for (bool const is_wide : {true, false}) {
+    device_pair on;
+    held_word word{on.rt};
+    ticket const done = on.rt.submit(on.narrow(), {.device = device});
+    done.wait();
+    ticket const held = on.rt.submit(word.launch_of(on.program), {.device = device});
+    EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
+    testing::fail_call("cuStreamWriteValue64", 1, driver_status::illegal_address);
+    ticket const made = on.rt.submit(is_wide ? on.wide() : on.narrow(),
+                                     {.device = device, .after = {held, done}, .batch = is_wide});
+    for (int i = 0; i < 20; ++i) { on.rt.pump(); }
+    word.release();
+    if (is_wide) {
+      made.wait();
+      EXPECT_TRUE(on.is_right());
+    } else {
+      EXPECT_THROW(made.wait(), poisoned) << "other launches write their numbers";
+    }
+    testing::clear_faults();
+  }
+}
+
+// requirement: a ticket is ready when its task has ended, even if no thread drives the device
+TEST_F(FillingLaunches, AreReadyWhenTheyHaveEnded) {
+  device_pair on;
+  held_word word{on.rt};
+  std::vector<ticket> const made = launch_chain(on, word, device, device);
+  for (int i = 0; i < 20; ++i) { on.rt.pump(); }
+  word.release();
+  EXPECT_TRUE(eventually([&] { return made[1].ready(); }));
+}
+
+// requirement: whoever has waited for a task finds its predecessors ended
+TEST_F(FillingLaunches, PredecessorsAreReadyBefore) {
+  device_pair on;
+  for (int round = 0; round < 20; ++round) {
+    held_word word{on.rt};
+    std::vector<ticket> const made = launch_chain(on, word, device, other);
+    word.release();
+    made.back().wait();
+    for (ticket const& each : made) { EXPECT_TRUE(each.ready()); }
+  }
+  EXPECT_TRUE(on.is_right());
+}
+
+// requirement: the launch that faults is a suspect, although nobody knows that the launch before it
+// has ended
+TEST_F(FillingLaunches, SuspectsIncludeTheOneThatFaults) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    device_pair on;
+    auto const increment = on.program.loaded.kernel<std::uint32_t*, std::uint32_t>("increment_all");
+    auto const guilty = [&] {
+      return increment.with_shape({blocks}, {threads})(on.count.data(), 0u);
+    };
+    for (int i = 0; i < 3; ++i) { on.rt.submit(guilty(), {.device = device}).wait(); }
+    held_word word{on.rt};
+    ticket const done = on.rt.submit(on.narrow(), {.device = device});
+    done.wait();
+    ticket const held = on.rt.submit(word.launch_of(on.program), {.device = device});
+    EXPECT_TRUE(pumping(on.rt, [&] { return word.started(); }));
+    ticket const first = on.rt.submit(on.wide(), {.device = device, .after = {held, done}});
+    ticket const second = on.rt.submit(guilty(), {.device = device, .after = {first, done}});
+    for (int i = 0; i < 20; ++i) { on.rt.pump(); }
+    testing::fault_kernel(testing::cpu_device{0}, 2, driver_status::illegal_address);
+    word.release();
+    std::this_thread::sleep_for(std::chrono::milliseconds{200});  // no thread drives the device
+    EXPECT_THAT(thrown<poisoned>([&] { second.wait(); }), HasSubstr("increment_all"));
+  });
 }
 
 // requirement: if the driver records no event, the other lanes wait for the number

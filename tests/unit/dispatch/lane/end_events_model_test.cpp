@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The owner of a lane records one event at the ends of several batches, and another thread makes a
-// stream wait for a batch. Checks every interleaving: the stream waits for the batch or for a later
-// one that is in the lane already, and for a later one only if the batch has ended. The model
-// follows the steps of end_events::record and end_events::find.
+// The owner of a lane records one event at the ends of several batches. Nothing in the stream writes
+// the number of a batch with an event. Another thread makes a stream wait for a batch, and a third
+// one asks whether a batch has ended. Checks every interleaving: the stream waits for the batch or
+// for a later one that is in the lane already, and for a later one only if the batch has ended; it
+// never waits for a number that nothing on the device writes; and a batch counts as ended only after
+// its end. The model follows the steps of end_events::record and end_events::find, of
+// completion_board::enqueue_wait and completion_board::reached.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <compare>
 #include <string>
 
@@ -19,26 +24,34 @@ namespace {
 /// An error that can be built into the model. The checker must find every such error.
 enum class flaw : signed char {
   none,
-  ignores_number,    // the other thread does not compare the number of the entry
-  forgets_failure,   // the owner stores the number although the driver has refused to record
-  records_in_flight  // the owner records the event again before its last batch has ended
+  ignores_number,      // the other threads do not compare the number of the entry
+  forgets_failure,     // the owner stores the number although the driver has refused to record
+  records_in_flight,   // the owner records the event again before its last batch has ended
+  publishes_too_late,  // the owner stores the number after others know that the batch is launched
+  asks_for_nothing     // the third thread does not query the event
 };
 
 struct end_events_model {
-  static constexpr int moves = 4;  // the owner, the other thread, the device, a refused record
+  static constexpr int moves = 5;  // the owner, a waiting thread, the device, a refusal, an asker
   static constexpr int batches = 3;
   enum owner_steps : signed char { look, record, publish, launch, over };
-  enum reader_steps : signed char { choose, find, wait, done };
+  enum reader_steps : signed char { choose, find, act };
 
   flaw with;
   owner_steps owner = look;
   int batch = 1;     // the batch that the owner launches
   int launched = 0;  // the last batch that other threads know
-  int reached = 0;   // the last batch that has ended
+  int ended = 0;     // the last batch that has ended
+  int reached = 0;   // the lane's number
   int number = 0;    // the entry: the number
   int recorded = 0;  // the batch behind which the event was recorded last
-  reader_steps reader = choose;
-  int wanted = 0;
+  std::array<bool, batches + 1> has_event{};
+  struct reader {
+    reader_steps step = choose;
+    int wanted = 0;
+    auto operator<=>(reader const&) const = default;
+  };
+  reader waits{}, asks{};
   std::string error{};
 
   explicit end_events_model(flaw broken) : with{broken} {}
@@ -47,27 +60,36 @@ struct end_events_model {
   bool step(int mover) {
     switch (mover) {
       case 0: return step_owner(false);
-      case 1: return step_reader();
-      case 2: return reached < launched && ++reached != 0;
-      default: return owner == record && step_owner(true);
+      case 1: return step_waits();
+      case 2: return step_device();
+      case 3: return owner == record && step_owner(true);
+      default: return step_asks();
     }
   }
 
   bool step_owner(bool is_refused) {
+    bool const is_late = with == flaw::publishes_too_late;
     switch (owner) {
       case look:
         owner = number > reached && with != flaw::records_in_flight ? launch : record;
         return true;
       case record:
-        if (!is_refused) { recorded = batch; }
-        owner = is_refused && with != flaw::forgets_failure ? launch : publish;
+        if (!is_refused) {
+          recorded = batch;
+          has_event.at(static_cast<std::size_t>(batch)) = true;
+        }
+        owner = (is_refused && with != flaw::forgets_failure) || is_late ? launch : publish;
         return true;
       case publish:
-        number = batch;
-        owner = launch;
+        number = is_late ? launched : batch;
+        owner = is_late ? (launched == batches ? over : look) : launch;
         return true;
       case launch:
         launched = batch++;
+        if (is_late && recorded == launched) {
+          owner = publish;
+          return true;
+        }
         owner = launched == batches ? over : look;
         return true;
       case over: return false;
@@ -75,26 +97,68 @@ struct end_events_model {
     return false;
   }
 
-  bool step_reader() {
-    switch (reader) {
+  bool step_device() {
+    if (ended == launched) { return false; }
+    ++ended;
+    if (!has_event.at(static_cast<std::size_t>(ended))) { reached = std::max(reached, ended); }
+    return true;
+  }
+
+  /// Chooses the batch that was launched last, and looks for its event. Then `act` handles the
+  /// event, or `otherwise` the case that there is none.
+  template <class Act, class Otherwise>
+  bool step_reader(reader& one, Act const& act_on, Otherwise const& otherwise) {
+    switch (one.step) {
       case choose:
         if (launched == 0) { return false; }
-        wanted = launched;
-        reader = find;
+        one.wanted = launched;
+        one.step = find;
         return true;
       case find:
-        reader = number == wanted || with == flaw::ignores_number
-                     ? wait
-                     : done;  // otherwise the stream waits for the number
+        if (number == one.wanted || with == flaw::ignores_number) {
+          one.step = act;
+          return true;
+        }
+        otherwise();
+        one.step = choose;
         return true;
-      case wait:
-        if (recorded < wanted) { error = "the stream waits for an earlier batch"; }
-        if (recorded > wanted && reached < wanted) { error = "the stream waits too long"; }
-        reader = done;
+      case act:
+        act_on();
+        one.step = choose;
         return true;
-      case done: reader = choose; return true;
     }
     return false;
+  }
+
+  /// Reports that a thread relies on the number of a batch although nothing writes it.
+  void rely_on_number(int of) {
+    if (has_event.at(static_cast<std::size_t>(of)) && reached < of) {
+      error = "nothing writes the number of the batch";
+    }
+  }
+
+  bool step_waits() {
+    return step_reader(
+        waits,
+        [&] {
+          if (recorded < waits.wanted) { error = "the stream waits for an earlier batch"; }
+          if (recorded > waits.wanted && ended < waits.wanted) {
+            error = "the stream waits too long";
+          }
+        },
+        [&] { rely_on_number(waits.wanted); });
+  }
+
+  bool step_asks() {
+    return step_reader(
+        asks,
+        [&] {
+          bool const is_complete = ended >= recorded || with == flaw::asks_for_nothing;
+          if (!is_complete) { return; }
+          if (ended < asks.wanted) { error = "a batch counts as ended before its end"; }
+          reached = std::max(reached, asks.wanted);
+        },
+        [&] { rely_on_number(asks.wanted); });
   }
 
   [[nodiscard]] std::string wrong() const { return error; }
@@ -110,7 +174,8 @@ TEST(EndEventsModel, StreamsWaitForTheRightBatch) {
 
 // requirement: the checker finds each built-in error
 TEST(EndEventsModelFlaws, AreFound) {
-  for (flaw const each : {flaw::ignores_number, flaw::forgets_failure, flaw::records_in_flight}) {
+  for (flaw const each : {flaw::ignores_number, flaw::forgets_failure, flaw::records_in_flight,
+                          flaw::publishes_too_late, flaw::asks_for_nothing}) {
     EXPECT_NE(explore(end_events_model{each}).wrong, "") << static_cast<int>(each);
   }
 }

@@ -143,6 +143,35 @@ TEST_F(Lane, NeedsNoWritesAtAll) {
   }
 }
 
+// requirement: nothing in the stream writes the number of a batch that ends with an event, and the
+// lane finds its end
+TEST_F(Lane, EndsABatchWithItsEvent) {
+  CUevent event = nullptr;
+  ASSERT_EQ(api()->event_create(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(give(1, 1), CUDA_SUCCESS);
+  lane::batch& begun = lane_.begin();
+  begun.tasks[begun.count++] = 2;
+  ASSERT_EQ(api()->event_record(event, lane_.stream()), CUDA_SUCCESS);
+  lane_.commit_with_event(event);
+  settle();
+  EXPECT_EQ(page_.number(1), 1u);
+  ASSERT_NE(lane_.done(), nullptr);
+  EXPECT_EQ(lane_.done()->number, 1u);
+  lane_.drop();
+  ASSERT_NE(lane_.done(), nullptr);
+  EXPECT_EQ(lane_.done()->tasks[0], 2u);
+  EXPECT_EQ(page_.number(1), 2u);
+  lane_.drop();
+  // The next batch in the same place of the ring ends with its number.
+  for (std::size_t i = 0; i < lane::max_batches; ++i) {
+    ASSERT_EQ(give(3, 1), CUDA_SUCCESS);
+    ASSERT_NE(wait_for_one(), nullptr);
+    EXPECT_EQ(lane_.done()->end_event, nullptr);
+    lane_.drop();
+  }
+  EXPECT_EQ(api()->event_destroy(event), CUDA_SUCCESS);
+}
+
 // requirement: threads that do not hold the lease can also query a lane. A completion number never
 // decreases.
 TEST_F(Lane, IsQueriedByAnyThread) {
