@@ -36,8 +36,8 @@ TEST(PerThread, EachThreadHasItsOwn) {
   EXPECT_EQ(alive, before);
 }
 
-/// Its destructor runs after the thread's `counted_object` was destroyed, because `counted_object` is constructed
-/// later.
+/// Its destructor runs after the thread's `counted_object` was destroyed, because `counted_object`
+/// is constructed later.
 struct late_user {
   int* seen = nullptr;
   ~late_user() {

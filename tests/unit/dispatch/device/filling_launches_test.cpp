@@ -120,8 +120,8 @@ TEST_F(FillingLaunches, OtherLanesWaitForEvents) {
   EXPECT_THAT(thrown<driver_error>([&] { made[2].wait(); }), HasSubstr("cuStreamWaitEvent"));
 }
 
-// requirement: nothing writes the numbers of these launches, because a write holds up the kernels of
-// other streams
+// requirement: nothing writes the numbers of these launches, because a write holds up the kernels
+// of other streams
 TEST_F(FillingLaunches, EndWithoutAWrite) {
   for (bool const is_wide : {true, false}) {
     device_pair on;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The owner of a lane records one event at the ends of several batches. Nothing in the stream writes
-// the number of a batch with an event. Another thread makes a stream wait for a batch, and a third
-// one asks whether a batch has ended. Checks every interleaving: the stream waits for the batch or
-// for a later one that is in the lane already, and for a later one only if the batch has ended; it
-// never waits for a number that nothing on the device writes; and a batch counts as ended only after
-// its end. The model follows the steps of end_events::record and end_events::find, of
-// completion_board::enqueue_wait and completion_board::reached.
+// The owner of a lane records one event at the ends of several batches. Nothing in the stream
+// writes the number of a batch with an event. Another thread makes a stream wait for a batch, and
+// a third one asks whether a batch has ended. Checks every interleaving: the stream waits for the
+// batch or for a later one that is in the lane already, and for a later one only if the batch has
+// ended; it never waits for a number that nothing on the device writes; and a batch counts as
+// ended only after its end. The model follows the steps of end_events::record and
+// end_events::find, of completion_board::enqueue_wait and completion_board::reached.
 
 #include <gtest/gtest.h>
 
