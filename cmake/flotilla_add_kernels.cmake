@@ -13,8 +13,9 @@
 #   auto const saxpy = program.kernel(<name>.saxpy);      // has the parameter types of the source
 #
 # The build writes this header, and adds its folder to the include path of TARGET and of targets that
-# link to TARGET. The image has one member for each kernel, its handle. The default of `name` is TARGET_kernels. If a target has several images, give each
-# of them a different name. The files of one call are compiled together, as one translation unit, so
+# link to TARGET. The image has one member for each kernel, its handle. For C, the build also writes
+# <name>.h, which declares <name>_for_c, a const flotilla_image (docs/c.md). The default of `name` is
+# TARGET_kernels. If a target has several images, give each of them a different name. The files of one call are compiled together, as one translation unit, so
 # helper functions in different files need different names. Kernels must be declared as
 # `extern "C" __global__ void kernel(...)`, and at least one of them must compile for CPU devices. The
 # build includes <flotilla/kernel_language.hpp> before the first line of each file. That header
@@ -213,7 +214,7 @@ function(_flotilla_cpu_image work common sources types scan)
   cmake_path(GET work FILENAME name)
   set(products "")
   if(types)
-    set(products BYPRODUCTS "${work}/include/${name}.hpp")
+    set(products BYPRODUCTS "${work}/include/${name}.hpp" "${work}/include/${name}.h")
   endif()
   # The preprocessor call needs no -MD, because the compilation below writes the same dependencies.
   add_custom_command(

@@ -87,6 +87,7 @@ class bench_suite {
 // Defined in the other files of this folder. Each function adds figures and rows.
 void add_floods(bench_suite& suite);
 void add_submits(bench_suite& suite);
+void add_c_submits(bench_suite& suite);
 void add_bulks(bench_suite& suite);
 void add_lone_tasks(bench_suite& suite);
 void add_lengths(bench_suite& suite);

@@ -60,7 +60,7 @@ foreach(id empty_1p empty_2p empty_4p empty_8p empty_16p empty_4gpu pump_4gpu su
            call_1p call_4p call_1p_4gpu call_4p_4gpu copy_peer_4k copy_peer_64m halo
            flood_1p flood_4p flood_16p flood_2gpu submit_one submit_many wide_20us wide_100us
            replay_fused replay_made cpu_flood mixed copies_4k copies_64k pipeline_64k pageable slowdown
-           flow_3 flow_3_2gpu flow_repeat flow_submit)
+           flow_3 flow_3_2gpu flow_repeat flow_submit submit_c)
   if(NOT id IN_LIST seen)
     fail("the report has no row ${id}")
   endif()

@@ -26,6 +26,7 @@ using namespace flotilla;
 void add_all(bench::bench_suite& suite) {
   bench::add_floods(suite);
   bench::add_submits(suite);
+  bench::add_c_submits(suite);
   bench::add_lone_tasks(suite);
   bench::add_chain(suite);
   bench::add_replay(suite);

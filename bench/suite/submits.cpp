@@ -17,24 +17,6 @@
 
 namespace flotilla::bench {
 
-namespace {
-
-/// Returns the mean time of `submit` in ns. The calls of `drain`, which runs the submitted tasks,
-/// are not timed.
-template <class Submit, class Drain>
-double time_bursts(std::int64_t bursts, Submit const& submit, Drain const& drain) {
-  double seconds = 0;
-  for (std::int64_t i = 0; i < bursts; ++i) {
-    auto const start = clock::now();
-    for (std::int64_t task = 0; task < burst; ++task) { submit(); }
-    seconds += seconds_since(start);
-    drain();
-  }
-  return seconds * 1e9 / static_cast<double>(bursts * burst);
-}
-
-}  // namespace
-
 void add_submits(bench_suite& suite) {
   std::int64_t const bursts = std::max<std::int64_t>(1, suite.amount().raw / burst);
   suite.measure("flotilla, submit alone", {.who = "flotilla", .what = "submit", .backlog = burst},

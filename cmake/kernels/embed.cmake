@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes WORK/NAME.cpp, which contains the bytes of a target's kernels and the flotilla::image that
-# describes these bytes.
+# Writes WORK/NAME.cpp, which contains the bytes of a target's kernels, and the flotilla::image and the
+# flotilla_image that describe these bytes.
 #
 #   cmake -D NAME=<variable> -D TARGET=<target> -D PARTS=<cpu;gpu> -D WORK=<folder>
 #         [-D GPU_ONLY=ON] -P embed.cmake
@@ -37,17 +37,21 @@ foreach(part IN LISTS PARTS)
 endforeach()
 
 set(gpu_only "")
+set(c_gpu_only ", nullptr")
 if(GPU_ONLY)
   file(STRINGS "${WORK}/gpu_only.txt" names)
   list(TRANSFORM names REPLACE "(.+)" "\"\\1\", ")
   list(JOIN names "" names)
   string(APPEND bytes "static constexpr char const* kernel_names[] = {${names}nullptr};\n\n")
   set(gpu_only ", kernel_names")
+  set(c_gpu_only ", kernel_names")
 endif()
 
 file(WRITE "${WORK}/${NAME}.cpp"
 "// Written by flotilla_add_kernels(${TARGET}).
 #include \"${NAME}.hpp\"
+#include \"${NAME}.h\"
 
 ${bytes}const ${NAME}_image ${NAME} = {{\"${TARGET}\", ${gpu}, ${cpu}${gpu_only}}};
+const flotilla_image ${NAME}_for_c = {sizeof(flotilla_image), \"${TARGET}\", ${gpu}, ${cpu}${c_gpu_only}};
 ")

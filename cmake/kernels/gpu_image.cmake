@@ -52,7 +52,7 @@ macro(_flotilla_scan_for_gpus)
   # touched because the script does not write it if it would be the same.
   add_custom_command(
     OUTPUT "${source}"
-    BYPRODUCTS "${work}/include/${name}.hpp" "${work}/gpu_only.txt"
+    BYPRODUCTS "${work}/include/${name}.hpp" "${work}/include/${name}.h" "${work}/gpu_only.txt"
     DEPFILE "${work}/gpu.scan.d"
     DEPENDS ${inputs} "${scripts}/scan_kernels.cmake" "${scripts}/kernel_handles.cmake"
             "${scripts}/included_files.awk" "${scripts}/without_toolkit.awk"

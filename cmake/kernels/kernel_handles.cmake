@@ -78,6 +78,19 @@ struct @NAME@_image : flotilla::image {
 
 extern __attribute__((visibility("default"))) const @NAME@_image @NAME@;
 ]])
+  file(CONFIGURE OUTPUT "${WORK}/include/${NAME}.h" @ONLY CONTENT [[
+/* Written by flotilla_add_kernels(@TARGET@). */
+#ifndef FLOTILLA_KERNELS_@NAME@_H
+#define FLOTILLA_KERNELS_@NAME@_H
+#include <flotilla/c/program.h>
+
+FLOTILLA_C_BEGIN
+/** The kernels of @TARGET@, for @devices@. */
+extern __attribute__((visibility("default"))) flotilla_image const @NAME@_for_c;
+FLOTILLA_C_END
+
+#endif
+]])
   set(${typed} "${good}" PARENT_SCOPE)
   set(${untyped} "${bad}" PARENT_SCOPE)
 endfunction()

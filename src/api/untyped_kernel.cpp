@@ -57,21 +57,17 @@ untyped_launch& untyped_launch::append_range(detail::device_range const& range, 
   return append(&address, sizeof address);
 }
 
-void untyped_launch::check_complete() const {
-  if (size_ == signature_.parameters.size()) { return; }
+void untyped_launch::refuse_incomplete() const {
   throw invalid_argument("kernel '" + std::string{signature_.name} + "' has " +
                          count_of_parameters(signature_.parameters.size()) + ", but only " +
                          std::to_string(size_) +
                          (size_ == 1 ? " argument was" : " arguments were") + " appended");
 }
 
-launch untyped_launch::finish() const& {
-  check_complete();
-  return made_;
-}
+launch untyped_launch::finish() const& { return complete(); }
 
 launch untyped_launch::finish() && {
-  check_complete();
+  static_cast<void>(complete());
   return std::move(made_);
 }
 

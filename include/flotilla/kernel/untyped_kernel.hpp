@@ -76,6 +76,13 @@ class FLOTILLA_EXPORT untyped_launch {
   /// @throws invalid_argument  An argument is missing.
   [[nodiscard]] launch finish() const&;
   [[nodiscard]] launch finish() &&;
+  /// Returns the launch that this object contains, without a copy. The reference is valid until the
+  /// object is changed or destroyed.
+  /// @throws invalid_argument  An argument is missing.
+  [[nodiscard]] launch const& complete() const {
+    if (size_ != signature_.parameters.size()) { refuse_incomplete(); }
+    return made_;
+  }
 
  private:
   friend class untyped_kernel;
@@ -83,7 +90,7 @@ class FLOTILLA_EXPORT untyped_launch {
                  launch_shape const& shape) noexcept;
   untyped_launch& append_range(detail::device_range const& range, bool is_read_only);
   void check_next(std::size_t bytes) const;
-  void check_complete() const;
+  [[noreturn]] void refuse_incomplete() const;
 
   detail::untyped_signature signature_;
   launch made_;

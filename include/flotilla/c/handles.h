@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: The flotilla authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FLOTILLA_C_HANDLES_H
+#define FLOTILLA_C_HANDLES_H
+/** The handles of objects. Compare their `id` to compare handles; 0 names no object. */
+
+#include <stdint.h>
+
+/** A runtime. flotilla_runtime_create makes it. */
+typedef struct flotilla_runtime {
+  uint64_t id;
+} flotilla_runtime;
+
+/** An image that is loaded on every device of a runtime. It exists until its runtime ends. */
+typedef struct flotilla_program {
+  uint64_t id;
+} flotilla_program;
+
+/** A kernel of a program. It exists until its runtime ends. */
+typedef struct flotilla_kernel {
+  uint64_t id;
+} flotilla_kernel;
+
+/** Memory of a device, or pinned memory of the host. flotilla_buffer_free frees it. */
+typedef struct flotilla_buffer {
+  uint64_t id;
+} flotilla_buffer;
+
+/** A submitted task. It can outlive its runtime. flotilla_ticket_release releases it. */
+typedef struct flotilla_ticket {
+  uint64_t id;
+} flotilla_ticket;
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flotilla/c/device.h>
+
+#include <algorithm>
+#include <string>
+
+#include <flotilla/error/error.hpp>
+
+#include "c_api/call.hpp"
+#include "c_api/objects.hpp"
+
+namespace flotilla::c_api {
+
+namespace {
+
+device const& device_of(runtime const& rt, unsigned ordinal) {
+  std::span<device const> const all = rt.devices();
+  if (ordinal >= all.size()) {
+    throw unknown_device("there is no device " + std::to_string(ordinal) + "; the runtime has " +
+                         std::to_string(all.size()));
+  }
+  return all[ordinal];
+}
+
+flotilla_setting_outcome outcome_of(setting_outcome::kinds kind) noexcept {
+  switch (kind) {
+    case setting_outcome::kinds::by_default: return FLOTILLA_SETTING_BY_DEFAULT;
+    case setting_outcome::kinds::granted: return FLOTILLA_SETTING_GRANTED;
+    case setting_outcome::kinds::adjusted: return FLOTILLA_SETTING_ADJUSTED;
+    case setting_outcome::kinds::no_effect: return FLOTILLA_SETTING_NO_EFFECT;
+    case setting_outcome::kinds::refused: return FLOTILLA_SETTING_REFUSED;
+  }
+  return FLOTILLA_SETTING_REFUSED;
+}
+
+/// Fills in a struct of the program, but leaves its size.
+template <class Struct>
+void write(Struct& to, Struct values) noexcept {
+  values.size = to.size;
+  to = values;
+}
+
+void get_setting(held_runtime& of, unsigned device, std::string const& name, flotilla_setting& to) {
+  static thread_local setting_outcome last;  // owns the strings
+  settings_report report = of.rt.report_settings(device_ordinal{device});
+  auto const found = std::find_if(report.outcomes.begin(), report.outcomes.end(),
+                                  [&](auto const& each) { return each.name == name; });
+  if (found == report.outcomes.end()) {
+    throw unknown_setting("there is no setting '" + name + "'");
+  }
+  last = std::move(*found);
+  write(to, flotilla_setting{0, last.name.c_str(), last.requested.c_str(), last.granted.c_str(),
+                             outcome_of(last.kind), last.note.c_str()});
+}
+
+}  // namespace
+
+}  // namespace flotilla::c_api
+
+using namespace flotilla::c_api;
+
+flotilla_status flotilla_device_count(flotilla_runtime rt, unsigned* count) {
+  return guarded("flotilla_device_count", [&] {
+    required(count, "count") = static_cast<unsigned>(object(rt).rt.devices().size());
+  });
+}
+
+flotilla_status flotilla_get_device(flotilla_runtime rt, unsigned device,
+                                    flotilla_device_info* info) {
+  return guarded("flotilla_get_device", [&] {
+    check_size(required(info, "info"), "flotilla_device_info");
+    flotilla::device const& of = device_of(object(rt).rt, device);
+    bool const is_gpu = of.kind == flotilla::device_kind::gpu;
+    write(*info, flotilla_device_info{0, is_gpu ? FLOTILLA_GPU : FLOTILLA_CPU, of.driver_ordinal,
+                                      of.name.c_str(), of.uuid.c_str(), of.pci_id.c_str(),
+                                      of.numa_node, of.multiprocessors, of.memory_bytes});
+  });
+}
+
+flotilla_status flotilla_get_memory(flotilla_runtime rt, unsigned device, size_t* free_bytes,
+                                    size_t* total_bytes) {
+  return guarded("flotilla_get_memory", [&] {
+    flotilla::memory_info const found = object(rt).rt.memory(flotilla::device_ordinal{device});
+    if (free_bytes != nullptr) { *free_bytes = found.free_bytes; }
+    if (total_bytes != nullptr) { *total_bytes = found.total_bytes; }
+  });
+}
+
+flotilla_status flotilla_get_setting(flotilla_runtime rt, unsigned device, char const* name,
+                                     flotilla_setting* setting) {
+  return guarded("flotilla_get_setting", [&] {
+    check_size(required(setting, "setting"), "flotilla_setting");
+    get_setting(object(rt), device, text_of(name, "name"), *setting);
+  });
+}
+
+flotilla_status flotilla_get_counters(flotilla_runtime rt, unsigned device,
+                                      flotilla_counters* counters) {
+  return guarded("flotilla_get_counters", [&] {
+    check_size(required(counters, "counters"), "flotilla_counters");
+    flotilla::device_counters const of = object(rt).rt.counters(flotilla::device_ordinal{device});
+    write(*counters, flotilla_counters{0, of.tasks, of.failed, of.batches, of.pushes, of.migrations,
+                                       of.callables, of.pulled});
+  });
+}

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "c_api/last_error.hpp"
+
+#include <new>
+#include <utility>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/version.hpp>
+
+#include "c_api/call.hpp"
+
+namespace flotilla::c_api {
+
+namespace {
+
+described_error& last_error() noexcept {
+  static thread_local described_error last;
+  return last;
+}
+
+void set_driver_status(flotilla_error_details& to, flotilla_status status,
+                       driver_status from) noexcept {
+  to.status = status;
+  to.driver_status = static_cast<int>(from);
+}
+
+/// Stores the status of an exception, and what only some types of exceptions have.
+void classify(std::exception_ptr const& why, flotilla_error_details& to) {
+  auto const status_of = [](std::exception_ptr const& cause) {
+    flotilla_error_details found = FLOTILLA_ERROR_DETAILS_INIT;
+    if (cause != nullptr) { classify(cause, found); }
+    return found.status;
+  };
+  try {
+    std::rethrow_exception(why);
+  } catch (refused_call const& e) { to.status = e.status(); } catch (driver_error const& e) {
+    set_driver_status(to, FLOTILLA_DRIVER_ERROR, e.status());
+  } catch (poisoned const& e) {
+    set_driver_status(to, FLOTILLA_POISONED, e.status());
+  } catch (dependency_failed const& e) {
+    to.status = FLOTILLA_DEPENDENCY_FAILED;
+    to.cause = status_of(e.cause());
+  } catch (bulk_error const& e) {
+    to.status = FLOTILLA_BULK_FAILED;
+    to.cause = status_of(e.cause());
+    to.item = e.index();
+  } catch (task_failed const& e) {
+    to.status = FLOTILLA_TASK_FAILED;
+    to.code = e.code();
+  } catch (no_device const&) { to.status = FLOTILLA_NO_DEVICE; } catch (unknown_device const&) {
+    to.status = FLOTILLA_UNKNOWN_DEVICE;
+  } catch (unknown_symbol const&) {
+    to.status = FLOTILLA_UNKNOWN_SYMBOL;
+  } catch (unknown_setting const&) {
+    to.status = FLOTILLA_UNKNOWN_SETTING;
+  } catch (wrong_runtime const&) {
+    to.status = FLOTILLA_WRONG_RUNTIME;
+  } catch (invalid_argument const&) {  // the base of the four before
+    to.status = FLOTILLA_INVALID_ARGUMENT;
+  } catch (bad_image const&) { to.status = FLOTILLA_BAD_IMAGE; } catch (gpu_only_kernel const&) {
+    to.status = FLOTILLA_GPU_ONLY_KERNEL;
+  } catch (missing_dependency const&) {
+    to.status = FLOTILLA_MISSING_DEPENDENCY;
+  } catch (runtime_closed const&) {
+    to.status = FLOTILLA_RUNTIME_CLOSED;
+  } catch (window_full const&) { to.status = FLOTILLA_WINDOW_FULL; } catch (would_deadlock const&) {
+    to.status = FLOTILLA_WOULD_DEADLOCK;
+  } catch (task_cancelled const&) {
+    to.status = FLOTILLA_TASK_CANCELLED;
+  } catch (used_after_fork const&) {
+    to.status = FLOTILLA_USED_AFTER_FORK;
+  } catch (std::bad_alloc const&) { to.status = FLOTILLA_OUT_OF_MEMORY; } catch (...) {
+    to.status = FLOTILLA_OTHER_ERROR;
+  }
+}
+
+std::string text_of(std::exception_ptr const& why) {
+  try {
+    std::rethrow_exception(why);
+  } catch (std::exception const& e) { return e.what(); } catch (...) {
+    return "an exception that is not derived from std::exception";
+  }
+}
+
+}  // namespace
+
+described_error describe(std::exception_ptr const& why) noexcept {
+  described_error made;
+  try {
+    classify(why, made.details);
+    made.text = text_of(why);
+  } catch (...) {  // no memory for the text
+    if (made.details.status == FLOTILLA_SUCCESS) { made.details.status = FLOTILLA_OUT_OF_MEMORY; }
+  }
+  return made;
+}
+
+flotilla_status store_error(char const* function, std::exception_ptr const& why) noexcept {
+  described_error made = describe(why);
+  try {
+    std::rethrow_exception(why);
+  } catch (refused_call const&) {
+    try {
+      made.text.insert(0, std::string{function} + ": ");
+    } catch (...) { made.text.clear(); }
+  } catch (...) {  // the text of other errors names the object of the call
+  }
+  last_error() = std::move(made);
+  return last_error().details.status;
+}
+
+void refuse_null(char const* name) {
+  throw refused_call(FLOTILLA_INVALID_ARGUMENT, "'" + std::string{name} + "' is null");
+}
+
+void refuse_size(char const* type, std::size_t given, std::size_t needed) {
+  throw refused_call(FLOTILLA_INVALID_ARGUMENT,
+                     "the size in a " + std::string{type} + " is " + std::to_string(given) +
+                         ", but must be at least " + std::to_string(needed) +
+                         "; initialise the struct with its macro");
+}
+
+}  // namespace flotilla::c_api
+
+using namespace flotilla::c_api;
+
+char const* flotilla_last_error() {
+  described_error const& last = last_error();
+  bool const lost = last.text.empty() && last.details.status != FLOTILLA_SUCCESS;
+  return lost ? "there was no memory for the text of the error" : last.text.c_str();
+}
+
+flotilla_status flotilla_last_error_details(flotilla_error_details* details) {
+  if (details == nullptr || details->size < sizeof *details) { return FLOTILLA_INVALID_ARGUMENT; }
+  std::size_t const size = details->size;
+  *details = last_error().details;
+  details->size = size;
+  return FLOTILLA_SUCCESS;
+}
+
+char const* flotilla_version_text() { return FLOTILLA_VERSION; }

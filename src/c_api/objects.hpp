@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the handles of the C interface name.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <flotilla/flotilla.h>
+#include <flotilla/kernel/untyped_kernel.hpp>
+#include <flotilla/memory/device_buffer.hpp>
+#include <flotilla/memory/host_buffer.hpp>
+#include <flotilla/runtime.hpp>
+
+#include "c_api/handle_table.hpp"
+
+namespace flotilla::c_api {
+
+/// A runtime, and the handles that end with it.
+struct held_runtime {
+  explicit held_runtime(runtime_options options) : rt{std::move(options)} {}
+
+  runtime rt;
+  std::atomic<std::size_t> buffers{0};  // how many buffers exist
+  std::mutex mutex;                     // for the vectors and for the kernels of programs
+  std::vector<std::uint64_t> programs;
+  std::vector<std::uint64_t> kernels;
+};
+
+struct held_program {
+  held_runtime& owner;  // exists as long as the program
+  program loaded;
+  std::map<std::string, std::uint64_t, std::less<>> kernels{};  // by name; owner.mutex guards it
+};
+
+struct held_kernel {
+  held_runtime& owner;  // exists as long as the kernel
+  untyped_kernel found;
+};
+
+using device_bytes = device_buffer<std::byte>;
+using host_bytes = host_buffer<std::byte>;
+
+struct held_buffer {
+  held_runtime& owner;  // exists as long as the buffer
+  std::variant<device_bytes, host_bytes> memory;
+};
+
+using runtime_table = handle_table<std::unique_ptr<held_runtime>, kinds::runtime>;
+using program_table = handle_table<held_program, kinds::program>;
+using kernel_table = handle_table<held_kernel, kinds::kernel>;
+using buffer_table = handle_table<held_buffer, kinds::buffer>;
+using ticket_table = handle_table<ticket, kinds::ticket>;
+
+[[noreturn]] void refuse_handle(std::uint64_t id, kinds wanted);
+
+template <class Table>
+[[nodiscard]] auto& object_of(Table& table, std::uint64_t id, kinds kind) {
+  auto* const found = table.find(id);
+  if (found == nullptr) [[unlikely]] { refuse_handle(id, kind); }
+  return *found;
+}
+
+// Each of these functions returns the object of a handle.
+// @throws refused_call  The handle names no such object.
+
+[[nodiscard]] inline held_runtime& object(flotilla_runtime handle) {
+  return *object_of(runtime_table::get(), handle.id, kinds::runtime);
+}
+[[nodiscard]] inline held_program& object(flotilla_program handle) {
+  return object_of(program_table::get(), handle.id, kinds::program);
+}
+[[nodiscard]] inline held_kernel& object(flotilla_kernel handle) {
+  return object_of(kernel_table::get(), handle.id, kinds::kernel);
+}
+[[nodiscard]] inline held_buffer& object(flotilla_buffer handle) {
+  return object_of(buffer_table::get(), handle.id, kinds::buffer);
+}
+[[nodiscard]] inline ticket& object(flotilla_ticket handle) {
+  return object_of(ticket_table::get(), handle.id, kinds::ticket);
+}
+
+}  // namespace flotilla::c_api

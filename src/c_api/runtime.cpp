@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flotilla/c/runtime.h>
+
+#include <utility>
+
+#include "c_api/call.hpp"
+#include "c_api/objects.hpp"
+
+namespace flotilla::c_api {
+
+namespace {
+
+runtime_options options_of(flotilla_runtime_options const* given) {
+  runtime_options made;
+  if (given == nullptr) { return made; }
+  check_size(*given, "flotilla_runtime_options");
+  if (given->devices != nullptr) { made.devices = given->devices; }
+  made.workers = given->workers;
+  made.best_effort = given->best_effort != 0;
+  if (given->window != 0) { made.window = given->window; }
+  if (given->settings != nullptr) { made.settings = settings::parse(given->settings); }
+  return made;
+}
+
+/// Removes the programs and kernels of a runtime, which refer to it.
+void remove_programs(held_runtime& of) noexcept {
+  for (std::uint64_t const each : of.kernels) { kernel_table::get().remove(each); }
+  for (std::uint64_t const each : of.programs) { program_table::get().remove(each); }
+}
+
+void destroy(flotilla_runtime handle) {
+  held_runtime& held = object(handle);
+  if (std::size_t const left = held.buffers.load(); left != 0) {
+    throw refused_call(FLOTILLA_STILL_USED,
+                       std::to_string(left) + " of its buffers exist; free them first");
+  }
+  try {
+    held.rt.wait_idle();  // throws if the caller is inside a task, where the runtime cannot end
+  } catch (poisoned const&) {  // then no task is left to wait for
+  }
+  std::unique_ptr<held_runtime> taken = std::move(*runtime_table::get().find(handle.id));
+  runtime_table::get().remove(handle.id);
+  remove_programs(*taken);
+}
+
+}  // namespace
+
+}  // namespace flotilla::c_api
+
+using namespace flotilla::c_api;
+
+flotilla_status flotilla_runtime_create(flotilla_runtime_options const* options,
+                                        flotilla_runtime* made) {
+  return guarded("flotilla_runtime_create", [&] {
+    required(made, "made").id = 0;
+    auto held = std::make_unique<held_runtime>(options_of(options));
+    made->id = runtime_table::get().add(std::move(held));
+  });
+}
+
+flotilla_status flotilla_runtime_destroy(flotilla_runtime rt) {
+  return guarded("flotilla_runtime_destroy", [&] { destroy(rt); });
+}
+
+flotilla_status flotilla_runtime_close(flotilla_runtime rt) {
+  return guarded("flotilla_runtime_close", [&] { object(rt).rt.close(); });
+}
+
+flotilla_status flotilla_pump(flotilla_runtime rt, int* open) {
+  return guarded("flotilla_pump", [&] {
+    bool const is_open = object(rt).rt.pump();
+    if (open != nullptr) { *open = is_open ? 1 : 0; }
+  });
+}
+
+flotilla_status flotilla_wait_idle(flotilla_runtime rt) {
+  return guarded("flotilla_wait_idle", [&] { object(rt).rt.wait_idle(); });
+}
+
+flotilla_status flotilla_flush_printf(flotilla_runtime rt) {
+  return guarded("flotilla_flush_printf", [&] { object(rt).rt.flush_printf(); });
+}
+
+flotilla_status flotilla_driver_text(flotilla_runtime rt, char const** text) {
+  return guarded("flotilla_driver_text",
+                 [&] { required(text, "text") = object(rt).rt.driver_text().c_str(); });
+}

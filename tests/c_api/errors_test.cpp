@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The last error of a thread, and the names of statuses.
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "c_api/c_fixture.hpp"
+
+namespace flotilla::test {
+namespace {
+
+class CErrors : public c_api_test {};
+FLOTILLA_C_API(CErrors);
+
+// requirement: every status has its name, and other numbers have a text too
+TEST_P(CErrors, StatusesHaveNames) {
+  EXPECT_STREQ(flotilla_status_name(FLOTILLA_SUCCESS), "FLOTILLA_SUCCESS");
+  EXPECT_STREQ(flotilla_status_name(FLOTILLA_BAD_IMAGE), "FLOTILLA_BAD_IMAGE");
+  EXPECT_STREQ(flotilla_status_name(FLOTILLA_OTHER_ERROR), "FLOTILLA_OTHER_ERROR");
+  std::set<std::string> names;
+  for (int i = FLOTILLA_SUCCESS; i <= FLOTILLA_OTHER_ERROR; ++i) {
+    names.insert(flotilla_status_name(static_cast<flotilla_status>(i)));
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(FLOTILLA_OTHER_ERROR) + 1);
+  EXPECT_NE(flotilla_status_name(static_cast<flotilla_status>(31)), nullptr);
+}
+
+// requirement: before its first failure, a thread has no error
+TEST_P(CErrors, ThreadBeginsWithoutError) {
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_HANDLE, "", flotilla_wait_idle({}));
+  std::jthread{[] {
+    EXPECT_STREQ(flotilla_last_error(), "");
+    EXPECT_EQ(last_details().status, FLOTILLA_SUCCESS);
+    EXPECT_EQ(last_details().cause, FLOTILLA_SUCCESS);
+    EXPECT_EQ(last_details().item, 0u);
+  }}.join();
+}
+
+// requirement: each thread has its own last error
+TEST_P(CErrors, ErrorsArePerThread) {
+  flotilla_device_info info = FLOTILLA_DEVICE_INFO_INIT;
+  FLOTILLA_C_FAILS(FLOTILLA_UNKNOWN_DEVICE, "17", flotilla_get_device(rt, 17, &info));
+  std::string const mine = flotilla_last_error();
+  std::jthread{[&] {
+    FLOTILLA_C_FAILS(FLOTILLA_UNKNOWN_DEVICE, "18", flotilla_get_device(rt, 18, &info));
+    EXPECT_NE(flotilla_last_error(), mine);
+  }}.join();
+  EXPECT_EQ(flotilla_last_error(), mine);
+  EXPECT_EQ(last_details().status, FLOTILLA_UNKNOWN_DEVICE);
+}
+
+// requirement: a successful call keeps the last error
+TEST_P(CErrors, SuccessKeepsTheLastError) {
+  flotilla_kernel found{};
+  FLOTILLA_C_FAILS(FLOTILLA_UNKNOWN_SYMBOL, "wirte",
+                   flotilla_program_kernel(program, "wirte", &found));
+  char const* const text = flotilla_last_error();
+  FLOTILLA_C_OK(flotilla_wait_idle(rt));
+  FLOTILLA_C_OK(flotilla_program_kernel(program, "nothing", &found));
+  EXPECT_EQ(flotilla_last_error(), text) << "it is the same text";
+  EXPECT_THAT(text, HasSubstr("wirte"));
+  EXPECT_EQ(last_details().status, FLOTILLA_UNKNOWN_SYMBOL);
+}
+
+// requirement: the next failure replaces all details of the one before
+TEST_P(CErrors, NextFailureReplacesTheDetails) {
+  flotilla_ticket const failed = failing();
+  FLOTILLA_C_FAILS(FLOTILLA_TASK_FAILED, "7", flotilla_ticket_wait(failed));
+  EXPECT_EQ(last_details().code, 7);
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "'count'", flotilla_device_count(rt, nullptr));
+  flotilla_error_details const now = last_details();
+  EXPECT_EQ(now.code, 0);
+  EXPECT_EQ(now.driver_status, 0);
+  EXPECT_EQ(now.cause, FLOTILLA_SUCCESS);
+  EXPECT_EQ(now.item, 0u);
+  EXPECT_EQ(now.size, sizeof now);
+  FLOTILLA_C_OK(flotilla_ticket_release(failed));
+}
+
+// requirement: the text names the function and the parameter
+TEST_P(CErrors, TextNamesTheOffender) {
+  unsigned count = 0;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "flotilla_device_count",
+                   flotilla_device_count(rt, nullptr));
+  EXPECT_THAT(flotilla_last_error(), HasSubstr("count"));
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_HANDLE, "flotilla_device_count",
+                   flotilla_device_count({}, &count));
+  EXPECT_THAT(flotilla_last_error(), HasSubstr("runtime"));
+  flotilla_task_options options = FLOTILLA_TASK_OPTIONS_INIT;
+  options.size = 3;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "flotilla_task_options",
+                   flotilla_submit_launch(kernel("nothing"), flotilla_over(1, 1), nullptr, 0,
+                                          &options, nullptr));
+  EXPECT_THAT(flotilla_last_error(), AllOf(HasSubstr("3"), HasSubstr("size")));
+}
+
+// requirement: details without memory or with a size that is too small
+TEST_P(CErrors, DetailsNeedTheirSize) {
+  EXPECT_EQ(flotilla_last_error_details(nullptr), FLOTILLA_INVALID_ARGUMENT);
+  for (std::size_t const size : {std::size_t{0}, sizeof(std::size_t)}) {
+    flotilla_error_details details = FLOTILLA_ERROR_DETAILS_INIT;
+    details.size = size;
+    details.code = 55;
+    EXPECT_EQ(flotilla_last_error_details(&details), FLOTILLA_INVALID_ARGUMENT);
+    EXPECT_EQ(details.code, 55);
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::test
