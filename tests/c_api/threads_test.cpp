@@ -101,7 +101,7 @@ TEST_P(CThreads, ObjectsAreShared) {
 TEST_P(CThreads, RuntimesAreMadeAndDestroyedAtOnce) {
   int const workers = GetParam();
   in_threads([&](unsigned number) {
-    for (unsigned i = 0; i < (sanitized ? 3u : 10u); ++i) {
+    for (unsigned i = 0; i < (sanitized || on_gpus() ? 3u : 10u); ++i) {
       flotilla_runtime const mine = make_c_runtime(workers, 1);
       flotilla_program const loaded = load(mine);
       std::uint32_t const value = 100 * number + i;
