@@ -72,8 +72,7 @@ using namespace flotilla::c_api;
 flotilla_status flotilla_submit_copy(flotilla_place to, flotilla_place from, size_t bytes,
                                      flotilla_task_options const* options,
                                      flotilla_ticket* ticket) {
-  return guarded("flotilla_submit_copy", [&] {
-    if (ticket != nullptr) { ticket->id = 0; }
+  return guarded_submit("flotilla_submit_copy", ticket, [&] {
     auto const what = copy_of(side_of(to, bytes, "to"), side_of(from, bytes, "from"));
     submit(owner_of(to, from).rt, what, options, ticket);
   });
@@ -82,8 +81,7 @@ flotilla_status flotilla_submit_copy(flotilla_place to, flotilla_place from, siz
 flotilla_status flotilla_submit_fill(flotilla_place to, void const* value, size_t value_bytes,
                                      size_t count, flotilla_task_options const* options,
                                      flotilla_ticket* ticket) {
-  return guarded("flotilla_submit_fill", [&] {
-    if (ticket != nullptr) { ticket->id = 0; }
+  return guarded_submit("flotilla_submit_fill", ticket, [&] {
     check_not_null(value, "value");
     auto const refuse_host = [] {
       throw refused_call(FLOTILLA_INVALID_ARGUMENT, "'to' is memory of the host; use memset");
@@ -94,7 +92,8 @@ flotilla_status flotilla_submit_fill(flotilla_place to, void const* value, size_
     if (memory == nullptr) { refuse_host(); }
     if (value_bytes == 0) { throw refused_call(FLOTILLA_INVALID_ARGUMENT, "'value_bytes' is 0"); }
     auto const where = part_of(*memory, to.offset, flotilla::detail::bytes_of(count, value_bytes));
-    submit(buffer.owner.rt, flotilla::detail::range_access::range(where).fill(value, value_bytes),
+    submit(buffer.owner.rt,
+           flotilla::detail::range_access::range(where).fill(value, count == 0 ? 1 : value_bytes),
            options, ticket);
   });
 }

@@ -41,17 +41,25 @@ void write(Struct& to, Struct values) noexcept {
   to = values;
 }
 
-void get_setting(held_runtime& of, unsigned device, std::string const& name, flotilla_setting& to) {
-  static thread_local setting_outcome last;  // owns the strings
-  settings_report report = of.rt.report_settings(device_ordinal{device});
+setting_outcome find_setting(runtime const& rt, unsigned device, std::string const& name) {
+  settings_report report = rt.report_settings(device_ordinal{device});
   auto const found = std::find_if(report.outcomes.begin(), report.outcomes.end(),
                                   [&](auto const& each) { return each.name == name; });
   if (found == report.outcomes.end()) {
     throw unknown_setting("there is no setting '" + name + "'");
   }
-  last = std::move(*found);
-  write(to, flotilla_setting{0, last.name.c_str(), last.requested.c_str(), last.granted.c_str(),
-                             outcome_of(last.kind), last.note.c_str()});
+  return std::move(*found);
+}
+
+void get_setting(held_runtime& of, unsigned device, std::string const& name, flotilla_setting& to) {
+  std::lock_guard const lock(of.mutex);
+  auto known = of.settings.find({device, name});
+  if (known == of.settings.end()) {
+    known = of.settings.emplace(std::pair{device, name}, find_setting(of.rt, device, name)).first;
+  }
+  setting_outcome const& one = known->second;
+  write(to, flotilla_setting{0, one.name.c_str(), one.requested.c_str(), one.granted.c_str(),
+                             outcome_of(one.kind), one.note.c_str()});
 }
 
 }  // namespace

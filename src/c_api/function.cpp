@@ -64,9 +64,8 @@ flotilla_status flotilla_submit_function(flotilla_runtime rt, flotilla_function 
                                          void* user, void (*destroy)(void* user),
                                          flotilla_task_options const* options,
                                          flotilla_ticket* ticket) {
-  user_pointer held{user, destroy};
-  return guarded("flotilla_submit_function", [&] {
-    if (ticket != nullptr) { ticket->id = 0; }
+  return guarded_submit("flotilla_submit_function", ticket, [&] {
+    user_pointer held{user, destroy};
     check_not_null(function, "function");
     char const* const label = options == nullptr ? nullptr : options->label;
     submit(object(rt).rt, flotilla::callable{function_call{function, std::move(held), label}},

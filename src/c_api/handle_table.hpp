@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ class handle_table {
   /// Adds an object and returns its handle.
   /// @throws std::bad_alloc
   [[nodiscard]] std::uint64_t add(T&& object) {
-    std::uint32_t const at = kept().take([this](std::uint32_t place) { make_room(place); });
+    std::uint32_t const at = take_place();
     entry& one = *entry_at(at);
     std::uint64_t const made = handle_bits::make(Kind, ++one.uses, at);
     ::new (static_cast<void*>(one.storage)) T(std::move(object));
@@ -57,7 +58,7 @@ class handle_table {
       return false;
     }
     object_of(*one)->~T();
-    kept().give_back(handle_bits::place(id));
+    give_back(handle_bits::place(id));
     return true;
   }
 
@@ -72,9 +73,24 @@ class handle_table {
 
   handle_table() : slabs_{std::make_unique<std::atomic<entry*>[]>(max_slabs)} {}
 
+  /// Whether the thread ends and has no places of its own any more.
+  [[nodiscard]] static bool& is_over() noexcept {
+    static thread_local bool over = false;
+    return over;
+  }
   [[nodiscard]] static kept_places& kept() {
-    static thread_local kept_places places{get().free_};
+    static thread_local kept_places places{get().free_, is_over()};
     return places;
+  }
+  [[nodiscard]] std::uint32_t take_place() {
+    auto const make = [this](std::uint32_t place) { make_room(place); };
+    if (!is_over()) { return kept().take(make); }
+    std::uint32_t one = 0;
+    free_.take(std::span{&one, 1}, make);
+    return one;
+  }
+  void give_back(std::uint32_t place) noexcept {
+    is_over() ? free_.give_back(std::span{&place, 1}) : kept().give_back(place);
   }
   [[nodiscard]] static T* object_of(entry& one) noexcept {
     return std::launder(reinterpret_cast<T*>(one.storage));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c_api/last_error.hpp"
 
+#include <algorithm>
 #include <new>
-#include <utility>
 
 #include <flotilla/error/error.hpp>
 #include <flotilla/version.hpp>
@@ -14,8 +14,23 @@ namespace flotilla::c_api {
 
 namespace {
 
-described_error& last_error() noexcept {
-  static thread_local described_error last;
+/// The last error of a thread. It needs no destructor, because functions that run at the end of a
+/// thread may still call the C interface.
+struct stored_error {
+  static constexpr std::size_t max_text = 4096;
+  flotilla_error_details details;
+  char text[max_text];
+
+  void store(described_error const& error) noexcept {
+    details = error.details;
+    std::size_t const length = std::min(error.text.size(), max_text - 1);
+    error.text.copy(text, length);
+    text[length] = '\0';
+  }
+};
+
+stored_error& last_error() noexcept {
+  static thread_local stored_error last = {FLOTILLA_ERROR_DETAILS_INIT, {}};
   return last;
 }
 
@@ -106,7 +121,7 @@ flotilla_status store_error(char const* function, std::exception_ptr const& why)
     } catch (...) { made.text.clear(); }
   } catch (...) {  // the text of other errors names the object of the call
   }
-  last_error() = std::move(made);
+  last_error().store(made);
   return last_error().details.status;
 }
 
@@ -126,9 +141,9 @@ void refuse_size(char const* type, std::size_t given, std::size_t needed) {
 using namespace flotilla::c_api;
 
 char const* flotilla_last_error() {
-  described_error const& last = last_error();
-  bool const lost = last.text.empty() && last.details.status != FLOTILLA_SUCCESS;
-  return lost ? "there was no memory for the text of the error" : last.text.c_str();
+  stored_error const& last = last_error();
+  bool const lost = last.text[0] == '\0' && last.details.status != FLOTILLA_SUCCESS;
+  return lost ? "there was no memory for the text of the error" : last.text;
 }
 
 flotilla_status flotilla_last_error_details(flotilla_error_details* details) {

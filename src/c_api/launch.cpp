@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -69,6 +71,17 @@ untyped_launch make_launch(held_kernel const& kernel, flotilla_shape const& shap
   return made;
 }
 
+/// @throws refused_call  There are more items than memory has room for.
+void check_items(std::size_t items, std::span<flotilla_argument const> arguments) {
+  auto const is_too_far = [items](flotilla_argument const& each) {
+    return each.stride != 0 && items > PTRDIFF_MAX / each.stride;
+  };
+  if (items > PTRDIFF_MAX || std::any_of(arguments.begin(), arguments.end(), is_too_far)) {
+    throw refused_call(FLOTILLA_INVALID_ARGUMENT,
+                       "a bulk cannot have " + std::to_string(items) + " items");
+  }
+}
+
 /// The items of a bulk.
 struct bulk_items {
   held_kernel const& kernel;
@@ -95,8 +108,7 @@ flotilla_status flotilla_submit_launch(flotilla_kernel kernel, flotilla_shape sh
                                        flotilla_argument const* arguments, size_t count,
                                        flotilla_task_options const* options,
                                        flotilla_ticket* ticket) {
-  return guarded("flotilla_submit_launch", [&] {
-    if (ticket != nullptr) { ticket->id = 0; }
+  return guarded_submit("flotilla_submit_launch", ticket, [&] {
     held_kernel const& held = object(kernel);
     flotilla::untyped_launch const made =
         make_launch(held, shape, arguments_of(arguments, count), 0);
@@ -108,9 +120,10 @@ flotilla_status flotilla_submit_bulk(flotilla_kernel kernel, flotilla_shape shap
                                      flotilla_argument const* arguments, size_t count, size_t items,
                                      flotilla_task_options const* options,
                                      flotilla_ticket* ticket) {
-  return guarded("flotilla_submit_bulk", [&] {
-    required(ticket, "ticket").id = 0;
+  return guarded_submit("flotilla_submit_bulk", ticket, [&] {
+    check_not_null(ticket, "ticket");
     held_kernel const& held = object(kernel);
+    check_items(items, arguments_of(arguments, count));
     bulk_items all{held, shape, arguments_of(arguments, count), items};
     flotilla::task_options converted;
     if (options != nullptr) { converted = options_of(*options); }

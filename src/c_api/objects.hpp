@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/memory/host_buffer.hpp>
 #include <flotilla/runtime.hpp>
+#include <flotilla/settings/settings_report.hpp>
 
 #include "c_api/handle_table.hpp"
 
@@ -30,9 +32,11 @@ struct held_runtime {
 
   runtime rt;
   std::atomic<std::size_t> buffers{0};  // how many buffers exist
-  std::mutex mutex;                     // for the vectors and for the kernels of programs
+  std::mutex mutex;                     // for what follows, and for the kernels of programs
   std::vector<std::uint64_t> programs;
   std::vector<std::uint64_t> kernels;
+  // The settings that the program has asked for, by device and name. They own the strings.
+  std::map<std::pair<unsigned, std::string>, setting_outcome> settings;
 };
 
 struct held_program {

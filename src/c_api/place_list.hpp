@@ -50,20 +50,17 @@ class place_list {
 /// The free places that one thread keeps, so that most calls need no lock.
 class kept_places {
  public:
-  explicit kept_places(place_list& all) noexcept : all_{all} {}
+  /// @param is_over  Is set when the thread ends. Functions that run later in this thread must use
+  ///                 the list.
+  kept_places(place_list& all, bool& is_over) noexcept : all_{all}, is_over_{is_over} {}
   kept_places(kept_places const&) = delete;
   kept_places& operator=(kept_places const&) = delete;
   ~kept_places() {
     all_.give_back(std::span{places_, count_});
-    count_ = capacity + 1;  // functions that run later in this thread use the list
+    is_over_ = true;
   }
   template <class MakeRoom>
   [[nodiscard]] std::uint32_t take(MakeRoom const& make_room) {
-    if (count_ > capacity) {
-      std::uint32_t one = 0;
-      all_.take(std::span{&one, 1}, make_room);
-      return one;
-    }
     if (count_ == 0) {
       all_.take(std::span{places_, capacity / 2}, make_room);
       count_ = capacity / 2;
@@ -71,7 +68,6 @@ class kept_places {
     return places_[--count_];
   }
   void give_back(std::uint32_t place) noexcept {
-    if (count_ > capacity) { return all_.give_back(std::span{&place, 1}); }
     if (count_ == capacity) {
       count_ = capacity / 2;
       all_.give_back(std::span{places_ + count_, capacity / 2});
@@ -82,6 +78,7 @@ class kept_places {
  private:
   static constexpr std::size_t capacity = 64;
   place_list& all_;
+  bool& is_over_;
   std::size_t count_ = 0;
   std::uint32_t places_[capacity];
 };

@@ -10,6 +10,7 @@
 #include <flotilla/runtime.hpp>
 #include <flotilla/task/task_options.hpp>
 
+#include "c_api/call.hpp"
 #include "c_api/objects.hpp"
 
 namespace flotilla::c_api {
@@ -37,6 +38,16 @@ void hand_out(Submit const& submit_task, flotilla_ticket& to) {
     throw;
   }
   to.id = id;
+}
+
+/// As `guarded`. If the body throws, the program gets no ticket. The handle is written last, because
+/// `options->after` may point to the same variable.
+template <class Body>
+[[nodiscard]] flotilla_status guarded_submit(char const* function, flotilla_ticket* ticket,
+                                             Body const& body) noexcept {
+  flotilla_status const status = guarded(function, body);
+  if (status != FLOTILLA_SUCCESS && ticket != nullptr) { ticket->id = 0; }
+  return status;
 }
 
 /// Submits a task, or posts it if the program wants no ticket.

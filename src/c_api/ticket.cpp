@@ -72,10 +72,10 @@ flotilla_status flotilla_ticket_wait_for(flotilla_ticket ticket, uint64_t nanose
     auto const& task = object(ticket);
     try {
       *ended = task.wait_until(end_of_wait(nanoseconds)) ? 1 : 0;
-    } catch (flotilla::would_deadlock const&) {
-      throw;  // the task has not ended
-    } catch (...) {
-      *ended = 1;
+    } catch (flotilla::used_after_fork const&) {
+      throw;
+    } catch (...) {  // the error of the task, or of the wait
+      *ended = task.ready() ? 1 : 0;
       throw;
     }
   });

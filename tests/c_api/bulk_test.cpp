@@ -83,6 +83,21 @@ TEST_P(CBulk, MayBeEmpty) {
 }
 
 // requirement
+TEST_P(CBulk, NumberOfItemsIsBounded) {
+  std::uint32_t const id = 0;
+  flotilla_argument arguments[] = {flotilla_address(words(), 0), FLOTILLA_VALUE(id)};
+  flotilla_ticket ticket{77};
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "items",
+                   flotilla_submit_bulk(kernel("count_id"), flotilla_over(1, 1), arguments, 2,
+                                        SIZE_MAX, nullptr, &ticket));
+  EXPECT_EQ(ticket.id, 0u);
+  arguments[1].stride = SIZE_MAX / 4;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "items",
+                   flotilla_submit_bulk(kernel("count_id"), flotilla_over(1, 1), arguments, 2, 8,
+                                        nullptr, &ticket));
+}
+
+// requirement
 TEST_P(CBulk, NeedsATicket) {
   flotilla_buffer const counters = words(1, 0, 20);
   EXPECT_EQ(count_ids(counters, numbers(20), nullptr, nullptr), FLOTILLA_INVALID_ARGUMENT);

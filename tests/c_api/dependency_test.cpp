@@ -48,6 +48,21 @@ TEST_P(CDependency, OrdersTasksOfTwoDevices) {
   EXPECT_EQ(read(word), expected);
 }
 
+// requirement: a ticket may be both the predecessor and the variable for the new ticket
+TEST_P(CDependency, TicketMayBeReplacedByItsSuccessor) {
+  flotilla_buffer const word = words(0, 1);
+  flotilla_ticket last = step(word, 2, 1, nullptr);
+  flotilla_ticket const first = last;
+  flotilla_task_options const options = after(last);
+  flotilla_task_options chained = options;
+  chained.after = &last;
+  FLOTILLA_C_OK(submit_nothing(chained, &last));
+  EXPECT_NE(last.id, first.id);
+  FLOTILLA_C_OK(end_of(last));
+  EXPECT_EQ(read(word), 3u);
+  FLOTILLA_C_OK(flotilla_ticket_release(first));
+}
+
 // requirement: a task may have many predecessors, and waits for all of them
 TEST_P(CDependency, WaitsForManyPredecessors) {
   std::atomic<int> ran{0};

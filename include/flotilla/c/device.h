@@ -53,8 +53,7 @@ typedef enum flotilla_setting_outcome {
   FLOTILLA_SETTING_REFUSED = 4
 } flotilla_setting_outcome;
 
-/** One setting of a device. The strings are valid until the next successful call of
- * flotilla_get_setting in the same thread. */
+/** One setting of a device. The strings are valid until the runtime ends. */
 typedef struct flotilla_setting {
   size_t size;           /**< sizeof(flotilla_setting) */
   char const* name;      /**< such as "limits.stack" */

@@ -166,7 +166,7 @@ typedef int (*flotilla_function)(void* user, flotilla_task_context const* contex
  * @param destroy  Null, or called once with `user` after the function was called, or when it is
  *                 certain that it will not be called: if the task is cancelled or a predecessor
  *                 fails, by a thread that drives the device; if this call returns an error, by
- *                 this call. */
+ *                 this call. It must not throw. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_submit_function(flotilla_runtime rt,
                                                            flotilla_function function, void* user,
                                                            void (*destroy)(void* user),

@@ -44,7 +44,8 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
   /// @throws used_after_fork
   /// Threads  any. Several threads may call const functions of one ticket at the same time.
   /// Blocks   never.
-  /// Cost     three loads and no driver call, plus the pump in single-threaded mode.
+  /// Cost     three loads, plus the pump in single-threaded mode. While the task is a launch that
+  ///          fills its device, or a copy beside one, also a cuEventQuery.
   [[nodiscard]] bool ready() const;
 
   /// Waits until the task has ended. If the task failed, every call throws its error.

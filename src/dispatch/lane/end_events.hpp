@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "context/context_handle.hpp"
@@ -24,7 +25,7 @@ namespace flotilla::dispatch {
 /// whether the batch has ended queries the event, and stores the number
 /// (completion_board::reached, lane::done).
 ///
-/// A thread may look for an event while the owner records it again
+/// A thread may look for an event while the owner records it again, or while the runtime ends
 /// (tests/unit/dispatch/lane/end_events_model_test.cpp).
 class end_events {
  public:
@@ -65,15 +66,29 @@ class end_events {
     if (one.number.load(std::memory_order_acquire) != number) { return nullptr; }
     return one.event.load(std::memory_order_relaxed);
   }
-  /// Returns whether a batch has an event that is complete. Then the batch has ended. Threads: any.
+  /// Returns whether a batch has an event that is complete. Then the batch has ended. Threads: any,
+  /// even while another thread ends the runtime.
   [[nodiscard]] bool has_ended(unsigned lane, std::uint64_t number) const noexcept {
-    CUevent const event = find(lane, number);
-    return event != nullptr && context_.api().event_query(event) == CUDA_SUCCESS;
+    if (find(lane, number) == nullptr) { return false; }
+    // Count this thread, and then look again: `forget` waits for threads that found an event.
+    users_.fetch_add(1, std::memory_order_seq_cst);
+    CUevent const event = at(lane, number).number.load(std::memory_order_seq_cst) == number
+                              ? find(lane, number)
+                              : nullptr;
+    bool const ended = event != nullptr && context_.api().event_query(event) == CUDA_SUCCESS;
+    users_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in forget
+    return ended;
+  }
+  /// Makes `has_ended` return false from now on, and waits for threads that query an event. Call it
+  /// when no task is left that could end with an event, before the context is destroyed.
+  void forget() noexcept {
+    for (entry& each : entries_) { each.number.store(0, std::memory_order_seq_cst); }
+    while (users_.load(std::memory_order_seq_cst) != 0) { std::this_thread::yield(); }
   }
   /// Destroys the events. Call it with the context current.
   void destroy() noexcept {
+    forget();
     for (entry& each : entries_) {
-      each.number.store(0, std::memory_order_relaxed);
       if (CUevent const event = each.event.exchange(nullptr)) {
         context_.api().event_destroy(event);
       }
@@ -95,7 +110,8 @@ class end_events {
 
   context::context_handle const& context_;
   std::vector<entry> entries_;
-  std::atomic<bool> is_used_{false};  // whether an event was ever recorded
+  std::atomic<bool> is_used_{false};   // whether an event was ever recorded
+  mutable std::atomic<int> users_{0};  // the number of threads in has_ended
 };
 
 }  // namespace flotilla::dispatch

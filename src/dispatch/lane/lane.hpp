@@ -32,6 +32,7 @@ class lane {
  public:
   static constexpr std::uint32_t max_tasks = 512;                           // per batch
   static constexpr std::size_t max_batches = completion_page::max_batches;  // in flight
+  static constexpr std::uint64_t no_number = ~std::uint64_t{0};
 
   struct batch {
     std::uint64_t number = 0;
@@ -96,12 +97,11 @@ class lane {
   /// If the driver has refused to write a number, asks the stream whether its work has ended. If
   /// so, raises the lane's counter to this number. Threads: any.
   void query() noexcept;
-  /// Returns whether the oldest batch has ended. The answer may be out of date, and is always late
-  /// if the batch ends with an event. Threads: any.
-  [[nodiscard]] bool has_ended_batch() const noexcept {
+  /// Returns the number of the oldest committed batch in flight, or `no_number`. The answer may be
+  /// out of date. Threads: any.
+  [[nodiscard]] std::uint64_t oldest_number() const noexcept {
     // Relaxed, because the caller only tells another thread to look.
-    std::uint64_t const oldest = oldest_number_.load(std::memory_order_relaxed);
-    return oldest != no_number && page_.number(index_) >= oldest;
+    return oldest_number_.load(std::memory_order_relaxed);
   }
   /// The time at which a thread last noticed the end of a batch.
   [[nodiscard]] std::chrono::steady_clock::time_point last_end() const noexcept {
@@ -110,7 +110,6 @@ class lane {
   void set_last_end(std::chrono::steady_clock::time_point when) noexcept { last_end_ = when; }
 
  private:
-  static constexpr std::uint64_t no_number = ~std::uint64_t{0};
   void publish_oldest() noexcept {
     oldest_number_.store(open_ == begun_ ? no_number : ring_[first_].number,
                          std::memory_order_relaxed);

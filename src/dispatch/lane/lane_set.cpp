@@ -95,8 +95,11 @@ bool lane_set::any_done() {
 }
 
 bool lane_set::any_ended() const noexcept {
-  return has_batches() && std::any_of(lanes_.begin(), lanes_.end(),
-                                      [](auto const& each) { return each->has_ended_batch(); });
+  return has_batches() && std::any_of(lanes_.begin(), lanes_.end(), [this](auto const& each) {
+           std::uint64_t const oldest = each->oldest_number();
+           return oldest != lane::no_number &&
+                  board_.reached(end_mark::of(device_, each->index(), oldest));
+         });
 }
 
 CUresult lane_set::sleep_until_done(unsigned lane) {

@@ -82,6 +82,8 @@ void runtime_state::shut_down() noexcept {
   // No task is left, so retired memory and the programs are no longer used.
   for (unsigned i = 0; i < devices.size(); ++i) {
     context::lease lease = devices[i].gate().take();
+    // Tickets outlive the runtime, and may ask whether a batch has ended.
+    board_.events_of(i).forget();
     try {
       context::current_scope const scope{lease};
       devices[i].free_unused(deferred_free::blocking::allowed);

@@ -12,6 +12,7 @@
 #include <flotilla/testing/fault_injection.hpp>
 
 #include "support/child.hpp"
+#include "support/readable.hpp"
 #include "support/thrown.hpp"
 #include "unit/dispatch/device/kernel_copies_fixture.hpp"
 
@@ -143,6 +144,21 @@ TEST_F(FillingLaunches, EndWithoutAWrite) {
     }
     testing::clear_faults();
   }
+}
+
+// requirement: the event descriptor becomes readable when such a launch has ended
+TEST_F(FillingLaunches, MakeTheEventFdReadable) {
+  device_pair on;
+  int const descriptor = event_fd(on.rt);
+  held_word word{on.rt};
+  std::vector<ticket> const made = launch_chain(on, word, device, device);
+  while (readable(descriptor, std::chrono::milliseconds{50})) { on.rt.pump(); }
+  word.release();
+  // `pump` runs only when the descriptor is readable, as in an event loop.
+  bool is_open = true;
+  while (is_open && readable(descriptor, std::chrono::seconds{5})) { is_open = on.rt.pump(); }
+  EXPECT_FALSE(is_open) << "the descriptor is not readable, although tasks have ended";
+  EXPECT_TRUE(on.is_right());
 }
 
 // requirement: a ticket is ready when its task has ended, even if no thread drives the device

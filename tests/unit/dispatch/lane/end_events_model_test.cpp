@@ -165,6 +165,80 @@ struct end_events_model {
   [[nodiscard]] static std::string stuck() { return {}; }
 };
 
+/// A thread asks for the end of a batch while another thread ends the runtime: end_events::has_ended
+/// and end_events::forget.
+struct forget_model {
+  enum class flaw : signed char { none, does_not_count, looks_once, does_not_wait };
+  static constexpr int moves = 2;
+  enum asker_steps : signed char { find, count, look_again, query, leave, asked };
+  enum ender_steps : signed char { clear, wait, destroy, over };
+
+  flaw with;
+  asker_steps asker = find;
+  ender_steps ender = clear;
+  bool has_number = true, is_destroyed = false;
+  int users = 0;
+  std::string error{};
+
+  explicit forget_model(flaw broken) : with{broken} {}
+  auto operator<=>(forget_model const&) const = default;
+
+  bool step(int mover) { return mover == 0 ? step_asker() : step_ender(); }
+  bool step_asker() {
+    switch (asker) {
+      case find: asker = has_number ? count : asked; return true;
+      case count:
+        if (with != flaw::does_not_count) { ++users; }
+        asker = with == flaw::looks_once ? query : look_again;
+        return true;
+      case look_again: asker = has_number ? query : leave; return true;
+      case query:
+        if (is_destroyed) { error = "a destroyed event is queried"; }
+        asker = leave;
+        return true;
+      case leave:
+        if (with != flaw::does_not_count) { --users; }
+        asker = asked;
+        return true;
+      case asked: return false;
+    }
+    return false;
+  }
+  bool step_ender() {
+    switch (ender) {
+      case clear:
+        has_number = false;
+        ender = wait;
+        return true;
+      case wait:
+        if (users != 0 && with != flaw::does_not_wait) { return false; }
+        ender = destroy;
+        return true;
+      case destroy:
+        is_destroyed = true;
+        ender = over;
+        return true;
+      case over: return false;
+    }
+    return false;
+  }
+  [[nodiscard]] std::string wrong() const { return error; }
+  [[nodiscard]] std::string stuck() const {
+    return asker == asked && ender == over ? "" : "a thread waits forever";
+  }
+};
+
+// requirement: no thread queries an event after it was destroyed
+TEST(EndEventsModel, ThreadsMayAskWhileTheRuntimeEnds) {
+  exploration const found = explore(forget_model{forget_model::flaw::none});
+  EXPECT_EQ(found.wrong, "") << found;
+  using flaw_of = forget_model::flaw;
+  for (flaw_of const each :
+       {flaw_of::does_not_count, flaw_of::looks_once, flaw_of::does_not_wait}) {
+    EXPECT_NE(explore(forget_model{each}).wrong, "") << static_cast<int>(each);
+  }
+}
+
 // requirement
 TEST(EndEventsModel, StreamsWaitForTheRightBatch) {
   exploration const found = explore(end_events_model{flaw::none});
