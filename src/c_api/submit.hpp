@@ -40,8 +40,8 @@ void hand_out(Submit const& submit_task, flotilla_ticket& to) {
   to.id = id;
 }
 
-/// As `guarded`. If the body throws, the program gets no ticket. The handle is written last, because
-/// `options->after` may point to the same variable.
+/// As `guarded`. If the body throws, the program gets no ticket. The handle is written last,
+/// because `options->after` may point to the same variable.
 template <class Body>
 [[nodiscard]] flotilla_status guarded_submit(char const* function, flotilla_ticket* ticket,
                                              Body const& body) noexcept {

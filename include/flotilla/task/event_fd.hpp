@@ -45,9 +45,9 @@ class runtime;
 /// The first call starts a thread, even in single-threaded mode, because no device signals the host
 /// when it completes a task. The thread runs no tasks and no continuations, makes no context
 /// current, and holds no device. It sleeps while nothing is in flight, or while the descriptor is
-/// readable. Otherwise it looks for ended tasks at intervals of an eighth of
-/// the time since a task was last submitted or ended, but at least 20 us and at most 1 ms. It
-/// queries the streams for errors every 5 ms. A runtime for which `event_fd` was never called has
+/// readable. Otherwise it looks for ended tasks at intervals of an eighth of the time since a task
+/// was last submitted or ended, but at least 20 us and at most 1 ms. It queries the streams for
+/// errors every 5 ms. A runtime for which `event_fd` was never called has
 /// no such thread.
 ///
 /// @throws std::system_error  The process has too many descriptors or threads.

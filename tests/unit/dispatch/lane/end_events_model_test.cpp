@@ -165,8 +165,8 @@ struct end_events_model {
   [[nodiscard]] static std::string stuck() { return {}; }
 };
 
-/// A thread asks for the end of a batch while another thread ends the runtime: end_events::has_ended
-/// and end_events::forget.
+/// A thread asks for the end of a batch while another thread ends the runtime:
+/// end_events::has_ended and end_events::forget.
 struct forget_model {
   enum class flaw : signed char { none, does_not_count, looks_once, does_not_wait };
   static constexpr int moves = 2;
