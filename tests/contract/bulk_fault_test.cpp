@@ -45,8 +45,8 @@ void fault_in_bulk(int workers, bool destroy_at_once) {
       EXPECT_THROW(faulty.wait(), poisoned);
       first_end.wait();
       EXPECT_THROW((void)submit_bulk(rt, items), poisoned);
-      // Whether items were not launched before the fault, so that they can be cancelled, is a matter
-      // of time. A cancelled item stays cancelled.
+      // Whether items were not launched before the fault, so that they can be cancelled, is a
+      // matter of time. A cancelled item stays cancelled.
       bool const was_cancelled = faulty.cancel();
       EXPECT_EQ(faulty.cancel(), was_cancelled);
     }
