@@ -15,11 +15,11 @@
 # The build writes this header, and adds its folder to the include path of TARGET and of targets that
 # link to TARGET. The image has one member for each kernel, its handle. For C, the build also writes
 # <name>.h, which declares <name>_for_c, a const flotilla_image (docs/c.md). The default of `name` is
-# TARGET_kernels. If a target has several images, give each of them a different name. The files of one call are compiled together, as one translation unit, so
-# helper functions in different files need different names. Kernels must be declared as
-# `extern "C" __global__ void kernel(...)`, and at least one of them must compile for CPU devices. The
-# build includes <flotilla/kernel_language.hpp> before the first line of each file. That header
-# describes the kernel language.
+# TARGET_kernels. If a target has several images, give each of them a different name. The files of one
+# call are compiled together, as one translation unit, so helper functions in different files need
+# different names. Kernels must be declared as `extern "C" __global__ void kernel(...)`, and at least
+# one of them must compile for CPU devices. The build includes <flotilla/kernel_language.hpp> before
+# the first line of each file. That header describes the kernel language.
 #
 # TYPES     Headers that define types of kernel parameters, for the handles. The generated header
 #           includes them, so the host compiler must be able to compile them. A header is a path

@@ -36,15 +36,13 @@ foreach(part IN LISTS PARTS)
   set(${part} "${symbol}, ${size}")
 endforeach()
 
-set(gpu_only "")
-set(c_gpu_only ", nullptr")
+set(gpu_only nullptr)
 if(GPU_ONLY)
   file(STRINGS "${WORK}/gpu_only.txt" names)
   list(TRANSFORM names REPLACE "(.+)" "\"\\1\", ")
   list(JOIN names "" names)
   string(APPEND bytes "static constexpr char const* kernel_names[] = {${names}nullptr};\n\n")
-  set(gpu_only ", kernel_names")
-  set(c_gpu_only ", kernel_names")
+  set(gpu_only kernel_names)
 endif()
 
 file(WRITE "${WORK}/${NAME}.cpp"
@@ -52,6 +50,6 @@ file(WRITE "${WORK}/${NAME}.cpp"
 #include \"${NAME}.hpp\"
 #include \"${NAME}.h\"
 
-${bytes}const ${NAME}_image ${NAME} = {{\"${TARGET}\", ${gpu}, ${cpu}${gpu_only}}};
-const flotilla_image ${NAME}_for_c = {sizeof(flotilla_image), \"${TARGET}\", ${gpu}, ${cpu}${c_gpu_only}};
+${bytes}const ${NAME}_image ${NAME} = {{\"${TARGET}\", ${gpu}, ${cpu}, ${gpu_only}}};
+const flotilla_image ${NAME}_for_c = {sizeof(flotilla_image), \"${TARGET}\", ${gpu}, ${cpu}, ${gpu_only}};
 ")

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <optional>
+#include <cstddef>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <variant>
 
 #include <flotilla/c/task.h>

@@ -52,12 +52,11 @@ setting_outcome find_setting(runtime const& rt, unsigned device, std::string con
 }
 
 void get_setting(held_runtime& of, unsigned device, std::string const& name, flotilla_setting& to) {
+  setting_outcome found = find_setting(of.rt, device, name);
   std::lock_guard const lock(of.mutex);
-  auto known = of.settings.find({device, name});
-  if (known == of.settings.end()) {
-    known = of.settings.emplace(std::pair{device, name}, find_setting(of.rt, device, name)).first;
-  }
-  setting_outcome const& one = known->second;
+  // Settings do not change, so the first outcome stays, and with it its strings.
+  setting_outcome const& one =
+      of.settings.try_emplace({device, name}, std::move(found)).first->second;
   write(to, flotilla_setting{0, one.name.c_str(), one.requested.c_str(), one.granted.c_str(),
                              outcome_of(one.kind), one.note.c_str()});
 }

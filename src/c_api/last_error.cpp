@@ -6,7 +6,6 @@
 #include <new>
 
 #include <flotilla/error/error.hpp>
-#include <flotilla/version.hpp>
 
 #include "c_api/call.hpp"
 
@@ -125,17 +124,6 @@ flotilla_status store_error(char const* function, std::exception_ptr const& why)
   return last_error().details.status;
 }
 
-void refuse_null(char const* name) {
-  throw refused_call(FLOTILLA_INVALID_ARGUMENT, "'" + std::string{name} + "' is null");
-}
-
-void refuse_size(char const* type, std::size_t given, std::size_t needed) {
-  throw refused_call(FLOTILLA_INVALID_ARGUMENT,
-                     "the size in a " + std::string{type} + " is " + std::to_string(given) +
-                         ", but must be at least " + std::to_string(needed) +
-                         "; initialise the struct with its macro");
-}
-
 }  // namespace flotilla::c_api
 
 using namespace flotilla::c_api;
@@ -153,5 +141,3 @@ flotilla_status flotilla_last_error_details(flotilla_error_details* details) {
   details->size = size;
   return FLOTILLA_SUCCESS;
 }
-
-char const* flotilla_version_text() { return FLOTILLA_VERSION; }

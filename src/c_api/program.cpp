@@ -40,12 +40,17 @@ std::uint64_t add_to(Table& table, T&& object, std::vector<std::uint64_t>& list)
 
 /// Returns the handle of a kernel. The first call for a kernel makes it.
 std::uint64_t find_kernel(held_program& of, std::string const& name) {
+  {
+    std::lock_guard const lock(of.owner.mutex);
+    auto const known = of.kernels.find(name);
+    if (known != of.kernels.end()) { return known->second; }
+  }
+  // Not under the mutex: the call may wait for a device, which the function of a task may hold
+  // while it waits for the mutex.
+  held_kernel found{of.owner, of.loaded.kernel(name)};
   std::lock_guard const lock(of.owner.mutex);
-  if (auto const known = of.kernels.find(name); known != of.kernels.end()) { return known->second; }
-  untyped_kernel const found = of.loaded.kernel(name);
-  std::uint64_t const handle =
-      add_to(kernel_table::get(), held_kernel{of.owner, found}, of.owner.kernels);
-  of.kernels.emplace(name, handle);
+  std::uint64_t& handle = of.kernels[name];
+  if (handle == 0) { handle = add_to(kernel_table::get(), std::move(found), of.owner.kernels); }
   return handle;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/c/status.h>
+#include <flotilla/version.hpp>
 
 char const* flotilla_status_name(flotilla_status status) {
 #define FLOTILLA_NAME_CASE(name) \
@@ -34,3 +35,5 @@ char const* flotilla_status_name(flotilla_status status) {
 #undef FLOTILLA_NAME_CASE
   return "an unknown flotilla_status";
 }
+
+char const* flotilla_version_text() { return FLOTILLA_VERSION; }

@@ -68,7 +68,7 @@ FLOTILLA_C_EXPORT char const* flotilla_status_name(flotilla_status status);
 
 /** Returns the text of the last failure in the calling thread: which object, which call, and why.
  * It is empty before the first failure, and valid until the next failure in this thread. Never
- * null. */
+ * null, and at most 4095 characters. */
 FLOTILLA_C_EXPORT char const* flotilla_last_error(void);
 
 /** More about the last failure in the calling thread. */

@@ -72,8 +72,9 @@ class end_events {
     if (find(lane, number) == nullptr) { return false; }
     // Count this thread, and then look again: `forget` waits for threads that found an event.
     users_.fetch_add(1, std::memory_order_seq_cst);
-    CUevent const event = at(lane, number).number.load(std::memory_order_seq_cst) == number
-                              ? find(lane, number)
+    entry const& one = at(lane, number);
+    CUevent const event = one.number.load(std::memory_order_seq_cst) == number
+                              ? one.event.load(std::memory_order_relaxed)
                               : nullptr;
     bool const ended = event != nullptr && context_.api().event_query(event) == CUDA_SUCCESS;
     users_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in forget
