@@ -15,7 +15,10 @@ CUresult lane::open(int priority) {
   if (stream_ != nullptr) { return CUDA_SUCCESS; }
   try {
     ring_.resize(max_batches);
+    addresses_ = base::mapped_memory{max_batches * max_tasks * sizeof(slot_address)};
   } catch (std::bad_alloc const&) { return CUDA_ERROR_OUT_OF_MEMORY; }
+  auto* tasks = reinterpret_cast<slot_address*>(addresses_.data());
+  for (batch& each : ring_) { each.tasks = {std::exchange(tasks, tasks + max_tasks), max_tasks}; }
   CUresult const answer =
       context_.api().stream_create_with_priority(&stream_, CU_STREAM_NON_BLOCKING, priority);
   if (answer != CUDA_SUCCESS) { stream_ = nullptr; }

@@ -5,12 +5,13 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/mapped_memory.hpp"
 #include "context/context_handle.hpp"
 #include "dispatch/lane/completion_page.hpp"
 #include "dispatch/lane/registered_slabs.hpp"
@@ -44,12 +45,12 @@ class lane {
     registered_slabs::piece records{};
     // If not null, nothing in the stream writes the number: the batch ends with this event.
     CUevent end_event = nullptr;
-    std::uint32_t count = 0;       // number of tasks
-    bool waits_on_device = false;  // whether the batch begins with a spin kernel
-    bool long_running = false;     // whether a kernel of the batch is long or was never measured
-    bool has_status = false;       // whether the batch is one task whose kernel has a task_status
-    bool is_chunk = false;         // whether the batch is one task, a chunk of a bulk
-    std::array<slot_address, max_tasks> tasks;
+    std::uint32_t count = 0;        // number of tasks
+    bool waits_on_device = false;   // whether the batch begins with a spin kernel
+    bool long_running = false;      // whether a kernel of the batch is long or was never measured
+    bool has_status = false;        // whether the batch is one task whose kernel has a task_status
+    bool is_chunk = false;          // whether the batch is one task, a chunk of a bulk
+    std::span<slot_address> tasks;  // the first `count` of them are valid
   };
 
   /// Makes a closed lane, which has no stream.
@@ -122,10 +123,14 @@ class lane {
   std::uint64_t last_number_;                            // the number of the last committed batch
   std::atomic<std::uint64_t> unwritten_number_{0};       // the last number whose write was refused
   std::atomic<std::uint64_t> oldest_number_{no_number};  // the oldest committed batch in flight
-  std::size_t begun_ = 0;    // number of begun batches that are not committed yet
-  std::size_t first_ = 0;    // index of the oldest batch in ring_
-  std::size_t open_ = 0;     // number of batches in ring_, including uncommitted ones
-  std::vector<batch> ring_;  // allocated by `open`, because many lanes are never opened
+  std::size_t begun_ = 0;  // number of begun batches that are not committed yet
+  std::size_t first_ = 0;  // index of the oldest batch in ring_
+  std::size_t open_ = 0;   // number of batches in ring_, including uncommitted ones
+  // `open` allocates the ring, because many lanes are never opened. The addresses of the tasks are
+  // in memory of their own, which the system provides when batches use it: most lanes never have
+  // many batches.
+  std::vector<batch> ring_;
+  base::mapped_memory addresses_;  // of `batch::tasks`
   std::chrono::steady_clock::time_point last_end_{};
 };
 

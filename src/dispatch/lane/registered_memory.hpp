@@ -6,9 +6,8 @@
 #include <cuda.h>
 
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
 
+#include "base/mapped_memory.hpp"
 #include "context/context_handle.hpp"
 
 namespace flotilla::dispatch {
@@ -25,15 +24,12 @@ class registered_memory {
   /// more. The contents stay readable.
   void unregister() noexcept;
 
-  [[nodiscard]] std::byte* host() const noexcept { return host_.get(); }
+  [[nodiscard]] std::byte* host() const noexcept { return host_.data(); }
   [[nodiscard]] CUdeviceptr device() const noexcept { return device_; }
 
  private:
-  struct free_memory {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
   context::context_handle const& context_;
-  std::unique_ptr<std::byte, free_memory> host_;
+  base::mapped_memory host_;
   bool registered_ = false;
   CUdeviceptr device_ = 0;
 };

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/task/slot_pool.hpp"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <new>
 #include <utility>
 
 namespace flotilla::dispatch {
@@ -38,30 +35,20 @@ std::size_t slot_pool::bytes(std::size_t window) noexcept {
          window * sizeof(slot);
 }
 
-void slot_pool::unmap::operator()(std::byte* memory) const noexcept {
-  if (bytes != 0) { ::munmap(memory, bytes); }
-}
-
-slot_pool::block_of_memory slot_pool::mapped(std::size_t bytes) {
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) { throw std::bad_alloc(); }
-  return {static_cast<std::byte*>(memory), unmap{bytes}};
-}
-
 slot_pool::slot_pool(unsigned number, std::size_t window)
-    : slot_pool(number, window, mapped(bytes(window))) {}
+    : slot_pool(number, window, base::mapped_memory{bytes(window)}, nullptr) {}
 
 slot_pool::slot_pool(unsigned number, std::size_t window, void* memory)
-    : slot_pool(number, window, block_of_memory{static_cast<std::byte*>(memory), unmap{0}}) {}
+    : slot_pool(number, window, {}, static_cast<std::byte*>(memory)) {}
 
-slot_pool::slot_pool(unsigned number, std::size_t window, block_of_memory memory)
+slot_pool::slot_pool(unsigned number, std::size_t window, base::mapped_memory own,
+                     std::byte* callers)
     : base_(number << 16),
       window_(window),
       blocks_(static_cast<std::uint32_t>(blocks_in(window))),
-      memory_(std::move(memory)),
-      sides_(new slot_side[window]) {
-  std::byte* next = memory_.get();
+      memory_(std::move(own)),
+      sides_(window) {
+  std::byte* next = callers == nullptr ? memory_.data() : callers;
   auto const lay = [&next]<class T>(T*& at, std::size_t bytes) {
     at = reinterpret_cast<T*>(next);
     next += bytes;

@@ -7,12 +7,12 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <memory>
 
 #include "base/cache_line.hpp"
+#include "base/mapped_memory.hpp"
 #include "base/prefetch.hpp"
 #include "dispatch/task/slot.hpp"
-#include "dispatch/task/slot_side.hpp"
+#include "dispatch/task/slot_sides.hpp"
 
 namespace flotilla::dispatch {
 
@@ -156,15 +156,10 @@ class slot_pool {
   struct alignas(base::cache_line) block_word {
     std::atomic<std::uint64_t> word;
   };
-  /// Unmaps memory that the pool has mapped. If `bytes` is 0, the memory belongs to the caller.
-  struct unmap {
-    std::size_t bytes;
-    void operator()(std::byte* memory) const noexcept;
-  };
-  using block_of_memory = std::unique_ptr<std::byte, unmap>;
 
-  slot_pool(unsigned number, std::size_t window, block_of_memory memory);
-  [[nodiscard]] static block_of_memory mapped(std::size_t bytes);
+  /// @param own      The memory, if the pool owns it.
+  /// @param callers  The memory, if the caller owns it, or null.
+  slot_pool(unsigned number, std::size_t window, base::mapped_memory own, std::byte* callers);
   [[nodiscard]] slot_address take_from(std::uint32_t block) noexcept;
   /// Called if the cursor's block had no free slot. Tries this block again, then moves the cursor
   /// to an offered block. Returns no_slot if there is none.
@@ -175,13 +170,13 @@ class slot_pool {
   std::uint32_t base_;
   std::size_t window_;
   std::uint32_t blocks_;
-  block_of_memory memory_;  // the system provides each page at its first use
+  base::mapped_memory memory_;  // empty if the caller owns the memory
   head* head_;
   std::atomic<std::uint64_t>* not_offered_;
   block_word* words_;
   ticket_word* tickets_;
   slot* slots_;
-  std::unique_ptr<slot_side[]> sides_;
+  slot_sides sides_;
 };
 
 inline slot_address slot_pool::take_from(std::uint32_t block) noexcept {

@@ -121,8 +121,11 @@ class DeviceSideWaits : public guest_test {
     }
   };
   /// Submits a chain of tasks. The first task runs on device `from`, the others run on the other
-  /// device. The first task is held until all tasks are launched.
+  /// device. The first task is held until it and two others are launched.
   static std::vector<ticket> chain(device_pair& pair, unsigned links, unsigned from) {
+    // regression: with all tasks instead of these, the tests timed out on busy machines. There the
+    // kernel may seem long, and of long kernels flotilla launches only two batches ahead.
+    constexpr std::size_t always_launched = 3;
     held_word head{pair.rt};
     ticket const held =
         pair.rt.submit(head.launch_of(pair.program), {.device = device_ordinal{from}});
@@ -132,7 +135,7 @@ class DeviceSideWaits : public guest_test {
       made.push_back(pair.rt.submit(pair.step(i),
                                     {.device = device_ordinal{1 - from}, .after = {made.back()}}));
     }
-    EXPECT_TRUE(pair.launches(made));
+    EXPECT_TRUE(pair.launches({made.data(), std::min(made.size(), always_launched)}));
     head.release();
     pair.rt.wait_idle();
     return made;
