@@ -18,6 +18,7 @@ char const* name_of(kinds kind) noexcept {
     case kinds::kernel: return "a kernel";
     case kinds::buffer: return "a buffer";
     case kinds::ticket: return "a ticket";
+    case kinds::recording: return "a recording";
   }
   return nullptr;
 }

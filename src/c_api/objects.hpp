@@ -21,6 +21,7 @@
 #include <flotilla/memory/host_buffer.hpp>
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings_report.hpp>
+#include <flotilla/task/recording.hpp>
 
 #include "c_api/handle_table.hpp"
 
@@ -31,8 +32,9 @@ struct held_runtime {
   explicit held_runtime(runtime_options options) : rt{std::move(options)} {}
 
   runtime rt;
-  std::atomic<std::size_t> buffers{0};  // how many buffers exist
-  std::mutex mutex;                     // for what follows, and for the kernels of programs
+  std::atomic<std::size_t> buffers{0};     // how many buffers exist
+  std::atomic<std::size_t> recordings{0};  // how many recordings exist
+  std::mutex mutex;                        // for what follows, and for the kernels of programs
   std::vector<std::uint64_t> programs;
   std::vector<std::uint64_t> kernels;
   // The settings that the program has asked for, by device and name. They own the strings.
@@ -50,6 +52,12 @@ struct held_kernel {
   untyped_kernel found;
 };
 
+struct held_recording {
+  held_runtime& owner;  // exists as long as the recording
+  recording held;
+  std::vector<recorded_task> tasks{};  // by number
+};
+
 using device_bytes = device_buffer<std::byte>;
 using host_bytes = host_buffer<std::byte>;
 
@@ -62,6 +70,7 @@ using runtime_table = handle_table<std::unique_ptr<held_runtime>, kinds::runtime
 using program_table = handle_table<held_program, kinds::program>;
 using kernel_table = handle_table<held_kernel, kinds::kernel>;
 using buffer_table = handle_table<held_buffer, kinds::buffer>;
+using recording_table = handle_table<held_recording, kinds::recording>;
 using ticket_table = handle_table<ticket, kinds::ticket>;
 
 [[noreturn]] void refuse_handle(std::uint64_t id, kinds wanted);
@@ -87,6 +96,9 @@ template <class Table>
 }
 [[nodiscard]] inline held_buffer& object(flotilla_buffer handle) {
   return object_of(buffer_table::get(), handle.id, kinds::buffer);
+}
+[[nodiscard]] inline held_recording& object(flotilla_recording handle) {
+  return object_of(recording_table::get(), handle.id, kinds::recording);
 }
 [[nodiscard]] inline ticket& object(flotilla_ticket handle) {
   return object_of(ticket_table::get(), handle.id, kinds::ticket);

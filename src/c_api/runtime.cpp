@@ -35,6 +35,10 @@ void destroy(flotilla_runtime handle) {
     throw refused_call(FLOTILLA_STILL_USED,
                        std::to_string(left) + " of its buffers exist; free them first");
   }
+  if (std::size_t const left = held.recordings.load(); left != 0) {
+    throw refused_call(FLOTILLA_STILL_USED,
+                       std::to_string(left) + " of its recordings exist; destroy them first");
+  }
   try {
     held.rt.wait_idle();  // throws if the caller is inside a task, where the runtime cannot end
   } catch (poisoned const&) {  // then no task is left to wait for

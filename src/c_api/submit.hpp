@@ -4,6 +4,7 @@
 // What all functions that submit a task have in common.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <flotilla/c/task.h>
@@ -19,6 +20,10 @@ namespace flotilla::c_api {
 /// program.
 /// @throws refused_call, unknown_device
 [[nodiscard]] task_options options_of(flotilla_task_options const& given);
+
+/// Converts a device of options, which may be FLOTILLA_ANY_DEVICE.
+/// @throws unknown_device  It is another negative number.
+[[nodiscard]] std::optional<device_ordinal> device_of(int given);
 
 /// Adds the ids of an array of tickets to a list.
 /// @param name  The name of the array, for messages.

@@ -32,6 +32,7 @@ std::vector<c_handle_call> calls_with_a_runtime() {
   static flotilla_counters counters = FLOTILLA_COUNTERS_INIT;
   static flotilla_program program;
   static flotilla_buffer buffer;
+  static flotilla_recording recording;
   return {
       {"destroy", [](auto id) { return flotilla_runtime_destroy({id}); }},
       {"close", [](auto id) { return flotilla_runtime_close({id}); }},
@@ -49,6 +50,7 @@ std::vector<c_handle_call> calls_with_a_runtime() {
       {"load_file", [](auto id) { return flotilla_program_load_file({id}, "a", &program); }},
       {"device_alloc", [](auto id) { return flotilla_device_alloc({id}, 0, 4, &buffer); }},
       {"host_alloc", [](auto id) { return flotilla_host_alloc({id}, 4, &buffer); }},
+      {"recording_create", [](auto id) { return flotilla_recording_create({id}, &recording); }},
       {"submit_function",
        [](auto id) {
          return flotilla_submit_function({id}, c_do_nothing, nullptr, nullptr, nullptr, nullptr);
@@ -122,6 +124,32 @@ std::vector<c_handle_call> calls_with_a_ticket() {
   };
 }
 
+std::vector<c_handle_call> calls_with_a_recording() {
+  static std::uint32_t const value = 1;
+  static std::size_t count;
+  static flotilla_ticket ticket;
+  static flotilla_place const host = flotilla_on_host(nullptr);
+  flotilla_shape const one = flotilla_over(1, 1);
+  return {
+      {"destroy", [](auto id) { return flotilla_recording_destroy({id}); }},
+      {"finish", [](auto id) { return flotilla_recording_finish({id}); }},
+      {"replay", [](auto id) { return flotilla_recording_replay({id}, nullptr, &ticket); }},
+      {"size", [](auto id) { return flotilla_recording_size({id}, &count); }},
+      {"launch",
+       [one](auto id) {
+         return flotilla_record_launch({id}, {}, one, nullptr, 0, nullptr, nullptr);
+       }},
+      {"copy", [](auto id) { return flotilla_record_copy({id}, host, host, 4, nullptr, nullptr); }},
+      {"fill",
+       [](auto id) { return flotilla_record_fill({id}, host, &value, 4, 1, nullptr, nullptr); }},
+      {"set_launch",
+       [one](auto id) { return flotilla_recording_set_launch({id}, 0, {}, one, nullptr, 0); }},
+      {"set_copy", [](auto id) { return flotilla_recording_set_copy({id}, 0, host, host, 4); }},
+      {"set_fill",
+       [](auto id) { return flotilla_recording_set_fill({id}, 0, host, &value, 4, 1); }},
+  };
+}
+
 void expect_all_refused(std::vector<c_handle_call> const& calls, std::uint64_t id) {
   for (c_handle_call const& each : calls) {
     SCOPED_TRACE(each.name);
@@ -147,10 +175,12 @@ class CHandles : public c_api_test {
     if (own != kernel_.id) { expect_all_refused(calls_with_a_program_or_kernel(true), id); }
     if (own != buffer_.id) { expect_all_refused(calls_with_a_buffer(), id); }
     if (own != ticket_.id) { expect_all_refused(calls_with_a_ticket(), id); }
+    if (own != recording_.id) { expect_all_refused(calls_with_a_recording(), id); }
   }
   flotilla_kernel kernel_{};
   flotilla_buffer buffer_{};
   flotilla_ticket ticket_{};
+  flotilla_recording recording_{};
 };
 FLOTILLA_C_API(CHandles);
 
@@ -166,10 +196,14 @@ TEST_P(CHandles, ZeroAndArbitraryNumbersAreRefused) {
 // requirement: a handle of another kind of object
 TEST_P(CHandles, HandlesOfOtherKindsAreRefused) {
   kernel_ = kernel("nothing");
-  for (std::uint64_t const id : {rt.id, program.id, kernel_.id, buffer_.id, ticket_.id}) {
+  FLOTILLA_C_OK(flotilla_recording_create(rt, &recording_));
+  for (std::uint64_t const id :
+       {rt.id, program.id, kernel_.id, buffer_.id, ticket_.id, recording_.id}) {
     SCOPED_TRACE(id);
     expect_refused_except(id, id);
   }
+  FLOTILLA_C_OK(flotilla_recording_destroy(recording_));
+  expect_all_refused(calls_with_a_recording(), recording_.id);
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_HANDLE, "ticket", flotilla_runtime_close({ticket_.id}));
   FLOTILLA_C_OK(flotilla_wait_idle(rt)) << "the refused calls changed nothing";
 }

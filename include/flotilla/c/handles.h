@@ -26,6 +26,11 @@ typedef struct flotilla_buffer {
   uint64_t id;
 } flotilla_buffer;
 
+/** Tasks that can be replayed. flotilla_recording_destroy destroys it. */
+typedef struct flotilla_recording {
+  uint64_t id;
+} flotilla_recording;
+
 /** A submitted task. It can outlive its runtime. flotilla_ticket_release releases it. */
 typedef struct flotilla_ticket {
   uint64_t id;

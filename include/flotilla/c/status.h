@@ -57,7 +57,7 @@ typedef enum flotilla_status {
   FLOTILLA_DRIVER_ERROR = 20,
   /** There is no host memory left. */
   FLOTILLA_OUT_OF_MEMORY = 21,
-  /** Buffers of the runtime exist, so the runtime cannot be destroyed. */
+  /** Buffers or recordings of the runtime exist, so the runtime cannot be destroyed. */
   FLOTILLA_STILL_USED = 22,
   /** Any other failure. */
   FLOTILLA_OTHER_ERROR = 23
