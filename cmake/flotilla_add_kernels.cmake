@@ -14,7 +14,8 @@
 #
 # The build writes this header, and adds its folder to the include path of TARGET and of targets that
 # link to TARGET. The image has one member for each kernel, its handle. For C, the build also writes
-# <name>.h, which declares <name>_for_c, a const flotilla_image (docs/c.md). The default of `name` is
+# <name>.h, which declares <name>_for_c, a const flotilla_image (docs/c.md). The C function
+# <name>_for_fortran returns the address of <name>_for_c (docs/fortran.md). The default of `name` is
 # TARGET_kernels. If a target has several images, give each of them a different name. The files of one
 # call are compiled together, as one translation unit, so helper functions in different files need
 # different names. Kernels must be declared as `extern "C" __global__ void kernel(...)`, and at least

@@ -25,15 +25,18 @@ install(TARGETS flotilla_libcuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/fl
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/flotilla-config.cmake.in"
   "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
-  INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_LIBDIR)
+  INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/cmake/flotilla-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
               "${PROJECT_BINARY_DIR}/cmake/flotilla-config-version.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_add_kernels.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/flotilla_fortran.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt"
         DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/fortran/flotilla.f90"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}")

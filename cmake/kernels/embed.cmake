@@ -52,4 +52,5 @@ file(WRITE "${WORK}/${NAME}.cpp"
 
 ${bytes}const ${NAME}_image ${NAME} = {{\"${TARGET}\", ${gpu}, ${cpu}, ${gpu_only}}};
 const flotilla_image ${NAME}_for_c = {sizeof(flotilla_image), \"${TARGET}\", ${gpu}, ${cpu}, ${gpu_only}};
+flotilla_image const* ${NAME}_for_fortran() { return &${NAME}_for_c; }
 ")

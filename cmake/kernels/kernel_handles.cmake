@@ -87,6 +87,8 @@ extern __attribute__((visibility("default"))) const @NAME@_image @NAME@;
 FLOTILLA_C_BEGIN
 /** The kernels of @TARGET@, for @devices@. */
 extern __attribute__((visibility("default"))) flotilla_image const @NAME@_for_c;
+/** Returns the address of @NAME@_for_c, for languages that cannot name a variable of C. */
+__attribute__((visibility("default"))) flotilla_image const* @NAME@_for_fortran(void);
 FLOTILLA_C_END
 
 #endif

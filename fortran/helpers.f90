@@ -1,0 +1,185 @@
+! SPDX-FileCopyrightText: The flotilla authors
+! SPDX-License-Identifier: Apache-2.0
+! The part of the module that is written by hand: the functions of the headers that are inline in C,
+! and conversions of text. make_module adds it to the generated part.
+
+  !> The argument of a launch that is the value of a variable. The argument keeps the address of the
+  !> variable. So the variable must have the attribute `target`, and must not change until the launch
+  !> is submitted or recorded.
+  interface flotilla_value
+    procedure value_of_int32, value_of_int64, value_of_real32, value_of_real64, value_of_address
+  end interface
+
+  !> Options with these predecessors: flotilla_task_options for one ticket or an array of tickets,
+  !> flotilla_recorded_options for one task of a recording or an array of them. The options keep the
+  !> address of the variable. So it must have the attribute `target`, an array must be contiguous, and
+  !> the variable must not change until the task is submitted or recorded.
+  interface flotilla_after
+    procedure after_ticket, after_tickets, after_task, after_tasks
+  end interface
+
+  !> The shape of a grid with at least `threads` threads in blocks of `block` threads. If one of them
+  !> is less than 1, or there are too many blocks, the grid is empty, and no function accepts it.
+  interface flotilla_over
+    procedure over_int32, over_int64, over_int64_int64
+  end interface
+
+  public :: flotilla_value, flotilla_address, flotilla_in_buffer, flotilla_on_host, flotilla_over
+  public :: flotilla_after, flotilla_load, flotilla_error_text, flotilla_text
+contains
+  !> Loads an image on every device of a runtime, as flotilla_program_load does.
+  !> @param image  The result of the function <name>_for_fortran.
+  function flotilla_load(rt, image, made) result(status)
+    type(flotilla_runtime), intent(in) :: rt
+    type(c_ptr), intent(in) :: image
+    type(flotilla_program), intent(inout) :: made
+    integer(c_int) :: status
+    type(flotilla_image), pointer :: at
+    nullify(at)
+    if (c_associated(image)) call c_f_pointer(image, at)
+    status = flotilla_program_load(rt, at, made)
+  end function
+
+  function after_ticket(ticket) result(options)
+    type(flotilla_ticket), pointer, intent(in) :: ticket
+    type(flotilla_task_options) :: options
+    options%after = c_loc(ticket)
+    options%after_count = 1
+  end function
+
+  function after_tickets(tickets) result(options)
+    type(flotilla_ticket), pointer, contiguous, intent(in) :: tickets(:)
+    type(flotilla_task_options) :: options
+    if (size(tickets) > 0) options%after = c_loc(tickets)
+    options%after_count = size(tickets, kind=c_size_t)
+  end function
+
+  function after_task(task) result(options)
+    integer(c_size_t), pointer, intent(in) :: task
+    type(flotilla_recorded_options) :: options
+    options%after = c_loc(task)
+    options%after_count = 1
+  end function
+
+  function after_tasks(tasks) result(options)
+    integer(c_size_t), pointer, contiguous, intent(in) :: tasks(:)
+    type(flotilla_recorded_options) :: options
+    if (size(tasks) > 0) options%after = c_loc(tasks)
+    options%after_count = size(tasks, kind=c_size_t)
+  end function
+
+  pure function over_int64_int64(threads, block) result(shape)
+    integer(c_int64_t), intent(in) :: threads, block
+    type(flotilla_shape) :: shape
+    integer(c_int64_t), parameter :: max = huge(0_c_int32_t)
+    integer(c_int64_t) :: blocks
+    shape%grid = [0, 1, 1]
+    shape%block = [0, 1, 1]
+    if (threads < 1 .or. block < 1 .or. block > max) return
+    shape%block(1) = int(block, c_int32_t)
+    blocks = (threads - 1) / block + 1
+    if (blocks <= max) shape%grid(1) = int(blocks, c_int32_t)
+  end function
+
+  pure function over_int64(threads, block) result(shape)
+    integer(c_int64_t), intent(in) :: threads
+    integer(c_int32_t), intent(in) :: block
+    type(flotilla_shape) :: shape
+    shape = over_int64_int64(threads, int(block, c_int64_t))
+  end function
+
+  pure function over_int32(threads, block) result(shape)
+    integer(c_int32_t), intent(in) :: threads, block
+    type(flotilla_shape) :: shape
+    shape = over_int64_int64(int(threads, c_int64_t), int(block, c_int64_t))
+  end function
+
+  !> The place `offset` bytes behind the start of a buffer.
+  pure function flotilla_in_buffer(buffer, offset) result(place)
+    type(flotilla_buffer), intent(in) :: buffer
+    integer(c_size_t), intent(in), optional :: offset
+    type(flotilla_place) :: place
+    place%buffer = buffer
+    if (present(offset)) place%offset = offset
+  end function
+
+  !> A place in pageable memory of the program, such as c_loc(array).
+  pure function flotilla_on_host(address) result(place)
+    type(c_ptr), intent(in) :: address
+    type(flotilla_place) :: place
+    place%host = address
+  end function
+
+  !> The argument of a launch that is the address of a place in a buffer.
+  pure function flotilla_address(buffer, offset) result(argument)
+    type(flotilla_buffer), intent(in) :: buffer
+    integer(c_size_t), intent(in), optional :: offset
+    type(flotilla_argument) :: argument
+    argument%place = flotilla_in_buffer(buffer, offset)
+  end function
+
+  function value_of_int32(variable) result(argument)
+    integer(c_int32_t), pointer, intent(in) :: variable
+    type(flotilla_argument) :: argument
+    argument%value = c_loc(variable)
+    argument%bytes = c_sizeof(variable)
+  end function
+
+  function value_of_int64(variable) result(argument)
+    integer(c_int64_t), pointer, intent(in) :: variable
+    type(flotilla_argument) :: argument
+    argument%value = c_loc(variable)
+    argument%bytes = c_sizeof(variable)
+  end function
+
+  function value_of_real32(variable) result(argument)
+    real(c_float), pointer, intent(in) :: variable
+    type(flotilla_argument) :: argument
+    argument%value = c_loc(variable)
+    argument%bytes = c_sizeof(variable)
+  end function
+
+  function value_of_real64(variable) result(argument)
+    real(c_double), pointer, intent(in) :: variable
+    type(flotilla_argument) :: argument
+    argument%value = c_loc(variable)
+    argument%bytes = c_sizeof(variable)
+  end function
+
+  function value_of_address(variable) result(argument)
+    type(c_ptr), pointer, intent(in) :: variable
+    type(flotilla_argument) :: argument
+    argument%value = c_loc(variable)
+    argument%bytes = c_sizeof(variable)
+  end function
+
+  !> The text of the last failure in the calling thread: which object, which call, and why.
+  function flotilla_error_text() result(text)
+    character(len=:), allocatable :: text
+    text = flotilla_text(flotilla_last_error())
+  end function
+
+  !> The text at an address that a function for C returned, or an empty text for a null pointer.
+  function flotilla_text(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(len=:), allocatable :: text
+    interface
+      pure function strlen(address) result(length) bind(c)
+        import :: c_ptr, c_size_t
+        type(c_ptr), value :: address
+        integer(c_size_t) :: length
+      end function
+    end interface
+    character(kind=c_char), pointer :: letters(:)
+    integer(c_size_t) :: length, i
+    if (.not. c_associated(address)) then
+      text = ''
+      return
+    end if
+    length = strlen(address)
+    call c_f_pointer(address, letters, [length])
+    allocate(character(len=length) :: text)
+    do i = 1, length
+      text(i:i) = letters(i)
+    end do
+  end function
