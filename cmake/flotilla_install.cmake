@@ -2,25 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Installs the headers, both libraries, their CMake package and pkg-config file, the tools, the
-# drop-in and the licenses.
+# drop-in and the licenses. Each file belongs to one of the components `library`, `development` and
+# `tools`: flotilla_packages.cmake makes a package of each.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
-set(headers FILE_SET HEADERS FILE_SET native FILE_SET kernel_language)
-install(TARGETS flotilla EXPORT flotilla-targets ${headers})
+set(for_development COMPONENT development)
+set(headers "")
+foreach(set HEADERS native kernel_language)
+  list(APPEND headers FILE_SET ${set} ${for_development})
+endforeach()
+install(TARGETS flotilla EXPORT flotilla-targets
+        LIBRARY COMPONENT library NAMELINK_COMPONENT development ${headers})
 # The static library has its own export set, because only a program that links to it needs to find
 # oneTBB and Boost.Context.
-install(TARGETS flotilla_static EXPORT flotilla-static-targets ${headers})
+install(TARGETS flotilla_static EXPORT flotilla-static-targets ARCHIVE ${for_development} ${headers})
 # flotilla_add_kernels() runs this program.
 install(TARGETS flotilla_make_twins EXPORT flotilla-targets
-        RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/flotilla")
+        RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/flotilla" ${for_development})
 foreach(set flotilla-targets flotilla-static-targets)
-  install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}")
+  install(EXPORT ${set} NAMESPACE flotilla:: DESTINATION "${package_dir}" ${for_development})
 endforeach()
 if(TARGET flotilla_tool)
-  install(TARGETS flotilla_tool)
+  install(TARGETS flotilla_tool RUNTIME COMPONENT tools)
 endif()
-install(TARGETS flotilla_libcuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/flotilla/cpu")
+install(TARGETS flotilla_libcuda
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/flotilla/cpu" ${for_development})
 
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/flotilla-config.cmake.in"
@@ -34,15 +41,15 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_cuda.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/flotilla_fortran.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/cuda_wheels.txt"
-        DESTINATION "${package_dir}")
+        DESTINATION "${package_dir}" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/fortran/flotilla.f90"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran")
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
-        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}")
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
+install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}" ${for_development})
 
 # The pkg-config file computes the prefix from its own path, so an install tree can be moved.
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/flotilla.pc.in" "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${for_development})
