@@ -29,7 +29,7 @@ recorded_options options_of(held_recording const& of, flotilla_recorded_options 
   recorded_options made;
   if (given == nullptr) { return made; }
   check_size(*given, "flotilla_recorded_options");
-  made.device = device_of(given->device);
+  made.device = requested_device(given->device);
   if (given->after_count != 0) { check_not_null(given->after, "options->after"); }
   for (std::size_t i = 0; i < given->after_count; ++i) {
     made.after.add(task_of(of, given->after[i], "options->after[" + std::to_string(i) + "]"));

@@ -22,7 +22,7 @@ void add_tickets(dependency_list& to, flotilla_ticket const* tickets, std::size_
   }
 }
 
-std::optional<device_ordinal> device_of(int given) {
+std::optional<device_ordinal> requested_device(int given) {
   if (given == FLOTILLA_ANY_DEVICE) { return std::nullopt; }
   if (given < 0) { throw unknown_device("there is no device " + std::to_string(given)); }
   return device_ordinal{static_cast<unsigned>(given)};
@@ -31,7 +31,7 @@ std::optional<device_ordinal> device_of(int given) {
 task_options options_of(flotilla_task_options const& given) {
   check_size(given, "flotilla_task_options");
   task_options made;
-  made.device = device_of(given.device);
+  made.device = requested_device(given.device);
   if (given.label != nullptr) { made.label = given.label; }
   add_tickets(made.after, given.after, given.after_count, "options->after");
   add_tickets(made.after_end, given.after_end, given.after_end_count, "options->after_end");

@@ -23,7 +23,7 @@ namespace flotilla::c_api {
 
 /// Converts a device of options, which may be FLOTILLA_ANY_DEVICE.
 /// @throws unknown_device  It is another negative number.
-[[nodiscard]] std::optional<device_ordinal> device_of(int given);
+[[nodiscard]] std::optional<device_ordinal> requested_device(int given);
 
 /// Adds the ids of an array of tickets to a list.
 /// @param name  The name of the array, for messages.
