@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include <flotilla/testing/fault_injection.hpp>
+
 #include "support/contract_test.hpp"
 
 namespace flotilla::test {
@@ -172,6 +174,30 @@ TEST_P(Buffer, MemoryOfADeviceIsReported) {
   EXPECT_LE(before.free_bytes, before.total_bytes);
   device_buffer<char> some{rt(), last(), 64u << 20};
   EXPECT_LE(rt().memory(last()).free_bytes, before.free_bytes);
+}
+
+// requirement: the error of a device without enough memory says what was asked for, what is free,
+// and what the buffers of the runtime have
+TEST_P(Buffer, ErrorOfAFullDeviceSaysHowItsMemoryIsUsed) {
+  FLOTILLA_NEED_CPU_DRIVER();
+  constexpr std::size_t held = 3u << 20, limit = 8u << 20, asked = 9u << 20;
+  testing::limit_memory(testing::cpu_device{rt().devices()[last().value]}, limit);
+  auto const text_of_failure = [&] {
+    return thrown<driver_error>([&] { device_buffer<char> huge{rt(), last(), asked}; });
+  };
+  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime have 0: "));
+  {
+    device_buffer<char> some{rt(), last(), held};
+    std::size_t const free = rt().memory(last()).free_bytes;
+    EXPECT_THAT(text_of_failure(),
+                AllOf(HasSubstr(std::to_string(asked) + " bytes"),
+                      HasSubstr(std::to_string(free) + " of its " + std::to_string(limit) +
+                                " bytes are free"),
+                      HasSubstr("buffers of this runtime have " + std::to_string(held) + ": ")));
+  }
+  rt().wait_idle();
+  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime have 0: "))
+      << "a freed buffer is still counted";
 }
 
 // stress: many buffers are created and destroyed while tasks use them

@@ -40,7 +40,8 @@ class device_buffer {
   /// Allocates memory without initializing it.
   /// @param size  The number of objects. 0 makes an empty buffer with the address 0.
   /// @throws driver_error    CUDA_ERROR_OUT_OF_MEMORY if the device does not have that much free
-  ///                         memory.
+  ///                         memory. The text says how much is free, and how much the buffers of
+  ///                         the runtime have.
   /// @throws unknown_device
   /// Blocks  for one control operation: until the thread that drives the device has launched the
   ///         current batch.

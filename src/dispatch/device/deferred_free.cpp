@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/device/deferred_free.hpp"
 
-#include <utility>
-
 #include "dispatch/device/device_set.hpp"
-#include "driver/check.hpp"
 
 namespace flotilla::dispatch {
 
@@ -13,17 +10,6 @@ namespace {
 constexpr std::size_t max_deferred_bytes = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds interval{1};
 }  // namespace
-
-void deferred_free::create() {
-  driver::check(parts_.context.api().stream_create(&memory_stream_, CU_STREAM_NON_BLOCKING),
-                "cuStreamCreate", parts_.context.subject());
-}
-
-void deferred_free::destroy() noexcept {
-  if (memory_stream_ != nullptr) {
-    parts_.context.api().stream_destroy(std::exchange(memory_stream_, nullptr));
-  }
-}
 
 void deferred_free::run_in_pass() {
   if (parts_.shared.reclaimer.empty()) { return; }
@@ -71,9 +57,7 @@ void deferred_free::free(epoch_reclaimer::item const& item) {
       parts_.shared.failures.forget(static_cast<slot_address>(item.address), item.generation);
       break;
     case epoch_reclaimer::kinds::device_memory:
-      // The memory stream holds no tasks, so the memory is freed soon. cuMemFree would wait until
-      // the device is idle.
-      parts_.reporter.note(api.mem_free_async(item.address, memory_stream_));
+      parts_.reporter.note(parts_.memory.free(item.address, item.bytes));
       break;
     case epoch_reclaimer::kinds::host_memory:
       parts_.reporter.note(api.mem_free_host(reinterpret_cast<void*>(item.address)));

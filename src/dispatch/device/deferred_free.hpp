@@ -3,11 +3,10 @@
 #pragma once
 // Frees the memory, the graphs and the failures that the epoch reclaimer has released.
 
-#include <cuda.h>
-
 #include <chrono>
 #include <cstdint>
 
+#include "dispatch/device/device_memory.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/runtime_parts.hpp"
 #include "dispatch/lane/lane_set.hpp"
@@ -29,12 +28,10 @@ class deferred_free {
     context::context_handle const& context;
     lane_set const& lanes;
     device_set const& devices;
+    device_memory& memory;
     failure_reporter& reporter;
   };
   explicit deferred_free(parts const& with) : parts_(with) {}
-  /// Creates the memory stream. @throws driver_error
-  void create();
-  void destroy() noexcept;
 
   enum class blocking { avoided, allowed };
   /// Frees the items that no open task can use. With `blocking::avoided`, an item whose release
@@ -44,15 +41,11 @@ class deferred_free {
   /// searches all slots for the oldest open task.
   void run_in_pass();
 
-  /// Returns the stream for allocations, frees and uploads of graphs. It holds no tasks.
-  [[nodiscard]] CUstream memory_stream() const noexcept { return memory_stream_; }
-
  private:
   [[nodiscard]] bool would_block(epoch_reclaimer::item const& item) const noexcept;
   void free(epoch_reclaimer::item const& item);
 
   parts const parts_;
-  CUstream memory_stream_ = nullptr;
   std::chrono::steady_clock::time_point last_run_{};
 };
 

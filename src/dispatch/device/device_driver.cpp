@@ -61,14 +61,15 @@ device_driver::device_driver(parts const& with)
                 flusher_, device_waits_, copies_, kernel_copies_, replays_, chunks_, callables_,
                 events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
-      frees_({with.shared, with.own.context, lanes_, with.devices, reporter_}) {
+      memory_(with.own.context),
+      frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}) {
   try {
-    frees_.create();
+    memory_.create();
     staged_.create();
     builtin_functions functions;
-    launcher_.create(frees_.memory_stream(), replacements(with.shared, context(), functions));
+    launcher_.create(memory_.stream(), replacements(with.shared, context(), functions));
     grid_limits_.create(with.own.context);
-    grids_.create(frees_.memory_stream());
+    grids_.create(memory_.stream());
     kernel_copies_.create(launcher_.functions(), launcher_.usable());
   } catch (...) {
     destroy_resources();
@@ -83,7 +84,7 @@ void device_driver::destroy_resources() noexcept {
   launcher_.destroy();
   sampler_.destroy();
   lanes_.destroy();
-  frees_.destroy();
+  memory_.destroy();
   parts_.shared.board.events_of(parts_.index).destroy();
   page_.unregister();
 }

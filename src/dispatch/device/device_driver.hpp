@@ -16,6 +16,7 @@
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/chunk_starter.hpp"
 #include "dispatch/device/deferred_free.hpp"
+#include "dispatch/device/device_memory.hpp"
 #include "dispatch/device/device_side_waits.hpp"
 #include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
@@ -80,12 +81,12 @@ class device_driver {
   /// Builds the graph of one part of a recording. The context must be current. @throws driver_error
   [[nodiscard]] std::shared_ptr<recorded_part> build(planned_part const& plan,
                                                      change_list const& actions) {
-    return replays_.build(plan, actions, frees_.memory_stream());
+    return replays_.build(plan, actions, memory_.stream());
   }
   /// Frees the items that no open task can use. The context must be current.
   void free_unused(deferred_free::blocking blocking) { frees_.run(blocking); }
-  /// Returns the stream for allocations, frees and uploads of graphs. It holds no tasks.
-  [[nodiscard]] CUstream memory_stream() const noexcept { return frees_.memory_stream(); }
+  /// The context must be current.
+  [[nodiscard]] device_memory& memory() noexcept { return memory_; }
   /// Frees all resources that need the context. Called when the runtime ends, with the context
   /// current.
   void destroy_resources() noexcept;
@@ -138,6 +139,7 @@ class device_driver {
   event_waits events_;
   task_starter starter_;
   intake intake_;
+  device_memory memory_;
   deferred_free frees_;
 };
 

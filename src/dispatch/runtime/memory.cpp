@@ -15,6 +15,21 @@
 
 namespace flotilla::dispatch {
 
+namespace {
+
+/// Says how the memory of a device is used. The context must be current.
+std::string use_of(device_driver& driver) {
+  std::size_t free = 0, total = 0;
+  std::string const held = std::to_string(driver.memory().held());
+  if (driver.context().api().mem_get_info(&free, &total) != CUDA_SUCCESS) {
+    return "; buffers of this runtime have " + held + " bytes";
+  }
+  return "; " + std::to_string(free) + " of its " + std::to_string(total) +
+         " bytes are free, and buffers of this runtime have " + held;
+}
+
+}  // namespace
+
 bool memory::wait_for_given_up_memory() const {
   // Inside a host task or callable, the wait would wait for this task too.
   if (shared_.reclaimer.empty() || callable_frame::innermost(shared_.id) != nullptr ||
@@ -29,12 +44,11 @@ bool memory::wait_for_given_up_memory() const {
 std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   CUdeviceptr address = 0;
   CUresult answer = CUDA_SUCCESS;
+  std::string found;  // if there is not enough memory: how it is used
   auto const attempt = [&](device_driver& driver) {
-    driver::table const& api = driver.context().api();
     driver.free_unused(deferred_free::blocking::avoided);
-    // The memory stream holds no tasks, so the synchronization waits for the allocation only.
-    answer = api.mem_alloc_async(&address, bytes, driver.memory_stream());
-    if (answer == CUDA_SUCCESS) { answer = api.stream_synchronize(driver.memory_stream()); }
+    answer = driver.memory().allocate(bytes, address);
+    if (answer == CUDA_ERROR_OUT_OF_MEMORY) { found = use_of(driver); }
   };
   operations_.run(device, attempt);
   if (answer == CUDA_ERROR_OUT_OF_MEMORY && wait_for_given_up_memory()) {
@@ -42,7 +56,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   }
   shared_.faults.note(answer, device);
   driver::check(answer, "cuMemAllocAsync", [&] {
-    return std::to_string(bytes) + " bytes, " + devices_[device].context().subject();
+    return std::to_string(bytes) + " bytes, " + devices_[device].context().subject() + found;
   });
   return static_cast<std::uintptr_t>(address);
 }

@@ -69,7 +69,7 @@ class link_measurement {
       auto const begin = std::chrono::steady_clock::now();
       answer = copy(driver, from, to, bytes);
       if (answer == CUDA_SUCCESS) {
-        answer = driver.context().api().stream_synchronize(driver.memory_stream());
+        answer = driver.context().api().stream_synchronize(driver.memory().stream());
       }
       took = std::chrono::steady_clock::now() - begin;
     });
@@ -79,7 +79,7 @@ class link_measurement {
   [[nodiscard]] CUresult copy(dispatch::device_driver& driver, place from, place to,
                               std::size_t bytes) {
     driver::table const& api = driver.context().api();
-    CUstream const stream = driver.memory_stream();  // holds no tasks
+    CUstream const stream = driver.memory().stream();  // holds no tasks
     CUdeviceptr const source = blocks_[from.index()].range().address();
     CUdeviceptr const destination = blocks_[to.index()].range().address();
     if (from.is_host() || to.is_host()) {
