@@ -3,7 +3,7 @@
 
 # Installs the headers, both libraries, their CMake package and pkg-config file, the tools, the
 # drop-in and the licenses. Each file belongs to one of the components `library`, `development` and
-# `tools`: flotilla_packages.cmake makes a package of each.
+# `tools`: flotilla_packages.cmake makes a package of each, and adds the licenses to each.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
@@ -45,7 +45,7 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/flotilla-config.cmake"
 install(FILES "${PROJECT_SOURCE_DIR}/fortran/flotilla.f90"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/flotilla/fortran" ${for_development})
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
-        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
 install(DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/kernels" DESTINATION "${package_dir}" ${for_development})
 
 # The pkg-config file computes the prefix from its own path, so an install tree can be moved.

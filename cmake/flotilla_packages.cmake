@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
 
-# `cpack` in the build folder makes Debian packages:
+# `cpack` in the build folder makes Debian packages. It needs the programs `file` and
+# `dpkg-shlibdeps`.
 #   libflotilla<version>  the shared library
 #   libflotilla-dev       the headers, the static library, the CMake package, the Fortran module, the
 #                         twin maker and the drop-in libcuda
@@ -48,4 +49,22 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libflotilla${so_version} (= ${package_version})")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
     "This package has the program flotilla, which shows devices, and the benchmarks.")
+
+# Each package has its own copy of the license, because several versions of the library can be
+# installed at once. `cmake --install` does not install these copies.
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER "${component}" upper)
+  set(documents "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${documents}" RENAME copyright
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
+  install(FILES "${PROJECT_SOURCE_DIR}/NOTICE" DESTINATION "${documents}"
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+
+# An install rule without one of these components would be missing in all packages.
+get_cmake_property(components COMPONENTS)
+list(REMOVE_ITEM components ${CPACK_COMPONENTS_ALL} licenses)
+if(components)
+  message(FATAL_ERROR "Install rules have the components ${components}, of which there is no package")
+endif()
 include(CPack)

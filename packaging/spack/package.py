@@ -40,4 +40,8 @@ class Flotilla(CMakePackage, CudaPackage):
             self.define("FLOTILLA_BUILD_TESTS", False),
             self.define("FLOTILLA_BUILD_SAMPLES", False),
             self.define("FLOTILLA_CUDA", self.spec["cuda"].prefix),
-        ]
+        ] + (
+            [self.define("FLOTILLA_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value)]
+            if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value
+            else []
+        )

@@ -185,18 +185,18 @@ TEST_P(Buffer, ErrorOfAFullDeviceSaysHowItsMemoryIsUsed) {
   auto const text_of_failure = [&] {
     return thrown<driver_error>([&] { device_buffer<char> huge{rt(), last(), asked}; });
   };
-  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime have 0: "));
+  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime hold 0 bytes"));
   {
     device_buffer<char> some{rt(), last(), held};
     std::size_t const free = rt().memory(last()).free_bytes;
-    EXPECT_THAT(text_of_failure(),
-                AllOf(HasSubstr(std::to_string(asked) + " bytes"),
-                      HasSubstr(std::to_string(free) + " of its " + std::to_string(limit) +
-                                " bytes are free"),
-                      HasSubstr("buffers of this runtime have " + std::to_string(held) + ": ")));
+    EXPECT_THAT(text_of_failure(), AllOf(HasSubstr(std::to_string(asked) + " bytes"),
+                                         HasSubstr(std::to_string(free) + " of the device's " +
+                                                   std::to_string(limit) + " bytes are free"),
+                                         HasSubstr("buffers of this runtime hold " +
+                                                   std::to_string(held) + " bytes")));
   }
   rt().wait_idle();
-  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime have 0: "))
+  EXPECT_THAT(text_of_failure(), HasSubstr("buffers of this runtime hold 0 bytes"))
       << "a freed buffer is still counted";
 }
 

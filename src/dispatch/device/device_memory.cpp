@@ -23,8 +23,13 @@ CUresult device_memory::allocate(std::size_t bytes, CUdeviceptr& address) {
       answer != CUDA_SUCCESS) {
     return answer;
   }
-  held_ += bytes;
-  return api.stream_synchronize(stream_);
+  CUresult const answer = api.stream_synchronize(stream_);
+  if (answer == CUDA_SUCCESS) {
+    held_ += bytes;
+  } else {
+    api.mem_free_async(address, stream_);
+  }
+  return answer;
 }
 
 CUresult device_memory::free(CUdeviceptr address, std::size_t bytes) {

@@ -22,10 +22,10 @@ std::string use_of(device_driver& driver) {
   std::size_t free = 0, total = 0;
   std::string const held = std::to_string(driver.memory().held());
   if (driver.context().api().mem_get_info(&free, &total) != CUDA_SUCCESS) {
-    return "; buffers of this runtime have " + held + " bytes";
+    return "; buffers of this runtime hold " + held + " bytes of it";
   }
-  return "; " + std::to_string(free) + " of its " + std::to_string(total) +
-         " bytes are free, and buffers of this runtime have " + held;
+  return "; " + std::to_string(free) + " of the device's " + std::to_string(total) +
+         " bytes are free, and buffers of this runtime hold " + held + " bytes of it";
 }
 
 }  // namespace
@@ -46,6 +46,7 @@ std::uintptr_t memory::allocate(unsigned device, std::size_t bytes) const {
   CUresult answer = CUDA_SUCCESS;
   std::string found;  // if there is not enough memory: how it is used
   auto const attempt = [&](device_driver& driver) {
+    found.clear();
     driver.free_unused(deferred_free::blocking::avoided);
     answer = driver.memory().allocate(bytes, address);
     if (answer == CUDA_ERROR_OUT_OF_MEMORY) { found = use_of(driver); }
