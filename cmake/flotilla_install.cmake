@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Installs the headers, both libraries, their CMake package and pkg-config file, the tools, the
-# drop-in and the licenses. Each file belongs to one of the components `library`, `development` and
-# `tools`: flotilla_packages.cmake makes a package of each, and adds the licenses to each.
+# drop-in and the licenses. flotilla_packages.cmake makes a package of each of the components
+# `library`, `development` and `tools`, and adds the licenses to each package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/flotilla")
