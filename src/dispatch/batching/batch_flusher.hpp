@@ -129,6 +129,8 @@ class batch_flusher {
   /// Records that the batch is in the stream: counts it, and releases the tasks that are parked on
   /// its tasks.
   void commit(lane const& lane, lane::batch const& batch);
+  /// Stores when the kernels of the batch were launched.
+  void note_kernels(lane::batch const& batch);
 
   parts const parts_;
   prepared_batch prepared_;

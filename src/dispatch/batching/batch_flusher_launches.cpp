@@ -3,6 +3,8 @@
 
 // How the batch_flusher launches the tasks of one batch: as a graph, as a grid, or one by one.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <flotilla/error/driver_status.hpp>
@@ -210,8 +212,19 @@ bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_addre
   return false;
 }
 
+void batch_flusher::note_kernels(lane::batch const& batch) {
+  std::optional<std::uint32_t> noted;  // tasks of one kernel mostly follow each other
+  for (slot_address const task : batch.tasks.first(batch.count)) {
+    slot const& one = parts_.tasks.at(task);
+    if (one.kind != task_kind::launch || noted == one.kernel) { continue; }
+    noted = one.kernel;
+    parts_.profiles.note_launched(one.kernel, batch.begun);
+  }
+}
+
 void batch_flusher::commit(lane const& lane, lane::batch const& batch) {
   parts_.lanes.add(lane, batch);
+  note_kernels(batch);
   // Whether this task fails is known only when it ends. Until then its successors must not start,
   // so it does not count as launched.
   if (batch.has_status) { return; }

@@ -3,6 +3,7 @@
 #pragma once
 // The profiles of all kernels on one device.
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,12 @@ class kernel_profiles {
   [[nodiscard]] kernel_profile& of(std::uint32_t kernel) {
     if (kernel >= profiles_.size()) { profiles_.resize(kernels_.kernels.size()); }
     return profiles_[kernel];
+  }
+  /// Stores when the kernel was last launched, for the report of a fault.
+  void note_launched(std::uint32_t kernel, std::chrono::steady_clock::time_point when) {
+    if (builtin_index::contains(kernel)) { return; }
+    kernels_.kernels[kernel].launched[device_].store(when.time_since_epoch().count(),
+                                                     std::memory_order_relaxed);
   }
   /// Makes the estimate of the kernel's duration known to the threads that submit.
   void publish(std::uint32_t kernel) {

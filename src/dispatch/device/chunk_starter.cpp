@@ -140,6 +140,7 @@ void chunk_starter::launch(slot_address chunk, lane& lane) {
       errors_.push_back(written);
     }
     parts_.lanes.add(lane, batch);
+    parts_.profiles.note_launched(task.kernel, batch.begun);
     parts_.shared.order.mark_launched(
         {&chunk, 1}, end_mark::of(parts_.lanes.device(), lane.index(), batch.number));
   }

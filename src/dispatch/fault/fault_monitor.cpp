@@ -2,28 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/fault/fault_monitor.hpp"
 
-#include <algorithm>
-#include <map>
+#include <chrono>
 #include <new>
 
 #include <flotilla/error/error.hpp>
 
+#include "dispatch/fault/suspects.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
-
-namespace {
-
-// The maximum number of suspects that the error text names per device.
-constexpr std::size_t max_suspects = 8;
-
-/// The suspects on one device, which are the tasks that may have faulted.
-struct suspect_list {
-  std::size_t count = 0;
-  std::string text;
-};
-
-}  // namespace
 
 fault_monitor::fault_monitor(task_table const& tasks, completion_board const& board,
                              task_text const& text, doorbell const& bell)
@@ -82,43 +69,11 @@ void fault_monitor::end_all_with(std::shared_ptr<failure const> why) noexcept {
 }
 
 std::string fault_monitor::report(CUresult answer, unsigned device) const {
-  // After a fault every context of the process returns the same status. So the device that returned
-  // this status first did not necessarily run the kernel that faulted. The suspects are the tasks
-  // that were probably running: in each lane, the tasks of the first batch that did not complete.
-  // After a fault, nobody can know whether a batch that ends with an event had ended. So if the
-  // first batch ends with an event, the next batch of its lane is suspect too, and so on.
-  auto const for_each_running = [this](auto&& visit) {
-    tasks_.for_each_open([&](slot_address task) {
-      end_mark const end{tasks_.at(task).end.load(std::memory_order_acquire)};
-      if (end.valid() && !board_.reached(end)) { visit(task, end); }
-      return true;
-    });
-  };
-  // Returns the device and the lane of a mark as one number.
-  auto const lane_of = [](end_mark end) { return end.word >> 48; };
-  // For each device and lane: the marks that the lane has not reached, by their numbers.
-  std::map<std::uint64_t, std::map<std::uint64_t, end_mark>> running;
-  for_each_running(
-      [&](slot_address, end_mark end) { running[lane_of(end)].try_emplace(end.number(), end); });
-  auto const is_suspect = [&](end_mark end) {
-    auto const& marks = running[lane_of(end)];
-    return std::all_of(marks.begin(), marks.lower_bound(end.number()), [&](auto const& earlier) {
-      return board_.event_of(earlier.second) != nullptr;
-    });
-  };
-  std::map<unsigned, suspect_list> suspects;  // by device
-  for_each_running([&](slot_address task, end_mark end) {
-    if (!is_suspect(end)) { return; }
-    suspect_list& list = suspects[end.device()];
-    if (++list.count > max_suspects) { return; }
-    list.text += (list.text.empty() ? "" : "; ") +
-                 text_.describe(task, devices_[end.device()].context->subject());
-  });
-
   driver_status const status = driver::status_of(answer);
   std::string text = to_string(status) + " (" + std::to_string(static_cast<int>(answer)) + "): ";
   text += is_sticky(status) ? "a kernel faulted, and the CUDA driver of this process is unusable. "
                             : "every query of the device's streams returns this error. ";
+  auto const suspects = find_suspects(tasks_, board_, text_);
   if (suspects.empty()) {
     text += "The error was seen on " + devices_[device].context->subject() +
             "; no launch was in flight. ";
@@ -126,8 +81,24 @@ std::string fault_monitor::report(CUresult answer, unsigned device) const {
   for (auto const& [number, list] : suspects) {
     flotilla::device const& info = devices_[number].context->where();
     text += "Suspects on device " + std::to_string(number) + " (" + info.name + ", " + info.uuid +
-            ", " + info.pci_id + "): " + list.text +
-            (list.count > max_suspects ? "; and more" : "") + ". ";
+            ", " + info.pci_id + "): " + list.text() + ". ";
+  }
+  // If a kernel makes a misaligned access, its grid can end and its successors can run before the
+  // driver reports the fault, 90 to 150 ms later (docs/results/h200-fault.txt).
+  constexpr std::chrono::milliseconds max_latency{500};
+  auto const since = std::chrono::steady_clock::now() - max_latency;
+  std::string ended;
+  for (unsigned number = 0; number < devices_.size(); ++number) {
+    auto const found = suspects.find(number);
+    for (std::string const& work : text_.launched_after(since, number)) {
+      if (found != suspects.end() && found->second.has(work)) { continue; }
+      ended += (ended.empty() ? "" : "; ") + work + ", device " + std::to_string(number);
+    }
+  }
+  if (!ended.empty()) {
+    text +=
+        "A kernel can end before its fault is reported, so these may have faulted too: " + ended +
+        ". ";
   }
   return text + "To use CUDA again, start a new process.";
 }

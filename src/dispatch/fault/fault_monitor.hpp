@@ -54,8 +54,7 @@ class fault_monitor {
   };
   void poison(CUresult answer, unsigned device) noexcept;
   void end_all_with(std::shared_ptr<failure const> why) noexcept;
-  /// Returns the error text. It names the driver's error and the suspects of each device: in each
-  /// lane, the tasks of the first batch that did not complete.
+  /// Returns the error text. It names the driver's error and the suspects of each device.
   [[nodiscard]] std::string report(CUresult answer, unsigned device) const;
 
   task_table const& tasks_;

@@ -29,6 +29,10 @@ std::string text_of(detail::memory_command const& what) {
 }  // namespace
 
 std::string task_text::describe(slot_address task, std::string const& subject) const {
+  return describe_work(task) + end_of(task, subject);
+}
+
+std::string task_text::describe_work(slot_address task) const {
   slot& one = tasks_.at(task);
   std::string text;
   switch (one.kind) {
@@ -50,15 +54,28 @@ std::string task_text::describe(slot_address task, std::string const& subject) c
       text = part == nullptr ? "a replay" : part->describe();
     }
   }
-  return text + end_of(task, subject);
+  return text;
+}
+
+std::vector<std::string> task_text::launched_after(std::chrono::steady_clock::time_point when,
+                                                   unsigned device) const {
+  std::vector<std::string> found;
+  for (std::size_t i = builtin_index::count; i < kernels_.kernels.size(); ++i) {
+    kernel_entry const& kernel = kernels_.kernels[i];
+    bool const is_found =
+        kernel.launched != nullptr &&
+        kernel.launched[device].load(std::memory_order_relaxed) > when.time_since_epoch().count();
+    if (is_found) { found.push_back("kernel '" + kernel.name + "'"); }
+  }
+  for (auto const& part : parts_.launched_after(when, device)) {
+    found.push_back(part->describe());
+  }
+  return found;
 }
 
 std::string task_text::end_of(slot_address task, std::string const& subject) const {
-  std::string text;
-  if (tasks_.at(task).labelled) {
-    text = std::string{", label '"} + tasks_.side(task).label.data() + "'";
-  }
-  return text + ", " + subject;
+  std::string const label = label_of(task);
+  return (label.empty() ? "" : ", label '" + label + "'") + ", " + subject;
 }
 
 }  // namespace flotilla::dispatch

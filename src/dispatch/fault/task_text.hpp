@@ -3,7 +3,9 @@
 #pragma once
 // Describes tasks for error messages.
 
+#include <chrono>
 #include <string>
+#include <vector>
 
 #include "dispatch/graph/kernel_table.hpp"
 #include "dispatch/recording/recorded_parts.hpp"
@@ -22,10 +24,20 @@ class task_text {
   /// A chunk is described with the indices of its items.
   /// @param subject  The description of the device (context_handle::subject).
   [[nodiscard]] std::string describe(slot_address task, std::string const& subject) const;
+  /// Describes what the task does, without its label and device.
+  [[nodiscard]] std::string describe_work(slot_address task) const;
+  /// The label of the task, or an empty text.
+  [[nodiscard]] std::string label_of(slot_address task) const {
+    return tasks_.at(task).labelled ? tasks_.side(task).label.data() : std::string{};
+  }
   /// Describes an item of a chunk as if the item were a task of its own.
   [[nodiscard]] std::string describe_item(slot_address chunk, std::string const& subject) const {
     return launch_of(chunk) + end_of(chunk, subject);
   }
+
+  /// Describes the kernels and recordings that were launched on a device after `when`.
+  [[nodiscard]] std::vector<std::string> launched_after(std::chrono::steady_clock::time_point when,
+                                                        unsigned device) const;
 
  private:
   [[nodiscard]] std::string launch_of(slot_address task) const {

@@ -43,6 +43,10 @@ struct kernel_entry {
   // By device index: the estimated duration of the kernel in nanoseconds; 0: not measured yet. The
   // holder of the device's lease writes its element, and threads that submit bulks read it.
   std::unique_ptr<std::atomic<float>[]> durations;
+  // By device index: when the kernel was last launched, in nanoseconds of steady_clock, or 0. For
+  // the report of a fault. Replays are not counted. The holder of the device's lease writes its
+  // element. Null in built-in kernels.
+  std::unique_ptr<std::atomic<std::int64_t>[]> launched;
 };
 
 struct program_entry {

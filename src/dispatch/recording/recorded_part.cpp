@@ -236,7 +236,10 @@ void recorded_part::defer(std::uint32_t changes) {
 
 CUresult recorded_part::enqueue(lane const& lane, std::uint64_t number) noexcept {
   CUresult const answer = graph_->enqueue(lane, number);
-  if (answer == CUDA_SUCCESS) { deferred_.clear(); }
+  if (answer == CUDA_SUCCESS) {
+    deferred_.clear();
+    launched_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+  }
   return answer;
 }
 

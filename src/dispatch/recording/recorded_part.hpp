@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -77,6 +78,10 @@ class recorded_part {
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] std::string describe_kernel(std::uint32_t kernel) const;
   [[nodiscard]] unsigned device() const noexcept { return device_; }
+  /// When the last replay was launched.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_launch() const noexcept {
+    return launched_.load(std::memory_order_relaxed);
+  }
   change_lists lists;
 
  private:
@@ -116,6 +121,7 @@ class recorded_part {
   // may wait until the device is idle.
   std::vector<std::unique_ptr<recorded_graph>> replaced_;
   change_list deferred_;
+  std::atomic<std::chrono::steady_clock::time_point> launched_{};
   // The update of the graph that failed for lack of memory, if there was one. On an H200, a graph
   // faults after such a failure when it is launched again, so this graph is not launched any more.
   driver::call_outcome damage_{};

@@ -30,6 +30,17 @@ std::shared_ptr<recorded_part> recorded_parts::take(std::uint32_t index) {
   return taken;
 }
 
+std::vector<std::shared_ptr<recorded_part>> recorded_parts::launched_after(
+    std::chrono::steady_clock::time_point when, unsigned device) const {
+  std::vector<std::shared_ptr<recorded_part>> found;
+  std::lock_guard const lock{mutex_};
+  for (auto const& part : parts_) {
+    bool const is_found = part != nullptr && part->device() == device && part->last_launch() > when;
+    if (is_found) { found.push_back(part); }
+  }
+  return found;
+}
+
 void recorded_parts::destroy_all_of(unsigned device) noexcept {
   std::lock_guard const lock{mutex_};
   for (auto const& part : parts_) {

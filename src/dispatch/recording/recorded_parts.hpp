@@ -3,6 +3,7 @@
 #pragma once
 // All parts of a runtime's recordings, by index.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,9 @@ class recorded_parts {
   /// Returns the part, or null if `take` has removed it.
   [[nodiscard]] std::shared_ptr<recorded_part> get(std::uint32_t index) const;
   [[nodiscard]] std::shared_ptr<recorded_part> take(std::uint32_t index);
+  /// Returns the parts of a device with replays that were launched after `when`.
+  [[nodiscard]] std::vector<std::shared_ptr<recorded_part>> launched_after(
+      std::chrono::steady_clock::time_point when, unsigned device) const;
   /// Destroys the graphs of all parts of a device. Call it before the device's context is
   /// destroyed.
   void destroy_all_of(unsigned device) noexcept;

@@ -90,6 +90,7 @@ kernel_entry query_kernel(driver::table const& api, CUkernel handle, std::string
 void complete(driver::table const& api, kernel_entry& kernel) {
   kernel.shared_limits = std::make_unique<std::uint32_t[]>(kernel.functions.size());
   kernel.durations = std::make_unique<std::atomic<float>[]>(kernel.functions.size());
+  kernel.launched = std::make_unique<std::atomic<std::int64_t>[]>(kernel.functions.size());
   kernel.has_clusters =
       attribute(api, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel.functions.front()) != 0;
   complete_twin(api, kernel);
