@@ -41,6 +41,12 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_setting_no_effect = 3
   integer(c_int), parameter, public :: flotilla_setting_refused = 4
   integer(c_int), parameter, public :: flotilla_any_device = -1
+  integer(c_int), parameter, public :: flotilla_host = -2
+  integer(c_int), parameter, public :: flotilla_access_read = 0
+  integer(c_int), parameter, public :: flotilla_access_write = 1
+  integer(c_int), parameter, public :: flotilla_access_update = 2
+  integer(c_int), parameter, public :: flotilla_access_commute = 3
+  integer(c_int), parameter, public :: flotilla_access_reduce = 4
 
   type, public, bind(c) :: flotilla_error_details
     integer(c_size_t) :: size = 32
@@ -68,6 +74,14 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_recording
+    integer(c_int64_t) :: id = 0
+  end type
+
+  type, public, bind(c) :: flotilla_flow
+    integer(c_int64_t) :: id = 0
+  end type
+
+  type, public, bind(c) :: flotilla_data
     integer(c_int64_t) :: id = 0
   end type
 
@@ -177,6 +191,37 @@ module flotilla
     type(c_ptr) :: label = c_null_ptr
     type(c_ptr) :: after = c_null_ptr
     integer(c_size_t) :: after_count = 0
+  end type
+
+  type, public, bind(c) :: flotilla_flow_options
+    integer(c_size_t) :: size = 16
+    integer(c_size_t) :: memory_limit = 0
+  end type
+
+  type, public, bind(c) :: flotilla_shape_of_data
+    integer(c_size_t) :: object_bytes = 0
+    integer(c_size_t) :: extents(3) = 0
+    integer(c_int) :: rank = 0
+  end type
+
+  type, public, bind(c) :: flotilla_view
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_size_t) :: pitch = 0
+    integer(c_size_t) :: plane_pitch = 0
+    integer(c_size_t) :: extents(3) = 0
+    integer(c_int) :: rank = 0
+  end type
+
+  type, public, bind(c) :: flotilla_reduction
+    type(c_ptr) :: identity = c_null_ptr
+    type(c_funptr) :: combine = c_null_funptr
+  end type
+
+  type, public, bind(c) :: flotilla_use
+    type(flotilla_data) :: data = flotilla_data()
+    integer(c_int) :: access = 0
+    type(c_ptr) :: reduction = c_null_ptr
+    type(flotilla_argument) :: argument = flotilla_argument()
   end type
 
   interface
@@ -559,6 +604,113 @@ module flotilla
       integer(c_size_t), intent(inout), optional :: count
       integer(c_int) :: got
     end function
+    function flotilla_flow_create(rt, options, made) result(got) bind(c)
+      import
+      type(flotilla_runtime), value :: rt
+      type(flotilla_flow_options), intent(in), optional :: options
+      type(flotilla_flow), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_destroy(flow) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      integer(c_int) :: got
+    end function
+    function flotilla_data_create(flow, shape, contents, label, made) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      type(flotilla_shape_of_data), value :: shape
+      type(flotilla_place), intent(in), optional :: contents
+      character(kind=c_char), intent(in), optional :: label(*)
+      type(flotilla_data), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_token_create(flow, label, made) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      character(kind=c_char), intent(in), optional :: label(*)
+      type(flotilla_data), intent(inout), optional :: made
+      integer(c_int) :: got
+    end function
+    function flotilla_data_destroy(data) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int) :: got
+    end function
+    function flotilla_data_divide(data, tile, tiles, count) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      type(flotilla_shape_of_data), value :: tile
+      type(flotilla_data), intent(inout), optional :: tiles(*)
+      integer(c_size_t), value :: count
+      integer(c_int) :: got
+    end function
+    function flotilla_data_to_host(data, change, view) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), value :: change
+      type(flotilla_view), intent(inout), optional :: view
+      integer(c_int) :: got
+    end function
+    function flotilla_data_prefetch(data, place) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), value :: place
+      integer(c_int) :: got
+    end function
+    function flotilla_data_is_valid_at(data, place, valid) result(got) bind(c)
+      import
+      type(flotilla_data), value :: data
+      integer(c_int), value :: place
+      integer(c_int), intent(inout), optional :: valid
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_submit_launch(flow, kernel, shape, arguments, count, options, ticket) &
+        result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      type(flotilla_kernel), value :: kernel
+      type(flotilla_shape), value :: shape
+      type(flotilla_use), intent(in), optional :: arguments(*)
+      integer(c_size_t), value :: count
+      type(flotilla_task_options), intent(in), optional :: options
+      type(flotilla_ticket), intent(inout), optional :: ticket
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_submit_function(flow, function, user, destroy, uses, count, options, &
+        ticket) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      type(c_funptr), value :: destroy
+      type(flotilla_use), intent(in), optional :: uses(*)
+      integer(c_size_t), value :: count
+      type(flotilla_task_options), intent(in), optional :: options
+      type(flotilla_ticket), intent(inout), optional :: ticket
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_submit_host(flow, function, user, destroy, uses, count, options, &
+        ticket) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      type(c_funptr), value :: destroy
+      type(flotilla_use), intent(in), optional :: uses(*)
+      integer(c_size_t), value :: count
+      type(flotilla_task_options), intent(in), optional :: options
+      type(flotilla_ticket), intent(inout), optional :: ticket
+      integer(c_int) :: got
+    end function
+    function flotilla_flow_repeat(flow, count, iteration, user) result(got) bind(c)
+      import
+      type(flotilla_flow), value :: flow
+      integer(c_size_t), value :: count
+      type(c_funptr), value :: iteration
+      type(c_ptr), value :: user
+      integer(c_int) :: got
+    end function
   end interface
 
   public :: flotilla_status_name
@@ -614,6 +766,19 @@ module flotilla
   public :: flotilla_recording_set_copy
   public :: flotilla_recording_set_fill
   public :: flotilla_recording_size
+  public :: flotilla_flow_create
+  public :: flotilla_flow_destroy
+  public :: flotilla_data_create
+  public :: flotilla_token_create
+  public :: flotilla_data_destroy
+  public :: flotilla_data_divide
+  public :: flotilla_data_to_host
+  public :: flotilla_data_prefetch
+  public :: flotilla_data_is_valid_at
+  public :: flotilla_flow_submit_launch
+  public :: flotilla_flow_submit_function
+  public :: flotilla_flow_submit_host
+  public :: flotilla_flow_repeat
 
   !> The argument of a launch that is the value of a variable. The argument keeps the address of the
   !> variable. So the variable must have the attribute `target`, and must not change until the launch
@@ -638,6 +803,8 @@ module flotilla
 
   public :: flotilla_value, flotilla_address, flotilla_in_buffer, flotilla_on_host, flotilla_over
   public :: flotilla_after, flotilla_load, flotilla_error_text, flotilla_text
+  public :: flotilla_vector, flotilla_matrix, flotilla_read, flotilla_write, flotilla_update
+  public :: flotilla_commute, flotilla_reduce, flotilla_plain
 contains
   !> Loads an image on every device of a runtime, as flotilla_program_load does.
   !> @param image  The result of the function <name>_for_fortran.
@@ -728,6 +895,75 @@ contains
     integer(c_size_t), intent(in), optional :: offset
     type(flotilla_argument) :: argument
     argument%place = flotilla_in_buffer(buffer, offset)
+  end function
+
+  !> The shape of `count` objects of `object_bytes` bytes.
+  pure function flotilla_vector(object_bytes, count) result(shape)
+    integer(c_size_t), intent(in) :: object_bytes, count
+    type(flotilla_shape_of_data) :: shape
+    shape%object_bytes = object_bytes
+    shape%extents(1) = count
+    shape%rank = 1
+  end function
+
+  !> The shape of `rows` times `columns` objects, of which the objects of a row are adjacent. So an
+  !> array a(n, m) of Fortran has m rows and n columns.
+  pure function flotilla_matrix(object_bytes, rows, columns) result(shape)
+    integer(c_size_t), intent(in) :: object_bytes, rows, columns
+    type(flotilla_shape_of_data) :: shape
+    shape%object_bytes = object_bytes
+    shape%extents(1:2) = [rows, columns]
+    shape%rank = 2
+  end function
+
+  pure function use_of(data, access) result(use)
+    type(flotilla_data), intent(in) :: data
+    integer(c_int), intent(in) :: access
+    type(flotilla_use) :: use
+    use%data = data
+    use%access = access
+  end function
+
+  !> Uses of data by a task of a flow.
+  pure function flotilla_read(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_read)
+  end function
+
+  pure function flotilla_write(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_write)
+  end function
+
+  pure function flotilla_update(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_update)
+  end function
+
+  pure function flotilla_commute(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_commute)
+  end function
+
+  !> @param with  The use keeps the address of the operation, which must exist until the runtime was
+  !>              destroyed.
+  function flotilla_reduce(data, with) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_reduction), pointer, intent(in) :: with
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_reduce)
+    use%reduction = c_loc(with)
+  end function
+
+  !> An argument of a launch that is not a use of data, such as flotilla_plain(flotilla_value(n)).
+  pure function flotilla_plain(argument) result(use)
+    type(flotilla_argument), intent(in) :: argument
+    type(flotilla_use) :: use
+    use%argument = argument
   end function
 
   function value_of_int32(variable) result(argument)

@@ -26,6 +26,8 @@
 
   public :: flotilla_value, flotilla_address, flotilla_in_buffer, flotilla_on_host, flotilla_over
   public :: flotilla_after, flotilla_load, flotilla_error_text, flotilla_text
+  public :: flotilla_vector, flotilla_matrix, flotilla_read, flotilla_write, flotilla_update
+  public :: flotilla_commute, flotilla_reduce, flotilla_plain
 contains
   !> Loads an image on every device of a runtime, as flotilla_program_load does.
   !> @param image  The result of the function <name>_for_fortran.
@@ -116,6 +118,75 @@ contains
     integer(c_size_t), intent(in), optional :: offset
     type(flotilla_argument) :: argument
     argument%place = flotilla_in_buffer(buffer, offset)
+  end function
+
+  !> The shape of `count` objects of `object_bytes` bytes.
+  pure function flotilla_vector(object_bytes, count) result(shape)
+    integer(c_size_t), intent(in) :: object_bytes, count
+    type(flotilla_shape_of_data) :: shape
+    shape%object_bytes = object_bytes
+    shape%extents(1) = count
+    shape%rank = 1
+  end function
+
+  !> The shape of `rows` times `columns` objects, of which the objects of a row are adjacent. So an
+  !> array a(n, m) of Fortran has m rows and n columns.
+  pure function flotilla_matrix(object_bytes, rows, columns) result(shape)
+    integer(c_size_t), intent(in) :: object_bytes, rows, columns
+    type(flotilla_shape_of_data) :: shape
+    shape%object_bytes = object_bytes
+    shape%extents(1:2) = [rows, columns]
+    shape%rank = 2
+  end function
+
+  pure function use_of(data, access) result(use)
+    type(flotilla_data), intent(in) :: data
+    integer(c_int), intent(in) :: access
+    type(flotilla_use) :: use
+    use%data = data
+    use%access = access
+  end function
+
+  !> Uses of data by a task of a flow.
+  pure function flotilla_read(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_read)
+  end function
+
+  pure function flotilla_write(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_write)
+  end function
+
+  pure function flotilla_update(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_update)
+  end function
+
+  pure function flotilla_commute(data) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_commute)
+  end function
+
+  !> @param with  The use keeps the address of the operation, which must exist until the runtime was
+  !>              destroyed.
+  function flotilla_reduce(data, with) result(use)
+    type(flotilla_data), intent(in) :: data
+    type(flotilla_reduction), pointer, intent(in) :: with
+    type(flotilla_use) :: use
+    use = use_of(data, flotilla_access_reduce)
+    use%reduction = c_loc(with)
+  end function
+
+  !> An argument of a launch that is not a use of data, such as flotilla_plain(flotilla_value(n)).
+  pure function flotilla_plain(argument) result(use)
+    type(flotilla_argument), intent(in) :: argument
+    type(flotilla_use) :: use
+    use%argument = argument
   end function
 
   function value_of_int32(variable) result(argument)

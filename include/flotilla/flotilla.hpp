@@ -27,6 +27,7 @@
 #include <flotilla/kernel/kernel.hpp>
 #include <flotilla/kernel/launch.hpp>
 #include <flotilla/kernel/program.hpp>
+#include <flotilla/kernel/untyped_data_launch.hpp>
 #include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/memory/device_span.hpp>
 #include <flotilla/memory/host_buffer.hpp>

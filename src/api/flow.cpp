@@ -143,6 +143,17 @@ flow& default_flow(runtime& rt) {
 
 namespace detail {
 
+void submit_with_uses(flow& to, std::span<datum_use const> uses, std::span<placed_data> places,
+                      callable& what, task_options const& options, ticket* made) {
+  to.submit_bound(uses, places, what, options, made);
+}
+
+void submit_with_uses(flow& to, std::span<datum_use const> uses, std::span<placed_data> places,
+                      std::unique_ptr<continuation>& what, task_options const& options,
+                      ticket* made) {
+  to.submit_bound(uses, places, what, options, made);
+}
+
 void datum_deleter::operator()(datum* which) const noexcept {
   flows::flow_state::retire(std::unique_ptr<datum>{which});
 }

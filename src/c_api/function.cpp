@@ -10,27 +10,11 @@
 #include "c_api/call.hpp"
 #include "c_api/objects.hpp"
 #include "c_api/submit.hpp"
+#include "c_api/user_pointer.hpp"
 
 namespace flotilla::c_api {
 
 namespace {
-
-/// The pointer that the program gives to its function. Destroys it once.
-class user_pointer {
- public:
-  user_pointer(void* user, void (*destroy)(void*)) noexcept : user_{user}, destroy_{destroy} {}
-  user_pointer(user_pointer&& other) noexcept
-      : user_{other.user_}, destroy_{std::exchange(other.destroy_, nullptr)} {}
-  user_pointer& operator=(user_pointer&&) = delete;
-  ~user_pointer() {
-    if (destroy_ != nullptr) { destroy_(user_); }
-  }
-  [[nodiscard]] void* get() const noexcept { return user_; }
-
- private:
-  void* user_;
-  void (*destroy_)(void*);
-};
 
 /// Calls a function of the program as the body of a task.
 class function_call {

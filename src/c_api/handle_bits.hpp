@@ -8,7 +8,16 @@
 namespace flotilla::c_api {
 
 /// The kinds of objects.
-enum class kinds : std::uint64_t { runtime = 1, program, kernel, buffer, ticket, recording };
+enum class kinds : std::uint64_t {
+  runtime = 1,
+  program,
+  kernel,
+  buffer,
+  ticket,
+  recording,
+  flow,
+  data
+};
 
 /// A handle consists of the kind of the object, the place of the object, and how often the place
 /// was used. So a handle of an object that is gone is recognised, and a handle of another kind

@@ -3,7 +3,6 @@
 #include "c_api/launch_of.hpp"
 
 #include <string>
-#include <variant>
 
 #include <flotilla/error/error.hpp>
 
@@ -18,8 +17,19 @@ extent extent_of(std::uint32_t const (&sizes)[3]) noexcept {
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-/// Rethrows the current exception, and adds the kernel and the index of the argument to its text.
-[[noreturn]] void refuse_place(untyped_kernel const& kernel, std::size_t index) {
+/// Returns the rest of a buffer that begins with a place.
+argument_memory memory_at(flotilla_place const& where, held_runtime const& rt) {
+  held_buffer& buffer = object(where.buffer);
+  if (auto* const on_device = std::get_if<device_bytes>(&buffer.memory)) {
+    return rest_of(*on_device, where.offset);
+  }
+  check_owner(buffer, rt);
+  return rest_of(std::get<host_bytes>(buffer.memory), where.offset).data();
+}
+
+}  // namespace
+
+void refuse_argument(untyped_kernel const& kernel, std::size_t index) {
   std::string const where =
       "kernel '" + std::string{kernel.name()} + "', argument " + std::to_string(index) + ": ";
   try {
@@ -31,49 +41,29 @@ extent extent_of(std::uint32_t const (&sizes)[3]) noexcept {
   } catch (invalid_argument const& why) { throw invalid_argument(where + why.what()); }
 }
 
-/// Returns the rest of a buffer that begins with a place.
-std::variant<device_span<std::byte>, void*> memory_at(flotilla_place const& where,
-                                                      held_runtime const& rt) {
-  held_buffer& buffer = object(where.buffer);
-  if (auto* const on_device = std::get_if<device_bytes>(&buffer.memory)) {
-    return rest_of(*on_device, where.offset);
-  }
-  check_owner(buffer, rt);
-  return rest_of(std::get<host_bytes>(buffer.memory), where.offset).data();
-}
-
-void append_place(untyped_launch& to, flotilla_place const& where, held_kernel const& kernel) {
-  std::variant<device_span<std::byte>, void*> memory;
+argument_memory memory_of(flotilla_place const& where, held_kernel const& kernel,
+                          std::size_t index) {
   try {
-    memory = memory_at(where, kernel.owner);
-  } catch (...) { refuse_place(kernel.found, to.size()); }
-  if (auto const* const on_device = std::get_if<device_span<std::byte>>(&memory)) {
-    to.append(*on_device);
-    return;
-  }
-  void* const address = std::get<void*>(memory);
-  to.append(&address, sizeof address);  // the same address on all devices
+    return memory_at(where, kernel.owner);
+  } catch (...) { refuse_argument(kernel.found, index); }
 }
-
-}  // namespace
 
 std::span<flotilla_argument const> arguments_of(flotilla_argument const* first, std::size_t count) {
   if (count != 0) { check_not_null(first, "arguments"); }
   return {first, count};
 }
 
+untyped_launch begin_launch(held_kernel const& kernel, flotilla_shape const& shape) {
+  return kernel.found
+      .with_shape(extent_of(shape.grid), extent_of(shape.block), shape.dynamic_shared_bytes)
+      .arguments();
+}
+
 untyped_launch launch_of(held_kernel const& kernel, flotilla_shape const& shape,
                          std::span<flotilla_argument const> arguments, std::size_t item) {
-  untyped_launch made =
-      kernel.found
-          .with_shape(extent_of(shape.grid), extent_of(shape.block), shape.dynamic_shared_bytes)
-          .arguments();
+  untyped_launch made = begin_launch(kernel, shape);
   for (flotilla_argument const& each : arguments) {
-    if (each.value != nullptr) {
-      made.append(static_cast<std::byte const*>(each.value) + item * each.stride, each.bytes);
-    } else {
-      append_place(made, each.place, kernel);
-    }
+    append_argument(made, made.size(), each, kernel, item);
   }
   return made;
 }

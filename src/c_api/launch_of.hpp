@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <variant>
 
 #include <flotilla/c/task.h>
 
@@ -15,6 +16,37 @@ namespace flotilla::c_api {
 /// @throws refused_call  The pointer is null, but `count` is not 0.
 [[nodiscard]] std::span<flotilla_argument const> arguments_of(flotilla_argument const* first,
                                                               std::size_t count);
+
+/// Where an argument is: the rest of a buffer on a device that begins with it, or an address in
+/// pinned memory.
+using argument_memory = std::variant<device_span<std::byte>, void*>;
+
+/// Rethrows the current exception, and adds the kernel and the index of the argument to its text.
+[[noreturn]] void refuse_argument(untyped_kernel const& kernel, std::size_t index);
+/// @throws refused_call, wrong_runtime, invalid_argument
+[[nodiscard]] argument_memory memory_of(flotilla_place const& where, held_kernel const& kernel,
+                                        std::size_t index);
+
+/// Appends an argument to an untyped_launch or untyped_data_launch.
+/// @param index  The index of the argument.
+template <class Launch>
+void append_argument(Launch& to, std::size_t index, flotilla_argument const& given,
+                     held_kernel const& kernel, std::size_t item = 0) {
+  if (given.value != nullptr) {
+    to.append(static_cast<std::byte const*>(given.value) + item * given.stride, given.bytes);
+    return;
+  }
+  argument_memory const memory = memory_of(given.place, kernel, index);
+  if (auto const* const on_device = std::get_if<device_span<std::byte>>(&memory)) {
+    to.append(*on_device);
+    return;
+  }
+  void* const address = std::get<void*>(memory);
+  to.append(&address, sizeof address);  // the same address on all devices
+}
+
+/// Makes a launch without arguments.
+[[nodiscard]] untyped_launch begin_launch(held_kernel const& kernel, flotilla_shape const& shape);
 
 /// Makes the launch of an item of a bulk, or a single launch.
 /// @throws refused_call, invalid_argument, wrong_runtime

@@ -19,6 +19,8 @@ char const* name_of(kinds kind) noexcept {
     case kinds::buffer: return "a buffer";
     case kinds::ticket: return "a ticket";
     case kinds::recording: return "a recording";
+    case kinds::flow: return "a flow";
+    case kinds::data: return "data";
   }
   return nullptr;
 }

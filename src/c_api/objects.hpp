@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <flotilla/flotilla.h>
+#include <flotilla/data/flow.hpp>
 #include <flotilla/kernel/untyped_kernel.hpp>
 #include <flotilla/memory/device_buffer.hpp>
 #include <flotilla/memory/host_buffer.hpp>
@@ -34,9 +35,13 @@ struct held_runtime {
   runtime rt;
   std::atomic<std::size_t> buffers{0};     // how many buffers exist
   std::atomic<std::size_t> recordings{0};  // how many recordings exist
+  std::atomic<std::size_t> flows{0};       // how many flows exist
+  std::atomic<std::size_t> data{0};        // how many data, tiles and tokens exist
   std::mutex mutex;                        // for what follows, and for the kernels of programs
   std::vector<std::uint64_t> programs;
   std::vector<std::uint64_t> kernels;
+  // The operations that combine partial results, by the structs of the program.
+  std::map<flotilla_reduction const*, detail::reduction> reductions;
   // The settings that the program has asked for, by device and name. They own the strings.
   std::map<std::pair<unsigned, std::string>, setting_outcome> settings;
 };
@@ -66,11 +71,27 @@ struct held_buffer {
   std::variant<device_bytes, host_bytes> memory;
 };
 
+struct held_flow {
+  held_runtime& owner;  // exists as long as the flow
+  flow held;
+};
+
+/// Data, a tile or a token.
+struct held_data {
+  held_runtime& owner;  // exists as long as the data
+  std::unique_ptr<detail::datum, detail::datum_deleter> state;
+  std::size_t object_bytes = 0;        // 0: a token
+  std::vector<std::size_t> extents{};  // empty: a token
+  [[nodiscard]] bool is_token() const noexcept { return extents.empty(); }
+};
+
 using runtime_table = handle_table<std::unique_ptr<held_runtime>, kinds::runtime>;
 using program_table = handle_table<held_program, kinds::program>;
 using kernel_table = handle_table<held_kernel, kinds::kernel>;
 using buffer_table = handle_table<held_buffer, kinds::buffer>;
 using recording_table = handle_table<held_recording, kinds::recording>;
+using flow_table = handle_table<held_flow, kinds::flow>;
+using data_table = handle_table<held_data, kinds::data>;
 using ticket_table = handle_table<ticket, kinds::ticket>;
 
 [[noreturn]] void refuse_handle(std::uint64_t id, kinds wanted);
@@ -99,6 +120,12 @@ template <class Table>
 }
 [[nodiscard]] inline held_recording& object(flotilla_recording handle) {
   return object_of(recording_table::get(), handle.id, kinds::recording);
+}
+[[nodiscard]] inline held_flow& object(flotilla_flow handle) {
+  return object_of(flow_table::get(), handle.id, kinds::flow);
+}
+[[nodiscard]] inline held_data& object(flotilla_data handle) {
+  return object_of(data_table::get(), handle.id, kinds::data);
 }
 [[nodiscard]] inline ticket& object(flotilla_ticket handle) {
   return object_of(ticket_table::get(), handle.id, kinds::ticket);

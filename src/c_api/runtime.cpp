@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flotilla/c/runtime.h>
 
+#include <atomic>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "c_api/call.hpp"
@@ -29,16 +32,21 @@ void remove_programs(held_runtime& of) noexcept {
   for (std::uint64_t const each : of.programs) { program_table::get().remove(each); }
 }
 
+/// @throws refused_call  Objects of the runtime exist.
+/// @param end  What the program must do with them.
+void refuse_if_any(std::atomic<std::size_t> const& count, char const* objects, char const* end) {
+  if (std::size_t const left = count.load(); left != 0) {
+    throw refused_call(FLOTILLA_STILL_USED, std::to_string(left) + " of its " + objects +
+                                                " exist; " + end + " them first");
+  }
+}
+
 void destroy(flotilla_runtime handle) {
   held_runtime& held = object(handle);
-  if (std::size_t const left = held.buffers.load(); left != 0) {
-    throw refused_call(FLOTILLA_STILL_USED,
-                       std::to_string(left) + " of its buffers exist; free them first");
-  }
-  if (std::size_t const left = held.recordings.load(); left != 0) {
-    throw refused_call(FLOTILLA_STILL_USED,
-                       std::to_string(left) + " of its recordings exist; destroy them first");
-  }
+  refuse_if_any(held.buffers, "buffers", "free");
+  refuse_if_any(held.recordings, "recordings", "destroy");
+  refuse_if_any(held.data, "data", "destroy");
+  refuse_if_any(held.flows, "flows", "destroy");
   try {
     held.rt.wait_idle();  // throws if the caller is inside a task, where the runtime cannot end
   } catch (poisoned const&) {  // then no task is left to wait for

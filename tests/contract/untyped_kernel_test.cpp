@@ -5,6 +5,9 @@
 
 #include <utility>
 
+#include <flotilla/data/flow.hpp>
+#include <flotilla/kernel/untyped_data_launch.hpp>
+
 #include "support/contract_test.hpp"
 
 namespace flotilla::test {
@@ -73,6 +76,34 @@ TEST_P(UntypedKernel, RefusesWrongSizesByName) {
   EXPECT_THAT(thrown<invalid_argument>([&] { next.append(word.buffer()); }),
               HasSubstr("'write_value', argument 1"));
   EXPECT_EQ(next.size(), 1u);
+}
+
+// requirement: a launch can use data of a flow, and errors name the kernel and the argument
+TEST_P(UntypedKernel, UsesDataOfAFlow) {
+  flow all{rt()};
+  data<std::uint32_t> value{all, {1}, "the value"}, copy{all, {1}};
+  std::uint32_t const two = 2, three = 3;
+  auto const begin = [&](char const* name) { return untyped_data_launch{launch_of(name)}; };
+  all.post(begin("write_value").append(write(value)).append(&two, sizeof two).finish());
+  all.post(begin("multiply_add")
+               .append(update(value))
+               .append(&three, sizeof three)
+               .append(&two, sizeof two)
+               .finish(),
+           {.device = last()});
+  all.post(begin("copy_value").append(write(copy)).append(read(value)).finish());
+  EXPECT_EQ(copy.host()(0), 8u);
+  untyped_data_launch bad = begin("write_value");
+  EXPECT_THAT(thrown<invalid_argument>([&] { (void)bad.finish(); }), HasSubstr("2 parameters"));
+  bad.append(update(value));
+  EXPECT_THAT(thrown<invalid_argument>([&] { bad.append(read(copy)); }),
+              AllOf(HasSubstr("'write_value', argument 1: the parameter has 4 bytes"),
+                    HasSubstr("a view of 1 dimension has 24")));
+  bad.append(&two, sizeof two);
+  EXPECT_THAT(thrown<invalid_argument>([&] { bad.append(read(copy)); }),
+              HasSubstr("'write_value', argument 2: the kernel has only 2 parameters"));
+  all.post(bad.finish());
+  EXPECT_EQ(value.host()(0), 2u);
 }
 
 // requirement

@@ -14,7 +14,8 @@ module module_tests
     end function
   end interface
   integer(c_size_t), parameter :: bytes_of_double = 8
-  public :: sizes, shapes, launches, arguments_of_every_kind, functions, recordings, errors, kernels
+  public :: sizes, shapes, launches, arguments_of_every_kind, functions, recordings, flows, errors
+  public :: kernels
 contains
   !> requirement: the default size of each struct is its size
   subroutine sizes
@@ -27,6 +28,8 @@ contains
     type(flotilla_task_options) :: task
     type(flotilla_recorded_options) :: recorded
     type(flotilla_replay_options) :: replay
+    type(flotilla_flow_options) :: flow
+    call expect(c_sizeof(flow) == flow%size, 'size of flotilla_flow_options')
     call expect(c_sizeof(details) == details%size, 'size of flotilla_error_details')
     call expect(c_sizeof(runtime) == runtime%size, 'size of flotilla_runtime_options')
     call expect(c_sizeof(device) == device%size, 'size of flotilla_device_info')
@@ -189,6 +192,47 @@ contains
     call ok(flotilla_buffer_free(memory), 'buffer_free')
   end subroutine
 
+  !> requirement: a flow orders tasks by their data, and copies the data between devices and the host
+  subroutine flows(rt, program)
+    type(flotilla_runtime), intent(in) :: rt
+    type(flotilla_program), intent(in) :: program
+    integer(c_int), target :: count = 6
+    integer(c_int) :: device
+    real(c_double), target :: factor = 2, matrix(2, 3)
+    real(c_double), pointer :: seen(:, :)
+    real(c_float), target :: summand = 1
+    type(flotilla_kernel) :: multiply_add
+    type(flotilla_flow) :: flow
+    type(flotilla_data) :: data, none
+    type(flotilla_view) :: view
+    type(flotilla_task_options) :: options
+    integer(c_int) :: valid
+    call ok(flotilla_program_kernel(program, 'multiply_add' // c_null_char, multiply_add), 'kernel')
+    call ok(flotilla_flow_create(rt, made=flow), 'flow_create')
+    matrix = reshape([1, 2, 3, 4, 5, 6], [2, 3])
+    call ok(flotilla_data_create(flow, flotilla_matrix(bytes_of_double, 3_c_size_t, 2_c_size_t), &
+      flotilla_on_host(c_loc(matrix)), 'matrix' // c_null_char, data), 'data_create')
+    do device = 0, 1
+      options%device = device
+      call ok(flotilla_flow_submit_launch(flow, multiply_add, flotilla_over(count, 32), &
+        [flotilla_update(data), flotilla_plain(flotilla_value(count)), &
+        flotilla_plain(flotilla_value(factor)), flotilla_plain(flotilla_value(summand))], &
+        4_c_size_t, options), 'flow_submit_launch')
+    end do
+    call ok(flotilla_data_is_valid_at(data, 1, valid), 'data_is_valid_at')
+    call expect(valid == 1, 'the data are on device 1')
+    call ok(flotilla_data_to_host(data, 0, view), 'data_to_host')
+    call expect(view%rank == 2 .and. all(view%extents(1:2) == [3, 2]), 'the extents of the view')
+    call c_f_pointer(view%data, seen, view%extents(2:1:-1))
+    call expect(all(seen == reshape([7, 11, 15, 19, 23, 27], [2, 3])), 'the values of the data')
+    call expect(all(matrix == seen), 'the memory of the program')
+    call fails(flotilla_flow_submit_launch(flow, multiply_add, flotilla_over(count, 32), &
+      [flotilla_read(none)], 1_c_size_t), flotilla_invalid_argument, 'argument', 'data that are zero')
+    call fails(flotilla_data_prefetch(data, -9), flotilla_unknown_device, '-9', 'data_prefetch')
+    call ok(flotilla_data_destroy(data), 'data_destroy')
+    call ok(flotilla_flow_destroy(flow), 'flow_destroy')
+  end subroutine
+
   !> requirement: bad input is refused with a status and a text, also arguments that are absent
   subroutine errors(rt, program)
     type(flotilla_runtime), intent(in) :: rt
@@ -247,6 +291,7 @@ program module_test
   call arguments_of_every_kind(rt, program)
   call functions(rt)
   call recordings(rt, program)
+  call flows(rt, program)
   call errors(rt, program)
   call ok(flotilla_runtime_destroy(rt), 'runtime_destroy')
   call finish_checks

@@ -31,6 +31,16 @@ typedef struct flotilla_recording {
   uint64_t id;
 } flotilla_recording;
 
+/** Orders tasks by the data that they use. flotilla_flow_destroy destroys it. */
+typedef struct flotilla_flow {
+  uint64_t id;
+} flotilla_flow;
+
+/** Data, a tile or a token of a flow. flotilla_data_destroy destroys it. */
+typedef struct flotilla_data {
+  uint64_t id;
+} flotilla_data;
+
 /** A submitted task. It can outlive its runtime. flotilla_ticket_release releases it. */
 typedef struct flotilla_ticket {
   uint64_t id;

@@ -3,15 +3,12 @@
 #pragma once
 /// Flows: they order tasks by the data that the tasks use, and move the data.
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include <flotilla/data/data.hpp>
@@ -20,6 +17,7 @@
 #include <flotilla/data/tile_array.hpp>
 #include <flotilla/data/uses.hpp>
 #include <flotilla/data/view.hpp>
+#include <flotilla/detail/bound_function.hpp>
 #include <flotilla/detail/export.hpp>
 #include <flotilla/kernel/data_launch.hpp>
 #include <flotilla/task/callable.hpp>
@@ -38,54 +36,19 @@ class runtime;
 
 namespace detail {
 
-/// The function of a task, and the data that it uses. The flow writes the addresses when it submits
-/// the task.
-template <class F, class... Uses>
-class bound_function {
- public:
-  static constexpr std::size_t count = sizeof...(Uses);
-
-  template <class G>
-  bound_function(G&& function, data_list<Uses...> const& with)
-      : function_(std::forward<G>(function)), uses_{use_access::all(with)} {}
-
-  [[nodiscard]] std::array<datum_use, count> uses() const noexcept {
-    return std::apply(
-        [](auto const&... each) { return std::array<datum_use, count>{use_access::what(each)...}; },
-        uses_);
-  }
-  [[nodiscard]] std::span<placed_data> places() noexcept { return places_; }
-
-  /// Calls the function with `first` and a view of each of the data.
-  template <class... First>
-  void call(First&... first) {
-    std::apply(
-        function_, [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-          return std::tuple_cat(std::tie(first...),
-                                argument(std::get<Index>(uses_), places_[Index])...);
-        }(std::make_index_sequence<count>{}));
-  }
-
- private:
-  template <class Element, int Rank>
-  [[nodiscard]] static auto argument(data_use<Element, Rank> const& use,
-                                     placed_data const& at) noexcept {
-    return std::tuple<view<Element, Rank>>{use_access::view_of(use, at)};
-  }
-  [[nodiscard]] static std::tuple<> argument(token_use const&, placed_data const&) noexcept {
-    return {};
-  }
-
-  F function_;
-  std::tuple<Uses...> uses_;
-  std::array<placed_data, count> places_{};
-};
-
-template <class F, class... Uses>
-[[nodiscard]] auto bind(F&& function, data_list<Uses...> const& with) {
-  return std::make_unique<bound_function<std::decay_t<F>, Uses...>>(std::forward<F>(function),
-                                                                    with);
-}
+/// Submits a callable, or a host function, with any number of uses. For bindings of other
+/// languages.
+/// The flow writes to `places` where the data are, before the function is called.
+/// @param places  As many as uses. They must exist until the function was destroyed.
+/// @param made    Null: the task is posted.
+/// @throws the exceptions of flow::submit. Then the function was not moved.
+FLOTILLA_EXPORT void submit_with_uses(flow& to, std::span<datum_use const> uses,
+                                      std::span<placed_data> places, callable& what,
+                                      task_options const& options, ticket* made);
+FLOTILLA_EXPORT void submit_with_uses(flow& to, std::span<datum_use const> uses,
+                                      std::span<placed_data> places,
+                                      std::unique_ptr<continuation>& what,
+                                      task_options const& options, ticket* made);
 
 }  // namespace detail
 
@@ -247,6 +210,13 @@ class FLOTILLA_EXPORT flow {
 
  private:
   friend struct detail::flow_access;
+  friend void detail::submit_with_uses(flow&, std::span<detail::datum_use const>,
+                                       std::span<detail::placed_data>, callable&,
+                                       task_options const&, ticket*);
+  friend void detail::submit_with_uses(flow&, std::span<detail::datum_use const>,
+                                       std::span<detail::placed_data>,
+                                       std::unique_ptr<detail::continuation>&, task_options const&,
+                                       ticket*);
   using use_list = std::span<detail::datum_use const>;
 
   template <class... Uses, class F>

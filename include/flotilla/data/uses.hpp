@@ -79,6 +79,11 @@ struct use_access {
   [[nodiscard]] static datum_use const& what(Use const& of) noexcept {
     return of.what_;
   }
+  template <class Element, int Rank>
+  [[nodiscard]] static std::array<std::size_t, Rank> const& extents(
+      data_use<Element, Rank> const& of) noexcept {
+    return of.extents_;
+  }
   template <class... Uses>
   [[nodiscard]] static std::tuple<Uses...> const& all(data_list<Uses...> const& of) noexcept {
     return of.uses_;

@@ -16,6 +16,8 @@
 namespace flotilla {
 inline namespace v0_1 {
 
+class untyped_data_launch;
+
 namespace detail {
 
 /// Where the flow writes the address of data, and the pitches of a view, in the arguments. No
@@ -59,6 +61,7 @@ class data_launch {
  private:
   friend struct detail::launch_builder;
   friend struct detail::flow_access;
+  friend class untyped_data_launch;
   explicit data_launch(launch&& plain) noexcept : plain_{std::move(plain)} {}
 
   void copy_uses(data_launch const& other) noexcept {

@@ -22,6 +22,7 @@ namespace flotilla {
 inline namespace v0_1 {
 
 class program;
+class untyped_data_launch;
 
 /// One parameter of a kernel.
 struct kernel_parameter {
@@ -86,6 +87,7 @@ class FLOTILLA_EXPORT untyped_launch {
 
  private:
   friend class untyped_kernel;
+  friend class untyped_data_launch;
   untyped_launch(detail::kernel_ref const& kernel, detail::untyped_signature const& signature,
                  launch_shape const& shape) noexcept;
   untyped_launch& append_range(detail::device_range const& range, bool is_read_only);

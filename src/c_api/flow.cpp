@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flotilla/c/flow.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <flotilla/error/error.hpp>
+#include <flotilla/task/callable.hpp>
+#include <flotilla/task/completion.hpp>
+
+#include "c_api/call.hpp"
+#include "c_api/data_view.hpp"
+#include "c_api/objects.hpp"
+#include "c_api/submit.hpp"
+#include "c_api/use_of.hpp"
+#include "c_api/user_pointer.hpp"
+
+namespace flotilla::c_api {
+
+namespace {
+
+/// A function of the program as the body of a task that uses data.
+class data_function {
+ public:
+  data_function(flotilla_flow_function function, user_pointer user, held_flow const& flow,
+                std::span<flotilla_use const> uses, char const* label)
+      : function_{function}, user_{std::move(user)}, label_{label == nullptr ? "" : label} {
+    if (uses.size() > detail::max_uses) {
+      throw refused_call(FLOTILLA_INVALID_ARGUMENT,
+                         "a task can use at most " + std::to_string(detail::max_uses) +
+                             " data, but 'count' is " + std::to_string(uses.size()));
+    }
+    for (std::size_t i = 0; i < uses.size(); ++i) { add(flow, uses[i], i); }
+    places_.resize(uses.size());
+  }
+
+  [[nodiscard]] std::span<detail::datum_use const> uses() const noexcept { return uses_; }
+  /// Where the flow writes the addresses. The memory stays where it is.
+  [[nodiscard]] std::span<detail::placed_data> places() noexcept { return places_; }
+
+  /// @param context  Null in a host task.
+  void call(flotilla_task_context const* context) {
+    std::vector<flotilla_view> views = views_;
+    for (std::size_t i = 0; i < views.size(); ++i) { set_place(views[i], places_[i], bytes_[i]); }
+    if (int const code = function_(user_.get(), context, views.data()); code != 0) {
+      throw task_failed(code, "a function of the program" +
+                                  (label_.empty() ? "" : ", label '" + label_ + "',") +
+                                  " returned " + std::to_string(code));
+    }
+  }
+
+ private:
+  void add(held_flow const& flow, flotilla_use const& given, std::size_t index) {
+    try {
+      uses_.push_back(use_of(flow, given));
+    } catch (refused_call const& why) {
+      throw refused_call(why.status(), "uses[" + std::to_string(index) + "]: " + why.what());
+    }
+    held_data const& data = object(given.data);
+    views_.push_back(view_of(data));
+    bytes_.push_back(data.object_bytes);
+  }
+
+  flotilla_flow_function function_;
+  user_pointer user_;
+  std::string label_;
+  std::vector<detail::datum_use> uses_;
+  std::vector<flotilla_view> views_;  // without places
+  std::vector<std::size_t> bytes_;    // of the objects
+  std::vector<detail::placed_data> places_;
+};
+
+/// The body of a callable.
+struct device_body {
+  std::unique_ptr<data_function> held;
+  void operator()(task_context& task) const {
+    flotilla_task_context const context{sizeof context, task.device().ordinal.value, task.context(),
+                                        task.stream()};
+    held->call(&context);
+  }
+};
+
+std::unique_ptr<data_function> function_of(held_flow const& flow, flotilla_flow_function function,
+                                           user_pointer user, std::span<flotilla_use const> uses,
+                                           flotilla_task_options const* options) {
+  check_not_null(function, "function");
+  return std::make_unique<data_function>(function, std::move(user), flow, uses,
+                                         options == nullptr ? nullptr : options->label);
+}
+
+/// Calls `submit_task`, which takes options and a pointer to a ticket that is null if the task is
+/// posted.
+template <class Submit>
+void submit_to_flow(flotilla_task_options const* options, flotilla_ticket* ticket,
+                    Submit const& submit_task) {
+  task_options converted;
+  if (options != nullptr) { converted = options_of(*options); }
+  if (ticket == nullptr) { return submit_task(converted, static_cast<flotilla::ticket*>(nullptr)); }
+  hand_out(
+      [&] {
+        flotilla::ticket made;
+        submit_task(converted, &made);
+        return made;
+      },
+      *ticket);
+}
+
+}  // namespace
+
+}  // namespace flotilla::c_api
+
+using namespace flotilla::c_api;
+
+flotilla_status flotilla_flow_submit_launch(flotilla_flow flow, flotilla_kernel kernel,
+                                            flotilla_shape shape, flotilla_use const* arguments,
+                                            size_t count, flotilla_task_options const* options,
+                                            flotilla_ticket* ticket) {
+  return guarded_submit("flotilla_flow_submit_launch", ticket, [&] {
+    held_flow& to = object(flow);
+    auto const made =
+        data_launch_of(to, object(kernel), shape, uses_of(arguments, count, "arguments"));
+    submit_to_flow(options, ticket, [&](flotilla::task_options const& with, flotilla::ticket* end) {
+      end == nullptr ? to.held.post(made, with) : void(*end = to.held.submit(made, with));
+    });
+  });
+}
+
+flotilla_status flotilla_flow_submit_function(flotilla_flow flow, flotilla_flow_function function,
+                                              void* user, void (*destroy)(void* user),
+                                              flotilla_use const* uses, size_t count,
+                                              flotilla_task_options const* options,
+                                              flotilla_ticket* ticket) {
+  return guarded_submit("flotilla_flow_submit_function", ticket, [&] {
+    user_pointer held{user, destroy};
+    held_flow& to = object(flow);
+    auto body = function_of(to, function, std::move(held), uses_of(uses, count, "uses"), options);
+    std::vector<flotilla::detail::datum_use> const used{body->uses().begin(), body->uses().end()};
+    auto const places = body->places();
+    flotilla::callable what{device_body{std::move(body)}};
+    submit_to_flow(options, ticket, [&](flotilla::task_options const& with, flotilla::ticket* end) {
+      flotilla::detail::submit_with_uses(to.held, used, places, what, with, end);
+    });
+  });
+}
+
+flotilla_status flotilla_flow_submit_host(flotilla_flow flow, flotilla_flow_function function,
+                                          void* user, void (*destroy)(void* user),
+                                          flotilla_use const* uses, size_t count,
+                                          flotilla_task_options const* options,
+                                          flotilla_ticket* ticket) {
+  return guarded_submit("flotilla_flow_submit_host", ticket, [&] {
+    user_pointer held{user, destroy};
+    held_flow& to = object(flow);
+    auto body = function_of(to, function, std::move(held), uses_of(uses, count, "uses"), options);
+    std::vector<flotilla::detail::datum_use> const used{body->uses().begin(), body->uses().end()};
+    auto const places = body->places();
+    auto what = flotilla::detail::make_host_function([of = std::move(body)] { of->call(nullptr); });
+    submit_to_flow(options, ticket, [&](flotilla::task_options const& with, flotilla::ticket* end) {
+      flotilla::detail::submit_with_uses(to.held, used, places, what, with, end);
+    });
+  });
+}
+
+flotilla_status flotilla_flow_repeat(flotilla_flow flow, size_t count, int (*iteration)(void* user),
+                                     void* user) {
+  return guarded("flotilla_flow_repeat", [&] {
+    check_not_null(iteration, "iteration");
+    object(flow).held.repeat(count, [&] {
+      if (int const code = iteration(user); code != 0) {
+        throw flotilla::task_failed(code, "the iteration returned " + std::to_string(code));
+      }
+    });
+  });
+}
