@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
+"""Changes what Breathe makes of a header.
+
+- The names have no namespace around them. Breathe would declare the namespace once in each header,
+  which Sphinx refuses, and would indent everything in it.
+- An exception without a text has no dash behind it.
+"""
+
+from breathe.renderer.sphinxrenderer import SphinxRenderer, WithContext
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+
+def visit_namespace(renderer: SphinxRenderer, node) -> list[nodes.Node]:
+    file_data = renderer.compound_parser.parse(node.refid)
+    outer = renderer.context.create_child_context(file_data)
+    file_data.compounddef.briefdescription = file_data.compounddef.detaileddescription = None
+    with WithContext(renderer, outer.create_child_context(file_data.compounddef)):
+        return renderer.render(file_data, outer)
+
+
+class Dashes(SphinxTransform):
+    """Removes a dash at the end of a paragraph."""
+
+    default_priority = 300
+
+    def apply(self, **kwargs: object) -> None:
+        for paragraph in self.document.findall(nodes.paragraph):
+            last = paragraph.children[-1] if paragraph.children else None
+            if isinstance(last, nodes.Text) and last.astext() == " – ":
+                paragraph.remove(last)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_transform(Dashes)
+    SphinxRenderer.visit_namespace = visit_namespace
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
