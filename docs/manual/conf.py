@@ -26,8 +26,7 @@ include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "packaging/README.md",
     "samples/*/README.md", "tests/README.md",
 ]
-exclude_patterns = ["build", ".git", "docs/manual/tools", "docs/manual/man"]
-templates_path = ["templates"]
+exclude_patterns = ["build", ".git", "docs/manual/tools", "docs/manual/extensions"]
 language = "en"
 nitpicky = False
 highlight_language = "none"
