@@ -47,7 +47,6 @@ html_theme = "furo"
 html_title = f"flotilla {release}"
 html_static_path = ["static"]
 html_css_files = ["manual.css"]
-html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style = "default"
