@@ -28,6 +28,15 @@ long count(std::vector<float> const& values, float value) {
   return std::count(values.begin(), values.end(), value);
 }
 
+void check_last(float value) { EXPECT_EQ(value, 5.0f); }
+
+/// Stands for a library that enqueues work into a stream.
+void call_library(CUstream_st* stream, float* data, std::size_t size) {
+  EXPECT_NE(stream, nullptr);
+  EXPECT_NE(data, nullptr);
+  EXPECT_EQ(size, n);
+}
+
 // recipe: a stream of tasks
 class in_order {
  public:
@@ -86,18 +95,18 @@ TEST(ManualRecipes, FromCudastf) {
 
   flow.post(axpy.over(n)(3.0f, read(data_x), update(data_y), n));
   flow.post(uses(update(data_x)), [](flotilla::task_context& task, flotilla::view<float> all) {
-    static_cast<void>(task.stream());  // a library would enqueue its work into this stream
-    static_cast<void>(all.data);
+    call_library(task.stream(), all.data, all.size());  // enqueues work, as cuBLAS does
   });
   float largest = 0;
   flow.post_host(uses(read(data_y)), [&](flotilla::view<float const> all) {
     largest = *std::max_element(all.data, all.data + all.size());
   });
 
-  rt.wait_idle();                    // as ctx.finalize() waits
-  static_cast<void>(data_y.host());  // brings the result back to `y`
+  rt.wait_idle();                                            // as ctx.finalize() waits
+  flotilla::view<float const> const result = data_y.host();  // and `y` has the result
   // end
   EXPECT_EQ(largest, 5.0f);
+  EXPECT_EQ(result(0), 5.0f);
   EXPECT_EQ(count(y, 5.0f), n);
 }
 
@@ -117,8 +126,9 @@ TEST(ManualRecipes, FromStarpu) {
                 {.label = "axpy", .priority = -1});
     }
     parts_x = {};
-    parts_y = {};                        // as starpu_data_unpartition
-    static_cast<void>(vector_y.host());  // as starpu_data_unregister: `y` has the result
+    parts_y = {};  // as starpu_data_unpartition
+    flotilla::view<float const> const result = vector_y.host();
+    check_last(result(n - 1));  // `y` has the result, as after starpu_data_unregister
   }
   // end
   EXPECT_EQ(count(y, 5.0f), n);

@@ -59,6 +59,15 @@ class Filter(unittest.TestCase):
             ["/// @par Order", "/// One of:", "/// 1. a", "///    b"],
         )
 
+    def test_a_text_after_a_list_begins_a_paragraph(self):
+        self.assertEqual(
+            self.filtered("/// One of:", "/// - a", "///   b", "/// - c", "/// Or none."),
+            ["/// One of:", "/// - a", "/// b", "/// - c", "///", "/// Or none."],
+        )
+
+    def test_the_end_of_a_comment_of_c_is_no_text(self):
+        self.assertEqual(self.filtered("/** One.", " *", " * Two.", " */"), ["/// One.", "///", "/// Two."])
+
     def test_each_exception_gets_a_command(self):
         self.assertEqual(
             self.filtered("/// @throws one, two  Why.", "/// @throws std::three, four"),

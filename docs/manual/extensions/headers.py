@@ -4,6 +4,7 @@
 
 - The names have no namespace around them. Breathe would declare the namespace once in each header,
   which Sphinx refuses, and would indent everything in it.
+- Classes come before functions, as they do in the headers.
 - An exception without a text has no dash behind it.
 """
 
@@ -18,7 +19,9 @@ def visit_namespace(renderer: SphinxRenderer, node) -> list[nodes.Node]:
     outer = renderer.context.create_child_context(file_data)
     file_data.compounddef.briefdescription = file_data.compounddef.detaileddescription = None
     with WithContext(renderer, outer.create_child_context(file_data.compounddef)):
-        return renderer.render(file_data, outer)
+        made = renderer.render(file_data, outer)
+    sections = [each for each in made if "breathe-sectiondef" in each.get("classes", [])]
+    return [each for each in made if each not in sections] + sections
 
 
 class Dashes(SphinxTransform):
@@ -28,9 +31,14 @@ class Dashes(SphinxTransform):
 
     def apply(self, **kwargs: object) -> None:
         for paragraph in self.document.findall(nodes.paragraph):
-            last = paragraph.children[-1] if paragraph.children else None
-            if isinstance(last, nodes.Text) and last.astext() == " – ":
-                paragraph.remove(last)
+            removed = []
+            for child in reversed(paragraph.children):
+                if child.astext().strip() not in ("", "--"):
+                    break
+                removed.append(child)
+            if any(child.astext().strip() for child in removed):
+                for child in removed:
+                    paragraph.remove(child)
 
 
 def setup(app: Sphinx) -> dict:

@@ -3,11 +3,13 @@
 """Links of the pages to files and folders of the repository that are no pages.
 
 A link to a file leads to a page with the text of the file. A link to a folder leads to the page that
-describes the folder, or to a page with the names of its files.
+describes the folder, or to a page with the names of its files. The name of a document, such as
+`docs/kernels.md`, becomes a link.
 """
 
 import html
 import posixpath
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -71,6 +73,22 @@ class RepositoryLinks(SphinxTransform):
         node.replace_self(link)
 
 
+class DocumentNames(SphinxTransform):
+    """Makes links of `docs/kernels.md` and `docs/kernels.md#twins`, as comments of headers have them."""
+
+    default_priority = 210
+
+    def apply(self, **kwargs: object) -> None:
+        for node in list(self.document.findall(nodes.literal)):
+            found = re.fullmatch(r"(docs/[\w/]+)\.md(#[\w-]+)?", node.astext())
+            if not found or found[1] not in self.env.found_docs:
+                continue
+            if isinstance(node.parent, nodes.reference | addnodes.pending_xref):
+                continue
+            uri = relative_uri(f"{self.env.docname}.html", f"{found[1]}.html") + (found[2] or "")
+            node.replace_self(nodes.reference("", "", node.deepcopy(), internal=True, refuri=uri))
+
+
 def lexer_of(path: Path) -> str:
     if path.suffix in LEXERS:
         return LEXERS[path.suffix]
@@ -119,6 +137,7 @@ def merge(app, env, docnames, other) -> None:
 
 def setup(app: Sphinx) -> dict:
     app.add_transform(RepositoryLinks)
+    app.add_transform(DocumentNames)
     app.connect("html-collect-pages", collect_pages)
     app.connect("env-merge-info", merge)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
