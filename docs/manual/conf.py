@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sphinx's settings for the manual. The source folder is the root of the repository, so the pages of
-docs/ and the READMEs are parts of the manual as they are, and links between them work in both."""
+"""Sphinx's settings for the manual. The source folder is the root of the repository, so the pages
+of docs/ and the READMEs are parts of the manual as they are, and links between them work in
+both."""
 
 import os
 import re
@@ -23,8 +24,13 @@ version = release = re.search(
 extensions = ["myst_parser", "breathe", "headers", "fortran_module", "repository_links"]
 root_doc = "docs/manual/index"
 include_patterns = [
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "packaging/README.md",
-    "samples/*/README.md", "tests/README.md",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/**",
+    "packaging/README.md",
+    "samples/*/README.md",
+    "tests/README.md",
 ]
 exclude_patterns = ["build", ".git", "docs/manual/tools", "docs/manual/extensions"]
 language = "en"

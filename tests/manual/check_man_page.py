@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_man_page PROGRAM SOURCE PAGE: compares the options and subcommands in the source of a man page
-with what the program prints for --help, and checks that the page was made from the source."""
+"""check_man_page PROGRAM SOURCE PAGE: compares the options and subcommands in the source of a man
+page with what the program prints for --help, and checks that the page was made from the source."""
 
 import re
 import subprocess
@@ -20,7 +20,8 @@ def options_in_help(text: str) -> set[str]:
     return {
         found[0]
         for line in text.splitlines()
-        if (found := re.match(r"\s+(?:-\w,)?(--[a-z][a-z-]*)", line)) and (found := OPTION.search(line))
+        if (found := re.match(r"\s+(?:-\w,)?(--[a-z][a-z-]*)", line))
+        and (found := OPTION.search(line))
     }
 
 
@@ -39,15 +40,21 @@ def main() -> int:
 
     existing = set().union(*(options_in_help(each) for each in helps))
     described = {
-        option for line in re.findall(r"^\.\. option:: (.*)$", text, re.M) for option in OPTION.findall(line)
+        option
+        for line in re.findall(r"^\.\. option:: (.*)$", text, re.M)
+        for option in OPTION.findall(line)
     }
     problems = [f"{source.name}: {each} is not described" for each in sorted(existing - described)]
-    problems += [f"{source.name}: there is no option {each}" for each in sorted(described - existing)]
+    problems += [
+        f"{source.name}: there is no option {each}" for each in sorted(described - existing)
+    ]
     for each in subcommands:
         if f"\n**{each}**\n" not in text:
             problems.append(f"{source.name}: the command {each} is not described")
     made = page.read_text(encoding="utf-8").replace("\\-", "-")
-    problems += [f"{page.name}: {each} is missing" for each in sorted(described) if each not in made]
+    problems += [
+        f"{page.name}: {each} is missing" for each in sorted(described) if each not in made
+    ]
     print("\n".join(problems + [f"{len(existing)} options, {len(problems)} problems"]))
     return 1 if problems or not existing else 0
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools_test TOOLS_FOLDER: tests of the programs in docs/manual/tools, above all that they find what
-is wrong."""
+"""tools_test TOOLS_FOLDER: tests of the programs in docs/manual/tools, above all that they find
+what is wrong."""
 
 import importlib.machinery
 import importlib.util
@@ -66,12 +66,25 @@ class Filter(unittest.TestCase):
         )
 
     def test_the_end_of_a_comment_of_c_is_no_text(self):
-        self.assertEqual(self.filtered("/** One.", " *", " * Two.", " */"), ["/// One.", "///", "/// Two."])
+        self.assertEqual(
+            self.filtered("/** One.", " *", " * Two.", " */"), ["/// One.", "///", "/// Two."]
+        )
 
     def test_each_exception_gets_a_command(self):
         self.assertEqual(
             self.filtered("/// @throws one, two  Why.", "/// @throws std::three, four"),
-            ["/// @throws one Why.", "/// @throws two Why.", "/// @throws std::three", "/// @throws four"],
+            [
+                "/// @throws one Why.",
+                "/// @throws two Why.",
+                "/// @throws std::three",
+                "/// @throws four",
+            ],
+        )
+
+    def test_a_list_of_exceptions_can_be_longer_than_a_line(self):
+        self.assertEqual(
+            self.filtered("/// @throws one, two,", "/// three"),
+            ["/// @throws one", "/// @throws two", "/// @throws three"],
         )
 
     def test_other_exceptions_are_a_paragraph(self):
@@ -82,19 +95,29 @@ class Filter(unittest.TestCase):
 
     def test_the_guarantee_is_a_paragraph(self):
         self.assertEqual(
-            self.filtered("/// @throws one  Why.", "///         If the call throws, nothing is done."),
-            ["/// @throws one Why.", "/// @par Guarantee", "/// If the call throws, nothing is done."],
+            self.filtered(
+                "/// @throws one  Why.", "///         If the call throws, nothing is done."
+            ),
+            [
+                "/// @throws one Why.",
+                "/// @par Guarantee",
+                "/// If the call throws, nothing is done.",
+            ],
         )
 
     def test_values_of_c_functions(self):
         self.assertEqual(
-            self.filtered("/** Does it.", " * @return FLOTILLA_ONE  Why.", " *         FLOTILLA_TWO */"),
+            self.filtered(
+                "/** Does it.", " * @return FLOTILLA_ONE  Why.", " *         FLOTILLA_TWO */"
+            ),
             ["/// Does it.", "/// @retval FLOTILLA_ONE Why.", "/// @retval FLOTILLA_TWO"],
         )
 
     def test_headers_and_documents_are_literal(self):
         self.assertEqual(
-            self.filtered("/// See <flotilla/a.hpp> and docs/kernels.md#twins, `<flotilla/d.hpp>`."),
+            self.filtered(
+                "/// See <flotilla/a.hpp> and docs/kernels.md#twins, `<flotilla/d.hpp>`."
+            ),
             ["/// See `<flotilla/a.hpp>` and `docs/kernels.md#twins`, `<flotilla/d.hpp>`."],
         )
 
@@ -104,13 +127,16 @@ class Filter(unittest.TestCase):
 
     def test_private_parts_are_removed_and_lines_are_kept(self):
         self.assertEqual(
-            self.filtered("class a {", " public:", "  int b;", " private:", "  int c;", "};", "int d;"),
+            self.filtered(
+                "class a {", " public:", "  int b;", " private:", "  int c;", "};", "int d;"
+            ),
             ["class a {", " public:", "  int b;", "", "", "};", "int d;"],
         )
 
     def test_the_inline_namespace_is_removed(self):
         self.assertEqual(
-            self.filtered("inline namespace v0_1 {", "int a;", "}  // namespace v0_1"), ["", "int a;", ""]
+            self.filtered("inline namespace v0_1 {", "int a;", "}  // namespace v0_1"),
+            ["", "int a;", ""],
         )
 
 
@@ -158,7 +184,8 @@ class Reference(unittest.TestCase):
         with_comment = "<detaileddescription><para>It.</para></detaileddescription>"
         self.assertEqual(
             self.check(
-                f'<compounddef kind="class"><compoundname>a</compoundname>{with_comment}</compounddef>',
+                f'<compounddef kind="class"><compoundname>a</compoundname>{with_comment}'
+                "</compounddef>",
                 '<compounddef kind="struct"><compoundname>b</compoundname></compounddef>',
                 '<compounddef kind="namespace"><compoundname>n</compoundname>'
                 f"<memberdef><name>f</name>{with_comment}</memberdef>"
@@ -177,7 +204,8 @@ class Warnings(unittest.TestCase):
             check = lambda *found: build_manual.check_warnings(list(found), accepted)
             self.assertEqual(check("a.hpp:12: warning: known"), [])
             self.assertEqual(
-                check("a.hpp:12: warning: known", "a.hpp:1: warning: new"), ["a.hpp:1: warning: new"]
+                check("a.hpp:12: warning: known", "a.hpp:1: warning: new"),
+                ["a.hpp:1: warning: new"],
             )
             self.assertEqual(check(), ["accepted: this warning is gone: a.hpp: warning: known"])
 

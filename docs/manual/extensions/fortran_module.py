@@ -122,7 +122,9 @@ class FortranModule(SphinxDirective):
         for name, lines, comment in sorted(module.procedures, key=lambda each: each[0]):
             add(f".. fortran:: {name}", "", "   .. code-block:: fortran", "")
             add(*[f"      {line}" for line in declaration(module, name, lines)], "")
-            text_lines = [re.sub(r"`+", "``", re.sub(r"^@param (\w+) +", r"`\1`: ", line)) for line in comment]
+            text_lines = [
+                re.sub(r"`+", "``", re.sub(r"^@param (\w+) +", r"`\1`: ", line)) for line in comment
+            ]
             add(*[f"   {line}" for line in text_lines], "")
             if "bind(c)" in lines[0]:
                 add(f"   As in C: :c:func:`{name}`.", "")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of the pages to files and folders of the repository that are no pages.
 
-A link to a file leads to a page with the text of the file. A link to a folder leads to the page that
-describes the folder, or to a page with the names of its files. The name of a document, such as
+A link to a file leads to a page with the text of the file. A link to a folder leads to the page
+that describes the folder, or to a page with the names of its files. The name of a document, such as
 `docs/kernels.md`, becomes a link.
 """
 
@@ -74,7 +74,7 @@ class RepositoryLinks(SphinxTransform):
 
 
 class DocumentNames(SphinxTransform):
-    """Makes links of `docs/kernels.md` and `docs/kernels.md#twins`, as comments of headers have them."""
+    """Makes links of names such as `docs/kernels.md#twins`, which comments of headers have."""
 
     default_priority = 210
 
@@ -113,12 +113,11 @@ def collect_pages(app: Sphinx):
             names = sorted(each.name for each in file.iterdir() if each.is_file())
             waiting += [posixpath.join(path, name) for name in names]
             here = f"{page_of(path)}.html"
-            links = "".join(
-                f'<li><a href="{relative_uri(here, page_of(posixpath.join(path, name)) + ".html")}">'
-                f"<code>{html.escape(name)}</code></a></li>"
-                for name in names
-            )
-            body = f"<ul>{links}</ul>"
+            items = []
+            for name in names:
+                uri = relative_uri(here, f"{page_of(posixpath.join(path, name))}.html")
+                items.append(f'<li><a href="{uri}"><code>{html.escape(name)}</code></a></li>')
+            body = f"<ul>{''.join(items)}</ul>"
         else:
             text = file.read_text(encoding="utf-8")
             body = app.builder.highlighter.highlight_block(text, lexer_of(file))
