@@ -21,7 +21,14 @@ version = release = re.search(
     r"project\(flotilla VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8")
 )[1]
 
-extensions = ["myst_parser", "breathe", "headers", "fortran_module", "repository_links"]
+extensions = [
+    "myst_parser",
+    "breathe",
+    "headers",
+    "fortran_module",
+    "repository_links",
+    "wide_tables",
+]
 root_doc = "docs/manual/index"
 include_patterns = [
     "README.md",
