@@ -4,7 +4,6 @@
 // The code of the recipes in docs/manual/recipes. The pages include the parts between `recipe:` and
 // `end`, so they show code that compiles and is tested.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -187,19 +186,22 @@ TEST(ManualRecipes, OptionsOfAPlugIn) {
   EXPECT_EQ(rt.effective_settings(rt.devices()[0]).context, flotilla::context_source::primary());
 }
 
-// recipe: the device of a rank
-flotilla::runtime_options options_of_rank(int local_rank, int local_ranks, int gpus) {
-  flotilla::runtime_options options;
-  if (local_ranks == gpus) { options.devices = "cuda:" + std::to_string(local_rank); }
-  options.workers = 1;  // one device, and the other cores belong to the other ranks
-  return options;
+// recipe: the devices of a rank
+std::string devices_of_rank(int local_rank, int local_ranks, int gpus) {
+  std::string list = "cuda:";
+  for (int gpu = local_rank % gpus; gpu < gpus; gpu += local_ranks) {
+    list += (list.back() == ':' ? "" : ",") + std::to_string(gpu);
+  }
+  return list;  // for runtime_options::devices
 }
 // end
 
-// requirement: each rank gets a device of its own
-TEST(ManualRecipes, TheDeviceOfARank) {
-  EXPECT_EQ(options_of_rank(2, 4, 4).devices, "cuda:2");
-  EXPECT_EQ(options_of_rank(0, 1, 4).devices, "");
+// requirement: the ranks of a machine share its GPUs
+TEST(ManualRecipes, TheDevicesOfARank) {
+  EXPECT_EQ(devices_of_rank(0, 1, 4), "cuda:0,1,2,3");
+  EXPECT_EQ(devices_of_rank(1, 2, 4), "cuda:1,3");
+  EXPECT_EQ(devices_of_rank(2, 4, 4), "cuda:2");
+  EXPECT_EQ(devices_of_rank(7, 8, 4), "cuda:3");
 }
 
 /// Stands for MPI_Sendrecv: the neighbour sends what it gets.
