@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "foreign.hpp"
+#include "found.hpp"
 #include "kernel.hpp"
 #include "memory.hpp"
 #include "scalar.hpp"
@@ -65,8 +66,8 @@ class appender {
   }
 
   bool append_buffer() {
-    py_buffer const* buffer = nullptr;
-    if (!nb::try_cast(value_, buffer, false)) { return false; }
+    py_buffer const* const buffer = found<py_buffer>(value_);
+    if (buffer == nullptr) { return false; }
     check_pointer(buffer->element, "the buffer", false);
     if (&buffer->owner() != &owner_) {
       throw wrong_runtime(signature_.subject(to_.size()) +
@@ -88,8 +89,8 @@ class appender {
   bool append_address() {
     std::uintptr_t address = 0;
     if (!value_.is_none()) {
-      raw_address const* given = nullptr;
-      if (!nb::try_cast(value_, given, false)) { return false; }
+      raw_address const* const given = found<raw_address>(value_);
+      if (given == nullptr) { return false; }
       address = given->value;
     }
     if (type_ != nullptr && !type_->is_pointer) {

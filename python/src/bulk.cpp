@@ -16,6 +16,7 @@
 #include <flotilla/task/bulk.hpp>
 
 #include "foreign.hpp"
+#include "found.hpp"
 #include "kernel.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
@@ -212,12 +213,10 @@ py_ticket submit_list(core_ptr const& core, nb::handle list, task_options const&
     if (!kept.is_none()) { foreign.append(kept); }
   };
   for (nb::handle const each : list) {
-    if (nb::isinstance<py_launch>(each)) {
-      py_launch const& item = *nb::inst_ptr<py_launch>(each);
-      add(item.owner, &item.what, item.foreign);
-    } else if (nb::isinstance<py_memory_op>(each)) {
-      py_memory_op const& item = *nb::inst_ptr<py_memory_op>(each);
-      add(item.owner, &item.what, item.foreign);
+    if (py_launch const* const launched = found<py_launch>(each)) {
+      add(launched->owner, &launched->what, launched->foreign);
+    } else if (py_memory_op const* const op = found<py_memory_op>(each)) {
+      add(op->owner, &op->what, op->foreign);
     } else {
       throw invalid_argument("item " + std::to_string(all.items.size()) +
                              " of the bulk is a " + type_of(each) +

@@ -14,6 +14,7 @@
 
 #include "errors.hpp"
 #include "foreign.hpp"
+#include "found.hpp"
 #include "scalar.hpp"
 
 namespace flotilla::python {
@@ -220,8 +221,7 @@ py_memory_op between_buffers(core_ptr const& owner, memory_op const& what, py_bu
 py_memory_op copy_from(py_buffer const& to, nb::handle from) {
   core_ptr const& owner = to.memory->owner();
   static_cast<void>(owner->usable());
-  py_buffer const* other = nullptr;
-  if (nb::try_cast(from, other, false)) {
+  if (py_buffer const* const other = found<py_buffer>(from)) {
     return between_buffers(owner, copy_between(to, *other), to, *other);
   }
   array_view const array = host_array(to, from, false);
@@ -234,8 +234,7 @@ py_memory_op copy_from(py_buffer const& to, nb::handle from) {
 py_memory_op copy_to(py_buffer const& from, nb::handle to) {
   core_ptr const& owner = from.memory->owner();
   static_cast<void>(owner->usable());
-  py_buffer const* other = nullptr;
-  if (nb::try_cast(to, other, false)) {
+  if (py_buffer const* const other = found<py_buffer>(to)) {
     return between_buffers(owner, copy_between(*other, from), from, *other);
   }
   array_view const array = host_array(from, to, true);

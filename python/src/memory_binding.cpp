@@ -52,7 +52,7 @@ void* address_or_any(py_buffer const& of) {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   try {
-    py_buffer const& of = *nb::inst_ptr<py_buffer>(self);
+    py_buffer const& of = nb::cast<py_buffer const&>(nb::handle{self});
     if (!of.memory->is_on_host()) { refuse_host_access(); }
     view->buf = address_or_any(of);
     auto layout = std::make_unique<export_layout>(of);
@@ -110,7 +110,7 @@ nb::object to_dlpack(py_buffer const& of, nb::kwargs const& options) {
   nb::capsule const owner(layout.release(), [](void* all) noexcept {
     delete static_cast<export_layout*>(all);
   });
-  nb::ndarray<> const array(address_or_any(of), of.shape.size(), of.shape.data(), owner,
+  nb::ndarray<nb::array_api> const array(address_or_any(of), of.shape.size(), of.shape.data(), owner,
                             strides.data(), dlpack_type(of.element), kind, number);
   return nb::cast(array).attr("__dlpack__")(**options);
 }

@@ -13,6 +13,7 @@
 
 #include "errors.hpp"
 #include "foreign.hpp"
+#include "found.hpp"
 #include "kernel.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
@@ -45,18 +46,17 @@ class py_recording final : public owned_part {
  private:
   template <class F>
   auto visit(nb::handle what, F const& function) {
-    if (nb::isinstance<py_launch>(what)) {
-      py_launch const& given = *nb::inst_ptr<py_launch>(what);
-      check_owner(given.owner);
-      return function(given.what);
+    if (py_launch const* const given = found<py_launch>(what)) {
+      check_owner(given->owner);
+      return function(given->what);
     }
-    if (!nb::isinstance<py_memory_op>(what)) {
+    py_memory_op const* const given = found<py_memory_op>(what);
+    if (given == nullptr) {
       throw invalid_argument("a recording has launches, copies and fills, but got a " +
                              type_of(what));
     }
-    py_memory_op const& given = *nb::inst_ptr<py_memory_op>(what);
-    check_owner(given.owner);
-    return function(given.what);
+    check_owner(given->owner);
+    return function(given->what);
   }
 
  public:
@@ -133,8 +133,8 @@ class py_recording final : public owned_part {
     if (other != owner_) { throw wrong_runtime("the task belongs to another runtime"); }
   }
   [[nodiscard]] static nb::object kept_by(nb::handle what) {
-    return nb::isinstance<py_launch>(what) ? nb::inst_ptr<py_launch>(what)->kept
-                                           : nb::inst_ptr<py_memory_op>(what)->kept;
+    py_launch const* const launched = found<py_launch>(what);
+    return launched != nullptr ? launched->kept : nb::cast<py_memory_op const&>(what).kept;
   }
 
   core_ptr const owner_;

@@ -4,9 +4,11 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include <flotilla/error/error.hpp>
@@ -62,6 +64,8 @@ bool write_real(nb::handle number, element_type const& type, scalar_value& to,
   if (type.bytes == 8) {
     put(to, value);
   } else if (type.bytes == 4) {
+    bool const is_too_large = std::abs(value) > std::numeric_limits<float>::max();
+    if (is_too_large && !std::isinf(value)) { refuse_range(number, type, what); }
     put(to, static_cast<float>(value));
   } else {
     return false;  // a float16 is passed as a scalar of NumPy

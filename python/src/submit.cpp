@@ -14,6 +14,7 @@
 
 #include "deferred.hpp"
 #include "foreign.hpp"
+#include "found.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
 #include "memory.hpp"
@@ -108,15 +109,13 @@ void post(nb::handle self, nb::handle what, given_options const& options) {
   core_ptr const& core = nb::cast<py_runtime const&>(self).core;
   runtime& rt = core->usable();
   converted_options const converted{options};
-  if (nb::isinstance<py_launch>(what)) {
-    py_launch const& given = *nb::inst_ptr<py_launch>(what);
-    check_owner(core, given.owner, "launch");
-    return post_given(core, given, converted.get());
+  if (py_launch const* const given = found<py_launch>(what)) {
+    check_owner(core, given->owner, "launch");
+    return post_given(core, *given, converted.get());
   }
-  if (nb::isinstance<py_memory_op>(what)) {
-    py_memory_op const& given = *nb::inst_ptr<py_memory_op>(what);
-    check_owner(core, given.owner, "copy or fill");
-    return post_given(core, given, converted.get());
+  if (py_memory_op const* const given = found<py_memory_op>(what)) {
+    check_owner(core, given->owner, "copy or fill");
+    return post_given(core, *given, converted.get());
   }
   check_function(what);
   callable function = task_function(self, what);
@@ -126,20 +125,18 @@ void post(nb::handle self, nb::handle what, given_options const& options) {
 py_ticket submit(nb::handle self, nb::handle what, given_options const& options) {
   core_ptr const& core = nb::cast<py_runtime const&>(self).core;
   runtime& rt = core->usable();
-  if (nb::isinstance<py_launch>(what)) {
-    py_launch const& given = *nb::inst_ptr<py_launch>(what);
-    check_owner(core, given.owner, "launch");
+  if (py_launch const* const given = found<py_launch>(what)) {
+    check_owner(core, given->owner, "launch");
     if (are_default(options)) {
-      return {core, submit_now(*core, given.what, detail::default_options), given.foreign};
+      return {core, submit_now(*core, given->what, detail::default_options), given->foreign};
     }
     converted_options const converted{options};
-    return {core, submit_now(*core, given.what, converted.get()), given.foreign};
+    return {core, submit_now(*core, given->what, converted.get()), given->foreign};
   }
   converted_options const converted{options};
-  if (nb::isinstance<py_memory_op>(what)) {
-    py_memory_op const& given = *nb::inst_ptr<py_memory_op>(what);
-    check_owner(core, given.owner, "copy or fill");
-    return {core, submit_now(*core, given.what, converted.get()), given.foreign};
+  if (py_memory_op const* const given = found<py_memory_op>(what)) {
+    check_owner(core, given->owner, "copy or fill");
+    return {core, submit_now(*core, given->what, converted.get()), given->foreign};
   }
   check_function(what);
   callable function = task_function(self, what);

@@ -17,6 +17,7 @@
 #include "deferred.hpp"
 #include "errors.hpp"
 #include "foreign.hpp"
+#include "found.hpp"
 #include "function.hpp"
 
 namespace flotilla::python {
@@ -110,8 +111,8 @@ dependency_list dependencies_of(nb::handle given, char const* name) {
   dependency_list made;
   if (given.is_none()) { return made; }
   auto const add = [&](nb::handle each) {
-    py_ticket const* task = nullptr;
-    if (!nb::try_cast(each, task, false) || task == nullptr) {
+    py_ticket const* const task = found<py_ticket>(each);
+    if (task == nullptr) {
       throw invalid_argument(std::string{name} + " needs tickets, but got a " + type_of(each));
     }
     made.add(task->task());
