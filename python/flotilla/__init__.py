@@ -42,6 +42,7 @@ from ._core import (
     WindowFull,
     WouldDeadlock,
     WrongRuntime,
+    __version__,
     devices,
 )
 

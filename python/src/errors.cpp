@@ -137,7 +137,12 @@ nb::object convert(std::exception_ptr const& why) {
     return make(cancelled, e.what());
   } catch (used_after_fork const& e) { return make(forked, e.what()); } catch (error const& e) {
     return make(other, e.what());
-  } catch (std::bad_alloc const&) { return make(memory, "there is no host memory left"); }
+  } catch (std::bad_alloc const&) {
+    return make(memory, "there is no host memory left");
+  } catch (nb::cast_error const&) {
+    return nb::steal(PyObject_CallFunction(
+        PyExc_TypeError, "s", "an object has the wrong type, or was never constructed"));
+  }
 }
 
 void translate(std::exception_ptr const& why, void* /*unused*/) {

@@ -69,6 +69,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     Py_INCREF(self);
     view->obj = self;
     return 0;
+  } catch (nb::cast_error const&) {
+    PyErr_SetString(PyExc_BufferError, "the buffer was never constructed");
+    return -1;
   } catch (std::exception const& e) {
     PyErr_SetString(PyExc_BufferError, e.what());
     return -1;
@@ -168,6 +171,17 @@ py_buffer part_of(py_buffer const& of, nb::handle which) {
   return made;
 }
 
+/// NumPy calls this function if it cannot use the buffer protocol. Otherwise it would make an array of
+/// Python objects.
+nb::object to_array(nb::handle self, nb::args const& /*arguments*/, nb::kwargs const& options) {
+  py_buffer const& of = nb::cast<py_buffer const&>(self);
+  static_cast<void>(of.owner().usable());
+  if (!of.memory->is_on_host()) { refuse_host_access(); }
+  nb::object const view = nb::steal(PyMemoryView_FromObject(self.ptr()));
+  if (!view.is_valid()) { nb::raise_python_error(); }
+  return nb::module_::import_("numpy").attr("asarray")(view, **options);
+}
+
 nb::object to_numpy(nb::handle self) {
   if (!nb::cast<py_buffer const&>(self).memory->is_on_host()) { refuse_host_access(); }
   return nb::module_::import_("numpy").attr("asarray")(self);
@@ -213,6 +227,7 @@ void bind_memory(nb::module_& to) {
       .def("numpy", to_numpy,
            "Returns a NumPy array that views the memory. Pinned memory and the memory of CPU "
            "devices only. It does not wait for tasks.")
+      .def("__array__", to_array, nb::arg("arguments"), nb::arg("options"))
       .def("__dlpack__", to_dlpack, nb::arg("options"))
       .def("__dlpack_device__",
            [](py_buffer const& b) {

@@ -3,6 +3,8 @@
 // The extension module flotilla._core. The package flotilla has its public names.
 #include <nanobind/nanobind.h>
 
+#include <flotilla/version.hpp>
+
 #include "core.hpp"
 #include "deferred.hpp"
 #include "errors.hpp"
@@ -17,6 +19,7 @@ NB_MODULE(_core, module) {
   namespace py = flotilla::python;
   // At the end of the interpreter, objects may live that nobody destroys. That is no leak.
   nanobind::set_leak_warnings(false);
+  module.attr("__version__") = nanobind::str(flotilla::version().text.data());
   py::bind_errors(module);
   py::bind_kernels(module);
   py::bind_memory(module);

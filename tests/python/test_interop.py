@@ -64,8 +64,8 @@ def test_bad_arrays_are_refused(rt, saxpy):
         ({"typestr": "f"}, fl.InvalidArgument),
         ({"typestr": "<f4444444"}, fl.InvalidArgument),
         ({"data": (1,)}, fl.InvalidArgument),
-        ({"data": "here"}, (fl.InvalidArgument, TypeError, RuntimeError)),
-        ({"shape": (-1,)}, (fl.InvalidArgument, TypeError, RuntimeError)),
+        ({"data": "here"}, (fl.InvalidArgument, TypeError)),
+        ({"shape": (-1,)}, (fl.InvalidArgument, TypeError)),
     ]:
         with pytest.raises(error):
             rt.view(Foreign(buffer, **changes))
@@ -132,7 +132,7 @@ def test_bad_streams_and_events_are_refused(rt):
     ticket = rt.submit(lambda task: None)
     for stream, message in [
         ("stream", "but got a str"),
-        (None, ""),
+        (None, None),
         (Stream((1, 5)), "version 0"),
         (Stream(5), "a version and a handle"),
         (-1, "but got a int"),

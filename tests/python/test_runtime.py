@@ -40,7 +40,7 @@ def test_primary_context_is_the_default(monkeypatch):
         assert rt.settings(0)["context"] == "owned"
     with fl.Runtime("cpu:1", settings={"0:context": "owned"}) as rt:
         assert rt.settings(0)["context"] == "owned"
-    with fl.Runtime("cpu:0/green:16*2") as rt:
+    with fl.Runtime("cpu:1/green:16*2") as rt:
         assert rt.settings(0)["context"].startswith("green")
     monkeypatch.setenv("FLOTILLA_SETTINGS", "context=owned")
     monkeypatch.setenv("FLOTILLA_DEVICES", "cpu:1")
@@ -63,10 +63,10 @@ def test_settings_are_honoured():
     "options, error, message",
     [
         ({"devices": "abacus"}, fl.InvalidArgument, "abacus"),
-        ({"devices": 7}, TypeError, ""),
+        ({"devices": 7}, TypeError, None),
         ({"worker": 1}, fl.InvalidArgument, "no option 'worker'; the options are devices, workers"),
         ({"workers": "two"}, fl.InvalidArgument, "'workers' of a runtime cannot be a str"),
-        ({"window": 1}, fl.InvalidArgument, ""),
+        ({"window": 1}, fl.InvalidArgument, None),
         ({"settings": {"colour": "red"}}, fl.UnknownSetting, "colour"),
         ({"settings": 7}, fl.InvalidArgument, "is a dict or a string, but got a int"),
         ({"context": "borrowed"}, fl.UnknownSetting, "borrowed"),

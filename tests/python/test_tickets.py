@@ -116,12 +116,12 @@ def test_bad_options_are_refused(rt, saxpy):
             ({"after": 7}, fl.InvalidArgument, "after needs a ticket or a sequence .* got a int"),
             ({"after": [None]}, fl.InvalidArgument, "after needs tickets, but got a NoneType"),
             ({"after_end": "abc"}, fl.InvalidArgument, "after_end needs a ticket"),
-            ({"after": foreign}, fl.WrongRuntime, ""),
-            ({"device": 2}, fl.UnknownDevice, ""),
+            ({"after": foreign}, fl.WrongRuntime, None),
+            ({"device": 2}, fl.UnknownDevice, None),
             ({"device": "0"}, fl.InvalidArgument, "by its ordinal"),
             ({"device": -1}, fl.InvalidArgument, "by its ordinal"),
             ({"label": 3}, fl.InvalidArgument, "label of a task is a string"),
-            ({"prioritie": 3}, TypeError, ""),
+            ({"prioritie": 3}, TypeError, None),
         ]:
             with pytest.raises(error, match=message):
                 rt.submit(launch, **options)
@@ -133,6 +133,7 @@ def test_bad_options_are_refused(rt, saxpy):
 
 
 # error guess: objects that were never constructed
+@pytest.mark.filterwarnings("ignore:nanobind")
 def test_objects_without_constructor_are_refused(rt):
     for kind in [fl.Launch, fl.MemoryOp, fl.Ticket, fl.Buffer]:
         broken = kind.__new__(kind)
@@ -141,8 +142,9 @@ def test_objects_without_constructor_are_refused(rt):
                 call()
     with pytest.raises(TypeError):
         fl.Ticket()
-    with pytest.raises((fl.Error, TypeError)):
-        np.asarray(fl.Buffer.__new__(fl.Buffer)) + memoryview(fl.Buffer.__new__(fl.Buffer))
+    for view in [np.asarray, memoryview, np.from_dlpack]:
+        with pytest.raises((BufferError, TypeError)):
+            view(fl.Buffer.__new__(fl.Buffer))
 
 
 # requirement
