@@ -120,9 +120,7 @@ class appender {
     if (!array) { return false; }
     std::string const what = "the " + type_of(value_);
     check_pointer(array->element, what, array->is_read_only);
-    if (!array->is_contiguous) {
-      refuse("is not contiguous in the order of C");
-    }
+    if (!array->is_contiguous) { refuse("is not contiguous in the order of C"); }
     if (array->is_on_gpu != owner_.has_gpus()) {
       refuse(array->is_on_gpu
                  ? "is in the memory of a GPU, but the runtime has CPU devices"
@@ -137,8 +135,9 @@ class appender {
                      bool is_read_only) const {
     if (type_ == nullptr) {
       if (is_read_only) {
-        refuse("is read-only; get the kernel with its parameter types, so that flotilla knows "
-               "whether the kernel only reads it");
+        refuse(
+            "is read-only; get the kernel with its parameter types, so that flotilla knows "
+            "whether the kernel only reads it");
       }
       return;
     }

@@ -29,9 +29,9 @@ namespace {
 struct column {
   std::byte const* first;  // the first value; null: the value is the address `address`
   std::uintptr_t address;
-  std::ptrdiff_t stride;   // bytes from item to item
-  std::uint32_t offset;    // in the arguments of a launch
-  std::uint32_t bytes;     // of a value
+  std::ptrdiff_t stride;  // bytes from item to item
+  std::uint32_t offset;   // in the arguments of a launch
+  std::uint32_t bytes;    // of a value
 
   void write(std::byte* arguments, std::size_t item) const noexcept {
     std::ptrdiff_t const distance = static_cast<std::ptrdiff_t>(item) * stride;
@@ -111,7 +111,9 @@ class column_reader {
   }
 
   void check_count(std::vector<std::size_t> const& shape) {
-    if (shape.empty()) { throw invalid_argument(subject() + ": Each needs an array with dimensions"); }
+    if (shape.empty()) {
+      throw invalid_argument(subject() + ": Each needs an array with dimensions");
+    }
     if (count_ && *count_ != shape[0]) {
       throw invalid_argument(subject() + ": Each has " + std::to_string(shape[0]) +
                              " values, but the bulk has " + std::to_string(*count_) + " items");
@@ -135,12 +137,12 @@ class column_reader {
     }
     bool const is_same = type == nullptr || type->points_to(array->element);
     if (!is_same || array->element.bytes != parameter().bytes) {
-      throw invalid_argument(
-          subject() + ": the values of Each are of the type " + array->element.name() + " and have " +
-          std::to_string(array->element.bytes) + " bytes, but the parameter" +
-          (type != nullptr ? " '" + type->text + "'" : "") + " has " +
-          std::to_string(parameter().bytes) + " bytes" +
-          (type != nullptr ? " and is a " + type->element.name() : ""));
+      throw invalid_argument(subject() + ": the values of Each are of the type " +
+                             array->element.name() + " and have " +
+                             std::to_string(array->element.bytes) + " bytes, but the parameter" +
+                             (type != nullptr ? " '" + type->text + "'" : "") + " has " +
+                             std::to_string(parameter().bytes) + " bytes" +
+                             (type != nullptr ? " and is a " + type->element.name() : ""));
     }
     values_.append(array->kept);
     columns_.push_back({static_cast<std::byte const*>(array->data), 0, array->first_stride,
@@ -218,9 +220,8 @@ py_ticket submit_list(core_ptr const& core, nb::handle list, task_options const&
     } else if (py_memory_op const* const op = found<py_memory_op>(each)) {
       add(op->owner, &op->what, op->foreign);
     } else {
-      throw invalid_argument("item " + std::to_string(all.items.size()) +
-                             " of the bulk is a " + type_of(each) +
-                             "; an item is a launch, a copy or a fill");
+      throw invalid_argument("item " + std::to_string(all.items.size()) + " of the bulk is a " +
+                             type_of(each) + "; an item is a launch, a copy or a fill");
     }
   }
   ticket made = submit_items(*core, all, all.items.size(), options);
@@ -239,8 +240,9 @@ py_ticket submit_bulk(nb::handle self, nb::handle what, nb::handle arguments, nb
   if (!count.is_none()) {
     if (!nb::try_cast(count, given, false) || given < 0) {
       PyErr_Clear();
-      throw invalid_argument("the count of a bulk is a whole number that is not negative, but got " +
-                             nb::cast<std::string>(nb::repr(count)));
+      throw invalid_argument(
+          "the count of a bulk is a whole number that is not negative, but got " +
+          nb::cast<std::string>(nb::repr(count)));
     }
     items = static_cast<std::size_t>(given);
   }
@@ -249,8 +251,10 @@ py_ticket submit_bulk(nb::handle self, nb::handle what, nb::handle arguments, nb
                           converted.get());
   }
   if (!nb::isinstance<nb::list>(what) && !nb::isinstance<nb::tuple>(what)) {
-    throw invalid_argument("submit_bulk needs a kernel with its shape and arguments, or a list of "
-                           "launches, copies and fills, but got a " + type_of(what));
+    throw invalid_argument(
+        "submit_bulk needs a kernel with its shape and arguments, or a list of "
+        "launches, copies and fills, but got a " +
+        type_of(what));
   }
   // A copy, because other Python threads may change the list while it is submitted.
   nb::tuple const held{what};

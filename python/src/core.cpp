@@ -52,7 +52,9 @@ void runtime_core::refuse_closed() { throw flotilla::runtime_closed("the runtime
 bool runtime_core::is_in_child() const noexcept { return ::getpid() != process_; }
 
 void runtime_core::close() {
-  if (is_in_child()) { throw used_after_fork("close(): the parent of this process made the runtime"); }
+  if (is_in_child()) {
+    throw used_after_fork("close(): the parent of this process made the runtime");
+  }
   if (inside_function::is_active()) {
     throw would_deadlock(
         "close(): the caller is inside a function of a task, which must return before the runtime "
@@ -86,8 +88,10 @@ void runtime_core::close_all() noexcept {
 }
 
 void runtime_core::free_parts() noexcept {
-  for (auto each = parts_.begin(); each != parts_.end();) {
-    each = (*each)->free() ? parts_.erase(each) : std::next(each);
+  // A copy, because freed memory may release Python objects whose destructors remove other parts.
+  std::vector<owned_part*> const all(parts_.begin(), parts_.end());
+  for (owned_part* const each : all) {
+    if (parts_.count(each) != 0 && each->free()) { parts_.erase(each); }
   }
 }
 
@@ -100,6 +104,7 @@ void runtime_core::end() noexcept {
   std::unique_ptr<runtime> ending = std::move(runtime_);
   if (ending == nullptr) { return; }
   is_closed_ = true;
+  error_handler const unused = std::exchange(on_error_, nullptr);  // it may refer to this object
   if (is_in_child()) {
     // The destructor does nothing in a child. The object stays, so that parts of it stay valid.
     static_cast<void>(ending.release());

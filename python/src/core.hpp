@@ -101,10 +101,10 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   bool const is_single_threaded_;
   bool const has_gpus_;
   pid_t const process_;
-  error_handler const on_error_;
+  error_handler on_error_;
   bool is_closed_ = false;
-  bool is_closing_ = false;     // whether a thread is inside `close`
-  std::size_t calls_ = 0;       // how many threads are inside `without_gil`
+  bool is_closing_ = false;  // whether a thread is inside `close`
+  std::size_t calls_ = 0;    // how many threads are inside `without_gil`
   std::set<owned_part*> parts_;
   std::vector<std::unique_ptr<std::string const>> kept_;
 };

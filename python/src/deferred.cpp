@@ -40,7 +40,9 @@ void release_later(PyObject* object) noexcept {
     all.objects.push_back(object);
     all.has_objects.store(true);
     // The call fails if too many calls are pending. Then the next release tries again.
-    if (!all.is_announced) { all.is_announced = Py_AddPendingCall(release_announced, nullptr) == 0; }
+    if (!all.is_announced) {
+      all.is_announced = Py_AddPendingCall(release_announced, nullptr) == 0;
+    }
   } catch (...) {  // no memory: the object stays
   }
 }

@@ -118,7 +118,9 @@ std::vector<std::string> words_of(std::string_view text) {
       words.emplace_back(text.substr(i, end - i));
       i = end;
     } else {
-      if (std::isspace(static_cast<unsigned char>(text[i])) == 0) { words.emplace_back(1, text[i]); }
+      if (std::isspace(static_cast<unsigned char>(text[i])) == 0) {
+        words.emplace_back(1, text[i]);
+      }
       ++i;
     }
   }
@@ -150,14 +152,14 @@ parameter_type parse_parameter(std::string_view text, std::size_t index) {
   auto const star = std::find(words.begin(), words.end(), "*");
   made.is_pointer = star != words.end();
   bool const is_const = std::find(words.begin(), star, "const") != star;
-  made.is_read_only = made.is_pointer && is_const &&
-                      std::count(words.begin(), words.end(), "*") == 1;
+  made.is_read_only =
+      made.is_pointer && is_const && std::count(words.begin(), words.end(), "*") == 1;
   bool const is_pointer_to_pointer = std::count(words.begin(), words.end(), "*") > 1;
   words.erase(star, words.end());
   words.erase(std::remove(words.begin(), words.end(), "const"), words.end());
   if (words.empty()) {
-    throw invalid_argument("parameter " + std::to_string(index) + " of the kernel, '" +
-                           made.text + "', has no type");
+    throw invalid_argument("parameter " + std::to_string(index) + " of the kernel, '" + made.text +
+                           "', has no type");
   }
   std::string const name = type_name_of(std::move(words));
   if (name.ends_with("task_status")) {
@@ -195,9 +197,7 @@ element_type element_type_of(nb::handle dtype) {
   if (nb::isinstance<nb::str>(dtype)) { return find_type(nb::cast<std::string>(dtype)); }
   nb::object name = nb::getattr(dtype, "name", nb::none());  // a NumPy dtype
   if (!nb::isinstance<nb::str>(name)) { name = nb::getattr(dtype, "__name__", nb::none()); }
-  if (!nb::isinstance<nb::str>(name)) {
-    refuse_type(nb::cast<std::string>(nb::repr(dtype)));
-  }
+  if (!nb::isinstance<nb::str>(name)) { refuse_type(nb::cast<std::string>(nb::repr(dtype))); }
   return find_type(nb::cast<std::string>(name));
 }
 
@@ -205,7 +205,9 @@ element_type element_type_of(char const* format, std::size_t bytes) noexcept {
   if (format == nullptr) { return {natural, 1}; }  // as the buffer protocol defines it
   if (*format == '@' || *format == '=' || *format == '<') { ++format; }
   auto const width = static_cast<std::uint32_t>(bytes);
-  if (format[0] == 'Z' && format[1] != '\0' && format[2] == '\0') { return {complex_number, width}; }
+  if (format[0] == 'Z' && format[1] != '\0' && format[2] == '\0') {
+    return {complex_number, width};
+  }
   if (format[0] == '\0' || format[1] != '\0') { return {opaque, width}; }
   if (format[0] == '?') { return {boolean, width}; }
   if (std::strchr("bhilqnc", format[0]) != nullptr) { return {integer, width}; }

@@ -41,10 +41,10 @@ struct element_type {
 
 /// A parameter of a kernel, as its source declares it.
 struct parameter_type {
-  element_type element;        // of a pointer: what it points to
+  element_type element;  // of a pointer: what it points to
   bool is_pointer = false;
-  bool is_read_only = false;   // a pointer to const
-  std::string text;            // as the caller has written it
+  bool is_read_only = false;  // a pointer to const
+  std::string text;           // as the caller has written it
 
   /// Whether the host's memory of such elements may be the memory of the parameter.
   [[nodiscard]] bool points_to(element_type const& other) const noexcept {

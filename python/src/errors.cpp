@@ -56,19 +56,31 @@ class_entry const entries[kinds_count] = {
     {"UnknownSymbol", invalid, nullptr, "The program has no kernel or variable of this name."},
     {"UnknownSetting", invalid, nullptr, "A setting does not exist, or its value is not allowed."},
     {"BadImage", other, nullptr, "An image cannot be read or has the wrong format."},
-    {"GpuOnlyKernel", other, nullptr, "The kernel is only for GPUs, but the runtime has CPU devices."},
+    {"GpuOnlyKernel", other, nullptr,
+     "The kernel is only for GPUs, but the runtime has CPU devices."},
     {"WrongRuntime", invalid, nullptr, "A kernel, buffer or ticket belongs to another runtime."},
-    {"MissingDependency", other, nullptr, "Two tasks use the same memory without an order (FLOTILLA_CHECK=order)."},
+    {"MissingDependency", other, nullptr,
+     "Two tasks use the same memory without an order (FLOTILLA_CHECK=order)."},
     {"RuntimeClosed", other, nullptr, "The runtime was closed."},
-    {"WindowFull", other, nullptr, "The window of the device is full, and the caller must not wait."},
-    {"WouldDeadlock", other, nullptr, "The caller is inside the function of a task, and this wait could block forever."},
-    {"DependencyFailed", other, nullptr, "The task did not run, because a predecessor failed. __cause__ is the error of the predecessor."},
-    {"BulkError", other, nullptr, "An item of a bulk failed or was refused. `index` is the item, `count` the number of items, and __cause__ the error of the item."},
+    {"WindowFull", other, nullptr,
+     "The window of the device is full, and the caller must not wait."},
+    {"WouldDeadlock", other, nullptr,
+     "The caller is inside the function of a task, and this wait could block forever."},
+    {"DependencyFailed", other, nullptr,
+     "The task did not run, because a predecessor failed. __cause__ is the error of the "
+     "predecessor."},
+    {"BulkError", other, nullptr,
+     "An item of a bulk failed or was refused. `index` is the item, `count` the number of items, "
+     "and __cause__ the error of the item."},
     {"TaskCancelled", other, nullptr, "The task was cancelled, so it did not run."},
-    {"TaskFailed", other, nullptr, "A kernel reported that its task has failed. `code` is what it reported."},
-    {"Poisoned", other, nullptr, "The runtime can run no more tasks. `status` is the status of the driver."},
+    {"TaskFailed", other, nullptr,
+     "A kernel reported that its task has failed. `code` is what it reported."},
+    {"Poisoned", other, nullptr,
+     "The runtime can run no more tasks. `status` is the status of the driver."},
     {"UsedAfterFork", other, nullptr, "A child of fork() used a runtime that its parent had made."},
-    {"DriverError", other, nullptr, "A call of the CUDA driver failed. `status` is the status of the driver, and `call` the name of the function."},
+    {"DriverError", other, nullptr,
+     "A call of the CUDA driver failed. `status` is the status of the driver, and `call` the name "
+     "of the function."},
     {"OutOfMemory", other, &PyExc_MemoryError, "There is no host memory left."},
 };
 
@@ -87,8 +99,9 @@ void set_cause(nb::object const& to, std::exception_ptr const& cause) {
 nb::object convert(std::exception_ptr const& why) {
   try {
     std::rethrow_exception(why);
-  } catch (python_failure const& e) { return nb::borrow(e.raised()); } catch (
-      invalid_handle const& e) {
+  } catch (python_failure const& e) {
+    return nb::borrow(e.raised());
+  } catch (invalid_handle const& e) {
     return make(handle, e.what());
   } catch (driver_error const& e) {
     nb::object made = make(driver, e.what());
@@ -113,8 +126,9 @@ nb::object convert(std::exception_ptr const& why) {
     nb::object made = make(failed, e.what());
     made.attr("code") = e.code();
     return made;
-  } catch (no_device const& e) { return make(no_devices, e.what()); } catch (
-      unknown_device const& e) {
+  } catch (no_device const& e) {
+    return make(no_devices, e.what());
+  } catch (unknown_device const& e) {
     return make(unknown_devices, e.what());
   } catch (unknown_symbol const& e) {
     return make(unknown_symbols, e.what());
@@ -124,8 +138,9 @@ nb::object convert(std::exception_ptr const& why) {
     return make(wrong_runtimes, e.what());
   } catch (invalid_argument const& e) {  // the base of the four before
     return make(invalid, e.what());
-  } catch (bad_image const& e) { return make(bad_images, e.what()); } catch (
-      gpu_only_kernel const& e) {
+  } catch (bad_image const& e) {
+    return make(bad_images, e.what());
+  } catch (gpu_only_kernel const& e) {
     return make(gpu_only, e.what());
   } catch (missing_dependency const& e) {
     return make(missing_dependencies, e.what());

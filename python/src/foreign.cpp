@@ -95,9 +95,8 @@ array_view view_cuda_interface(nb::handle object, nb::dict const& all) {
       strides.push_back(nb::cast<std::ptrdiff_t>(each));
     }
     if (strides.size() != made.shape.size()) {
-      throw invalid_argument("a __cuda_array_interface__ has " +
-                             std::to_string(made.shape.size()) + " dimensions, but " +
-                             std::to_string(strides.size()) + " strides");
+      throw invalid_argument("a __cuda_array_interface__ has " + std::to_string(made.shape.size()) +
+                             " dimensions, but " + std::to_string(strides.size()) + " strides");
     }
   }
   set_layout(made, strides.empty() ? nullptr : strides.data(), 1);
@@ -133,13 +132,14 @@ std::optional<array_view> view_dlpack(nb::handle object) {
   for (std::size_t i = 0; i < held->ndim(); ++i) { made.shape.push_back(held->shape(i)); }
   int const device = held->device_type();
   made.is_on_gpu = device == nb::device::cuda::value || device == nb::device::cuda_managed::value;
-  if (!made.is_on_gpu && device != nb::device::cpu::value && device != nb::device::cuda_host::value) {
+  if (!made.is_on_gpu && device != nb::device::cpu::value &&
+      device != nb::device::cuda_host::value) {
     throw invalid_argument("the memory of a " + type_of(object) +
                            " is on a device that is neither a CPU nor a CUDA device");
   }
   set_layout(made, held->stride_ptr(), made.element.bytes);
-  made.kept = nb::capsule(held.release(),
-                          [](void* all) noexcept { delete static_cast<any_array*>(all); });
+  made.kept =
+      nb::capsule(held.release(), [](void* all) noexcept { delete static_cast<any_array*>(all); });
   return made;
 }
 
@@ -165,11 +165,9 @@ std::optional<scalar_view> view_scalar(nb::handle object) {
   Py_buffer const& view = held.get();
   if (view.ndim != 0 && PyBytes_Check(object.ptr()) == 0) { return std::nullopt; }
   auto const* const first = static_cast<std::byte const*>(view.buf);
-  element_type const type = view.ndim != 0
-                                ? element_type{element_kind::opaque,
-                                               static_cast<std::uint32_t>(view.len)}
-                                : element_type_of(view.format,
-                                                  static_cast<std::size_t>(view.itemsize));
+  element_type const type =
+      view.ndim != 0 ? element_type{element_kind::opaque, static_cast<std::uint32_t>(view.len)}
+                     : element_type_of(view.format, static_cast<std::size_t>(view.itemsize));
   return scalar_view{{first, first + view.len}, type};
 }
 

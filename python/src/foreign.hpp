@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arrays of other packages: NumPy arrays, and everything with the buffer protocol, DLPack or the CUDA
-// array interface.
+// Arrays of other packages: NumPy arrays, and everything with the buffer protocol, DLPack or the
+// CUDA array interface.
 
 #include <nanobind/nanobind.h>
 
@@ -24,7 +24,7 @@ struct array_view {
   std::ptrdiff_t first_stride = 0;  // bytes from one item of the first dimension to the next
   std::size_t bytes = 0;            // of all elements together
   bool is_read_only = false;
-  bool is_contiguous = true;        // in the order of C
+  bool is_contiguous = true;  // in the order of C
   bool is_on_gpu = false;
   nb::object kept;
 };

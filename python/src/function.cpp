@@ -27,7 +27,8 @@ struct py_task_context {
 
   [[nodiscard]] py_task_context const& checked() const {
     if (!is_valid) {
-      throw invalid_handle("the function of the task has returned, so its TaskContext is of no use");
+      throw invalid_handle(
+          "the function of the task has returned, so its TaskContext is of no use");
     }
     return *this;
   }
@@ -99,26 +100,31 @@ std::function<void(std::exception_ptr)> error_function(nb::handle function) {
 }
 
 void attach(py_ticket const& to, nb::handle self, nb::callable function) {
-  std::ignore = to.task().then([ticket = shared_object{self.ptr()},
-                                held = shared_object{function.ptr()}](std::exception_ptr const& why) {
-    nb::gil_scoped_acquire const gil;
-    call_unraisable(held.get(), object_of(why));
-  });
+  std::ignore =
+      to.task().then([ticket = shared_object{self.ptr()},
+                      held = shared_object{function.ptr()}](std::exception_ptr const& why) {
+        nb::gil_scoped_acquire const gil;
+        call_unraisable(held.get(), object_of(why));
+      });
 }
 
 void bind_functions(nb::module_& to) {
   nb::class_<py_task_context>(to, "TaskContext",
                               "What a Python function knows about its task, until it returns. The "
                               "context of the device is current meanwhile.")
-      .def_prop_ro("device", [](py_task_context const& c) { return c.checked().device; },
-                   "The ordinal of the device.")
-      .def_prop_ro("context", [](py_task_context const& c) { return c.checked().context; },
-                   "The CUcontext, as a number.")
-      .def_prop_ro("stream", [](py_task_context const& c) { return c.checked().stream; },
-                   "The CUstream, as a number. The task ends when the work in it has ended.")
-      .def("__cuda_stream__",
-           [](py_task_context const& c) { return nb::make_tuple(0, c.checked().stream); },
-           "The stream for other packages: (0, stream).");
+      .def_prop_ro(
+          "device", [](py_task_context const& c) { return c.checked().device; },
+          "The ordinal of the device.")
+      .def_prop_ro(
+          "context", [](py_task_context const& c) { return c.checked().context; },
+          "The CUcontext, as a number.")
+      .def_prop_ro(
+          "stream", [](py_task_context const& c) { return c.checked().stream; },
+          "The CUstream, as a number. The task ends when the work in it has ended.")
+      .def(
+          "__cuda_stream__",
+          [](py_task_context const& c) { return nb::make_tuple(0, c.checked().stream); },
+          "The stream for other packages: (0, stream).");
 }
 
 }  // namespace flotilla::python

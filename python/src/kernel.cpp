@@ -27,7 +27,8 @@ extent extent_of(nb::handle given, char const* what) {
     std::int64_t size = 0;
     if (!nb::try_cast(each, size) || size < 0 || size > std::numeric_limits<std::uint32_t>::max()) {
       PyErr_Clear();
-      throw invalid_argument(std::string{what} + " must have whole numbers from 1 to 2^32 - 1, but has " +
+      throw invalid_argument(std::string{what} +
+                             " must have whole numbers from 1 to 2^32 - 1, but has " +
                              nb::cast<std::string>(nb::repr(each)));
     }
     sizes[count++] = static_cast<std::uint32_t>(size);
@@ -68,7 +69,8 @@ py_shaped_kernel over(py_kernel const& of, std::int64_t threads, std::uint32_t b
 py_shaped_kernel with_shape(py_kernel const& of, nb::handle grid, nb::handle block,
                             std::uint32_t shared) {
   static_cast<void>(of.owner->usable());
-  return {of.owner, of.kernel.with_shape(extent_of(grid, "the grid"), extent_of(block, "the block"), shared),
+  return {of.owner,
+          of.kernel.with_shape(extent_of(grid, "the grid"), extent_of(block, "the block"), shared),
           of.signature};
 }
 
@@ -117,52 +119,58 @@ void bind_kernels(nb::module_& to) {
                             "an array of numbers, or a buffer or array whose rows the items use.")
       .def(nb::new_([](nb::object values) { return each_argument{std::move(values)}; }),
            nb::arg("values"));
-  nb::class_<py_launch>(to, "Launch",
-                        "A launch as data. Runtime.submit submits it as a task, any number of times.")
+  nb::class_<py_launch>(
+      to, "Launch", "A launch as data. Runtime.submit submits it as a task, any number of times.")
       .def_prop_ro("grid", [](py_launch const& l) { return tuple_of(l.what.grid()); })
       .def_prop_ro("block", [](py_launch const& l) { return tuple_of(l.what.block()); });
   nb::class_<py_shaped_kernel>(to, "ShapedKernel",
                                "A kernel with its grid and block. Call it with the arguments to "
                                "make a launch.")
       .def("__call__", make_launch, nb::arg("arguments"))
-      .def("shared",
-           [](py_shaped_kernel const& of, std::uint32_t bytes) {
-             return changed(of, [&](auto const& k) { return k.shared(bytes); });
-           },
-           nb::arg("bytes"), "Gives each block dynamic shared memory.")
-      .def("cluster",
-           [](py_shaped_kernel const& of, nb::handle size, bool non_portable) {
-             auto const limit = non_portable ? cluster_limit::non_portable : cluster_limit::portable;
-             extent const checked = extent_of(size, "the cluster");
-             return changed(of, [&](auto const& k) { return k.cluster(checked, limit); });
-           },
-           nb::arg("size"), nb::kw_only(), nb::arg("non_portable") = false,
-           "Groups the blocks of the grid into clusters.")
-      .def("cooperative",
-           [](py_shaped_kernel const& of) {
-             return changed(of, [](auto const& k) { return k.cooperative(); });
-           },
-           "Starts all blocks of the grid together.")
-      .def("programmatic",
-           [](py_shaped_kernel const& of) {
-             return changed(of, [](auto const& k) { return k.programmatic(); });
-           },
-           "Lets the kernel start before its predecessor has ended.");
+      .def(
+          "shared",
+          [](py_shaped_kernel const& of, std::uint32_t bytes) {
+            return changed(of, [&](auto const& k) { return k.shared(bytes); });
+          },
+          nb::arg("bytes"), "Gives each block dynamic shared memory.")
+      .def(
+          "cluster",
+          [](py_shaped_kernel const& of, nb::handle size, bool non_portable) {
+            auto const limit = non_portable ? cluster_limit::non_portable : cluster_limit::portable;
+            extent const checked = extent_of(size, "the cluster");
+            return changed(of, [&](auto const& k) { return k.cluster(checked, limit); });
+          },
+          nb::arg("size"), nb::kw_only(), nb::arg("non_portable") = false,
+          "Groups the blocks of the grid into clusters.")
+      .def(
+          "cooperative",
+          [](py_shaped_kernel const& of) {
+            return changed(of, [](auto const& k) { return k.cooperative(); });
+          },
+          "Starts all blocks of the grid together.")
+      .def(
+          "programmatic",
+          [](py_shaped_kernel const& of) {
+            return changed(of, [](auto const& k) { return k.programmatic(); });
+          },
+          "Lets the kernel start before its predecessor has ended.");
   nb::class_<py_kernel>(to, "Kernel", "A kernel of a loaded program.")
       .def_prop_ro("name", [](py_kernel const& k) { return k.signature->name; })
-      .def_prop_ro("parameter_bytes",
-                   [](py_kernel const& k) {
-                     std::vector<std::uint32_t> sizes;
-                     for (auto const& each : k.signature->parameters) { sizes.push_back(each.bytes); }
-                     return sizes;
-                   },
-                   "The size of each parameter in bytes.")
+      .def_prop_ro(
+          "parameter_bytes",
+          [](py_kernel const& k) {
+            std::vector<std::uint32_t> sizes;
+            for (auto const& each : k.signature->parameters) { sizes.push_back(each.bytes); }
+            return sizes;
+          },
+          "The size of each parameter in bytes.")
       .def("over", over, nb::arg("threads"), nb::arg("block") = 256,
            "The kernel with a one-dimensional grid of at least `threads` threads.")
-      .def("with_shape", with_shape, nb::arg("grid"), nb::arg("block"), nb::kw_only(),
-           nb::arg("shared") = 0,
-           "The kernel with this grid in blocks and this block in threads: numbers, or tuples of up "
-           "to three.");
+      .def(
+          "with_shape", with_shape, nb::arg("grid"), nb::arg("block"), nb::kw_only(),
+          nb::arg("shared") = 0,
+          "The kernel with this grid in blocks and this block in threads: numbers, or tuples of up "
+          "to three.");
 }
 
 }  // namespace flotilla::python

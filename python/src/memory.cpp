@@ -166,11 +166,13 @@ array_view host_array(py_buffer const& buffer, nb::handle given, bool is_written
   }
   std::string const what = "the " + type_of(given);
   if (found->is_on_gpu) {
-    throw invalid_argument(what + " is in the memory of a GPU; make a buffer of it with "
+    throw invalid_argument(what +
+                           " is in the memory of a GPU; make a buffer of it with "
                            "Runtime.view");
   }
   if (!found->is_contiguous) {
-    throw invalid_argument(what + " is not contiguous in the order of C; copy it first, for "
+    throw invalid_argument(what +
+                           " is not contiguous in the order of C; copy it first, for "
                            "example with numpy.ascontiguousarray");
   }
   if (is_written && found->is_read_only) {

@@ -50,8 +50,8 @@ class storage final : public owned_part {
   }
   /// Whether the host can read and write the memory.
   [[nodiscard]] bool is_on_host() const noexcept {
-    return is_pinned() || (std::holds_alternative<device_buffer<std::byte>>(memory_) &&
-                           !owner_->has_gpus());
+    return is_pinned() ||
+           (std::holds_alternative<device_buffer<std::byte>>(memory_) && !owner_->has_gpus());
   }
   [[nodiscard]] std::uintptr_t address();
 

@@ -60,8 +60,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->itemsize = of.element.bytes;
     view->readonly = 0;
     view->ndim = static_cast<int>(of.shape.size());
-    view->format =
-        (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(of.element.format()) : nullptr;
+    view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(of.element.format()) : nullptr;
     view->shape = (flags & PyBUF_ND) != 0 ? layout->shape.data() : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? layout->strides.data() : nullptr;
     view->suboffsets = nullptr;
@@ -110,11 +109,11 @@ nb::object to_dlpack(py_buffer const& of, nb::kwargs const& options) {
   auto const [kind, number] = dlpack_device(of);
   std::vector<std::int64_t> strides;  // in elements
   for (Py_ssize_t const each : layout->strides) { strides.push_back(each / of.element.bytes); }
-  nb::capsule const owner(layout.release(), [](void* all) noexcept {
-    delete static_cast<export_layout*>(all);
-  });
-  nb::ndarray<nb::array_api> const array(address_or_any(of), of.shape.size(), of.shape.data(), owner,
-                            strides.data(), dlpack_type(of.element), kind, number);
+  nb::capsule const owner(layout.release(),
+                          [](void* all) noexcept { delete static_cast<export_layout*>(all); });
+  nb::ndarray<nb::array_api> const array(address_or_any(of), of.shape.size(), of.shape.data(),
+                                         owner, strides.data(), dlpack_type(of.element), kind,
+                                         number);
   return nb::cast(array).attr("__dlpack__")(**options);
 }
 
@@ -130,7 +129,8 @@ nb::dict cuda_interface(py_buffer const& of) {
         "the buffer is not in the memory of a GPU, so it has no __cuda_array_interface__");
   }
   nb::dict made;
-  std::string const type = "<" + std::string{of.element.letter()} + std::to_string(of.element.bytes);
+  std::string const type =
+      "<" + std::string{of.element.letter()} + std::to_string(of.element.bytes);
   made["shape"] = tuple_of(of.shape);
   made["typestr"] = of.element.bytes == 1 ? "|" + type.substr(1) : type;
   made["data"] = nb::make_tuple(of.address(), false);
@@ -171,8 +171,8 @@ py_buffer part_of(py_buffer const& of, nb::handle which) {
   return made;
 }
 
-/// NumPy calls this function if it cannot use the buffer protocol. Otherwise it would make an array of
-/// Python objects.
+/// NumPy calls this function if it cannot use the buffer protocol. Otherwise it would make an array
+/// of Python objects.
 nb::object to_array(nb::handle self, nb::args const& /*arguments*/, nb::kwargs const& options) {
   py_buffer const& of = nb::cast<py_buffer const&>(self);
   static_cast<void>(of.owner().usable());
@@ -190,27 +190,30 @@ nb::object to_numpy(nb::handle self) {
 }  // namespace
 
 void bind_memory(nb::module_& to) {
-  nb::class_<py_memory_op>(to, "MemoryOp",
-                           "A copy or fill as data. Runtime.submit submits it as a task, any number "
-                           "of times.")
+  nb::class_<py_memory_op>(
+      to, "MemoryOp",
+      "A copy or fill as data. Runtime.submit submits it as a task, any number "
+      "of times.")
       .def_prop_ro("size_bytes", [](py_memory_op const& op) { return op.what.size_bytes(); });
   nb::class_<py_buffer>(to, "Buffer", nb::type_slots(buffer_slots),
                         "An array in the memory of a device, or in pinned memory of the host. Its "
                         "memory is freed after the last buffer and array that views it is gone, "
                         "and after the tasks that use it have ended.")
       .def_prop_ro("shape", [](py_buffer const& b) { return tuple_of(b.shape); })
-      .def_prop_ro("dtype", [](py_buffer const& b) { return b.element.name(); },
-                   "The name of the type of the elements, such as \"float32\".")
+      .def_prop_ro(
+          "dtype", [](py_buffer const& b) { return b.element.name(); },
+          "The name of the type of the elements, such as \"float32\".")
       .def_prop_ro("size", &py_buffer::size, "The number of elements.")
       .def_prop_ro("nbytes", &py_buffer::bytes)
       .def_prop_ro("address", &py_buffer::address, "The address of the first element.")
       .def_prop_ro("is_pinned", &py_buffer::is_pinned)
-      .def_prop_ro("device",
-                   [](py_buffer const& b) -> std::optional<unsigned> {
-                     if (b.is_pinned()) { return std::nullopt; }
-                     return b.on_device().device().value;
-                   },
-                   "The ordinal of the device, or None if the buffer is pinned memory.")
+      .def_prop_ro(
+          "device",
+          [](py_buffer const& b) -> std::optional<unsigned> {
+            if (b.is_pinned()) { return std::nullopt; }
+            return b.on_device().device().value;
+          },
+          "The ordinal of the device, or None if the buffer is pinned memory.")
       .def("__len__",
            [](py_buffer const& b) {
              if (b.shape.empty()) { throw nb::type_error("the buffer has no dimensions"); }

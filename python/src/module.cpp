@@ -14,7 +14,6 @@
 #include "runtime.hpp"
 #include "ticket.hpp"
 
-
 NB_MODULE(_core, module) {
   namespace py = flotilla::python;
   // At the end of the interpreter, objects may live that nobody destroys. That is no leak.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
-// Tells an event loop of Python that tasks have ended. No thread of the runtime takes the GIL for it,
-// and no thread waits for a task.
+// Tells an event loop of Python that tasks have ended. No thread of the runtime takes the GIL for
+// it, and no thread waits for a task.
 #include <nanobind/stl/vector.h>
 
 #include <cerrno>
@@ -63,12 +63,15 @@ void bind_notifier(nb::module_& to) {
   nb::class_<notifier>(to, "Notifier", "For flotilla's own use.")
       .def(nb::init<>())
       .def("fileno", [](notifier const& n) { return n.ended->descriptor(); })
-      .def("watch",
-           [](notifier const& n, py_ticket const& task, std::uint64_t number) {
-             std::ignore = task.task().then(
-                 [ended = n.ended, number](std::exception_ptr const& /*why*/) { ended->add(number); });
-           },
-           nb::arg("task"), nb::arg("number"))
+      .def(
+          "watch",
+          [](notifier const& n, py_ticket const& task, std::uint64_t number) {
+            std::ignore =
+                task.task().then([ended = n.ended, number](std::exception_ptr const& /*why*/) {
+                  ended->add(number);
+                });
+          },
+          nb::arg("task"), nb::arg("number"))
       .def("take", [](notifier const& n) { return n.ended->take(); });
 }
 

@@ -23,8 +23,8 @@ namespace flotilla::python {
 namespace {
 
 constexpr std::string_view option_names[] = {
-    "workers",       "window",        "linger_us", "settings",     "context",
-    "best_effort",   "on_error",      "checks",    "fuse_launches", "report_calls_longer_than_ms"};
+    "workers",     "window",   "linger_us", "settings",      "context",
+    "best_effort", "on_error", "checks",    "fuse_launches", "report_calls_longer_than_ms"};
 
 /// The keyword arguments, of which each is read once.
 class keywords {

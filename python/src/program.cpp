@@ -34,8 +34,10 @@ void transfer_global(py_program const& of, nb::handle memory, bool is_read, Tran
   static_cast<void>(of.owner->usable());
   std::optional<array_view> const array = view_array(memory);
   if (!array || array->is_on_gpu || !array->is_contiguous || (is_read && array->is_read_only)) {
-    throw invalid_argument("a variable is copied from or to a contiguous array of the host that can "
-                           "be written, but got a " + type_of(memory));
+    throw invalid_argument(
+        "a variable is copied from or to a contiguous array of the host that can "
+        "be written, but got a " +
+        type_of(memory));
   }
   of.owner->without_gil([&] { run(static_cast<std::byte*>(array->data), array->bytes); });
 }
@@ -70,35 +72,38 @@ py_program load_file(py_runtime const& self, std::filesystem::path const& file) 
 
 void bind_programs(nb::module_& to) {
   nb::class_<py_program>(to, "Program", "An image that is loaded on every device of a runtime.")
-      .def("kernel",
-           [](py_program const& p, std::string const& name, nb::handle types) {
-             return find_kernel(p.owner, p.loaded, name, types);
-           },
-           nb::arg("name"), nb::arg("types") = nb::none(),
-           "Returns a kernel. `types` is the parameter list of its source, such as \"float, float "
-           "const*, int\". With it, Python numbers are converted, and the types of arrays are "
-           "checked.")
+      .def(
+          "kernel",
+          [](py_program const& p, std::string const& name, nb::handle types) {
+            return find_kernel(p.owner, p.loaded, name, types);
+          },
+          nb::arg("name"), nb::arg("types") = nb::none(),
+          "Returns a kernel. `types` is the parameter list of its source, such as \"float, float "
+          "const*, int\". With it, Python numbers are converted, and the types of arrays are "
+          "checked.")
       .def_prop_ro("kernel_names",
                    [](py_program const& p) {
                      static_cast<void>(p.owner->usable());
                      return p.loaded.kernel_names();
                    })
-      .def("write_global",
-           [](py_program const& p, unsigned device, std::string const& name, nb::handle from) {
-             transfer_global(p, from, false, [&](std::byte const* data, std::size_t bytes) {
-               p.loaded.write_global(device_ordinal{device}, name, {data, bytes});
-             });
-           },
-           nb::arg("device"), nb::arg("name"), nb::arg("source"),
-           "Copies an array to the start of a __device__ or __constant__ variable.")
-      .def("read_global",
-           [](py_program const& p, unsigned device, std::string const& name, nb::handle into) {
-             transfer_global(p, into, true, [&](std::byte* data, std::size_t bytes) {
-               p.loaded.read_global(device_ordinal{device}, name, {data, bytes});
-             });
-           },
-           nb::arg("device"), nb::arg("name"), nb::arg("destination"),
-           "Copies from the start of a variable to an array.");
+      .def(
+          "write_global",
+          [](py_program const& p, unsigned device, std::string const& name, nb::handle from) {
+            transfer_global(p, from, false, [&](std::byte const* data, std::size_t bytes) {
+              p.loaded.write_global(device_ordinal{device}, name, {data, bytes});
+            });
+          },
+          nb::arg("device"), nb::arg("name"), nb::arg("source"),
+          "Copies an array to the start of a __device__ or __constant__ variable.")
+      .def(
+          "read_global",
+          [](py_program const& p, unsigned device, std::string const& name, nb::handle into) {
+            transfer_global(p, into, true, [&](std::byte* data, std::size_t bytes) {
+              p.loaded.read_global(device_ordinal{device}, name, {data, bytes});
+            });
+          },
+          nb::arg("device"), nb::arg("name"), nb::arg("destination"),
+          "Copies from the start of a variable to an array.");
 }
 
 }  // namespace flotilla::python

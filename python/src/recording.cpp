@@ -148,12 +148,16 @@ class py_recording final : public owned_part {
 }  // namespace
 
 void bind_recordings(nb::module_& to) {
-  nb::class_<py_recording>(to, "Recording",
-                           "Launches, fills and copies that are described once and replayed. Its tasks "
-                           "are numbered from 0. The recording keeps the buffers of its tasks.")
-      .def("__init__", [](py_recording* self,
-                          py_runtime const& runtime) { new (self) py_recording{runtime.core}; },
-           nb::arg("runtime"))
+  nb::class_<py_recording>(
+      to, "Recording",
+      "Launches, fills and copies that are described once and replayed. Its tasks "
+      "are numbered from 0. The recording keeps the buffers of its tasks.")
+      .def(
+          "__init__",
+          [](py_recording* self, py_runtime const& runtime) {
+            new (self) py_recording{runtime.core};
+          },
+          nb::arg("runtime"))
       .def("__len__", &py_recording::size)
       .def("add", &py_recording::add, nb::arg("what"), nb::kw_only(), nb::arg("after") = nb::none(),
            nb::arg("device") = nb::none(),

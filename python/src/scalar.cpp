@@ -27,8 +27,8 @@ void put(scalar_value& to, T const& value) noexcept {
 [[noreturn]] void refuse_range(nb::handle number, element_type const& type,
                                std::string const& what) {
   PyErr_Clear();
-  throw invalid_argument(what + " is " + nb::cast<std::string>(nb::str(number)) +
-                         ", which no " + type.name() + " can hold");
+  throw invalid_argument(what + " is " + nb::cast<std::string>(nb::str(number)) + ", which no " +
+                         type.name() + " can hold");
 }
 
 void write_integer(nb::handle number, element_type const& type, scalar_value& to,

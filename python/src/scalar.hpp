@@ -20,8 +20,8 @@ struct scalar_value {
 
 /// Writes a Python number as a value of the type.
 /// @return false  The object is no number, or the type is opaque.
-/// @throws invalid_argument  The number does not fit into the type: a fraction for an integral type,
-///                           or a number outside of its range. `what` names the value.
+/// @throws invalid_argument  The number does not fit into the type: a fraction for an integral
+///                           type, or a number outside of its range. `what` names the value.
 [[nodiscard]] bool write_number(nb::handle number, element_type const& type, scalar_value& to,
                                 std::string const& what);
 

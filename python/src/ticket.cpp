@@ -57,8 +57,10 @@ std::uintptr_t stream_of(nb::handle given) {
   std::uintptr_t handle = 0;
   if (!nb::try_cast(stream, handle)) {
     PyErr_Clear();
-    throw invalid_argument("a stream is an object with __cuda_stream__ or the number of its "
-                           "handle, but got a " + type_of(given));
+    throw invalid_argument(
+        "a stream is an object with __cuda_stream__ or the number of its "
+        "handle, but got a " +
+        type_of(given));
   }
   return handle;
 }
@@ -122,60 +124,67 @@ dependency_list dependencies_of(nb::handle given, char const* name) {
   } else if (PySequence_Check(given.ptr()) != 0 && !nb::isinstance<nb::str>(given)) {
     for (nb::handle const each : given) { add(each); }
   } else {
-    throw invalid_argument(std::string{name} + " needs a ticket or a sequence of tickets, but got a " +
-                           type_of(given));
+    throw invalid_argument(std::string{name} +
+                           " needs a ticket or a sequence of tickets, but got a " + type_of(given));
   }
   return made;
 }
 
 void bind_tickets(nb::module_& to) {
-  nb::class_<py_ticket>(to, "Ticket", nb::is_weak_referenceable(),
-                        "The handle of a submitted task. It can be awaited in asyncio. The task runs "
-                        "even if its ticket is dropped.")
+  nb::class_<py_ticket>(
+      to, "Ticket", nb::is_weak_referenceable(),
+      "The handle of a submitted task. It can be awaited in asyncio. The task runs "
+      "even if its ticket is dropped.")
       .def_prop_ro("done", &py_ticket::is_done, "Whether the task has ended, successfully or not.")
       .def("wait", &py_ticket::wait, nb::arg("timeout") = nb::none(),
            "Waits until the task has ended, for at most `timeout` seconds. Raises the error of the "
            "task, or TimeoutError. The GIL is released meanwhile.")
       .def_prop_ro("error", &py_ticket::error,
                    "The exception of the task if it has ended with one, otherwise None.")
-      .def("cancel", [](py_ticket const& t) { return t.task().cancel(); },
-           "Cancels the task if it is not launched yet. Returns whether it will not run.")
-      .def_prop_ro("device",
-                   [](py_ticket const& t) -> std::optional<unsigned> {
-                     auto const found = t.task().device();
-                     return found ? std::optional{found->value} : std::nullopt;
-                   },
-                   "The ordinal of the device that runs the task, or None if it is not known.")
-      .def("then",
-           [](nb::object self, nb::callable function) {
-             attach(nb::cast<py_ticket const&>(self), self, std::move(function));
-           },
-           nb::arg("function"),
-           "Calls function(error) on a thread of the runtime after the task has ended. error is None "
-           "or the exception of the task.")
-      .def("enqueue_wait",
-           [](py_ticket const& t, nb::handle stream) {
-             auto* const handle = reinterpret_cast<CUstream_st*>(stream_of(stream));
-             t.owner().without_gil([&] { enqueue_wait(t.task(), handle); });
-           },
-           nb::arg("stream"),
-           "Makes a CUDA stream of another package wait until the task has ended. The stream is an "
-           "object with __cuda_stream__, or the number of its handle.")
+      .def(
+          "cancel", [](py_ticket const& t) { return t.task().cancel(); },
+          "Cancels the task if it is not launched yet. Returns whether it will not run.")
+      .def_prop_ro(
+          "device",
+          [](py_ticket const& t) -> std::optional<unsigned> {
+            auto const found = t.task().device();
+            return found ? std::optional{found->value} : std::nullopt;
+          },
+          "The ordinal of the device that runs the task, or None if it is not known.")
+      .def(
+          "then",
+          [](nb::object self, nb::callable function) {
+            attach(nb::cast<py_ticket const&>(self), self, std::move(function));
+          },
+          nb::arg("function"),
+          "Calls function(error) on a thread of the runtime after the task has ended. error is "
+          "None "
+          "or the exception of the task.")
+      .def(
+          "enqueue_wait",
+          [](py_ticket const& t, nb::handle stream) {
+            auto* const handle = reinterpret_cast<CUstream_st*>(stream_of(stream));
+            t.owner().without_gil([&] { enqueue_wait(t.task(), handle); });
+          },
+          nb::arg("stream"),
+          "Makes a CUDA stream of another package wait until the task has ended. The stream is an "
+          "object with __cuda_stream__, or the number of its handle.")
       .def("__await__",
            [](nb::handle self) {
-             nb::object const future = nb::module_::import_("flotilla._asyncio").attr("end_of")(self);
+             nb::object const future =
+                 nb::module_::import_("flotilla._asyncio").attr("end_of")(self);
              return future.attr("__await__")();
            })
       .def("_needs_pump", [](py_ticket const& t) { return t.owner().is_single_threaded(); })
       .def("_runtime_key",
            [](py_ticket const& t) { return reinterpret_cast<std::uintptr_t>(&t.owner()); })
-      .def("_event_fd",
-           [](py_ticket const& t) { return event_fd(t.owner().usable()); })
-      .def("_pump", [](py_ticket const& t) {
-        if (t.owner().is_closed()) { return; }
-        runtime& rt = t.owner().usable();
-        t.owner().without_gil([&] { rt.pump(); });
-      })
+      .def("_event_fd", [](py_ticket const& t) { return event_fd(t.owner().usable()); })
+      .def("_pump",
+           [](py_ticket const& t) {
+             if (t.owner().is_closed()) { return; }
+             runtime& rt = t.owner().usable();
+             t.owner().without_gil([&] { rt.pump(); });
+           })
       .def("__repr__", [](py_ticket& t) {
         return std::string{"<flotilla: ticket of a task that "} +
                (detail::has_ended(t.task()) ? "has ended>" : "has not ended>");

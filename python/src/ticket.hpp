@@ -12,8 +12,8 @@
 
 namespace flotilla::python {
 
-/// A ticket. It keeps the arrays of other packages that its task uses until the task has ended, also
-/// if the program drops the ticket earlier.
+/// A ticket. It keeps the arrays of other packages that its task uses until the task has ended,
+/// also if the program drops the ticket earlier.
 class py_ticket {
  public:
   py_ticket(core_ptr owner, ticket task, nb::object foreign) noexcept

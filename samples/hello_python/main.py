@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: The flotilla authors
+# SPDX-License-Identifier: Apache-2.0
 """Computes y = 2 x + y on every device of this machine, and checks each answer."""
 import pathlib
 
