@@ -3,15 +3,11 @@
 """Compiles kernels for CPU devices, as flotilla_add_kernels does in CMake projects."""
 
 import os
-import pathlib
-import shlex
-import shutil
-import subprocess
-import tempfile
 
 from ._core import BadImage, Error
 
-_FOLDER = pathlib.Path(__file__).parent / "kernels"
+# The modules that only compile_cpu needs are imported when it is called, because they would double the
+# time of `import flotilla`.
 
 # As in flotilla_add_kernels.cmake, which explains them.
 _FLAGS = [
@@ -33,6 +29,11 @@ def compile_cpu(*sources, flags=(), compiler=None):
     The call needs the compiler and cmake. It raises BadImage if the sources do not compile. The
     message has the output of the compiler.
     """
+    import pathlib
+    import shlex
+    import shutil
+    import tempfile
+
     if not sources:
         raise BadImage("compile_cpu needs at least one source")
     compile_with = shlex.split(compiler or os.environ.get("CXX") or "c++")
@@ -40,18 +41,19 @@ def compile_cpu(*sources, flags=(), compiler=None):
         if shutil.which(program) is None:
             raise Error(f"compile_cpu needs the program {program}, which is not on the path")
     with tempfile.TemporaryDirectory(prefix="flotilla-") as folder:
-        return _compile(pathlib.Path(folder), _files(sources, folder), compile_with, list(flags))
+        work = pathlib.Path(folder)
+        return _compile(work, _files(sources, work), compile_with, list(flags))
 
 
-def _files(sources, folder):
+def _files(sources, work):
     """Returns the paths of the sources. Writes texts to files."""
     files = []
     for index, source in enumerate(sources):
         if isinstance(source, str) and "\n" in source:
-            path = pathlib.Path(folder) / f"source{index}.cu"
+            path = work / f"source{index}.cu"
             path.write_text(source)
         else:
-            path = pathlib.Path(source).resolve()
+            path = type(work)(source).resolve()
             if not path.is_file():
                 raise BadImage(f"there is no file {path}")
         files.append(path)
@@ -59,12 +61,13 @@ def _files(sources, folder):
 
 
 def _compile(work, files, compiler, user_flags):
+    kernels = type(work)(__file__).parent / "kernels"
     is_gnu = "Free Software Foundation" in _run([*compiler, "--version"])
-    flags = _FLAGS + (_GNU_FLAGS if is_gnu else []) + [f"-I{_FOLDER / 'include'}"] + user_flags
+    flags = _FLAGS + (_GNU_FLAGS if is_gnu else []) + [f"-I{kernels / 'include'}"] + user_flags
     includes = "".join(f'#include "{file}"\n' for file in files)
     (work / "all.cu").write_text(includes)
     (work / "sources.txt").write_text("".join(f"{file}\n" for file in files))
-    scripts = _FOLDER / "scripts"
+    scripts = kernels / "scripts"
     _run([*compiler, *flags, "-DFLOTILLA_KERNEL_SCAN", "-E", "-x", "c++", work / "all.cu",
           "-o", work / "all.ii"])  # fmt: skip
     _run(["cmake", "-D", f"PREPROCESSED={work / 'all.ii'}", "-D", f"OUTPUT={work / 'cpu.cpp'}",
@@ -76,6 +79,8 @@ def _compile(work, files, compiler, user_flags):
 
 
 def _run(command):
+    import subprocess
+
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BadImage(f"the kernels do not compile:\n{done.stderr or done.stdout}")

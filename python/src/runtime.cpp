@@ -79,7 +79,9 @@ void bind_runtime(nb::module_& to) {
             new (self) py_runtime{make_runtime(devices, options)};
           },
           "devices"_a = "", "options"_a)
-      .def("__enter__", [](nb::object self) { return self; })
+      .def(
+          "__enter__", [](nb::object self) { return self; },
+          nb::sig("def __enter__(self) -> Runtime"))
       .def(
           "__exit__", [](py_runtime& self, nb::args const&) { self.core->close(); }, "why"_a)
       .def(

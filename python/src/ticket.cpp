@@ -140,6 +140,7 @@ void bind_tickets(nb::module_& to) {
            "Waits until the task has ended, for at most `timeout` seconds. Raises the error of the "
            "task, or TimeoutError. The GIL is released meanwhile.")
       .def_prop_ro("error", &py_ticket::error,
+                   nb::for_getter(nb::sig("def error(self, /) -> BaseException | None")),
                    "The exception of the task if it has ended with one, otherwise None.")
       .def(
           "cancel", [](py_ticket const& t) { return t.task().cancel(); },
@@ -174,7 +175,8 @@ void bind_tickets(nb::module_& to) {
              nb::object const future =
                  nb::module_::import_("flotilla._asyncio").attr("end_of")(self);
              return future.attr("__await__")();
-           })
+           },
+           nb::sig("def __await__(self) -> collections.abc.Generator[object, None, None]"))
       .def("_needs_pump", [](py_ticket const& t) { return t.owner().is_single_threaded(); })
       .def("_runtime_key",
            [](py_ticket const& t) { return reinterpret_cast<std::uintptr_t>(&t.owner()); })
