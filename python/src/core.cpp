@@ -25,6 +25,18 @@ bool gpus_of(runtime const& of) noexcept {
   return !all.empty() && all.front().kind == device_kind::gpu;
 }
 
+/// Clears a flag at the end of the block, also after an exception.
+class closing_scope {
+ public:
+  explicit closing_scope(bool& flag) noexcept : flag_{flag} {}
+  closing_scope(closing_scope const&) = delete;
+  closing_scope& operator=(closing_scope const&) = delete;
+  ~closing_scope() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 void sleep_without_gil() {
   nb::gil_scoped_release const released;
   std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -64,12 +76,12 @@ void runtime_core::close() {
   while (is_closing_) { sleep_without_gil(); }
   if (is_closed_) { return; }
   is_closed_ = is_closing_ = true;
+  closing_scope const closing{is_closing_};
   runtime_->close();
   without_gil([this] { runtime_->wait_idle(); });
   while (calls_ != 0) { sleep_without_gil(); }
   free_parts();
   if (parts_.empty()) { end(); }
-  is_closing_ = false;
   release_collected();
 }
 

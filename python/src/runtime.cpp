@@ -28,6 +28,16 @@ namespace flotilla::python {
 
 namespace {
 
+/// For type stubs. `make_runtime` reads the options.
+constexpr char runtime_signature[] =
+    "def __init__(self, devices: str = '', *, workers: int | None = None, "
+    "window: int | None = None, linger_us: int | None = None, "
+    "settings: dict[str, object] | str | None = None, context: str | None = None, "
+    "best_effort: bool | None = None, "
+    "on_error: collections.abc.Callable[[BaseException], object] | None = None, "
+    "checks: str | None = None, fuse_launches: bool | None = None, "
+    "report_calls_longer_than_ms: int | None = None) -> None";
+
 void bind_devices(nb::module_& to) {
   nb::class_<device>(to, "Device", "The properties of a device.")
       .def_prop_ro("ordinal", [](device const& d) { return d.ordinal.value; })
@@ -78,7 +88,7 @@ void bind_runtime(nb::module_& to) {
           [](py_runtime* self, std::string const& devices, nb::kwargs const& options) {
             new (self) py_runtime{make_runtime(devices, options)};
           },
-          "devices"_a = "", "options"_a)
+          "devices"_a = "", "options"_a, nb::sig(runtime_signature))
       .def(
           "__enter__", [](nb::object self) { return self; },
           nb::sig("def __enter__(self) -> Runtime"))

@@ -170,13 +170,14 @@ void bind_tickets(nb::module_& to) {
           nb::arg("stream"),
           "Makes a CUDA stream of another package wait until the task has ended. The stream is an "
           "object with __cuda_stream__, or the number of its handle.")
-      .def("__await__",
-           [](nb::handle self) {
-             nb::object const future =
-                 nb::module_::import_("flotilla._asyncio").attr("end_of")(self);
-             return future.attr("__await__")();
-           },
-           nb::sig("def __await__(self) -> collections.abc.Generator[object, None, None]"))
+      .def(
+          "__await__",
+          [](nb::handle self) {
+            nb::object const future =
+                nb::module_::import_("flotilla._asyncio").attr("end_of")(self);
+            return future.attr("__await__")();
+          },
+          nb::sig("def __await__(self) -> collections.abc.Generator[object, None, None]"))
       .def("_needs_pump", [](py_ticket const& t) { return t.owner().is_single_threaded(); })
       .def("_runtime_key",
            [](py_ticket const& t) { return reinterpret_cast<std::uintptr_t>(&t.owner()); })
