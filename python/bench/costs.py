@@ -34,9 +34,7 @@ def nanoseconds(call, each, rounds=ROUNDS):
 
 def imports():
     """The time of `import flotilla` in ms, in a new process."""
-    code = (
-        "import time; a = time.perf_counter(); import flotilla; print((time.perf_counter() - a) * 1e3)"
-    )
+    code = "import time; t = time.perf_counter; a = t(); import flotilla; print((t() - a) * 1e3)"
     return statistics.median(
         float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)
     )
@@ -76,7 +74,8 @@ def main():
         print(f"empty Python function: {timed(control):.0f} ns")
         print(f"submit of a launch: {timed(submits):.0f} ns")
         print(f"make a launch and submit it: {timed(builds):.0f} ns")
-        print(f"submit and wait, one at a time: {nanoseconds(lambda: rt.submit(launch).wait(), 1):.0f} ns")
+        alone = nanoseconds(lambda: rt.submit(launch).wait(), 1)
+        print(f"submit and wait, one at a time: {alone:.0f} ns")
 
         values = fl.Each(numpy.arange(TASKS, dtype=numpy.int32))
         shaped = empty.over(1)
@@ -89,8 +88,9 @@ def main():
             return (submitted - begin) / TASKS, (time.perf_counter_ns() - begin) / TASKS
 
         both = [bulk() for _ in range(ROUNDS)][5:]
-        print(f"submit_bulk of {TASKS}: {statistics.median(b[0] for b in both):.1f} ns a task")
-        print(f"the same until all have ended: {statistics.median(b[1] for b in both):.1f} ns a task")
+        submitted, ended = (statistics.median(times) for times in zip(*both))
+        print(f"submit_bulk of {TASKS}: {submitted:.1f} ns a task")
+        print(f"the same until all have ended: {ended:.1f} ns a task")
 
 
 def nothing(what):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The flotilla authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tickets in asyncio. No thread waits for a ticket: the end of a task makes a descriptor readable."""
+"""Tickets in asyncio. No thread waits for one: the end of a task makes a descriptor readable."""
 
 import asyncio
 import itertools
@@ -13,7 +13,7 @@ _bridges = weakref.WeakKeyDictionary()  # event loop -> _Bridge
 
 
 def end_of(ticket):
-    """Returns a future that gets the result of a task. Its cancellation does not affect the task."""
+    """Returns a future that gets the result of a task. Cancelling it does not affect the task."""
     loop = asyncio.get_running_loop()
     bridge = _bridges.get(loop)
     if bridge is None:

@@ -6,15 +6,15 @@ import os
 
 from ._core import BadImage, Error
 
-# The modules that only compile_cpu needs are imported when it is called, because they would double the
-# time of `import flotilla`.
+# The modules that only compile_cpu needs are imported when it is called, because they would make
+# `import flotilla` several times as slow.
 
 # As in flotilla_add_kernels.cmake, which explains them.
 _FLAGS = [
     "-std=c++20", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-O3", "-fno-lto",
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-strict-aliasing",
     "-fno-builtin-printf", "-fno-builtin-malloc", "-fno-builtin-free",
-]  # fmt: skip
+]
 _GNU_FLAGS = ["-fno-gnu-unique", "-fcheck-new"]
 
 
@@ -23,8 +23,8 @@ def compile_cpu(*sources, flags=(), compiler=None):
 
     sources   Paths of .cu files, or texts of sources. A text has a line break.
     flags     More flags for the compiler, such as "-I<folder>" or "-DNAME=VALUE".
-    compiler  The C++ compiler: g++ 12 or clang 16, or later. The default is the environment variable
-              CXX, or else c++.
+    compiler  The C++ compiler: g++ 12 or clang 16, or later. The default is the environment
+              variable CXX, or else c++.
 
     The call needs the compiler and cmake. It raises BadImage if the sources do not compile. The
     message has the output of the compiler.
@@ -69,12 +69,12 @@ def _compile(work, files, compiler, user_flags):
     (work / "sources.txt").write_text("".join(f"{file}\n" for file in files))
     scripts = kernels / "scripts"
     _run([*compiler, *flags, "-DFLOTILLA_KERNEL_SCAN", "-E", "-x", "c++", work / "all.cu",
-          "-o", work / "all.ii"])  # fmt: skip
+          "-o", work / "all.ii"])
     _run(["cmake", "-D", f"PREPROCESSED={work / 'all.ii'}", "-D", f"OUTPUT={work / 'cpu.cpp'}",
-          "-D", f"SOURCES={work / 'sources.txt'}", "-P", scripts / "scan_kernels.cmake"])  # fmt: skip
+          "-D", f"SOURCES={work / 'sources.txt'}", "-P", scripts / "scan_kernels.cmake"])
     _run([*compiler, *flags, "-include", "flotilla/kernel_language.hpp", "-shared",
           "-Wl,--as-needed", f"-Wl,--version-script={scripts / 'cpu_image.map'}",
-          "-x", "c++", work / "cpu.cpp", "-o", work / "cpu.so"])  # fmt: skip
+          "-x", "c++", work / "cpu.cpp", "-o", work / "cpu.so"])
     return (work / "cpu.so").read_bytes()
 
 

@@ -75,7 +75,7 @@ def run_child(code, *arguments, expect=0):
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == expect, f"{done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 

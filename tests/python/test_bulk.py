@@ -64,9 +64,9 @@ def test_arrays_live_until_the_bulk_has_ended(rt, add, held):
 # error guess
 def test_bad_bulks_are_refused(rt, add, program):
     x = np.zeros(4, np.int32)
-    each = fl.Each(np.arange(4, dtype=np.int32))
+    each, five = (fl.Each(np.arange(n, dtype=np.int32)) for n in [4, 5])
     for arguments, count, message in [
-        ((x, each, fl.Each(np.arange(5, dtype=np.int32))), None, "has 5 values, but the bulk has 4"),
+        ((x, each, five), None, "has 5 values, but the bulk has 4"),
         ((x, each, 1), 5, "has 4 values, but the bulk has 5"),
         ((x, 1, 1), None, "needs an argument flotilla.Each"),
         ((x, 1, 1), -1, "not negative, but got -1"),

@@ -45,7 +45,7 @@ class Foreign:
     def __init__(self, address):
         self.__cuda_array_interface__ = {
             "shape": (N,), "typestr": "<f4", "data": (address, False), "version": 3,
-        }  # fmt: skip
+        }
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_kernel_computes_on_the_gpu(rt, saxpy):
 # requirement
 def test_memory_of_the_host_is_refused(rt, saxpy):
     buffer = rt.empty(N)
-    with pytest.raises(fl.InvalidArgument, match="in the memory of the host, which a GPU cannot use"):
+    with pytest.raises(fl.InvalidArgument, match="in the memory of the host, which"):
         saxpy.over(N)(2.0, np.ones(N, np.float32), buffer, N)
     for view in [np.asarray, memoryview, np.from_dlpack, fl.Buffer.numpy]:
         with pytest.raises((BufferError, TypeError, RuntimeError)):
@@ -128,7 +128,7 @@ def test_streams_and_events_of_another_package(rt, driver):
     # the stream waits for the task, then writes
     rt.submit(buffer.fill(1)).enqueue_wait(stream.value)
     driver("cuMemsetD8Async", ctypes.c_void_p(buffer.address), ctypes.c_ubyte(2),
-           ctypes.c_size_t(N), stream)  # fmt: skip
+           ctypes.c_size_t(N), stream)
     # the task waits for the stream
     driver("cuEventRecord", event, stream)
     written = rt.submit_event(event.value)
@@ -147,7 +147,7 @@ def test_function_uses_its_stream(rt, driver):
         version, stream = task.__cuda_stream__()
         assert version == 0
         driver("cuMemsetD8Async", ctypes.c_void_p(buffer.address), ctypes.c_ubyte(7),
-               ctypes.c_size_t(N), ctypes.c_void_p(stream))  # fmt: skip
+               ctypes.c_size_t(N), ctypes.c_void_p(stream))
 
     written = rt.submit(writes)
     rt.submit(buffer.copy_to(result), after=written).wait()

@@ -20,7 +20,7 @@ class Foreign:
         self.__cuda_array_interface__ = {
             "shape": buffer.shape, "typestr": "<f4", "data": (buffer.address, False), "version": 3,
             "strides": None, **changes,
-        }  # fmt: skip
+        }
 
 
 class Stream:

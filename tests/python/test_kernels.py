@@ -43,7 +43,7 @@ def test_numbers_are_converted_to_the_types_of_the_kernel(rt, program):
 def test_typed_scalars_need_no_types_of_the_kernel(rt, program):
     out = np.zeros(7)
     arguments = [np.bool_(1), np.int8(-5), np.uint16(7), ctypes.c_int(-9), np.uint64(11),
-                 ctypes.c_float(0.5), np.float64(0.25)]  # fmt: skip
+                 ctypes.c_float(0.5), np.float64(0.25)]
     rt.submit(program.kernel("store").over(1)(out, *arguments)).wait()
     assert out.tolist() == [1, -5, 7, -9, 11, 0.5, 0.25]
 
@@ -103,7 +103,7 @@ def test_bad_argument_is_refused_with_its_name(rt, saxpy, arguments, message):
     named = {
         "x": ones(4), "y": ones(4), "doubles": np.ones(4), "double buffer": rt.empty(4, "float64"),
         "read-only": read_only, "strided": ones(8)[::2], "closed": closed,
-    }  # fmt: skip
+    }
     given = [named.get(a, a) if isinstance(a, str) else a for a in arguments]
     with pytest.raises(fl.InvalidArgument, match=message):
         saxpy.over(4)(*given)
@@ -124,7 +124,7 @@ def test_python_numbers_without_types_are_refused(rt, program):
         ("float, float*, float*", "has 4 parameters, but 3 types were given"),
         ("double, float*, float*, int", "parameter 0 of kernel 'saxpy' has 4 bytes, but 'double'"),
         ("float, , float*, int", "parameter 1 of the kernel, ' ', has no type"),
-        ("float, float*, float*, flotilla::task_status s", "a task_status, which Python cannot pass"),
+        ("float, float*, float*, flotilla::task_status s", "a task_status, which Python"),
         (7, "are a string .* got a int"),
     ],
 )

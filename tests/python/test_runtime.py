@@ -113,7 +113,7 @@ def test_use_after_close_is_refused(image):
         lambda: program.kernel_names, lambda: buffer.address, lambda: buffer.device,
         lambda: pinned.address, lambda: buffer.fill(1), lambda: buffer.copy_from(np.zeros(4)),
         lambda: buffer.copy_to(pinned), lambda: rt.memory(0), lambda: rt.view(np.zeros(4)),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(fl.RuntimeClosed):
             call()
@@ -174,8 +174,8 @@ ticket = rt.submit(launch)
 ticket.wait()
 child = os.fork()
 if child == 0:
-    for call in [lambda: rt.submit(launch), lambda: rt.empty(1), ticket.wait, rt.wait_idle, rt.close,
-                 lambda: rt.submit(lambda task: None), lambda: fl.Runtime("cpu:1"),
+    for call in [lambda: rt.submit(launch), lambda: rt.empty(1), ticket.wait, rt.wait_idle,
+                 rt.close, lambda: rt.submit(lambda task: None), lambda: fl.Runtime("cpu:1"),
                  lambda: rt.submit(buffer.fill(1))]:
         try:
             call()

@@ -159,7 +159,8 @@ def test_posted_errors_reach_the_handler(image):
         rt.post(program.kernel("saxpy").over(4)(np.float32(1), x, x, np.int32(4)), after=fails)
         rt.post(rt.empty(4).fill(0), after=fails)
         rt.wait_idle()
-    assert [type(e) for e in errors] == [ZeroDivisionError, fl.DependencyFailed, fl.DependencyFailed]
+    types = [type(error) for error in errors]
+    assert types == [ZeroDivisionError, fl.DependencyFailed, fl.DependencyFailed]
 
 
 # requirement: a full window blocks without the GIL
