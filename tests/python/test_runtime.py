@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import run_child
+from conftest import FOLDER, run_child
 
 import flotilla as fl
 
@@ -261,3 +261,11 @@ def test_exceptions_have_one_base():
     assert issubclass(fl.OutOfMemory, MemoryError) and issubclass(fl.InvalidArgument, ValueError)
     assert issubclass(fl.UnknownDevice, fl.InvalidArgument)
     assert fl.Error.__module__ == "flotilla"
+
+
+# requirement: the page shows the sample unchanged
+def test_page_shows_the_sample():
+    page = (FOLDER / "../../docs/python.md").read_text()
+    sample = (FOLDER / "../../samples/hello_python/main.py").read_text()
+    program = sample[sample.index("import pathlib") :]
+    assert f"```python\n{program}```" in page
