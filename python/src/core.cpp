@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core.hpp"
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "deferred.hpp"
+
+namespace flotilla::python {
+
+namespace {
+
+/// All cores of the process. Never destroyed, because cores may live until the process ends.
+std::set<runtime_core*>& all_cores() {
+  static auto* const made = new std::set<runtime_core*>;
+  return *made;
+}
+
+bool gpus_of(runtime const& of) noexcept {
+  auto const all = of.devices();
+  return !all.empty() && all.front().kind == device_kind::gpu;
+}
+
+/// Clears a flag at the end of the block, also after an exception.
+class closing_scope {
+ public:
+  explicit closing_scope(bool& flag) noexcept : flag_{flag} {}
+  closing_scope(closing_scope const&) = delete;
+  closing_scope& operator=(closing_scope const&) = delete;
+  ~closing_scope() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
+void sleep_without_gil() {
+  nb::gil_scoped_release const released;
+  std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
+}  // namespace
+
+runtime_core::runtime_core(std::unique_ptr<runtime> made, bool is_single_threaded,
+                           error_handler on_error)
+    : runtime_{std::move(made)},
+      is_single_threaded_{is_single_threaded},
+      has_gpus_{gpus_of(*runtime_)},
+      process_{::getpid()},
+      on_error_{std::move(on_error)} {
+  all_cores().insert(this);
+}
+
+runtime_core::~runtime_core() {
+  all_cores().erase(this);
+  end();
+}
+
+void runtime_core::refuse_closed() { throw flotilla::runtime_closed("the runtime is closed"); }
+
+bool runtime_core::is_in_child() const noexcept { return ::getpid() != process_; }
+
+void runtime_core::close() {
+  if (is_in_child()) {
+    throw used_after_fork("close(): the parent of this process made the runtime");
+  }
+  if (inside_function::is_active()) {
+    throw would_deadlock(
+        "close(): the caller is inside a function of a task, which must return before the runtime "
+        "can end");
+  }
+  core_ptr const self = shared_from_this();
+  while (is_closing_) { sleep_without_gil(); }
+  if (is_closed_) { return; }
+  is_closed_ = is_closing_ = true;
+  closing_scope const closing{is_closing_};
+  runtime_->close();
+  without_gil([this] { runtime_->wait_idle(); });
+  while (calls_ != 0) { sleep_without_gil(); }
+  free_parts();
+  if (parts_.empty()) { end(); }
+  release_collected();
+}
+
+void runtime_core::close_all() noexcept {
+  std::vector<core_ptr> open;
+  for (runtime_core* const each : all_cores()) {
+    if (core_ptr held = each->weak_from_this().lock()) { open.push_back(std::move(held)); }
+  }
+  for (core_ptr const& each : open) {
+    if (each->is_in_child()) { continue; }
+    try {
+      each->close();
+    } catch (std::exception const&) {  // the interpreter ends anyway
+    }
+  }
+}
+
+void runtime_core::free_parts() noexcept {
+  // A copy, because freed memory may release Python objects whose destructors remove other parts.
+  std::vector<owned_part*> const all(parts_.begin(), parts_.end());
+  for (owned_part* const each : all) {
+    if (parts_.count(each) != 0 && each->free()) { parts_.erase(each); }
+  }
+}
+
+void runtime_core::remove(owned_part& part) noexcept {
+  parts_.erase(&part);
+  if (is_closed_ && !is_closing_ && parts_.empty()) { end(); }
+}
+
+void runtime_core::end() noexcept {
+  std::unique_ptr<runtime> ending = std::move(runtime_);
+  if (ending == nullptr) { return; }
+  is_closed_ = true;
+  error_handler const unused = std::exchange(on_error_, nullptr);  // it may refer to this object
+  if (is_in_child()) {
+    // The destructor does nothing in a child. The object stays, so that parts of it stay valid.
+    static_cast<void>(ending.release());
+    return;
+  }
+  nb::gil_scoped_release const released;  // functions of tasks need the GIL to end
+  ending.reset();
+}
+
+}  // namespace flotilla::python

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The runtime behind the Python objects.
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <flotilla/runtime.hpp>
+
+namespace flotilla::python {
+
+namespace nb = nanobind;
+
+/// Memory or a recording, which must end before the C++ runtime does.
+class owned_part {
+ public:
+  virtual ~owned_part() = default;
+  /// Frees the C++ object, unless something outside still uses its memory.
+  /// @return Whether it is free.
+  virtual bool free() noexcept = 0;
+};
+
+/// Owns a C++ runtime. Every Python object of the runtime shares the core.
+///
+/// `close` frees the memory and the recordings of the runtime, and then ends the C++ runtime. If
+/// arrays outside still view memory of the runtime, the C++ runtime ends after the last of them.
+///
+/// Threads: the caller of each function must hold the GIL. It guards all members.
+class runtime_core : public std::enable_shared_from_this<runtime_core> {
+ public:
+  using error_handler = std::function<void(std::exception_ptr)>;
+  /// @param on_error  runtime_options::on_error. If empty, errors are printed.
+  runtime_core(std::unique_ptr<runtime> made, bool is_single_threaded, error_handler on_error);
+  runtime_core(runtime_core const&) = delete;
+  runtime_core& operator=(runtime_core const&) = delete;
+  ~runtime_core();
+
+  /// The C++ runtime.
+  /// @throws runtime_closed  `close` was called.
+  [[nodiscard]] runtime& usable() const {
+    if (is_closed_) [[unlikely]] { refuse_closed(); }
+    return *runtime_;
+  }
+  /// Whether objects of the runtime must not call it: it is closed.
+  [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
+  [[nodiscard]] bool is_single_threaded() const noexcept { return is_single_threaded_; }
+  [[nodiscard]] bool has_gpus() const noexcept { return has_gpus_; }
+  [[nodiscard]] error_handler const& on_error() const noexcept { return on_error_; }
+
+  /// Calls `function` without the GIL. `close` waits until all such calls have returned.
+  template <class F>
+  auto without_gil(F&& function) {
+    busy_call const busy{*this};
+    nb::gil_scoped_release const released;
+    return std::forward<F>(function)();
+  }
+
+  /// Refuses new tasks, waits for all tasks, and frees everything. The second call does nothing.
+  /// @throws would_deadlock  The caller is inside a function of a task. Nothing was closed.
+  void close();
+  /// Closes all runtimes of the process, at the end of the interpreter.
+  static void close_all() noexcept;
+
+  /// Keeps a text or the bytes of an image until the C++ runtime has ended.
+  std::string const& keep(std::string bytes) {
+    return *kept_.emplace_back(std::make_unique<std::string const>(std::move(bytes)));
+  }
+
+  void add(owned_part& part) { parts_.insert(&part); }
+  /// Also ends the runtime if it is closed and this was its last part.
+  void remove(owned_part& part) noexcept;
+
+ private:
+  class busy_call {
+   public:
+    explicit busy_call(runtime_core& core) : core_{core.shared_from_this()} { ++core_->calls_; }
+    busy_call(busy_call const&) = delete;
+    busy_call& operator=(busy_call const&) = delete;
+    ~busy_call() { --core_->calls_; }
+
+   private:
+    std::shared_ptr<runtime_core> const core_;
+  };
+  [[noreturn]] static void refuse_closed();
+  [[nodiscard]] bool is_in_child() const noexcept;
+  void free_parts() noexcept;
+  void end() noexcept;
+
+  std::unique_ptr<runtime> runtime_;
+  bool const is_single_threaded_;
+  bool const has_gpus_;
+  pid_t const process_;
+  error_handler on_error_;
+  bool is_closed_ = false;
+  bool is_closing_ = false;  // whether a thread is inside `close`
+  std::size_t calls_ = 0;    // how many threads are inside `without_gil`
+  std::set<owned_part*> parts_;
+  std::vector<std::unique_ptr<std::string const>> kept_;
+};
+
+using core_ptr = std::shared_ptr<runtime_core>;
+
+/// Marks that the current thread runs a Python function for a runtime, until the end of the block.
+class inside_function {
+ public:
+  inside_function() noexcept { ++depth(); }
+  inside_function(inside_function const&) = delete;
+  inside_function& operator=(inside_function const&) = delete;
+  ~inside_function() { --depth(); }
+  [[nodiscard]] static bool is_active() noexcept { return depth() != 0; }
+
+ private:
+  static unsigned& depth() noexcept {
+    thread_local unsigned current = 0;
+    return current;
+  }
+};
+
+}  // namespace flotilla::python

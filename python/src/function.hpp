@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Python functions that the runtime calls.
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <functional>
+
+#include <flotilla/task/callable.hpp>
+
+#include "core.hpp"
+
+namespace flotilla::python {
+
+class py_ticket;
+
+/// Makes the callable of a task that calls function(task).
+/// @param runtime  The Python object of the runtime, which the callable keeps.
+[[nodiscard]] callable task_function(nb::handle runtime, nb::handle function);
+
+/// Makes the function of a host task, which calls function().
+[[nodiscard]] std::function<void()> host_function(nb::handle runtime, nb::handle function);
+
+/// Makes a handler for the errors of posted tasks, which calls function(error).
+[[nodiscard]] std::function<void(std::exception_ptr)> error_function(nb::handle function);
+
+/// Makes the continuation of Ticket.then, and attaches it.
+/// @param self  The Python object of the ticket.
+void attach(py_ticket const& to, nb::handle self, nb::callable function);
+
+void bind_functions(nb::module_& to);
+
+}  // namespace flotilla::python
