@@ -62,7 +62,9 @@ FLOTILLA_C_EXPORT flotilla_status flotilla_runtime_close(flotilla_runtime rt);
 /** Makes one bounded pass over all devices that no other thread drives: launches waiting tasks and
  * retires ended tasks. In single-threaded mode, continuations run inside the call too.
  * @param open  Null, or gets 1 if a task has not ended or a continuation has not begun, otherwise
- * 0. Blocks: never, but functions of tasks run inside the call. */
+ *              0.
+ *
+ * Blocks: never, but functions of tasks run inside the call. */
 FLOTILLA_C_EXPORT flotilla_status flotilla_pump(flotilla_runtime rt, int* open);
 
 /** Waits until no task and no continuation is open. Errors of tasks are not reported here; tickets

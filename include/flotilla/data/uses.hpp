@@ -153,7 +153,7 @@ template <class T, int Rank>
 /// @param op  `std::plus<>` and the other operations of <flotilla/data/reduction.hpp>, or your own.
 template <class T, int Rank, class Op = std::plus<>>
 requires reduction_of<Op, T>
-[[nodiscard]] data_use<T, Rank> reduce(data<T, Rank>& what, Op = {}) noexcept {
+[[nodiscard]] data_use<T, Rank> reduce(data<T, Rank>& what, [[maybe_unused]] Op op = {}) noexcept {
   static_assert(sizeof(T) <= detail::memory_command::max_pattern_bytes,
                 "an object must not be larger than the pattern of a fill");
   return detail::use_access::make<T, Rank>(what, detail::access_mode::reduce,

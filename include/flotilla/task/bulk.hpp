@@ -155,7 +155,7 @@ ticket submit_launches(runtime& rt, Kernel const& kernel, std::size_t count,
 /// @throws invalid_argument, wrong_runtime, unknown_device  `options` is invalid. Nothing was
 ///                     submitted.
 /// @throws runtime_closed, poisoned, used_after_fork
-/// @throws window_full The window is full, and the caller is inside a callable, where it must not
+/// @throws window_full  The window is full, and the caller is inside a callable, where it must not
 ///                     wait.
 /// @throws the exceptions of `arguments`
 ///         If the call throws, the items before that point were submitted and still run, and the
