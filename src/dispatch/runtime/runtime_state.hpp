@@ -13,6 +13,7 @@
 
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings_report.hpp>
+#include <flotilla/trace.hpp>
 
 #include "base/numa_nodes.hpp"
 #include "base/sharded_count.hpp"
@@ -32,6 +33,7 @@
 #include "dispatch/submission/bulk_submitter.hpp"
 #include "dispatch/submission/recorder.hpp"
 #include "dispatch/submission/submitter.hpp"
+#include "dispatch/trace/tracer.hpp"
 #include "dispatch/waiting/waits.hpp"
 
 namespace flotilla::dispatch {
@@ -92,6 +94,8 @@ class runtime_state final : public detail::runtime_impl {
   [[nodiscard]] settings_report report_settings(unsigned device) const;
   [[nodiscard]] device_counters counters(unsigned device) const;
   [[nodiscard]] recorder::config recording_parts() const noexcept;
+  /// Begins a trace. @throws the exceptions of flotilla::trace::trace
+  [[nodiscard]] std::shared_ptr<detail::trace_session> start_trace(trace_options options);
 
  private:
   runtime_options options_;
@@ -119,6 +123,7 @@ class runtime_state final : public detail::runtime_impl {
   // Null in single-threaded mode.
   std::unique_ptr<continuation_threads> const threads_;
   posted_errors posted_;
+  tracer trace_;
   task_end ends_;
   task_text text_;
   fault_monitor faults_;
@@ -156,6 +161,9 @@ class runtime_state final : public detail::runtime_impl {
   /// Returns runtime_options::on_error, or a handler that tells the checks about the call first.
   [[nodiscard]] std::function<void(std::exception_ptr)> error_handler();
   void add_device(unsigned index);
+  /// Begins the trace that the environment asks for. If the file cannot be opened, prints why.
+  void start_trace_of_environment();
+  void end_trace() noexcept;
   void shut_down() noexcept;
   void destroy_callables() noexcept;
   [[nodiscard]] bool is_inside_callable() const noexcept;

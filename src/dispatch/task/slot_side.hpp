@@ -18,6 +18,7 @@
 
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/task_state.hpp"
+#include "dispatch/task/trace_stamp.hpp"
 
 namespace flotilla::dispatch {
 
@@ -52,6 +53,7 @@ struct slot_side {
   std::uint16_t order_only = 0;
   // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
   std::uint16_t status_offset = no_status;
+  trace_stamp traced{};  // valid if its generation is the task's
 
   /// Returns predecessor `i` of those beyond slot::inline_dependencies.
   [[nodiscard]] task_key dependency(std::size_t i) const noexcept {
