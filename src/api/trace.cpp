@@ -12,7 +12,7 @@ namespace flotilla {
 inline namespace v0_1 {
 
 trace::trace(runtime& owner, trace_options options)
-    : session_(state_of(&detail::access::impl(owner)).start_trace(std::move(options))) {}
+    : session_(state_of(&detail::access::impl(owner)).traces.start(std::move(options))) {}
 
 trace::trace(trace&&) noexcept = default;
 

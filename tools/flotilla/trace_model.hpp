@@ -35,7 +35,7 @@ struct trace_slice {
   }
 };
 
-/// An arrow between two slices, from a predecessor to its successor. Indices of trace_model::slices.
+/// An arrow from a predecessor to its successor: indices of trace_model::slices.
 struct trace_arrow {
   std::size_t from;
   std::size_t to;
@@ -58,8 +58,8 @@ struct trace_model {
   std::uint64_t unfinished = 0;  // tasks that had not ended
   std::uint64_t every = 1;
 
-  /// Returns the name of the nearest track above, the track included, that begins with `prefix`; or
-  /// an empty string.
+  /// Returns the name of the nearest track above, the track included, that begins with `prefix`.
+  /// Empty if there is none.
   [[nodiscard]] std::string above(std::uint64_t track, std::string const& prefix) const {
     for (auto found = tracks.find(track); found != tracks.end();
          found = tracks.find(found->second.parent)) {

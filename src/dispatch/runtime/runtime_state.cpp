@@ -122,6 +122,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       checks(make_checks(checks_of(options_), {*chosen_.api, kernels_, chosen_.devices, handles_})),
       tasks({shared_, *this, usage, valid, places, slots, chosen_.devices, options_.placement.get(),
              checks.get()}),
+      traces({trace_, devices, kernels_, chosen_.devices, usage}),
       limits_of_chunks(kernels_, chosen_.devices),
       bulks({shared_, *this, usage, valid, places, slots, tasks, checks.get(), devices, waits,
              limits_of_chunks}),
@@ -141,7 +142,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     for (unsigned i = 0; i < tasks_.devices(); ++i) { add_device(i); }
     places.add_shared();
     trace_.on_change([this](bool on) { tasks.observe(on || checks != nullptr); });
-    start_trace_of_environment();
+    traces.start_of_environment();
     nvtx_range::attach();
     runtime_registry::add(*this);
   } catch (...) {

@@ -13,7 +13,6 @@
 
 #include <flotilla/runtime.hpp>
 #include <flotilla/settings/settings_report.hpp>
-#include <flotilla/trace.hpp>
 
 #include "base/numa_nodes.hpp"
 #include "base/sharded_count.hpp"
@@ -29,11 +28,11 @@
 #include "dispatch/runtime/program_loader.hpp"
 #include "dispatch/runtime/stream_waits.hpp"
 #include "dispatch/runtime/ticket_count.hpp"
+#include "dispatch/runtime/trace_control.hpp"
 #include "dispatch/runtime/worker_pool.hpp"
 #include "dispatch/submission/bulk_submitter.hpp"
 #include "dispatch/submission/recorder.hpp"
 #include "dispatch/submission/submitter.hpp"
-#include "dispatch/trace/tracer.hpp"
 #include "dispatch/waiting/waits.hpp"
 
 namespace flotilla::dispatch {
@@ -94,8 +93,6 @@ class runtime_state final : public detail::runtime_impl {
   [[nodiscard]] settings_report report_settings(unsigned device) const;
   [[nodiscard]] device_counters counters(unsigned device) const;
   [[nodiscard]] recorder::config recording_parts() const noexcept;
-  /// Begins a trace. @throws the exceptions of flotilla::trace::trace
-  [[nodiscard]] std::shared_ptr<detail::trace_session> start_trace(trace_options options);
 
  private:
   runtime_options options_;
@@ -147,6 +144,7 @@ class runtime_state final : public detail::runtime_impl {
   slot_taker slots;
   std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
+  trace_control traces;
   chunk_limits const limits_of_chunks;
   bulk_submitter bulks;
   program_loader programs;
@@ -161,9 +159,6 @@ class runtime_state final : public detail::runtime_impl {
   /// Returns runtime_options::on_error, or a handler that tells the checks about the call first.
   [[nodiscard]] std::function<void(std::exception_ptr)> error_handler();
   void add_device(unsigned index);
-  /// Begins the trace that the environment asks for. If the file cannot be opened, prints why.
-  void start_trace_of_environment();
-  void end_trace() noexcept;
   void shut_down() noexcept;
   void destroy_callables() noexcept;
   [[nodiscard]] bool is_inside_callable() const noexcept;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
+#include "dispatch/runtime/trace_control.hpp"
 
-// How a runtime begins and ends traces.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 #include <flotilla/error/error.hpp>
 
-#include "dispatch/runtime/runtime_state.hpp"
+#include "dispatch/lane/lane_layout.hpp"
 #include "dispatch/runtime/trace_environment.hpp"
 #include "dispatch/trace/trace_session.hpp"
 
@@ -32,38 +32,36 @@ std::string name_of_lane(unsigned lane) {
          (level == 0 ? "" : ", priority " + std::to_string(-int{level}));
 }
 
-/// Waits until threads have noticed the ends of the tasks that have ended. While other threads
-/// keep devices busy, it gives up.
-void notice_ends(device_set const& devices) {
+}  // namespace
+
+void trace_control::notice_ends() const {
   constexpr std::chrono::milliseconds max_time{20};
   auto const until = std::chrono::steady_clock::now() + max_time;
   auto const is_driven_elsewhere = [&] {
-    for (unsigned i = 0; i < devices.size(); ++i) {
-      context::lease_gate const& gate = devices[i].gate();
+    for (unsigned i = 0; i < with_.devices.size(); ++i) {
+      context::lease_gate const& gate = with_.devices[i].gate();
       if (gate.held() && !gate.held_by_this_thread()) { return true; }
     }
     return false;
   };
   while (std::chrono::steady_clock::now() < until) {
-    devices.collect_all();
-    if (!devices.any_ended() && !is_driven_elsewhere()) { return; }
+    with_.devices.collect_all();
+    if (!with_.devices.any_ended() && !is_driven_elsewhere()) { return; }
     std::this_thread::yield();
   }
 }
 
-}  // namespace
-
-std::shared_ptr<detail::trace_session> runtime_state::start_trace(trace_options options) {
-  usage.check_process();
+std::shared_ptr<detail::trace_session> trace_control::start(trace_options options) const {
+  with_.usage.check_process();
   trace_names names{
-      .kernel = [this](std::uint32_t kernel) { return kernels_.kernels[kernel].name; },
+      .kernel = [this](std::uint32_t kernel) { return with_.kernels.kernels[kernel].name; },
       .lane = &name_of_lane};
-  for (device const& each : chosen_.devices) { names.devices.push_back(each.name); }
-  return detail::trace_session::begin(trace_, std::move(options), std::move(names),
-                                      [this] { notice_ends(devices); });
+  for (device const& each : with_.infos) { names.devices.push_back(each.name); }
+  return detail::trace_session::begin(with_.trace, std::move(options), std::move(names),
+                                      [this] { notice_ends(); });
 }
 
-void runtime_state::start_trace_of_environment() {
+void trace_control::start_of_environment() const {
   // The runtimes of a process write separate files.
   static std::atomic<unsigned> traces{0};
   auto options = trace_options_of_environment();
@@ -72,7 +70,7 @@ void runtime_state::start_trace_of_environment() {
     options->file += "." + std::to_string(before + 1);
   }
   try {
-    static_cast<void>(start_trace(*std::move(options)));
+    static_cast<void>(start(*std::move(options)));
   } catch (std::exception const& why) {
     // The program does not depend on its trace.
     std::fprintf(stderr, "flotilla: FLOTILLA_TRACE: %s; the program runs without a trace\n",
@@ -80,11 +78,11 @@ void runtime_state::start_trace_of_environment() {
   }
 }
 
-void runtime_state::end_trace() noexcept {
+void trace_control::end() const noexcept {
   std::shared_ptr<detail::trace_session> session;
   {
-    std::lock_guard const lock{trace_.mutex()};
-    session = trace_.session();
+    std::lock_guard const lock{with_.trace.mutex()};
+    session = with_.trace.session();
   }
   if (session != nullptr) { session->end_and_report(); }
 }

@@ -9,7 +9,6 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/submission/slot_encoding.hpp"
-#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
 namespace flotilla::dispatch {
@@ -87,21 +86,6 @@ void submitter::observe(What const& what, task_options const& options, place con
   if (trace_.active()) { trace_.note_submit(slot); }
 }
 
-task_name submitter::checked_name(slot_address slot) const noexcept {
-  task_id const id = id_when_open(slot);
-  return {id.slot, id.generation};
-}
-
-std::vector<task_name> submitter::callables_inside() const {
-  std::vector<task_name> made;
-  for (auto const* each = callable_frame::innermost(owner_.number); each != nullptr;
-       each = each->next()) {
-    generation_word const word{tasks_.at(each->task()).generation.load(std::memory_order_relaxed)};
-    made.push_back({each->task(), word.generation()});
-  }
-  return made;
-}
-
 template <class What, class Options, class Source>
 [[gnu::always_inline]] inline bool submitter::submit_to(What& what, Options const& options,
                                                         ticket* ticket,
@@ -141,8 +125,7 @@ template <class What, class Options, class Source>
     encode(task, side, what, options, level, reclaimer_.epoch());
     inbox.slots().expect_all_lines(uses_all_lines(task));
   } catch (...) {
-    if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
-    if (trace_.active()) { trace_.note_withdrawn(address); }
+    withdraw(address);
     source.give_back(to, address);
     throw;
   }

@@ -141,6 +141,9 @@ class submitter {
   [[gnu::noinline]] void observe(What const& what, task_options const& options, place const& to,
                                  slot_address slot) const;
 
+  /// Takes back what `observe` has noted, because the task is refused after all.
+  void withdraw(slot_address slot) const;
+
   // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
   usage_guard const& usage_;

@@ -64,11 +64,11 @@ class packet_stream {
   packet_stream();
 
   /// Returns the number of a text, and writes the text if it is new.
-  [[nodiscard]] std::uint64_t intern(perfetto::interned_data table, std::string_view text) {
-    return intern_below(table, text, std::numeric_limits<std::size_t>::max());
+  [[nodiscard]] std::uint64_t intern(perfetto::interned_data which, std::string_view text) {
+    return intern_below(which, text, std::numeric_limits<std::size_t>::max());
   }
   /// The same, but returns 0 if the text is new and the table already has `max` texts.
-  [[nodiscard]] std::uint64_t intern_below(perfetto::interned_data table, std::string_view text,
+  [[nodiscard]] std::uint64_t intern_below(perfetto::interned_data which, std::string_view text,
                                            std::size_t max);
   void describe(track_description const& track);
   void write(trace_event const& event);
