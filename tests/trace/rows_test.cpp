@@ -58,6 +58,11 @@ batch_record numbered(std::uint64_t number) {
           .launched = static_cast<std::int64_t>(number)};
 }
 
+void push(trace_thread& to, std::uint64_t number) {
+  batch_record const record = numbered(number);
+  to.push({reinterpret_cast<std::uint64_t const*>(&record), words_of<batch_record>});
+}
+
 // requirement: records arrive complete and in order while another thread takes them; what finds no
 // room is dropped as a whole and counted
 TEST(TraceThread, RecordsArriveInOrderOrAreCounted) {
@@ -69,7 +74,7 @@ TEST(TraceThread, RecordsArriveInOrderOrAreCounted) {
   std::thread owner{[&] {
     trace_thread own{7, budget};
     shared.store(&own);
-    for (std::uint64_t i = 0; i < records; ++i) { own.push(numbered(i)); }
+    for (std::uint64_t i = 0; i < records; ++i) { push(own, i); }
     done.store(true);
     done.notify_all();
     while (shared.load() != nullptr) { std::this_thread::yield(); }
@@ -102,7 +107,7 @@ TEST(TraceThread, WithoutMemoryEverythingIsCounted) {
   trace_budget budget;
   budget.set(trace_thread::buffer_bytes - 1);
   trace_thread one{0, budget};
-  for (int i = 0; i < 10; ++i) { one.push(numbered(1)); }
+  for (int i = 0; i < 10; ++i) { push(one, 1); }
   EXPECT_EQ(one.dropped(), 10u);
   EXPECT_FALSE(budget.take(trace_thread::buffer_bytes));
   EXPECT_TRUE(budget.take(trace_thread::buffer_bytes - 1)) << "a refusal takes nothing";
@@ -113,12 +118,12 @@ TEST(TraceThread, FullBufferWorksAgain) {
   trace_budget budget;
   budget.set(trace_thread::buffer_bytes);
   trace_thread one{0, budget};
-  while (one.dropped() == 0) { one.push(numbered(1)); }
+  while (one.dropped() == 0) { push(one, 1); }
   std::vector<std::uint64_t> scratch(trace_thread::max_words);
   std::size_t taken = 0;
   one.take_all(scratch.data(), [&](auto) { ++taken; });
   EXPECT_EQ(taken, trace_thread::buffer_bytes / sizeof(batch_record));
-  one.push(numbered(2));
+  push(one, 2);
   EXPECT_EQ(one.take_all(scratch.data(), [](auto) {}), words_of<batch_record>);
   EXPECT_EQ(one.dropped(), 1u);
   one.free_buffer();

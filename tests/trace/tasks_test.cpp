@@ -111,14 +111,14 @@ TEST_P(Trace, CopiesCallablesAndHostTasksAppear) {
   device_buffer<std::uint32_t> other{rt(), first(), values};
   trace writing{rt(), {.file = file()}};
   ticket const up = rt().submit(buffer.copy_from(values), {.label = "up"});
-  ticket const across = rt().submit(other.copy_from(buffer), {.after = {up}, .label = "across"});
-  ticket const down = rt().submit(other.copy_to(pinned), {.after = {across}, .label = "down"});
+  ticket const across = rt().submit(other.copy_from(buffer), {.label = "across", .after = {up}});
+  ticket const down = rt().submit(other.copy_to(pinned), {.label = "down", .after = {across}});
   ticket const pageable =
-      rt().submit(other.copy_to(values), {.after = {down}, .label = "pageable"});
-  ticket const fill = rt().submit(other.fill(3u), {.after = {pageable}, .label = "fill"});
+      rt().submit(other.copy_to(values), {.label = "pageable", .after = {down}});
+  ticket const fill = rt().submit(other.fill(3u), {.label = "fill", .after = {pageable}});
   ticket const call =
-      rt().submit(callable{[](task_context&) {}}, {.after = {fill}, .label = "call"});
-  ticket const host = submit_host(rt(), [] {}, {.after = {call}, .label = "host"});
+      rt().submit(callable{[](task_context&) {}}, {.label = "call", .after = {fill}});
+  ticket const host = submit_host(rt(), [] {}, {.label = "host", .after = {call}});
   host.wait();
   writing.end();
   auto const read_back = read();
@@ -144,7 +144,7 @@ TEST_P(Trace, CopiesCallablesAndHostTasksAppear) {
 TEST_P(Trace, FailedTasksAreMarked) {
   trace writing{rt(), {.file = file()}};
   ticket const bad = rt().submit(refused_launch(program()), {.device = first(), .label = "bad"});
-  ticket const next = rt().submit(nothing(), {.device = first(), .after = {bad}, .label = "next"});
+  ticket const next = rt().submit(nothing(), {.device = first(), .label = "next", .after = {bad}});
   rt().submit(nothing(), {.device = first(), .label = "good"}).wait();
   EXPECT_THROW(next.wait(), dependency_failed);
   EXPECT_THROW(bad.wait(), driver_error);
@@ -225,8 +225,8 @@ TEST_P(Trace, OnlyTasksWithinTheTraceAppear) {
       rt().submit(hold.launch_of(program()), {.device = last(), .label = "before"});
   trace writing{rt(), {.file = file()}};
   ticket const open =
-      rt().submit(nothing(), {.device = last(), .after = {before}, .label = "open"});
-  rt().submit(nothing(), {.device = first(), .label = "inside"});
+      rt().submit(nothing(), {.device = last(), .label = "open", .after = {before}});
+  rt().post(nothing(), {.device = first(), .label = "inside"});
   if (device_count() > 1) {
     rt().submit(nothing(), {.device = first(), .label = "done"}).wait();
     trace_summary const summary = writing.end();

@@ -28,7 +28,7 @@ int main(int count, char** arguments) {
         auto const write = [&](std::size_t word, flotilla::dependency_list after,
                                std::string const& label) {
           return rt.submit(program.write.with_shape({1}, {1})(words.subspan(word, 1), 7u),
-                           {.device = device, .after = std::move(after), .label = label});
+                           {.device = device, .label = label, .after = std::move(after)});
         };
         ticket const first = write(0, {}, "first " + round);
         ticket const left = write(1, {first}, "left " + round);

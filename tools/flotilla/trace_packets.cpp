@@ -141,7 +141,8 @@ class decoder {
       text_of_name = 23,
       counter = 30
     };
-    packet_event event{.when = when};
+    packet_event event;
+    event.when = when;
     while (from.next()) {
       switch (from.tag()) {
         case categories: event.category = text(interned::categories, from.get_uint64()); break;

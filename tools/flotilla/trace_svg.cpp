@@ -150,7 +150,7 @@ class drawing {
       trace_slice const& to = trace_.slices[trace_.arrows[i].to];
       out << R"(<line x1=")" << x(from.end) << R"(" y1=")" << y(from.track) + row_height / 2
           << R"(" x2=")" << x(to.begin) << R"(" y2=")" << y(to.track) + row_height / 2
-          << R"(" stroke="#333" stroke-width="0.6" marker-end="url(#head)"/>)" << '\n';
+          << R"x(" stroke="#333" stroke-width="0.6" marker-end="url(#head)"/>)x" << '\n';
     }
     if (trace_.arrows.size() > max_arrows) {
       out << "<!-- " << trace_.arrows.size() - max_arrows << " more arrows are not drawn -->\n";

@@ -144,7 +144,10 @@ void packet_stream::write(trace_event const& event) {
   packet.add_uint64(perfetto::trace_packet::timestamp,
                     static_cast<std::uint64_t>(std::max<std::int64_t>(event.when - begun_, 0)));
   packet.add_uint32(perfetto::trace_packet::sequence, sequence);
-  packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
+  // An end names no interned text.
+  if (event.type != perfetto::event_type::end) {
+    packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
+  }
   packet.add_message(perfetto::trace_packet::track_event, event_);
   finish_packet();
 }
