@@ -25,9 +25,9 @@ struct trace_options {
   /// is an average. Batches, threads and counters are always in the trace.
   std::uint32_t every = 1;
   /// The maximum size of the buffers between the threads and the writer of the trace, in bytes. A
-  /// thread that ends tasks has 4 MiB of it, so at least 4 MiB are needed. What finds no room is
+  /// thread that ends tasks has 8 MiB of it, so at least 8 MiB are needed. What finds no room is
   /// not in the trace, but is counted.
-  std::size_t memory = std::size_t{64} << 20;
+  std::size_t memory = std::size_t{128} << 20;
 };
 
 /// What is in a trace that has ended.

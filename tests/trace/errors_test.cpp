@@ -93,7 +93,7 @@ TEST_P(TraceErrors, DroppedEventsAreCounted) {
   // mode only one thread drives, and the test has nothing to check.
   if (worker_count() != 2) { GTEST_SKIP() << "needs two workers"; }
   static_cast<void>(program());
-  trace writing{rt(), {.file = file(), .memory = std::size_t{4} << 20}};
+  trace writing{rt(), {.file = file(), .memory = std::size_t{8} << 20}};
   constexpr int tasks = 4000;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <iomanip>
 #include <map>
 #include <set>
 #include <sstream>
@@ -148,7 +149,9 @@ class drawing {
     for (std::size_t i = 0; i < std::min(trace_.arrows.size(), max_arrows); ++i) {
       trace_slice const& from = trace_.slices[trace_.arrows[i].from];
       trace_slice const& to = trace_.slices[trace_.arrows[i].to];
-      out << R"(<line x1=")" << x(from.end) << R"(" y1=")" << y(from.track) + row_height / 2
+      // The successor may have been launched before the end of the predecessor was seen.
+      std::int64_t const start = std::clamp(to.begin, from.begin, from.end);
+      out << R"(<line x1=")" << x(start) << R"(" y1=")" << y(from.track) + row_height / 2
           << R"(" x2=")" << x(to.begin) << R"(" y2=")" << y(to.track) + row_height / 2
           << R"x(" stroke="#333" stroke-width="0.6" marker-end="url(#head)"/>)x" << '\n';
     }
@@ -163,7 +166,8 @@ class drawing {
       std::int64_t const when = first_ + (last_ - first_) * i / parts;
       char const* const anchor = i == 0 ? "start" : i == parts ? "end" : "middle";
       out << R"(<text x=")" << x(when) << R"(" y=")" << height - 8 << R"(" text-anchor=")" << anchor
-          << R"(">)" << static_cast<double>(when) / 1e6 << " ms</text>\n";
+          << R"(">)" << std::fixed << std::setprecision(3) << static_cast<double>(when) / 1e6
+          << " ms</text>\n";
     }
   }
 

@@ -16,6 +16,7 @@
 
 #include <flotilla/kernel/launch_shape.hpp>
 
+#include "base/cache_line.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/task_state.hpp"
 #include "dispatch/task/trace_stamp.hpp"
@@ -32,7 +33,7 @@ struct stop_watch {
 };
 
 /// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
-struct slot_side {
+struct alignas(base::cache_line) slot_side {
   static constexpr std::uint16_t no_status = 0xffff;
   static constexpr std::size_t more_inline_dependencies = 4;
 
@@ -78,5 +79,6 @@ struct slot_side {
     label[bytes] = '\0';
   }
 };
+static_assert(sizeof(slot_side) == 3 * base::cache_line);
 
 }  // namespace flotilla::dispatch

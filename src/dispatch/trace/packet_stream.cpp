@@ -5,7 +5,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 
+#include <protozero/basic_pbf_builder.hpp>
+#include <protozero/buffer_fixed.hpp>
+#include <protozero/buffer_string.hpp>
+#include <protozero/data_view.hpp>
 #include <protozero/pbf_builder.hpp>
 
 namespace flotilla::dispatch {
@@ -26,6 +31,38 @@ void add_clock(pbf_builder<perfetto::clock_snapshot>& snapshot, unsigned id, std
   pbf_builder<perfetto::clock_value> clock{snapshot, perfetto::clock_snapshot::clocks};
   clock.add_uint32(perfetto::clock_value::id, id);
   clock.add_uint64(perfetto::clock_value::timestamp, static_cast<std::uint64_t>(when));
+}
+
+template <class Fields>
+using fixed_builder = protozero::basic_pbf_builder<protozero::fixed_size_buffer_adaptor, Fields>;
+
+void write_event(trace_event const& event, protozero::fixed_size_buffer_adaptor& into) {
+  fixed_builder<perfetto::track_event> made{into};
+  made.add_enum(perfetto::track_event::type, static_cast<std::int32_t>(event.type));
+  made.add_uint64(perfetto::track_event::track, event.track);
+  if (!event.text.empty()) {
+    made.add_string(perfetto::track_event::text, event.text.data(), event.text.size());
+  }
+  if (event.name != 0) { made.add_uint64(perfetto::track_event::name, event.name); }
+  if (event.category != 0) { made.add_uint64(perfetto::track_event::categories, event.category); }
+  if (event.type == perfetto::event_type::counter) {
+    made.add_int64(perfetto::track_event::counter, event.counter);
+  }
+  if (event.direction != perfetto::flow_direction::none) {
+    fixed_builder<perfetto::legacy_event> arrow{made, perfetto::track_event::legacy};
+    arrow.add_uint64(perfetto::legacy_event::bind, event.bind);
+    arrow.add_enum(perfetto::legacy_event::direction, static_cast<std::int32_t>(event.direction));
+  }
+  if (event.flow != 0) { made.add_fixed64(perfetto::track_event::flows, event.flow); }
+  if (event.ending_flow != 0) {
+    made.add_fixed64(perfetto::track_event::ending_flows, event.ending_flow);
+  }
+  for (std::size_t i = 0; i < event.value_count; ++i) {
+    event_value const& each = event.values[i];
+    fixed_builder<perfetto::annotation> value{made, perfetto::track_event::annotations};
+    value.add_uint64(perfetto::annotation::name, each.name);
+    value.add_uint64(each.kind, each.value);
+  }
 }
 
 }  // namespace
@@ -113,43 +150,27 @@ void packet_stream::describe(track_description const& track) {
 }
 
 void packet_stream::write(trace_event const& event) {
-  event_.clear();
-  pbf_builder<perfetto::track_event> made{event_};
-  made.add_enum(perfetto::track_event::type, static_cast<std::int32_t>(event.type));
-  made.add_uint64(perfetto::track_event::track, event.track);
-  if (!event.text.empty()) {
-    made.add_string(perfetto::track_event::text, event.text.data(), event.text.size());
+  // Most of the time of a trace is spent here. Arrays need no checks for room, unlike strings. An
+  // event has at most a label, eight values and three arrows.
+  std::array<char, 512> event_bytes;
+  std::array<char, 512> packet_bytes;
+  protozero::fixed_size_buffer_adaptor event_buffer{event_bytes};
+  protozero::fixed_size_buffer_adaptor packet_buffer{packet_bytes};
+  write_event(event, event_buffer);
+  {
+    fixed_builder<perfetto::trace_packet> packet{packet_buffer};
+    packet.add_uint64(perfetto::trace_packet::timestamp,
+                      static_cast<std::uint64_t>(std::max<std::int64_t>(event.when - begun_, 0)));
+    packet.add_uint32(perfetto::trace_packet::sequence, sequence);
+    // An end names no interned text.
+    if (event.type != perfetto::event_type::end) {
+      packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
+    }
+    packet.add_message(perfetto::trace_packet::track_event, event_buffer.data(),
+                       event_buffer.size());
   }
-  if (event.name != 0) { made.add_uint64(perfetto::track_event::name, event.name); }
-  if (event.category != 0) { made.add_uint64(perfetto::track_event::categories, event.category); }
-  if (event.type == perfetto::event_type::counter) {
-    made.add_int64(perfetto::track_event::counter, event.counter);
-  }
-  if (event.direction != perfetto::flow_direction::none) {
-    pbf_builder<perfetto::legacy_event> arrow{made, perfetto::track_event::legacy};
-    arrow.add_uint64(perfetto::legacy_event::bind, event.bind);
-    arrow.add_enum(perfetto::legacy_event::direction, static_cast<std::int32_t>(event.direction));
-  }
-  if (event.flow != 0) { made.add_fixed64(perfetto::track_event::flows, event.flow); }
-  if (event.ending_flow != 0) {
-    made.add_fixed64(perfetto::track_event::ending_flows, event.ending_flow);
-  }
-  for (std::size_t i = 0; i < event.value_count; ++i) {
-    event_value const& each = event.values[i];
-    pbf_builder<perfetto::annotation> value{made, perfetto::track_event::annotations};
-    value.add_uint64(perfetto::annotation::name, each.name);
-    value.add_uint64(each.kind, each.value);
-  }
-  pbf_builder<perfetto::trace_packet> packet{packet_};
-  packet.add_uint64(perfetto::trace_packet::timestamp,
-                    static_cast<std::uint64_t>(std::max<std::int64_t>(event.when - begun_, 0)));
-  packet.add_uint32(perfetto::trace_packet::sequence, sequence);
-  // An end names no interned text.
-  if (event.type != perfetto::event_type::end) {
-    packet.add_uint32(perfetto::trace_packet::sequence_flags, perfetto::needs_incremental_state);
-  }
-  packet.add_message(perfetto::trace_packet::track_event, event_);
-  finish_packet();
+  pbf_builder<perfetto::trace> trace{bytes_};
+  trace.add_message(perfetto::trace::packet, packet_buffer.data(), packet_buffer.size());
 }
 
 }  // namespace flotilla::dispatch

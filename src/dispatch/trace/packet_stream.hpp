@@ -90,7 +90,6 @@ class packet_stream {
   std::int64_t const begun_;  // 0 on the clock of the trace
   std::string bytes_;
   std::string packet_;  // scratch memory
-  std::string event_;   // scratch memory
   std::unordered_map<int, table> interned_;
 };
 

@@ -26,7 +26,7 @@ using dispatch::trace_thread;
 using std::chrono::milliseconds;
 
 constexpr std::size_t write_bytes = std::size_t{1} << 20;
-// At 10 million tasks per second, a buffer is full after about 4 ms.
+// At 10 million tasks per second, a buffer is full after about 8 ms.
 constexpr milliseconds busy_pause{1};
 constexpr milliseconds idle_pause{5};
 

@@ -40,7 +40,7 @@ class trace_budget {
 /// room, the record is dropped and counted.
 class trace_thread {
  public:
-  static constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
+  static constexpr std::size_t buffer_bytes = std::size_t{8} << 20;
 
   /// Describes the calling thread, which becomes the owner.
   trace_thread(std::uint32_t index, trace_budget& budget);

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/per_thread.hpp"
+#include "dispatch/task/trace_stamp.hpp"
 
 namespace flotilla::dispatch {
 
@@ -31,6 +32,7 @@ trace_thread* trace_threads::find() noexcept {
       // After a runtime has ended, this thread has the only reference.
       std::erase_if(self.entries, [](auto const& each) { return each.thread.use_count() == 1; });
       std::lock_guard const lock{mutex_};
+      if (threads_.size() == trace_stamp::max_threads) { return nullptr; }
       auto made =
           std::make_shared<trace_thread>(static_cast<std::uint32_t>(threads_.size()), budget_);
       self.entries.push_back({runtime_, made});

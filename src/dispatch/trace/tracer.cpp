@@ -83,17 +83,17 @@ void tracer::note_submit(slot_address task) noexcept {
   trace_thread* const here = threads_->here();
   if (here == nullptr) { return; }
   here->count_submit();
-  tasks_.side(task).traced = {.generation = generation,
+  tasks_.side(task).traced = {.submitted = now(),
+                              .generation = static_cast<std::uint32_t>(generation),
                               .session = session_number_.load(std::memory_order_relaxed),
-                              .thread = here->index(),
-                              .submitted = now()};
+                              .thread = here->index()};
 }
 
 void tracer::note_withdrawn(slot_address task) noexcept {
   slot const& one = tasks_.at(task);
   generation_word const word{one.generation.load(std::memory_order_relaxed)};
   trace_stamp& stamp = tasks_.side(task).traced;
-  if (stamp.generation != word.generation() + 1) { return; }
+  if (stamp.generation != static_cast<std::uint32_t>(word.generation() + 1)) { return; }
   stamp.generation = 0;
   if (trace_thread* const here = threads_->here()) { here->withdraw(); }
 }
@@ -102,24 +102,24 @@ slot_side* tracer::chosen(slot_address task) const noexcept {
   generation_word const word{tasks_.at(task).generation.load(std::memory_order_relaxed)};
   if (!is_chosen(trace_number(task, word.generation()))) { return nullptr; }
   slot_side& side = tasks_.side(task);
-  bool const is_noted = side.traced.generation == word.generation() &&
+  bool const is_noted = side.traced.generation == static_cast<std::uint32_t>(word.generation()) &&
                         side.traced.session == session_number_.load(std::memory_order_relaxed);
   return is_noted ? &side : nullptr;
 }
 
 void tracer::note_begin(slot_address task) noexcept {
-  if (slot_side* const side = chosen(task)) { side->traced.begun = side->traced.launched = now(); }
+  if (slot_side* const side = chosen(task)) {
+    std::int64_t const when = now();
+    side->traced.set_launch(when, when);
+  }
 }
 
 bool tracer::note_batch(slot_address task, std::int64_t launched, std::int64_t begun,
                         unsigned lane) noexcept {
   slot_side* const side = chosen(task);
   if (side == nullptr) { return false; }
-  if (side->traced.begun == 0) {
-    side->traced.launched = launched;
-    side->traced.begun = begun;
-  }
-  side->traced.lane = static_cast<std::uint16_t>(lane);
+  side->traced.set_launch(launched, begun);
+  side->traced.lane = lane & trace_stamp::no_lane;
   return true;
 }
 
@@ -129,11 +129,8 @@ std::uint32_t tracer::note_ends(std::span<slot_address const> tasks, std::int64_
   for (slot_address const task : tasks) {
     slot_side* const side = chosen(task);
     if (side == nullptr) { continue; }
-    if (side->traced.begun == 0) {
-      side->traced.launched = launched;
-      side->traced.begun = begun;
-    }
-    side->traced.lane = static_cast<std::uint16_t>(lane);
+    side->traced.set_launch(launched, begun);
+    side->traced.lane = lane & trace_stamp::no_lane;
     push_task(task, *side, false, ended);
     ++count;
   }
@@ -147,10 +144,10 @@ void tracer::push_task(slot_address task, slot_side& side, bool failed,
   task_record record{.number = trace_number(task, stamp.generation),
                      .submitted = stamp.submitted,
                      .launched = stamp.launched,
-                     .begun = stamp.begun,
+                     .begun = stamp.begun(),
                      .ended = ended,
                      .thread = stamp.thread,
-                     .lane = stamp.lane,
+                     .lane = static_cast<std::uint16_t>(stamp.lane),
                      .end = failed ? traced_end::failed : traced_end::succeeded};
   stamp.generation = 0;  // so that the task has one record
   std::uint32_t const device = one.device.load(std::memory_order_relaxed);
