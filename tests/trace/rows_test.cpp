@@ -88,13 +88,15 @@ TEST(TraceThread, RecordsArriveInOrderOrAreCounted) {
   bool is_last_round = false;
   while (!is_last_round) {
     is_last_round = done.load();
-    one.take_all(scratch.data(), [&](std::span<std::uint64_t const> words) {
-      ASSERT_EQ(words.size(), words_of<batch_record>);
-      auto const when = static_cast<std::int64_t>(words[1]);
-      EXPECT_GT(when, last);
-      last = when;
-      ++taken;
-    });
+    one.take_all(
+        scratch.data(), [] {},
+        [&](std::span<std::uint64_t const> words) {
+          ASSERT_EQ(words.size(), words_of<batch_record>);
+          auto const when = static_cast<std::int64_t>(words[1]);
+          EXPECT_GT(when, last);
+          last = when;
+          ++taken;
+        });
   }
   EXPECT_EQ(taken + one.dropped(), records);
   EXPECT_EQ(one.dropped_tasks(), 0u);
@@ -121,10 +123,13 @@ TEST(TraceThread, FullBufferWorksAgain) {
   while (one.dropped() == 0) { push(one, 1); }
   std::vector<std::uint64_t> scratch(trace_thread::max_words);
   std::size_t taken = 0;
-  one.take_all(scratch.data(), [&](auto) { ++taken; });
+  one.take_all(
+      scratch.data(), [] {}, [&](auto) { ++taken; });
   EXPECT_EQ(taken, trace_thread::buffer_bytes / sizeof(batch_record));
   push(one, 2);
-  EXPECT_EQ(one.take_all(scratch.data(), [](auto) {}), words_of<batch_record>);
+  EXPECT_EQ(one.take_all(
+                scratch.data(), [] {}, [](auto) {}),
+            words_of<batch_record>);
   EXPECT_EQ(one.dropped(), 1u);
   one.free_buffer();
   EXPECT_TRUE(budget.take(trace_thread::buffer_bytes));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Submits tasks for the tests of traces. On each device it fills a buffer with a copy, and then does
-// this `rounds` times: a launch, two launches after it, and a copy after both. The last task is a
-// callable. FLOTILLA_TRACE traces them.
+// Submits tasks for the tests of traces. On each device it fills a buffer with a copy, and then
+// does this `rounds` times: a launch, two launches after it, and a copy after both. The last task
+// is a callable. FLOTILLA_TRACE traces them.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

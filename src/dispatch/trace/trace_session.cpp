@@ -80,12 +80,9 @@ trace_session::~trace_session() {
 }
 
 void trace_session::start() {
-  tracer_.threads().refresh(threads_);
+  add_threads();
   std::size_t used = 0;  // by threads that have pushed for an earlier trace
-  for (auto const& each : threads_) {
-    encoder_.add_thread(each->index(), each->tid(), each->name());
-    used += each->has_buffer() ? trace_thread::buffer_bytes : 0;
-  }
+  for (auto const& each : threads_) { used += each->has_buffer() ? trace_thread::buffer_bytes : 0; }
   tracer_.threads().budget().set(options_.memory > used ? options_.memory - used : 0);
   before_ = count();
   number_ = tracer_.begin(options_.every);
@@ -121,23 +118,34 @@ void trace_session::run() noexcept {
 }
 
 bool trace_session::drain() {
-  tracer_.threads().refresh(threads_);
   bool is_filling = false;
-  for (auto const& each : threads_) {
+  add_threads();
+  for (std::size_t i = 0; i < threads_.size(); ++i) {  // `drain` may add threads
     // The registry and this list have a reference, and the owner has one until it ends.
-    bool const has_owner_ended = each.use_count() == 2;
+    bool const has_owner_ended = threads_[i].use_count() == 2;
     std::atomic_thread_fence(std::memory_order_acquire);  // after it, all of its records are seen
-    drain(*each, is_filling);
-    if (has_owner_ended) { each->free_buffer(); }
+    trace_thread& one = *threads_[i];
+    drain(one, is_filling);
+    if (has_owner_ended) { one.free_buffer(); }
   }
   note_dropped();
   if (!encoder_.bytes().empty()) { write(); }
   return is_filling;
 }
 
+void trace_session::add_threads() {
+  std::size_t const known = threads_.size();
+  tracer_.threads().refresh(threads_);
+  for (std::size_t i = known; i < threads_.size(); ++i) {
+    encoder_.add_thread(threads_[i]->index(), threads_[i]->tid(), threads_[i]->name());
+  }
+}
+
 void trace_session::drain(trace_thread& one, bool& is_filling) {
-  encoder_.add_thread(one.index(), one.tid(), one.name());
-  std::size_t const words = one.take_all(scratch_.data(), [this](auto const& record) {
+  // A record may name a thread that has submitted its first task just now. That thread is in the
+  // registry since before the record was pushed, so look there after the records have arrived.
+  auto const prepare = [this] { add_threads(); };
+  std::size_t const words = one.take_all(scratch_.data(), prepare, [this](auto const& record) {
     dispatch::record_head head;
     std::memcpy(static_cast<void*>(&head), record.data(), sizeof head);
     if (head.session == number_ && !failed_) { encoder_.add(record); }

@@ -53,6 +53,8 @@ class trace_session {
 
  private:
   void start();
+  /// Describes the threads that are new.
+  void add_threads();
   void run() noexcept;
   /// Encodes what has arrived, and writes it. @return whether a buffer is filling fast.
   bool drain();

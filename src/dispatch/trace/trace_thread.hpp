@@ -58,8 +58,9 @@ class trace_thread {
   static constexpr std::size_t max_words = 0x10000;  // of a record
   /// Passes each record to `visit(words)`, and removes it. @return how many words it has removed.
   /// @param scratch  max_words words.
-  template <class Visit>
-  std::size_t take_all(std::uint64_t* scratch, Visit const& visit);
+  /// @param prepare  Is called before the first visit, when the records to visit are certain.
+  template <class Prepare, class Visit>
+  std::size_t take_all(std::uint64_t* scratch, Prepare const& prepare, Visit const& visit);
   /// Frees the buffer. The owner must have ended.
   void free_buffer() noexcept;
 
@@ -97,13 +98,15 @@ class trace_thread {
   std::atomic<std::uint64_t> dropped_tasks_{0};  // written by the owner: those of tasks
 };
 
-template <class Visit>
-std::size_t trace_thread::take_all(std::uint64_t* scratch, Visit const& visit) {
+template <class Prepare, class Visit>
+std::size_t trace_thread::take_all(std::uint64_t* scratch, Prepare const& prepare,
+                                   Visit const& visit) {
   queue* const from =
       queue_.load(std::memory_order_acquire);  // pairs with the release in make_queue
   if (from == nullptr) { return 0; }
   // Only what has arrived by now, so that the writer also gets to the other threads.
   std::size_t const arrived = from->read_available();
+  if (arrived != 0) { prepare(); }
   for (std::size_t left = arrived; left != 0;) {
     from->pop(scratch, 1);
     auto const head = std::bit_cast<record_head>(scratch[0]);
