@@ -55,4 +55,5 @@
 #include <flotilla/task/task_options.hpp>
 #include <flotilla/task/ticket.hpp>
 #include <flotilla/task/wait_any_of.hpp>
+#include <flotilla/trace.hpp>
 #include <flotilla/version.hpp>

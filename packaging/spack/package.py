@@ -24,6 +24,7 @@ class Flotilla(CMakePackage, CudaPackage):
     depends_on("intel-oneapi-tbb@2021.8:", type=("build", "link", "run"))
     depends_on("boost@1.74:+context", type=("build", "link", "run"))
     depends_on("tomlplusplus", type="build")
+    depends_on("protozero", type="build")
     depends_on("cli11", type="build", when="+tools")
     depends_on("nlohmann-json", type="build", when="+tools")
     depends_on("benchmark", type=("build", "link"), when="+tools")

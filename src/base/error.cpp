@@ -30,6 +30,7 @@ task_cancelled::~task_cancelled() = default;
 task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
 used_after_fork::~used_after_fork() = default;
+trace_failed::~trace_failed() = default;
 
 driver_error::driver_error(driver_status status, std::string call, std::string subject)
     : error(call + " failed on " + subject + ": " + to_string(status) + " (" +

@@ -15,6 +15,7 @@
 #include "bench_command.hpp"
 #include "devices_command.hpp"
 #include "doctor_command.hpp"
+#include "trace_command.hpp"
 
 namespace {
 
@@ -72,6 +73,18 @@ int main(int argc, char** argv) {
       app.add_subcommand("bench",
                          "measures the cost of dispatching on this machine, and "
                          "compares it with controls; see bench --help");
+  CLI::App* const trace = app.add_subcommand(
+      "trace",
+      "shows the longest waits, the critical path and idle devices of a trace that "
+      "FLOTILLA_TRACE or flotilla::trace has written");
+  std::string trace_of;
+  std::string svg;
+  std::size_t count = 10;
+  trace->add_option("file", trace_of, "the file of the trace")->required();
+  trace->add_option("--svg", svg, "also draw the trace as a picture, into this file");
+  trace->add_option("--top", count, "the maximum number of lines of each list")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   bench->prefix_command();  // passes all arguments to flotilla_bench, including --help
   bench->set_help_flag();
 
@@ -81,6 +94,7 @@ int main(int argc, char** argv) {
   try {
     if (bench->parsed()) { tool::run_bench(bench->remaining()); }
     if (devices->parsed()) { tool::print_devices(std::cout, specification, json, best_effort); }
+    if (trace->parsed()) { tool::print_trace(std::cout, trace_of, svg, count); }
     if (doctor->parsed()) { well = tool::print_doctor(std::cout, specification, json); }
   } catch (std::exception const& failure) {
     std::cerr << "flotilla: " << failure.what() << '\n';

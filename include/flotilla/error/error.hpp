@@ -214,5 +214,12 @@ class FLOTILLA_EXPORT used_after_fork : public error {
   ~used_after_fork() override;
 };
 
+/// A trace cannot begin, or its file cannot be written. The message names the file.
+class FLOTILLA_EXPORT trace_failed : public error {
+ public:
+  using error::error;
+  ~trace_failed() override;
+};
+
 }  // namespace v0_1
 }  // namespace flotilla

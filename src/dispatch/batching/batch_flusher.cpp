@@ -9,6 +9,7 @@
 #include "dispatch/batching/launch_begin.hpp"
 #include "dispatch/batching/unended_predecessors.hpp"
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
 
 namespace flotilla::dispatch {
 
@@ -77,10 +78,19 @@ void batch_flusher::remove_cancelled(batch_place where, flush_outcome& outcome) 
   abandon_waves_after(where.wave, outcome);
 }
 
+std::string batch_flusher::text_of(std::span<slot_address const> tasks) const {
+  slot const& first = parts_.tasks.at(tasks[0]);
+  std::string text = first.labelled ? parts_.tasks.side(tasks[0]).label.data()
+                                    : parts_.kernels.kernels[first.kernel].name;
+  if (tasks.size() > 1) { text += " and " + std::to_string(tasks.size() - 1) + " more"; }
+  return text;
+}
+
 void batch_flusher::launch_open(batch_place where, flush_outcome& outcome) {
   open_batch& batch = parts_.waves.at(where);
   lane& lane = parts_.lanes[where.lane];
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
+  nvtx_range const range{[&] { return text_of(tasks); }};
   if (begin_launches(parts_.tasks, tasks)) [[unlikely]] { return remove_cancelled(where, outcome); }
   driver::call_outcome const waited = enqueue_waits(lane, batch);
   bool const as_grids =

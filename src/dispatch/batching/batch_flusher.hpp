@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dispatch/batching/grid_run.hpp"
@@ -65,6 +66,7 @@ class batch_flusher {
     open_waves& waves;
     kernel_profiles& profiles;
     kernel_sampler& sampler;
+    kernel_table const& kernels;
   };
   explicit batch_flusher(parts const& with);
 
@@ -94,6 +96,8 @@ class batch_flusher {
     return run_.waves() == 1 &&
            run_.groups().groups().size() + run_.groups().others().size() == tasks.size();
   }
+  /// Returns the name of a batch for tools: its first task, and how many tasks it has.
+  [[nodiscard]] std::string text_of(std::span<slot_address const> tasks) const;
   /// Removes all tasks from the open batch at `where`: ends the cancelled tasks, and starts the
   /// others again, because they may depend on a cancelled task.
   void remove_cancelled(batch_place where, flush_outcome& outcome);

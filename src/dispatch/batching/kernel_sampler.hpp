@@ -10,6 +10,7 @@
 #include "dispatch/batching/kernel_profiles.hpp"
 #include "dispatch/batching/kernel_timer.hpp"
 #include "dispatch/lane/lane_set.hpp"
+#include "dispatch/trace/tracer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -21,6 +22,7 @@ class kernel_sampler {
     completion_page const& page;
     lane_set const& lanes;
     kernel_profiles& profiles;
+    tracer& trace;
   };
   explicit kernel_sampler(parts const& with)
       : parts_(with),
@@ -41,6 +43,9 @@ class kernel_sampler {
   [[nodiscard]] bool runs_in_turn() const noexcept { return runs_in_turn_; }
 
  private:
+  /// Tells a trace about a measurement.
+  void note(kernel_timer::sample const& sample) const noexcept;
+
   parts const parts_;
   bool const runs_in_turn_;
   kernel_timer timer_;
@@ -57,6 +62,7 @@ CUresult kernel_sampler::measured(lane& lane, std::uint32_t kernel, std::uint32_
   if (answer != CUDA_SUCCESS) { return answer; }
   kernel_timer::sample sample{};
   sample.kernel = kernel;
+  sample.tasks = tasks;
   sample.chains = static_cast<std::uint32_t>(
       std::popcount(parts_.lanes.busy_launch_lanes() |
                     ((std::uint64_t{1} << lane.index()) & lane_layout::launch_lane_set)));

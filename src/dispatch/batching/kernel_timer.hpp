@@ -25,6 +25,7 @@ class kernel_timer {
  public:
   struct sample {
     std::uint32_t kernel;
+    std::uint32_t tasks;  // number of all tasks
     std::uint32_t depth;  // number of tasks that ran one after another
     // number of chains in all batches on the device, including this batch
     std::uint32_t chains;

@@ -16,6 +16,7 @@
 #include "context/context_stack_guard.hpp"
 #include "dispatch/task/callable_frame.hpp"
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
 
 namespace flotilla::dispatch {
 
@@ -127,6 +128,7 @@ std::exception_ptr callable_runner::call(slot_address task, lane const& lane,
   } invoked{held_in<callable>(one),
             task_context{parts_.context.where(), parts_.context.handle(), lane.stream()}, nullptr};
   std::uint32_t const process = base::fork_generation();
+  nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
   clock::time_point const begun = clock::now();
   running_since_.store(begun.time_since_epoch().count(), std::memory_order_seq_cst);
   parts_.shared.bell.note_callable();

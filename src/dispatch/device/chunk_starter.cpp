@@ -10,6 +10,7 @@
 #include "base/single_writer.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/chunk_command.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -115,6 +116,7 @@ void chunk_starter::launch_items(slot_address chunk, lane& lane,
 }
 
 void chunk_starter::launch(slot_address chunk, lane& lane) {
+  nvtx_range const range{[&] { return parts_.reporter.describe(chunk); }};
   slot& task = parts_.shared.tasks.at(chunk);
   chunk_memory const& memory = parts_.shared.chunks[chunk >> 16];
   chunk_command const& what = held_in<chunk_command>(task);

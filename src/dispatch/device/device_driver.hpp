@@ -18,6 +18,7 @@
 #include "dispatch/device/deferred_free.hpp"
 #include "dispatch/device/device_memory.hpp"
 #include "dispatch/device/device_side_waits.hpp"
+#include "dispatch/device/device_trace.hpp"
 #include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/failure_reporter.hpp"
 #include "dispatch/device/helper.hpp"
@@ -106,6 +107,8 @@ class device_driver {
   [[nodiscard]] bool expect_next_hop(context::lease const& lease, stop_predicate const& stop);
   void end_batch(lane const& lane, lane::batch const& batch,
                  std::chrono::steady_clock::duration took, slot_returns& returns);
+  /// Notes for a trace that this thread has driven the device since `begun`.
+  void note_drive(std::chrono::steady_clock::time_point begun) noexcept;
   [[nodiscard]] bool has_work_left() const noexcept;
   /// Fails every task that waits for this device, because the context cannot be made current.
   bool fail_all(std::shared_ptr<failure const> const& why);
@@ -113,6 +116,7 @@ class device_driver {
   parts const parts_;
   completion_page& page_;
   lane_set lanes_;
+  device_trace trace_;
   filling_launches filling_;
   late_ends late_;
   failure_reporter reporter_;

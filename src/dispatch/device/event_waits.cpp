@@ -11,6 +11,7 @@
 namespace flotilla::dispatch {
 
 void event_waits::add(slot_address task, std::span<end_mark const> after) {
+  if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task); }
   CUevent const event = held_in<detail::event_command>(shared_.tasks.at(task)).event;
   open_.push_back({.task = task, .event = event, .after = {after.begin(), after.end()}});
 }

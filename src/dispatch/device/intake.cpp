@@ -44,6 +44,12 @@ bool intake::has_more_urgent(priority_level level) {
   return parts_.inbound.has_requeued_above(level) || inboxes_have_above(level);
 }
 
+std::size_t intake::queued() const noexcept {
+  std::size_t sum = 0;
+  for (auto const& box : own_.boxes) { sum += box->size(); }
+  return sum;
+}
+
 bool intake::has_left_some() const noexcept { return any_has_tasks(own_.boxes); }
 
 bool intake::has_room(priority_level level) const noexcept {

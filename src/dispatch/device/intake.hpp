@@ -43,6 +43,8 @@ class intake {
   /// Returns whether any inbox of this device holds tasks. Does not see inboxes that were created
   /// after the last update of the list.
   [[nodiscard]] bool has_left_some() const noexcept;
+  /// Returns how many tasks the inboxes of this device hold, as has_left_some sees them.
+  [[nodiscard]] std::size_t queued() const noexcept;
   /// Moves the tasks of every queue of this device to the end of `tasks`.
   /// @param shared_too  Whether to take the tasks of the shared queue too: true if no device can
   /// run them.

@@ -58,6 +58,7 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
   try {
     context::current_scope const scope{lease};
     auto const begun = clock::now();
+    bool const was_traced = parts_.shared.trace.active();
     while (true) {
       bool const passed = pass(filter, stop);
       moved = moved || passed;
@@ -67,6 +68,7 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
       bool const others_wait = !staged_.empty() || parts_.devices.other_work_pending(*this);
       if (elapsed > max_drain_beside_others && others_wait) { break; }
     }
+    if (was_traced && moved) [[unlikely]] { note_drive(begun); }
   } catch (driver_error const& why) {
     // The context cannot be made current, so the tasks that wait for this device can never run.
     reporter_.note(static_cast<CUresult>(why.status()));
@@ -75,6 +77,13 @@ bool device_driver::run_passes(context::lease& lease, helper_filter filter,
     }
   }
   return moved;
+}
+
+void device_driver::note_drive(clock::time_point begun) noexcept {
+  trace_.note_drive(begun);
+  trace_.note_counters({.queued = intake_.queued() + starter_.waiting().size(),
+                        .in_flight = lanes_.launches_in_flight(),
+                        .memory = memory_.held()});
 }
 
 bool device_driver::expect_next_hop(context::lease const& lease, stop_predicate const& stop) {
@@ -151,7 +160,10 @@ bool device_driver::end_completed() {
     });
   }
   // Only now, because an event loop that waits for room in the window needs the slots.
-  if (moved) { parts_.shared.bell.note_end(); }
+  if (moved) {
+    parts_.shared.bell.note_end();
+    trace_.end_look();
+  }
   return moved;
 }
 
@@ -159,6 +171,9 @@ void device_driver::end_batch(lane const& lane, lane::batch const& batch, clock:
                               slot_returns& returns) {
   std::span<slot_address const> const tasks{batch.tasks.data(), batch.count};
   std::uint32_t shared_tasks = 0;
+  if (parts_.shared.trace.active()) [[unlikely]] {
+    trace_.note_batch(lane, batch, callables_.has_failures());
+  }
   if (batch.has_status) {
     shared_tasks = parts_.shared.tasks.is_shared(tasks[0]) ? 1 : 0;
     parts_.shared.ends.end(

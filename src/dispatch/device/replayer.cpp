@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -61,6 +62,7 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
     refuse(task, *part, refused);
     return true;
   }
+  nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
   lane::batch& batch = lane.begin();
   if (CUresult const answer = part->enqueue(lane, batch.number); answer != CUDA_SUCCESS) {
     lane.cancel();

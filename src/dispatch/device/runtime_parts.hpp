@@ -26,6 +26,7 @@
 #include "dispatch/task/epoch_reclaimer.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_table.hpp"
+#include "dispatch/trace/tracer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -77,6 +78,7 @@ struct runtime_parts {
   task_text const& text;
   fault_monitor& faults;
   slow_call_report& slow_calls;
+  tracer& trace;
 };
 
 }  // namespace flotilla::dispatch

@@ -15,6 +15,7 @@ namespace flotilla::dispatch {
 
 void staged_copies::add(slot_address task, detail::memory_command const& what,
                         std::span<end_mark const> waits) {
+  if (parts_.shared.trace.active()) [[unlikely]] { parts_.shared.trace.note_begin(task); }
   copies_.push_back({.task = task, .what = what, .waits = {waits.begin(), waits.end()}});
 }
 

@@ -8,6 +8,7 @@
 #include <flotilla/error/driver_status.hpp>
 
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/trace/nvtx_range.hpp"
 #include "driver/check.hpp"
 
 namespace flotilla::dispatch {
@@ -154,15 +155,17 @@ void task_starter::do_step(slot_address task, batcher::step const& step) {
   using kinds = batcher::step::kinds;
   switch (step.kind) {
     case kinds::full: flush(step.where); break;
-    case kinds::alone:
+    case kinds::alone: {
       if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
         return parts_.reporter.cancel(task);
       }
+      nvtx_range const range{[&] { return parts_.reporter.describe(task); }};
       outcome_.clear();
       parts_.batches.note_alone(parts_.shared.tasks.at(task), step.where.lane);
       parts_.flusher.launch_one_by_one(step.where.lane, {&task, 1}, outcome_);
       finish_flush();
       break;
+    }
     case kinds::no_room: wait_for_room(task); break;
     case kinds::refused: parts_.reporter.refuse(task, step.why); break;
     default: break;

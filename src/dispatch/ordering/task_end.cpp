@@ -52,6 +52,7 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   generation_word const open{one.generation.load(std::memory_order_relaxed)};
   std::uint64_t const generation = open.generation();
   bool const bad = why != nullptr;
+  if (parts_.trace.active()) [[unlikely]] { parts_.trace.note_end(task, bad); }
   if (std::uint32_t const device = one.device.load(std::memory_order_relaxed); device != 0) {
     base::add(counts_[device - 1].ended, items_of(one));
     if (bad) { base::add(counts_[device - 1].failed, items_of(one)); }

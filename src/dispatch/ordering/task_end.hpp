@@ -20,6 +20,7 @@
 #include "dispatch/task/epoch_reclaimer.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/slot_returns.hpp"
+#include "dispatch/trace/tracer.hpp"
 
 namespace flotilla::dispatch {
 
@@ -45,6 +46,7 @@ class task_end {
     shared_queue& shared;
     base::sharded_count& tickets;  // the number of tickets that outlived their tasks
     doorbell const& bell;
+    tracer& trace;
   };
   explicit task_end(parts const& with) : parts_(with), counts_(with.tasks.devices()) {}
 

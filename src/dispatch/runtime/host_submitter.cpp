@@ -42,6 +42,7 @@ class host_submitter::call final : public detail::continuation {
   /// Runs the function, unless it must not run. @return the failure of the task, or null.
   [[nodiscard]] std::shared_ptr<failure const> run_function() {
     if (auto why = refusal()) { return why; }
+    if (shared_.trace.active()) [[unlikely]] { shared_.trace.note_begin(task_); }
     try {
       what_->run(nullptr);
     } catch (...) { return make_failure(std::current_exception()); }
@@ -113,6 +114,7 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
   }
   // Nothing below throws.
   slot& task = with_.shared.tasks.at(address);
+  if (with_.shared.trace.active()) [[unlikely]] { with_.shared.trace.note_submit(address); }
   std::uint64_t const generation =
       open_slot(task, address, 0, with_.owner, ticket, keeps_failure<Options>);
   if constexpr (keeps_failure<Options>) {

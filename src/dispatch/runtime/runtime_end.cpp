@@ -74,6 +74,7 @@ void runtime_state::shut_down() noexcept {
   default_flow.destroy();
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);
+  traces.end();
   // On a poisoned driver, some callables never run. Destroy these callables here.
   if (is_poisoned) { destroy_callables(); }
   // Lack of host memory also poisons the runtime. Then kernels may still use the memory that is

@@ -28,6 +28,7 @@
 #include "dispatch/runtime/program_loader.hpp"
 #include "dispatch/runtime/stream_waits.hpp"
 #include "dispatch/runtime/ticket_count.hpp"
+#include "dispatch/runtime/trace_control.hpp"
 #include "dispatch/runtime/worker_pool.hpp"
 #include "dispatch/submission/bulk_submitter.hpp"
 #include "dispatch/submission/recorder.hpp"
@@ -119,6 +120,7 @@ class runtime_state final : public detail::runtime_impl {
   // Null in single-threaded mode.
   std::unique_ptr<continuation_threads> const threads_;
   posted_errors posted_;
+  tracer trace_;
   task_end ends_;
   task_text text_;
   fault_monitor faults_;
@@ -142,6 +144,7 @@ class runtime_state final : public detail::runtime_impl {
   slot_taker slots;
   std::unique_ptr<submit_checks> checks;  // null if the runtime makes no checks
   submitter tasks;
+  trace_control traces;
   chunk_limits const limits_of_chunks;
   bulk_submitter bulks;
   program_loader programs;

@@ -81,6 +81,7 @@ void bulk_submitter::submit(detail::bulk_source const& items, task_options const
   // Nothing below throws.
   slot& task = shared.tasks.at(end);
   begin_launch(task);  // request_cancel must not cancel this task, but only the items
+  if (shared.trace.active()) [[unlikely]] { shared.trace.note_submit(end); }
   std::uint64_t const generation = open_slot(task, end, 0, with_.owner, &ticket);
   if (options.device) { detail::access::device(ticket) = options.device->value + 1; }
   shared.bulks.set_task(*made, end, generation);

@@ -9,7 +9,6 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/submission/slot_encoding.hpp"
-#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
 namespace flotilla::dispatch {
@@ -49,7 +48,9 @@ submitter::submitter(config const& with) noexcept
       placement_(with.placement),
       infos_(with.infos),
       predicts_waits_(!with.shared.single_threaded),
-      checks_(with.checks) {}
+      observed_(with.checks != nullptr),
+      checks_(with.checks),
+      trace_(with.shared.trace) {}
 
 place const& submitter::choose_freely(task_options const& options) const {
   auto const chosen = place_freely(options);
@@ -71,28 +72,18 @@ std::optional<device_ordinal> submitter::place_freely(task_options const& option
 }
 
 template <class What>
-void submitter::run_checks(What const& what, task_options const& options, place const& to,
-                           slot_address slot) const {
-  if constexpr (std::is_same_v<What, launch>) {
-    checks_->check_arguments(what, options.label,
-                             to.inbound == nullptr ? std::nullopt : std::optional{to.index});
+void submitter::observe(What const& what, task_options const& options, place const& to,
+                        slot_address slot) const {
+  if constexpr (!is_recorded<What const>) {
+    if (checks_ != nullptr) {
+      if constexpr (std::is_same_v<What, launch>) {
+        checks_->check_arguments(what, options.label,
+                                 to.inbound == nullptr ? std::nullopt : std::optional{to.index});
+      }
+      checks_->check_order(what, options, checked_name(slot), callables_inside());
+    }
   }
-  checks_->check_order(what, options, checked_name(slot), callables_inside());
-}
-
-task_name submitter::checked_name(slot_address slot) const noexcept {
-  task_id const id = id_when_open(slot);
-  return {id.slot, id.generation};
-}
-
-std::vector<task_name> submitter::callables_inside() const {
-  std::vector<task_name> made;
-  for (auto const* each = callable_frame::innermost(owner_.number); each != nullptr;
-       each = each->next()) {
-    generation_word const word{tasks_.at(each->task()).generation.load(std::memory_order_relaxed)};
-    made.push_back({each->task(), word.generation()});
-  }
-  return made;
+  if (trace_.active()) { trace_.note_submit(slot); }
 }
 
 template <class What, class Options, class Source>
@@ -128,13 +119,13 @@ template <class What, class Options, class Source>
   slot& task = to.slots[address & 0xffff];
   slot_side& side = to.slots.side(address & 0xffff);
   try {
-    if constexpr (!is_recorded<What>) {
-      if (checks_ != nullptr) [[unlikely]] { run_checks(what, full(options), to, address); }
+    if (observed_.load(std::memory_order_relaxed)) [[unlikely]] {
+      observe(what, full(options), to, address);
     }
     encode(task, side, what, options, level, reclaimer_.epoch());
     inbox.slots().expect_all_lines(uses_all_lines(task));
   } catch (...) {
-    if (checks_ != nullptr) { checks_->withdraw(checked_name(address)); }
+    withdraw(address);
     source.give_back(to, address);
     throw;
   }
@@ -282,6 +273,7 @@ task_id submitter::id_when_open(slot_address slot) const noexcept {
 
 void submitter::open(slot_address slot, unsigned device, ticket* ticket,
                      bool keeps_failure) const noexcept {
+  if (trace_.active()) [[unlikely]] { trace_.note_submit(slot); }
   open_slot(tasks_.at(slot), slot, device + 1, owner_, ticket, keeps_failure);
   if (ticket == nullptr) { posted_.expect(); }
 }

@@ -3,6 +3,7 @@
 #pragma once
 // Writes a described task into a slot, and pushes the slot into a queue.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -107,6 +108,9 @@ class submitter {
             bool keeps_failure = false) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
+  /// Says whether the runtime makes checks or writes a trace.
+  void observe(bool tasks) noexcept { observed_.store(tasks, std::memory_order_relaxed); }
+
   // ---- for the checks ----
 
   /// Returns the name that the task will have after it is opened.
@@ -131,10 +135,14 @@ class submitter {
   /// Asks the placement for the place of a task that may run on any device.
   [[nodiscard]] place const& choose_freely(task_options const& options) const;
 
-  /// Makes the checks of the runtime. Not inline, because most programs never call it.
+  /// Makes the checks of the runtime, and notes the task for a trace. Not inline, because most
+  /// programs never call it.
   template <class What>
-  [[gnu::noinline]] void run_checks(What const& what, task_options const& options, place const& to,
-                                    slot_address slot) const;
+  [[gnu::noinline]] void observe(What const& what, task_options const& options, place const& to,
+                                 slot_address slot) const;
+
+  /// Takes back what `observe` has noted, because the task is refused after all.
+  void withdraw(slot_address slot) const;
 
   // These members are adjacent in memory, because every submit reads all of them.
   detail::runtime_impl& owner_;
@@ -148,7 +156,9 @@ class submitter {
   placement* const placement_;
   std::span<device const> const infos_;
   bool const predicts_waits_;  // false in single-threaded mode
+  std::atomic<bool> observed_;
   submit_checks* const checks_;
+  tracer& trace_;
 };
 
 }  // namespace flotilla::dispatch

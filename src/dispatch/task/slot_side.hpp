@@ -16,8 +16,10 @@
 
 #include <flotilla/kernel/launch_shape.hpp>
 
+#include "base/cache_line.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/task_state.hpp"
+#include "dispatch/task/trace_stamp.hpp"
 
 namespace flotilla::dispatch {
 
@@ -31,7 +33,7 @@ struct stop_watch {
 };
 
 /// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
-struct slot_side {
+struct alignas(base::cache_line) slot_side {
   static constexpr std::uint16_t no_status = 0xffff;
   static constexpr std::size_t more_inline_dependencies = 4;
 
@@ -52,6 +54,7 @@ struct slot_side {
   std::uint16_t order_only = 0;
   // If slot::attributed is true: the offset of the task_status in the arguments of the launch.
   std::uint16_t status_offset = no_status;
+  trace_stamp traced{};  // valid if its generation is the task's
 
   /// Returns predecessor `i` of those beyond slot::inline_dependencies.
   [[nodiscard]] task_key dependency(std::size_t i) const noexcept {
@@ -76,5 +79,6 @@ struct slot_side {
     label[bytes] = '\0';
   }
 };
+static_assert(sizeof(slot_side) == 3 * base::cache_line);
 
 }  // namespace flotilla::dispatch

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What threads tell the writer of a trace. A record is a number of 64-bit words in the buffer of a
+// thread (trace_thread).
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "dispatch/task/slot.hpp"
+
+namespace flotilla::dispatch {
+
+enum class record_kind : std::uint8_t { task, batch, drive, counters, measured };
+
+/// The first word of each record.
+struct record_head {
+  std::uint32_t session;  // the trace to which the record belongs
+  std::uint16_t words;    // of the whole record, with this word
+  record_kind kind;
+  std::uint8_t unused = 0;
+};
+
+/// Identifies a task in a trace. Two tasks of a runtime have the same number only if 2^31 tasks
+/// used the same slot between them.
+[[nodiscard]] constexpr std::uint64_t trace_number(slot_address task,
+                                                   std::uint64_t generation) noexcept {
+  // An open task has an odd generation.
+  constexpr unsigned slot_bits = 24;  // 65536 slots of 256 places
+  return (static_cast<std::uint32_t>(generation) >> 1) * (std::uint64_t{1} << slot_bits) + task;
+}
+
+/// How a task has ended, or that it is no task of its own.
+enum class traced_end : std::uint8_t { succeeded, failed };
+
+/// A task that has ended. After it in the record come the numbers of its predecessors, and the
+/// label in as many words as it needs. Times are nanoseconds of std::chrono::steady_clock.
+/// The task begins at `begun` at the earliest, and has ended at `ended` at the latest.
+struct task_record {
+  static constexpr std::uint16_t no_device = 0xffff;
+
+  record_head head{};
+  std::uint64_t number = 0;  // trace_number
+  std::int64_t submitted = 0;
+  std::int64_t launched = 0;
+  std::int64_t begun = 0;
+  std::int64_t ended = 0;
+  std::uint64_t amount = 0;       // bytes of a copy or fill, items of a chunk
+  std::uint32_t thread = 0;       // the thread that has submitted the task
+  std::uint32_t kernel = 0;       // launches and chunks: index in kernel_table
+  std::uint16_t device = 0;       // no_device: none
+  std::uint16_t lane = 0;         // trace_stamp::no_lane: none
+  std::uint16_t from_device = 0;  // a copy between devices: the source; else no_device
+  std::uint16_t predecessors = 0;
+  task_kind kind{};
+  traced_end end{};
+  std::uint8_t operation = 0;    // of a memory_op: a memory_op_kind
+  std::uint8_t label_bytes = 0;  // 0: no label
+  std::uint32_t unused = 0;
+};
+
+/// A batch whose end was seen.
+struct batch_record {
+  record_head head{};
+  std::int64_t launched = 0;
+  std::int64_t begun = 0;  // as in task_record
+  std::int64_t ended = 0;
+  std::uint32_t tasks = 0;
+  std::uint32_t traced = 0;  // how many of them have task records
+  std::uint16_t device = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t kernel = 0;  // of the first task
+  bool has_kernel = false;   // whether the first task is a launch
+  std::uint8_t unused[7] = {};
+};
+
+/// A period in which a thread drove a device.
+struct drive_record {
+  record_head head{};
+  std::int64_t begun = 0;
+  std::int64_t ended = 0;
+  std::uint32_t thread = 0;
+  std::uint16_t device = 0;
+  std::uint16_t unused = 0;
+};
+
+struct counters_record {
+  record_head head{};
+  std::int64_t when = 0;
+  std::uint64_t queued = 0;     // tasks in inboxes, or without room in a lane
+  std::uint64_t in_flight = 0;  // launches
+  std::uint64_t memory = 0;     // bytes of buffers
+  std::uint64_t device = 0;
+};
+
+/// A launch between two events of the device's clock. It begins no earlier than `launched` and
+/// ends no later than `seen`.
+struct measured_record {
+  record_head head{};
+  std::int64_t launched = 0;
+  std::int64_t seen = 0;
+  std::int64_t took = 0;
+  std::uint32_t kernel = 0;
+  std::uint32_t tasks = 0;
+  std::uint16_t device = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t unused = 0;
+};
+
+template <class Record>
+inline constexpr std::uint16_t words_of = sizeof(Record) / sizeof(std::uint64_t);
+
+static_assert(sizeof(record_head) == sizeof(std::uint64_t));
+static_assert(sizeof(task_record) % 8 == 0 && std::is_trivially_copyable_v<task_record>);
+static_assert(sizeof(batch_record) % 8 == 0 && sizeof(drive_record) % 8 == 0);
+static_assert(sizeof(counters_record) % 8 == 0 && sizeof(measured_record) % 8 == 0);
+
+}  // namespace flotilla::dispatch

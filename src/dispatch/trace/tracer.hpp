@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the threads of a runtime do for a trace.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "base/cache_line.hpp"
+#include "dispatch/task/task_table.hpp"
+#include "dispatch/trace/trace_records.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+namespace detail {
+class trace_session;
+}
+}  // namespace v0_1
+}  // namespace flotilla
+
+namespace flotilla::dispatch {
+
+class trace_threads;
+
+/// The switch of a runtime's traces, and the functions that put records into the buffer of the
+/// calling thread. These functions never wait, and are called only if `active` returns true. If the
+/// trace ends meanwhile, their records are ignored.
+///
+/// A task is chosen at its submit, by a hash of its number. So the thread that ends it can tell
+/// without a flag whether it was chosen. Its record is written when it ends: there is one record
+/// for each task, with all of its times. Until then, the times are in the trace_stamp.
+class tracer {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// @param runtime  The number of the runtime.
+  tracer(std::uint64_t runtime, task_table const& tasks);
+  ~tracer();
+  tracer(tracer const&) = delete;
+  tracer& operator=(tracer const&) = delete;
+
+  /// Whether a trace is on. Cost: one load. Threads: any.
+  [[nodiscard]] bool active() const noexcept {
+    // Relaxed: a thread may see the change late. Then its tasks are not in the trace.
+    return bound_.load(std::memory_order_relaxed) != 0;
+  }
+  [[nodiscard]] static std::int64_t now() noexcept { return as_ns(clock::now()); }
+  [[nodiscard]] static std::int64_t as_ns(clock::time_point when) noexcept {
+    return when.time_since_epoch().count();
+  }
+
+  // ---- tasks ----
+
+  /// Notes a task that its slot will hold next. Threads: the submitting thread, before it opens the
+  /// task.
+  void note_submit(slot_address task) noexcept;
+  /// The task of the last `note_submit` was refused after all.
+  void note_withdrawn(slot_address task) noexcept;
+  /// The work of a task begins, which is in no batch, or whose batch begins later. Threads: those
+  /// that may end the task.
+  void note_begin(slot_address task) noexcept;
+  /// The end of the task's batch was seen. `note_end` follows. Threads: as note_begin.
+  /// @return whether the task was chosen.
+  bool note_batch(slot_address task, std::int64_t launched, std::int64_t begun,
+                  unsigned lane) noexcept;
+  /// The task ends. Threads: as note_begin, while the task is open.
+  void note_end(slot_address task, bool failed) noexcept {
+    if (slot_side* const side = chosen(task)) { push_task(task, *side, failed, now()); }
+  }
+  /// The tasks of a batch end, all of them with success. @return how many of them were chosen.
+  std::uint32_t note_ends(std::span<slot_address const> tasks, std::int64_t launched,
+                          std::int64_t begun, std::int64_t ended, unsigned lane) noexcept;
+
+  // ---- other records ----
+
+  /// Puts a record into the buffer of the calling thread.
+  template <class Record>
+  void push(record_kind kind, Record record) noexcept {
+    if constexpr (requires { record.thread; }) { record.thread = index_of_this_thread(); }
+    record.head = head_of(kind, words_of<Record>);
+    push({reinterpret_cast<std::uint64_t const*>(&record), words_of<Record>});
+  }
+
+  // ---- the session ----
+
+  /// Begins a trace. @return its number.
+  std::uint32_t begin(std::uint32_t every) noexcept;
+  void end() noexcept;
+  [[nodiscard]] trace_threads& threads() noexcept { return *threads_; }
+  /// Guards `session`.
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  /// The trace that is on. Null if there is none.
+  [[nodiscard]] std::shared_ptr<detail::trace_session>& session() noexcept { return session_; }
+  /// `changed(on)` is called when a trace begins or ends.
+  void on_change(std::function<void(bool)> changed) { changed_ = std::move(changed); }
+
+ private:
+  [[nodiscard]] record_head head_of(record_kind kind, std::size_t words) const noexcept {
+    return {session_number_.load(std::memory_order_relaxed), static_cast<std::uint16_t>(words),
+            kind};
+  }
+  [[nodiscard]] bool is_chosen(std::uint64_t number) const noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9e37'79b9'7f4a'7c15;
+    std::uint64_t const bound = bound_.load(std::memory_order_relaxed);
+    return bound != 0 && number * golden_ratio <= bound;
+  }
+  /// Returns the side of an open task that was chosen in this trace, otherwise null.
+  [[nodiscard]] slot_side* chosen(slot_address task) const noexcept;
+  void push(std::span<std::uint64_t const> record) noexcept;
+  [[nodiscard]] std::uint32_t index_of_this_thread() noexcept;
+  void push_task(slot_address task, slot_side& side, bool failed, std::int64_t ended) noexcept;
+
+  task_table const& tasks_;
+  std::unique_ptr<trace_threads> const threads_;
+  std::mutex mutex_;
+  std::shared_ptr<detail::trace_session> session_;
+  std::function<void(bool)> changed_;
+  // Written under the mutex. They have a cache line of their own, because every batch reads it.
+  alignas(base::cache_line) std::atomic<std::uint64_t> bound_{0};  // of the hash; 0: no trace
+  std::atomic<std::uint32_t> session_number_{0};
+};
+
+}  // namespace flotilla::dispatch
