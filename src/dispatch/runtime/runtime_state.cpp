@@ -77,9 +77,12 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       threads_(make_threads(worker_count(options_.workers, tasks_.devices()), *table_, bell_)),
       posted_(error_handler(), tasks_, table_, bell_),
       ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, chunks_, posted_,
-             shared_queue_, tickets_, bell_}),
+             shared_queue_, tickets_, deadlines_, bell_}),
       text_(tasks_, kernels_, recordings_),
       faults_(tasks_, board_, text_, bell_),
+      stuck_(options_.stuck_after, tasks_, board_, text_),
+      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_,
+                worker_count(options_.workers, tasks_.devices()) == 0}),
       slow_calls_(options_.report_calls_longer_than),
       shared_{number,
               worker_count(options_.workers, tasks_.devices()) == 0,
@@ -102,6 +105,8 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
               ends_,
               text_,
               faults_,
+              stuck_,
+              overdue_,
               slow_calls_},
       peers(contexts_),
       usage(faults_),
@@ -138,6 +143,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     for (unsigned i = 0; i < tasks_.devices(); ++i) { add_device(i); }
     places.add_shared();
     runtime_registry::add(*this);
+    if (stuck_.is_active()) { overdue_.start_thread(); }
   } catch (...) {
     for (unsigned i = 0; i < devices.size(); ++i) {
       context::lease lease = devices[i].gate().take();
@@ -177,6 +183,7 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].lanes(), own.context);
+  stuck_.add(devices[index].lanes(), own.context);
   if (index == 0) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
@@ -257,6 +264,8 @@ bool runtime_state::pump(bool clears_events) {
   std::optional<event_source::pumping> pumping;
   if (clears_events) { pumping.emplace(events); }
   task_number const next = checks == nullptr ? 0 : checks->next();
+  if (shared_.single_threaded) { stuck_.look(); }
+  if (overdue_.end_due() && pumping) { pumping->note_progress(); }
   for (unsigned i = 0; i < devices.size(); ++i) {
     if (!devices[i].gate().held_by_this_thread()) {
       bool const moved = devices.drain_if_free(devices[i], helper_filter{});

@@ -17,6 +17,7 @@
 #include <flotilla/kernel/launch_shape.hpp>
 
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/task/deadline_queue.hpp"
 #include "dispatch/task/task_state.hpp"
 
 namespace flotilla::dispatch {
@@ -24,8 +25,8 @@ namespace flotilla::dispatch {
 class bulk;
 
 /// Cancels a task when a stop is requested. It exists from the submit of the task until its end.
-/// Its destructor waits while another thread calls stop_request, which takes no lock and never
-/// blocks.
+/// Its destructor waits while another thread calls stop_request, which never waits for a thread
+/// that may wait for this one.
 struct stop_watch {
   std::optional<std::stop_callback<stop_request>> callback;
 };
@@ -41,8 +42,9 @@ struct slot_side {
   std::array<task_key, more_inline_dependencies> next_dependencies;
   std::vector<task_key> more_dependencies;
   std::unique_ptr<stop_watch> stop;  // allocated at first use; watches if `stoppable` is set
-  launch_attributes attributes{};    // if slot::attributed is true
-  bulk* counted_in = nullptr;        // the bulk of the task if `counted` is set
+  std::unique_ptr<deadline_entry> deadline;  // allocated at first use; in the queue if `timed`
+  launch_attributes attributes{};            // if slot::attributed is true
+  bulk* counted_in = nullptr;                // the bulk of the task if `counted` is set
   std::size_t index_in_bulk = 0;
   std::array<char, 48> label{};  // zero-terminated; longer labels are truncated
   // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor
