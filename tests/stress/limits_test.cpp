@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A runtime that runs tasks of all kinds for a long time does not grow. FLOTILLA_STRESS_SCALE scales
-// the time.
+// A runtime that runs tasks of all kinds for a long time does not grow. FLOTILLA_STRESS_SCALE
+// scales the time.
 
 #include <unistd.h>
 

@@ -30,6 +30,7 @@ class host_submitter::call final : public detail::continuation {
       {
         host_task_frame const frame{shared_.id, task_};
         slot& one = shared_.tasks.at(task_);
+        shared_.overdue.end_due();  // in single-threaded mode, no other thread looks at the clock
         if (!cancelled_before_launch(one)) {
           why = run_function();
         } else if (take_end(one)) {
