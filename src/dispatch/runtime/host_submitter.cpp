@@ -123,8 +123,8 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
   }
   // Nothing below throws.
   slot& task = with_.shared.tasks.at(address);
-  std::uint64_t const generation =
-      open_slot(task, address, 0, with_.owner, ticket, keeps_failure<Options>);
+  std::uint64_t const generation = open_slot(task, address, 0, with_.owner, ticket,
+                                             keeps_failure<Options>, keeps_failure<Options>);
   if constexpr (keeps_failure<Options>) {
     options.opened = {with_.owner.number, address, generation};
   }

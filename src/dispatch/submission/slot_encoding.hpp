@@ -257,18 +257,17 @@ inline std::uint64_t open_counted(slot& task, std::uint32_t device) noexcept {
 /// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
 /// @param ticket  Receives the task's ticket. If null, the task is posted.
-/// @param keeps_failure  See generation_word.
+/// @param keeps_failure, ends_late  See generation_word.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket,
-                               bool keeps_failure = false) noexcept {
+                               bool keeps_failure = false, bool ends_late = false) noexcept {
   std::uint64_t const generation = prepare_open(task, device);
   // release: a thread that acquires the new generation sees the words of this task, and not the
   // words of the slot's previous task
-  std::uint64_t const late =
-      keeps_failure || task.kind == task_kind::recorded ? generation_word::ends_late_bit : 0;
-  std::uint64_t const word = generation_word::of(generation) | late |
-                             (keeps_failure ? generation_word::keeps_failure_bit : 0);
+  std::uint64_t const word = generation_word::of(generation) |
+                             (keeps_failure ? generation_word::keeps_failure_bit : 0) |
+                             (ends_late ? generation_word::ends_late_bit : 0);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);
     task.generation.store(word | generation_word::no_ticket_bit, std::memory_order_release);

@@ -145,7 +145,8 @@ template <class What, class Options, class Source>
   if constexpr (is_item) {
     generation = source.open(task, side, address, to.device());
   } else {
-    generation = open_slot(task, address, to.device(), owner_, ticket, keeps_failure<Options>);
+    generation = open_slot(task, address, to.device(), owner_, ticket, keeps_failure<Options>,
+                           keeps_failure<Options>);
     if constexpr (keeps_failure<Options>) { options.opened = {owner_.number, address, generation}; }
   }
   watch(overdue_, task, side, address, generation, options);

@@ -24,7 +24,7 @@ task_id submitter::id_when_open(slot_address slot) const noexcept {
 void submitter::open(slot_address slot, unsigned device, ticket* ticket, bool keeps_failure,
                      std::chrono::steady_clock::time_point deadline) const noexcept {
   std::uint64_t const generation =
-      open_slot(tasks_.at(slot), slot, device + 1, owner_, ticket, keeps_failure);
+      open_slot(tasks_.at(slot), slot, device + 1, owner_, ticket, keeps_failure, true);
   if (deadline != std::chrono::steady_clock::time_point::max()) {
     overdue_.watch(slot, generation, deadline);
   }
