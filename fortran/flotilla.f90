@@ -32,6 +32,7 @@ module flotilla
   integer(c_int), parameter, public :: flotilla_out_of_memory = 21
   integer(c_int), parameter, public :: flotilla_still_used = 22
   integer(c_int), parameter, public :: flotilla_other_error = 23
+  integer(c_int), parameter, public :: flotilla_timed_out = 24
   integer(c_int), parameter, public :: flotilla_automatic = -1
   integer(c_int), parameter, public :: flotilla_gpu = 0
   integer(c_int), parameter, public :: flotilla_cpu = 1
@@ -147,7 +148,7 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_task_options
-    integer(c_size_t) :: size = 64
+    integer(c_size_t) :: size = 72
     integer(c_int) :: device = FLOTILLA_ANY_DEVICE
     integer(c_int) :: priority = 0
     type(c_ptr) :: label = c_null_ptr
@@ -156,6 +157,7 @@ module flotilla
     type(c_ptr) :: after_end = c_null_ptr
     integer(c_size_t) :: after_end_count = 0
     integer(c_int) :: alone = 0
+    integer(c_int64_t) :: timeout_ns = 0
   end type
 
   type, public, bind(c) :: flotilla_shape
@@ -186,11 +188,12 @@ module flotilla
   end type
 
   type, public, bind(c) :: flotilla_replay_options
-    integer(c_size_t) :: size = 40
+    integer(c_size_t) :: size = 48
     integer(c_int) :: priority = 0
     type(c_ptr) :: label = c_null_ptr
     type(c_ptr) :: after = c_null_ptr
     integer(c_size_t) :: after_count = 0
+    integer(c_int64_t) :: timeout_ns = 0
   end type
 
   type, public, bind(c) :: flotilla_flow_options

@@ -17,6 +17,7 @@
 #include <flotilla/device/counters.hpp>
 #include <flotilla/device/device.hpp>
 #include <flotilla/device/driver_report.hpp>
+#include <flotilla/device/health.hpp>
 #include <flotilla/device/memory_info.hpp>
 #include <flotilla/device/peer_access.hpp>
 #include <flotilla/error/driver_status.hpp>

@@ -98,6 +98,11 @@ struct runtime_options {
   /// continuation that runs inside `pump()` or a wait while a task is open, because then the
   /// devices of the runtime are stalled. Zero: no report.
   std::chrono::milliseconds report_calls_longer_than{10};
+  /// If work that was launched on a device does not end for so long, the device is stuck: see
+  /// device_health. The runtime prints the tasks on stderr. A thread of the runtime looks at the
+  /// devices eight times in this time, but at most every millisecond and at least every second.
+  /// Zero: no device is ever stuck. Must not be negative.
+  std::chrono::milliseconds stuck_after{0};
 };
 
 /// Runs tasks on its devices. Make one runtime early and keep it: a context on a GPU costs about

@@ -41,6 +41,14 @@ void check_device(char const* function, cpu_device device) {
   }
 }
 
+void check_time(char const* function, char const* name, std::chrono::microseconds time) {
+  if (time < std::chrono::microseconds::zero() || time > std::chrono::hours{1}) {
+    throw invalid_argument(std::string{function} + ": " + name + " is " +
+                           std::to_string(time.count()) +
+                           " us, but must be between 0 and one hour");
+  }
+}
+
 void check_nth(char const* function, std::uint64_t nth) {
   if (nth == 0) {
     throw invalid_argument(std::string{function} +
@@ -91,10 +99,7 @@ void fail_call(std::string_view entry, std::uint64_t nth, driver_status status) 
 
 void delay_calls(std::string_view entry, std::chrono::microseconds delay) {
   check_entry("delay_calls", entry);
-  if (delay < std::chrono::microseconds::zero() || delay > std::chrono::hours{1}) {
-    throw invalid_argument("delay_calls: delay is " + std::to_string(delay.count()) +
-                           " us, but must be between 0 and one hour");
-  }
+  check_time("delay_calls", "delay", delay);
   inject("delay_calls", entry_in_words(entry),
          "delay=" + std::string{entry} + ":" + std::to_string(delay.count()));
 }
@@ -116,6 +121,36 @@ void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status) {
   check_status("fault_kernel", status);
   inject("fault_kernel", device_in_words(device),
          "fault=" + text_of(device) + "@" + std::to_string(nth) + ":" + to_string(status));
+}
+
+void hang_kernel(cpu_device device, std::uint64_t nth) {
+  check_device("hang_kernel", device);
+  check_nth("hang_kernel", nth);
+  inject("hang_kernel", device_in_words(device),
+         "hang=" + text_of(device) + "@" + std::to_string(nth));
+}
+
+void hang_kernel(cpu_device device, std::uint64_t nth, std::chrono::microseconds time) {
+  check_device("hang_kernel", device);
+  check_nth("hang_kernel", nth);
+  check_time("hang_kernel", "time", time);
+  inject(
+      "hang_kernel", device_in_words(device),
+      "hang=" + text_of(device) + "@" + std::to_string(nth) + ":" + std::to_string(time.count()));
+}
+
+void release_kernels(cpu_device device) {
+  check_device("release_kernels", device);
+  inject("release_kernels", device_in_words(device), "release=" + text_of(device));
+}
+
+void slow_copies(cpu_device device, std::size_t bytes_per_second) {
+  check_device("slow_copies", device);
+  if (bytes_per_second == 0) {
+    throw invalid_argument("slow_copies: bytes_per_second is 0, but must be at least 1");
+  }
+  inject("slow_copies", device_in_words(device),
+         "copies=" + text_of(device) + ":" + std::to_string(bytes_per_second));
 }
 
 void separate_peers(cpu_device from, cpu_device to) {

@@ -27,6 +27,7 @@ would_deadlock::~would_deadlock() = default;
 dependency_failed::~dependency_failed() = default;
 bulk_error::~bulk_error() = default;
 task_cancelled::~task_cancelled() = default;
+timed_out::~timed_out() = default;
 task_failed::~task_failed() = default;
 poisoned::~poisoned() = default;
 used_after_fork::~used_after_fork() = default;

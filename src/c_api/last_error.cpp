@@ -82,7 +82,7 @@ void classify(std::exception_ptr const& why, flotilla_error_details& to) {
     to.status = FLOTILLA_WOULD_DEADLOCK;
   } catch (task_cancelled const&) {
     to.status = FLOTILLA_TASK_CANCELLED;
-  } catch (used_after_fork const&) {
+  } catch (timed_out const&) { to.status = FLOTILLA_TIMED_OUT; } catch (used_after_fork const&) {
     to.status = FLOTILLA_USED_AFTER_FORK;
   } catch (std::bad_alloc const&) { to.status = FLOTILLA_OUT_OF_MEMORY; } catch (...) {
     to.status = FLOTILLA_OTHER_ERROR;

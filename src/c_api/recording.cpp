@@ -40,10 +40,12 @@ recorded_options options_of(held_recording const& of, flotilla_recorded_options 
 replay_options options_of(flotilla_replay_options const* given) {
   replay_options made;
   if (given == nullptr) { return made; }
-  check_size(*given, "flotilla_replay_options");
+  // Programs that were compiled with an earlier header have no timeout.
+  check_size(*given, "flotilla_replay_options", offsetof(flotilla_replay_options, timeout_ns));
   made.priority = given->priority;
   if (given->label != nullptr) { made.label = given->label; }
   add_tickets(made.after, given->after, given->after_count, "options->after");
+  if (given->size >= sizeof *given) { made.deadline = deadline_in(given->timeout_ns); }
   return made;
 }
 

@@ -31,6 +31,7 @@ char const* flotilla_status_name(flotilla_status status) {
     FLOTILLA_NAME_CASE(FLOTILLA_OUT_OF_MEMORY);
     FLOTILLA_NAME_CASE(FLOTILLA_STILL_USED);
     FLOTILLA_NAME_CASE(FLOTILLA_OTHER_ERROR);
+    FLOTILLA_NAME_CASE(FLOTILLA_TIMED_OUT);
   }
 #undef FLOTILLA_NAME_CASE
   return "an unknown flotilla_status";

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c_api/submit.hpp"
 
+#include <cstddef>
+
 #include <flotilla/error/error.hpp>
 
 #include "c_api/call.hpp"
@@ -29,7 +31,8 @@ std::optional<device_ordinal> requested_device(int given) {
 }
 
 task_options options_of(flotilla_task_options const& given) {
-  check_size(given, "flotilla_task_options");
+  // Programs that were compiled with an earlier header have no timeout.
+  check_size(given, "flotilla_task_options", offsetof(flotilla_task_options, timeout_ns));
   task_options made;
   made.device = requested_device(given.device);
   if (given.label != nullptr) { made.label = given.label; }
@@ -37,6 +40,7 @@ task_options options_of(flotilla_task_options const& given) {
   add_tickets(made.after_end, given.after_end, given.after_end_count, "options->after_end");
   made.priority = given.priority;
   made.batch = given.alone == 0;
+  if (given.size >= sizeof given) { made.deadline = deadline_in(given.timeout_ns); }
   return made;
 }
 

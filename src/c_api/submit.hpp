@@ -3,6 +3,7 @@
 #pragma once
 // What all functions that submit a task have in common.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,17 @@ namespace flotilla::c_api {
 /// program.
 /// @throws refused_call, unknown_device
 [[nodiscard]] task_options options_of(flotilla_task_options const& given);
+
+/// Converts a timeout, which begins now. A timeout that is too long for the clock is none.
+[[nodiscard]] inline std::chrono::steady_clock::time_point deadline_in(
+    std::uint64_t timeout_ns) noexcept {
+  using clock = std::chrono::steady_clock;
+  auto const now = clock::now();
+  auto const left = static_cast<std::uint64_t>((clock::time_point::max() - now).count());
+  return timeout_ns == 0 || timeout_ns >= left
+             ? clock::time_point::max()
+             : now + std::chrono::nanoseconds{static_cast<std::int64_t>(timeout_ns)};
+}
 
 /// Converts a device of options, which may be FLOTILLA_ANY_DEVICE.
 /// @throws unknown_device  It is another negative number.

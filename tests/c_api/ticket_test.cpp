@@ -4,6 +4,7 @@
 // Tickets of the C interface: waits, cancellation and devices.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -134,6 +135,39 @@ TEST_P(CTicket, CancelledTaskDoesNotRun) {
   }
   release({task, behind});
   EXPECT_EQ(read(word), 0u);
+}
+
+// requirement: a task that does not begin in time ends with FLOTILLA_TIMED_OUT. Options of programs
+// that were compiled before there was a timeout have none
+TEST_P(CTicket, TimeoutEndsATask) {
+  flotilla_buffer const word = words(0);
+  flotilla_ticket task{}, behind{}, old{};
+  flotilla_task_options options = FLOTILLA_TASK_OPTIONS_INIT;
+  options.label = "step 3";
+  options.timeout_ns = 1;  // has passed before the device can look at the task
+  FLOTILLA_C_OK(add(word, 1, &options, &task));
+  options = after(task);
+  FLOTILLA_C_OK(add(word, 1, &options, &behind));
+  FLOTILLA_C_FAILS(FLOTILLA_TIMED_OUT, "step 3", flotilla_ticket_wait(task));
+  FLOTILLA_C_FAILS(FLOTILLA_DEPENDENCY_FAILED, "step 3", flotilla_ticket_wait(behind));
+  EXPECT_EQ(last_details().cause, FLOTILLA_TIMED_OUT);
+  EXPECT_STREQ(flotilla_status_name(FLOTILLA_TIMED_OUT), "FLOTILLA_TIMED_OUT");
+  options = FLOTILLA_TASK_OPTIONS_INIT;
+  options.size = offsetof(flotilla_task_options, timeout_ns);
+  options.timeout_ns = 1;
+  FLOTILLA_C_OK(add(word, 1, &options, &old));
+  FLOTILLA_C_OK(flotilla_ticket_wait(old));
+  options.size -= 1;
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "size", add(word, 1, &options, nullptr));
+  options.size = sizeof options;
+  for (std::uint64_t const limit : {60'000 * c_millisecond, UINT64_MAX}) {
+    flotilla_ticket in_time{};
+    options.timeout_ns = limit;
+    FLOTILLA_C_OK(add(word, 1, &options, &in_time));
+    EXPECT_EQ(end_of(in_time), FLOTILLA_SUCCESS);
+  }
+  release({task, behind, old});
+  EXPECT_EQ(read(word), 3u);
 }
 
 // requirement: running and ended tasks are not cancelled

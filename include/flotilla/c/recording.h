@@ -39,10 +39,13 @@ typedef struct flotilla_replay_options {
   /** The predecessors. If one of them fails, the replay fails with FLOTILLA_DEPENDENCY_FAILED. */
   flotilla_ticket const* after;
   size_t after_count;
+  /** As flotilla_task_options::timeout_ns. Only for recordings with one graph: see the comment of
+   * replay_options in flotilla/task/recording.hpp. */
+  uint64_t timeout_ns;
 } flotilla_replay_options;
 
 #define FLOTILLA_REPLAY_OPTIONS_INIT \
-  { sizeof(flotilla_replay_options), 0, NULL, NULL, 0 }
+  { sizeof(flotilla_replay_options), 0, NULL, NULL, 0, 0 }
 
 /** Makes a recording without tasks. The buffers of its tasks must exist as long as replays use them.
  * The library does not check this.

@@ -60,7 +60,9 @@ typedef enum flotilla_status {
   /** Buffers or recordings of the runtime exist, so the runtime cannot be destroyed. */
   FLOTILLA_STILL_USED = 22,
   /** Any other failure. */
-  FLOTILLA_OTHER_ERROR = 23
+  FLOTILLA_OTHER_ERROR = 23,
+  /** The task did not begin in time (flotilla_task_options::timeout_ns), so it did not run. */
+  FLOTILLA_TIMED_OUT = 24
 } flotilla_status;
 
 /** Returns the name of a status, such as "FLOTILLA_BAD_IMAGE". Never null. */

@@ -39,10 +39,15 @@ typedef struct flotilla_task_options {
   /** Not 0: the task shares no batch with other tasks. Use it for a small copy for which a kernel
    * that fills the device waits: then a copy engine executes the copy. */
   int alone;
+  /** In nanoseconds from the call; 0: no limit. If the task has not begun by then, it ends with
+   * FLOTILLA_TIMED_OUT and never runs, even if a predecessor or the device is still busy. A task
+   * that has begun runs to its end. A bulk: of each item, or of each group of items that is launched
+   * together. */
+  uint64_t timeout_ns;
 } flotilla_task_options;
 
 #define FLOTILLA_TASK_OPTIONS_INIT \
-  { sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0 }
+  { sizeof(flotilla_task_options), FLOTILLA_ANY_DEVICE, 0, NULL, NULL, 0, NULL, 0, 0, 0 }
 
 /** The grid and the blocks of a launch. */
 typedef struct flotilla_shape {

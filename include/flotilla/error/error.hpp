@@ -175,6 +175,14 @@ class FLOTILLA_EXPORT task_cancelled : public error {
   ~task_cancelled() override;
 };
 
+/// The deadline of the task passed before the task began (see task_options::deadline), so it did
+/// not run. The message names the task.
+class FLOTILLA_EXPORT timed_out : public error {
+ public:
+  using error::error;
+  ~timed_out() override;
+};
+
 /// A kernel reported that its task has failed (see flotilla::fail in kernel_language/fail.hpp). The
 /// message names the device, the kernel, the label and the code. Other tasks are not affected,
 /// except the tasks that have this task in `after`: they fail with dependency_failed.

@@ -3,6 +3,7 @@
 #pragma once
 /// Tasks that are submitted again and again, as graphs.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,11 @@ struct replay_options {
   dependency_list after{};   ///< the predecessors: tasks of this runtime, on any device
   std::string_view label{};  ///< used in error messages; the runtime copies it
   int priority = 0;          ///< see task_options::priority
+  /// If the replay has not begun by this time, it ends with timed_out and never runs. It ends when
+  /// its predecessors and the replays before it have ended. Only for recordings with one graph,
+  /// because the graphs of a replay begin at different times. A replay with a deadline can also be
+  /// cancelled (ticket::cancel). See task_options::deadline.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// Launches, copies and fills with dependencies. They are described once and can be submitted any

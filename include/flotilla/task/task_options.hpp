@@ -3,6 +3,7 @@
 #pragma once
 /// The options of a task.
 
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -48,6 +49,16 @@ struct task_options {
   /// atomic operations for each open task. A task with a token allocates memory if no earlier task
   /// in its slot had a token.
   stop_option stop{};
+  /// The task must begin before this time. If its launch has not begun by then, the task ends with
+  /// timed_out and never runs, even if a predecessor or the device is still busy, and tasks that
+  /// have it in `after` fail with dependency_failed. A task that has begun runs to its end. The
+  /// captures of a callable that timed out are destroyed as after a run, by a thread that drives
+  /// the device, and until then the task keeps its place in the window. A task of a flow ends only
+  /// after the tasks before it have ended. In a bulk, the deadline applies to each item, or to each
+  /// chunk of items, so some items may run and others not. In single-threaded mode, the program
+  /// looks at the clock only in `pump`, `ready` and waits. The first task with a deadline starts a
+  /// thread of the runtime, and each such task costs two locks.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 namespace detail {

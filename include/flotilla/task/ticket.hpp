@@ -75,17 +75,19 @@ class FLOTILLA_EXPORT [[nodiscard]] ticket {
 
   /// Cancels the task if it is not launched yet. A cancelled task never runs: it ends with
   /// task_cancelled, or with dependency_failed if a predecessor has failed. Tasks that have it in
-  /// `after` fail with dependency_failed. The cancelled task ends when the device next looks at it:
-  /// a task that waits for a predecessor ends only after this predecessor is launched or has ended.
-  /// To cancel a chain at once, cancel the tasks from the first to the last. The captures of a
-  /// cancelled callable are destroyed as after a run, by a thread that drives the device.
-  /// @return True if the task will not run or was cancelled earlier. False if the task has ended
-  ///         otherwise, or if its launch has begun: then the task runs as if `cancel` had not been
-  ///         called. Always false for the ticket of a replay. For a bulk, see submit_bulk.
+  /// `after` fail with dependency_failed. The task ends during the call, even if its predecessors
+  /// still run. The task of a flow is an exception: it ends only after the tasks before it have
+  /// ended. The captures of a cancelled callable are destroyed as after a run, by a thread that
+  /// drives the device, and until then the task keeps its place in the window.
+  /// @return True if the task will not run, because of this or an earlier call or of its deadline.
+  ///         False if the task has ended otherwise, or if its launch has begun: then the task runs
+  ///         as if `cancel` had not been called. Always false for the ticket of a replay without a
+  ///         deadline. For a bulk, see submit_bulk.
   /// @throws used_after_fork
   /// Threads  any, even inside a callable or continuation.
   /// Blocks   never.
-  /// Cost     some atomic operations and no driver call.
+  /// Cost     some atomic operations and no driver call. If the task will not run, also that of an
+  ///          end with an error.
   bool cancel() const;
 
   /// Attaches a continuation: `callable(std::exception_ptr)` runs once after the task has ended.

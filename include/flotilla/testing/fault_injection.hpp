@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The flotilla authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Fault injection for tests of programs that use flotilla: slow kernels, late and failing driver
-/// calls, kernel faults and memory limits. It affects CPU devices only.
+/// Fault injection for tests of programs that use flotilla: slow and hanging kernels, slow copies,
+/// late and failing driver calls, kernel faults and memory limits. It affects CPU devices only.
+/// docs/testing.md shows how programs use it.
 ///
 /// The environment variable FLOTILLA_CPU_INJECT injects the same faults when the process starts, as
 /// in FLOTILLA_CPU_INJECT="slow=1:5,fail=cuLaunchKernel@10:CUDA_ERROR_OUT_OF_MEMORY".
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <flotilla/detail/export.hpp>
@@ -57,6 +59,45 @@ FLOTILLA_EXPORT void slow_kernels(cpu_device device, double factor);
 /// @throws invalid_argument  The CPU driver cannot have such a device, `nth` is 0, or `status` is
 ///                           not an error. The message names the argument.
 FLOTILLA_EXPORT void fault_kernel(cpu_device device, std::uint64_t nth, driver_status status);
+
+/// Makes one future kernel on `device` hang: it does not begin until `release_kernels` or
+/// `clear_faults` is called. `nth` selects the kernel: 1 is the next kernel. While a kernel hangs,
+/// the device executes nothing else, and the destructor of its runtime waits. Several hangs can be
+/// pending at the same time, each with its own counter.
+/// @throws invalid_argument  The CPU driver cannot have such a device, or `nth` is 0. The message
+///                           names the argument.
+FLOTILLA_EXPORT void hang_kernel(cpu_device device, std::uint64_t nth);
+/// The same, but the kernel hangs at most for `time`.
+/// @throws invalid_argument  Also if `time` is negative or longer than an hour.
+FLOTILLA_EXPORT void hang_kernel(cpu_device device, std::uint64_t nth,
+                                 std::chrono::microseconds time);
+/// Lets a kernel that hangs on `device` go on. Does not affect pending hangs.
+/// @throws invalid_argument  The CPU driver cannot have such a device.
+FLOTILLA_EXPORT void release_kernels(cpu_device device);
+
+/// Makes each copy that `device` executes take at least as long as at `bytes_per_second`, as over a
+/// slow link. This replaces an earlier rate of `device`. Copies by kernels of the runtime are not
+/// affected (see task_options::batch).
+/// @throws invalid_argument  The CPU driver cannot have such a device, or the rate is 0. The
+///                           message names the argument.
+FLOTILLA_EXPORT void slow_copies(cpu_device device, std::size_t bytes_per_second);
+
+/// A mix of faults, for `inject_random`.
+struct random_faults {
+  int devices = 1;                  ///< the devices with the driver ordinals 0 to devices - 1
+  unsigned failing_calls = 8;       ///< calls that fail: launches, copies, events, allocations
+  std::uint64_t among_calls = 500;  ///< the greatest `nth` of a failing call; at least 1
+  unsigned late_calls = 2;          ///< entry points whose calls take up to 0.2 ms longer
+  bool slow_devices = true;         ///< kernels of some devices take up to 4 times as long
+  unsigned hangs = 1;               ///< kernels that hang for up to 20 ms
+  bool fault = false;               ///< a kernel on one device faults
+};
+/// Injects a mix of faults that depends only on the arguments, so a failed test can be repeated
+/// with its seed.
+/// @return The faults in the form of FLOTILLA_CPU_INJECT, for a log.
+/// @throws invalid_argument  `devices` or `among_calls` is less than 1, or the CPU driver cannot
+///                           have so many devices. Nothing was injected.
+FLOTILLA_EXPORT std::string inject_random(std::uint64_t seed, random_faults const& mix = {});
 
 /// Limits the memory of `device` to `bytes`. This replaces an earlier limit of `device`.
 /// @throws invalid_argument  The CPU driver cannot have such a device. The message names the

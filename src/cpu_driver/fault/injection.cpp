@@ -3,7 +3,7 @@
 #include "cpu_driver/fault/injection.hpp"
 
 #include <chrono>
-#include <cstdlib>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -11,24 +11,27 @@
 #include <utility>
 #include <vector>
 
-#include "cpu_driver/base/entry_names.hpp"
-#include "cpu_driver/base/environment.hpp"
-#include "cpu_driver/base/error_names.hpp"
+#include "cpu_driver/fault/fault.hpp"
+#include "cpu_driver/fault/rule_text.hpp"
 
 namespace flotilla::cpu_driver::injection {
 namespace {
 
-// Counts down calls or kernels. The rule takes effect when `left` reaches 0.
-struct countdown {
+// A kernel that does not end: for a time, or until its device is released.
+struct hang {
   unsigned long long left;
-  CUresult status;
+  std::chrono::microseconds time;
 };
+constexpr std::chrono::microseconds until_released = std::chrono::microseconds::max();
 
 struct rules {
   std::map<int, double> slow;
   std::map<std::string, std::chrono::microseconds, std::less<>> delays;
   std::multimap<std::string, countdown, std::less<>> failures;
   std::multimap<int, countdown> faults;
+  std::multimap<int, hang> hangs;
+  std::set<int> to_release;
+  std::map<int, std::size_t> bytes_per_second;  // of copies
   std::map<int, std::size_t> capacities;
   std::set<std::pair<int, int>> separated;  // {from, to}
   std::map<int, CUcomputemode> modes;
@@ -36,7 +39,9 @@ struct rules {
 };
 
 std::mutex mutex;
-rules active;  // guarded by mutex
+rules active;                           // guarded by mutex
+std::map<int, unsigned long> released;  // how often each device was released; guarded by mutex
+std::condition_variable release;        // notified when `released` changes
 
 // Removes the version suffix: "cuMemAlloc_v2" becomes "cuMemAlloc".
 std::string_view without_version(std::string_view entry) noexcept {
@@ -45,76 +50,14 @@ std::string_view without_version(std::string_view entry) noexcept {
   return versioned ? entry.substr(0, mark) : entry;
 }
 
-struct bad_part : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-int parse_device(std::string_view text) {
-  auto const ordinal = parse_number(text);
-  if (!ordinal || *ordinal >= max_devices) {
-    throw bad_part("'" + std::string(text) + "' is not a device: expected 0 to " +
-                   std::to_string(max_devices - 1));
-  }
-  return static_cast<int>(*ordinal);
-}
-
-std::string parse_entry(std::string_view text) {
-  if (!is_entry(text)) {
-    throw bad_part(
-        "'" + std::string(text) +
-        "' is not an entry point of this driver: expected a name such as cuLaunchKernel");
-  }
-  return std::string(text);
-}
-
-CUresult parse_status(std::string_view text) {
-  auto const status = error_by_name(text);
-  if (!status || *status == CUDA_SUCCESS) {
-    throw bad_part(
-        "'" + std::string(text) +
-        "' is not an error: expected a name such as CUDA_ERROR_OUT_OF_MEMORY, or a number");
-  }
-  return *status;
-}
-
-CUcomputemode parse_mode(std::string_view text) {
-  if (text == "default") { return CU_COMPUTEMODE_DEFAULT; }
-  if (text == "prohibited") { return CU_COMPUTEMODE_PROHIBITED; }
-  if (text == "exclusive") { return CU_COMPUTEMODE_EXCLUSIVE_PROCESS; }
-  throw bad_part("'" + std::string(text) +
-                 "' is not a compute mode: expected default, prohibited or exclusive");
-}
-
-double parse_factor(std::string_view text) {
-  std::string const copy(text);
-  char* end = nullptr;
-  double const factor = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0' || !(factor >= 1) || factor > 1000) {
-    throw bad_part("'" + copy + "' is not a factor: expected a number from 1 to 1000");
-  }
-  return factor;
-}
-
-// Splits the text at the first `mark`. Throws bad_part if the text has no `mark`.
-std::pair<std::string_view, std::string_view> split(std::string_view text, char mark,
-                                                    char const* expected) {
-  auto const at = text.find(mark);
-  if (at == std::string_view::npos) {
-    throw bad_part("'" + std::string(text) + "': expected " + expected);
-  }
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
-// Reads "target@N:STATUS".
-std::pair<std::string_view, countdown> parse_countdown(std::string_view text,
-                                                       char const* expected) {
-  auto const [which, status] = split(text, ':', expected);
-  auto const [who, count] = split(which, '@', expected);
-  auto const left = parse_number(count);
-  if (!left || *left == 0) {
-    throw bad_part("'" + std::string(count) + "' is not a count: expected 1 or more");
-  }
-  return {who, {*left, parse_status(status)}};
+// Reads "DEVICE@N" or "DEVICE@N:MICROSECONDS".
+void add_hang(rules& to, std::string_view text) {
+  auto const [which, time] = text.find(':') == std::string_view::npos
+                                 ? std::pair{text, std::string_view{}}
+                                 : split(text, ':', "hang=DEVICE@N:MICROSECONDS");
+  auto const [device, count] = split(which, '@', "hang=DEVICE@N");
+  to.hangs.emplace(parse_device(device),
+                   hang{parse_count(count), time.empty() ? until_released : parse_time(time)});
 }
 
 // Adds a rule about a property of a device.
@@ -129,8 +72,8 @@ void add_property(rules& to, std::string_view kind, std::string_view rest) {
   } else {
     throw bad_part(
         "'" + std::string(kind) +
-        "' is not a kind of rule: expected slow, delay, fail, fault, capacity, no_peer, mode "
-        "or priorities");
+        "' is not a kind of rule: expected slow, delay, fail, fault, hang, release, copies, "
+        "capacity, no_peer, mode or priorities");
   }
 }
 
@@ -141,21 +84,25 @@ void add(rules& to, std::string_view part) {
     to.slow[parse_device(device)] = parse_factor(factor);
   } else if (kind == "delay") {
     auto const [entry, text] = split(rest, ':', "delay=ENTRY:MICROSECONDS");
-    auto const delay = parse_number(text);
-    constexpr unsigned long long hour = 3'600'000'000;
-    if (!delay || *delay > hour) {
-      throw bad_part(
-          "'" + std::string(text) +
-          "' is not a delay: expected a whole number of microseconds from 0 to 3600000000, "
-          "which is one hour");
-    }
-    to.delays[parse_entry(entry)] = std::chrono::microseconds(*delay);
+    to.delays[parse_entry(entry)] = parse_time(text);
   } else if (kind == "fail") {
     auto const [entry, made] = parse_countdown(rest, "fail=ENTRY@N:STATUS");
     to.failures.emplace(parse_entry(entry), made);
   } else if (kind == "fault") {
     auto const [device, made] = parse_countdown(rest, "fault=DEVICE@N:STATUS");
     to.faults.emplace(parse_device(device), made);
+  } else if (kind == "hang") {
+    add_hang(to, rest);
+  } else if (kind == "release") {
+    to.to_release.insert(parse_device(rest));
+  } else if (kind == "copies") {
+    auto const [device, text] = split(rest, ':', "copies=DEVICE:BYTES_PER_SECOND");
+    auto const bytes = parse_bytes(text);
+    if (!bytes || *bytes == 0) {
+      throw bad_part("'" + std::string(text) +
+                     "' is not a rate: expected bytes per second, such as 1GiB");
+    }
+    to.bytes_per_second[parse_device(device)] = *bytes;
   } else if (kind == "capacity") {
     auto const [device, text] = split(rest, ':', "capacity=DEVICE:BYTES");
     auto const bytes = parse_bytes(text);
@@ -209,6 +156,8 @@ bool apply(std::string_view spec, std::string& error) {
     }
   }
   active = std::move(wanted);
+  for (int const device : std::exchange(active.to_release, {})) { ++released[device]; }
+  release.notify_all();
   // release: pairs with the acquire in armed()
   if (!spec.empty()) { detail::armed.store(true, std::memory_order_release); }
   return true;
@@ -217,6 +166,8 @@ bool apply(std::string_view spec, std::string& error) {
 void clear() {
   std::lock_guard const lock(mutex);
   active = {};
+  for (auto& [device, times] : released) { ++times; }
+  release.notify_all();
   detail::armed.store(false, std::memory_order_release);
 }
 
@@ -238,6 +189,37 @@ CUresult before(char const* entry) noexcept {
 CUresult next_kernel(int device) noexcept {
   std::lock_guard const lock(mutex);
   return count_down(active.faults, active.faults.equal_range(device));
+}
+
+void hang_kernel(int device) noexcept {
+  std::unique_lock lock(mutex);
+  auto time = std::chrono::microseconds::zero();
+  auto const [first, last] = active.hangs.equal_range(device);
+  for (auto next = first; next != last;) {
+    if (--next->second.left != 0) {
+      ++next;
+    } else {
+      time = std::max(time, next->second.time);
+      next = active.hangs.erase(next);
+    }
+  }
+  if (time == std::chrono::microseconds::zero()) { return; }
+  unsigned long const before = released[device];
+  auto const begun = std::chrono::steady_clock::now();
+  // A fault on another device ends the kernel too, and nobody notifies `release` then.
+  constexpr std::chrono::milliseconds between_looks{5};
+  while (released[device] == before && fault::status() == CUDA_SUCCESS &&
+         (time == until_released || std::chrono::steady_clock::now() - begun < time)) {
+    release.wait_for(lock, std::min<std::chrono::microseconds>(between_looks, time));
+  }
+}
+
+std::chrono::nanoseconds time_of_copy(int device, std::size_t bytes) noexcept {
+  std::lock_guard const lock(mutex);
+  auto const found = active.bytes_per_second.find(device);
+  if (found == active.bytes_per_second.end()) { return std::chrono::nanoseconds{0}; }
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) /
+                                                            static_cast<double>(found->second)));
 }
 
 double slowness(int device) noexcept {

@@ -9,6 +9,10 @@
 //   delay=ENTRY:MICROSECONDS      every call of the entry point takes MICROSECONDS longer
 //   fail=ENTRY@N:STATUS           the N-th call from now returns STATUS and does nothing else
 //   fault=DEVICE@N:STATUS         the N-th kernel from now on the device faults with STATUS
+//   hang=DEVICE@N:MICROSECONDS    the N-th kernel from now on the device takes so much longer;
+//                                 without :MICROSECONDS, until its device is released
+//   release=DEVICE                the kernel that hangs on the device goes on
+//   copies=DEVICE:BYTES_PER_SECOND  copies by the device take at least as long as at this rate
 //   capacity=DEVICE:BYTES         the device has BYTES of memory (suffixes: KiB, MiB, GiB)
 //   no_peer=FROM:TO               device FROM cannot access the memory of device TO
 //   mode=DEVICE:MODE              the compute mode: default, prohibited or exclusive
@@ -19,6 +23,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -49,6 +54,10 @@ void clear();
 /// Applies the rules for the next kernel on a device. Returns CUDA_SUCCESS, or the fault with which
 /// the kernel must end.
 [[nodiscard]] CUresult next_kernel(int device) noexcept;
+/// Blocks while the next kernel on a device must hang. clear() and a fault end the block.
+void hang_kernel(int device) noexcept;
+/// Returns the time that a copy must take at least.
+[[nodiscard]] std::chrono::nanoseconds time_of_copy(int device, std::size_t bytes) noexcept;
 /// Returns the factor by which kernels on the device take longer. Without a rule, this is 1.
 [[nodiscard]] double slowness(int device) noexcept;
 /// Returns the device's memory in bytes, or nothing if no rule sets it.

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <thread>
 
+#include "cpu_driver/fault/injection.hpp"
 #include "cpu_driver/memory/memory_map.hpp"
 #include "cpu_driver/stream/run_launch.hpp"
 #include "cpu_driver/stream/stream_task.hpp"
@@ -49,6 +51,9 @@ struct operation_executor {
   CUresult operator()(launch_kernel& launch) const noexcept { return run_launch(launch, site); }
   CUresult operator()(copy_bytes& copy) const noexcept {
     std::memmove(copy.to, copy.staged ? copy.staged.get() : copy.from, copy.bytes);
+    if (injection::armed()) {
+      std::this_thread::sleep_for(injection::time_of_copy(site.device, copy.bytes));
+    }
     return CUDA_SUCCESS;
   }
   CUresult operator()(fill_memory& fill) const noexcept {

@@ -81,6 +81,7 @@ CUresult run(launch_kernel& launch, launch_site const& site) {
 CUresult run_injected(launch_kernel& launch, launch_site const& site) {
   CUresult const fault = injection::next_kernel(site.device);
   if (fault != CUDA_SUCCESS) { return fault; }
+  injection::hang_kernel(site.device);
   double const factor = injection::slowness(site.device);
   auto const start = clock::now();
   CUresult const status = run(launch, site);

@@ -70,6 +70,9 @@ void batch_flusher::remove_cancelled(batch_place where, flush_outcome& outcome) 
   parts_.waves.close(where);
   for (slot_address const& task : tasks) {
     if (is_cancelled(parts_.tasks.at(task))) {
+      // Another thread may be about to end the task. Until then, its successors find it open, but
+      // must not find it in this batch.
+      parts_.tasks.at(task).batched.store(0, std::memory_order_relaxed);
       outcome.cancelled.push_back(task);
     } else {
       start_again({&task, 1}, outcome);

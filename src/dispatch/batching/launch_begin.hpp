@@ -19,7 +19,7 @@ namespace flotilla::dispatch {
   return std::any_of(tasks.begin(), tasks.end(), [&table](slot_address task) {
     // relaxed: the fence orders this load after the stores of begin_launch
     generation_word const word{table.at(task).generation.load(std::memory_order_relaxed)};
-    return word.cancel() == cancel_state::requested || word.cancel() == cancel_state::cancelled;
+    return word.cancel() != cancel_state::none && word.cancel() != cancel_state::withdrawn;
   });
 }
 

@@ -37,6 +37,7 @@ bool callable_runner::run(helper_filter filter,
     for (std::size_t left = std::min(queue.size(), max_in_a_pass); left > 0; --left) {
       slot_address const task = queue.take_front();
       slot& one = parts_.shared.tasks.at(task);
+      parts_.shared.overdue.end_due();  // the callables before may have taken long
       if (is_cancelled(one)) [[unlikely]] {
         parts_.reporter.cancel(task);
         moved = true;

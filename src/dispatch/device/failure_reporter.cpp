@@ -13,6 +13,7 @@
 #include "dispatch/device/launch_text.hpp"
 #include "dispatch/recording/replayed_part.hpp"
 #include "dispatch/task/callable_frame.hpp"
+#include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/chunk_command.hpp"
 #include "driver/check.hpp"
 
@@ -54,7 +55,10 @@ void failure_reporter::fail_dependent(slot_address task, std::shared_ptr<failure
 }
 
 void failure_reporter::cancel(slot_address task) {
-  abandon(task, make_cancellation(describe(task)));
+  slot& one = shared_.tasks.at(task);
+  if (!take_end(one)) { return drop(task); }
+  generation_word const word{one.generation.load(std::memory_order_relaxed)};
+  end_taken(task, make_cancellation(describe(task), word));
 }
 
 std::shared_ptr<failure const> failure_reporter::failure_of_status(slot_address task,
@@ -66,6 +70,21 @@ std::shared_ptr<failure const> failure_reporter::failure_of_status(slot_address 
 }
 
 void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const> why) {
+  if (!take_end(shared_.tasks.at(task))) { return drop(task); }
+  end_taken(task, std::move(why));
+}
+
+void failure_reporter::end_taken(slot_address task, std::shared_ptr<failure const> why) {
+  destroy_content(task);
+  ends_.end(task, std::move(why));
+}
+
+void failure_reporter::drop(slot_address task) {
+  destroy_content(task);
+  shared_.ends.drop(task);
+}
+
+void failure_reporter::destroy_content(slot_address task) {
   slot& one = shared_.tasks.at(task);
   if (one.kind == task_kind::callable && one.holds_callable) {
     one.holds_callable = false;
@@ -78,7 +97,6 @@ void failure_reporter::abandon(slot_address task, std::shared_ptr<failure const>
     replayed_part& replay = held_in<replayed_part>(one);
     shared_.recordings.get(replay.part)->defer(std::exchange(replay.changes, change_lists::none));
   }
-  ends_.end(task, std::move(why));
 }
 
 }  // namespace flotilla::dispatch

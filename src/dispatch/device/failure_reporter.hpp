@@ -33,9 +33,10 @@ class failure_reporter {
                                                                driver::call_outcome why);
   /// Ends a task with dependency_failed because its predecessor has failed.
   void fail_dependent(slot_address task, std::shared_ptr<failure const> cause);
-  /// Ends a cancelled task with task_cancelled.
+  /// Ends a cancelled task with task_cancelled or timed_out.
   void cancel(slot_address task);
-  /// Ends a task that was never started, with the failure `why`.
+  /// Ends a task that was never started, with the failure `why`, or with that of another thread
+  /// that has cancelled the task meanwhile.
   void abandon(slot_address task, std::shared_ptr<failure const> why);
   /// Returns the failure of an ended task whose status word is `status`. Returns null if the kernel
   /// has reported no failure.
@@ -49,6 +50,13 @@ class failure_reporter {
   }
 
  private:
+  /// Ends a task whose end this thread has taken (take_end).
+  void end_taken(slot_address task, std::shared_ptr<failure const> why);
+  /// Lets go of the slot of a task that another thread ends.
+  void drop(slot_address task);
+  /// Destroys the callable of the task, and keeps the changes of a replay for the next one.
+  void destroy_content(slot_address task);
+
   runtime_parts const& shared_;
   context::context_handle const& context_;
   late_ends& ends_;

@@ -111,7 +111,8 @@ bool intake::has_shared_room() const noexcept {
 
 bool intake::pull_shared() {
   shared_queue& queue = parts_.shared.shared;
-  if (!queue.is_pending()) { return false; }
+  unsigned const device = parts_.lanes.device();
+  if (!queue.is_pending() || parts_.shared.stuck.avoids(device)) { return false; }
   queue.inboxes().refresh(shared_);
   if (!has_shared_room()) { return false; }
   queue.begin_pull();

@@ -57,7 +57,7 @@ class late_ends {
   [[nodiscard]] bool must_wait(slot_address task) const {
     slot& one = shared_.tasks.at(task);
     generation_word const word{one.generation.load(std::memory_order_relaxed)};
-    if (!word.keeps_failure() && one.kind != task_kind::recorded) { return false; }
+    if (!word.ends_late()) { return false; }
     one.parked_on.store(0, std::memory_order_relaxed);
     if (shared_.faults.is_poisoned()) { return false; }
     for (std::size_t i = 0; i < one.dependencies; ++i) {

@@ -115,7 +115,9 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
     parts_.inbound.set_backlog(false);
     return false;
   }
-  bool moved = end_completed();
+  // First, so that a task whose deadline has passed does not start in this pass.
+  bool moved = parts_.shared.overdue.end_due();
+  moved = end_completed() || moved;
   moved = events_.poll() || moved;
   moved = late_.poll() || moved;
   sampler_.sample();

@@ -7,6 +7,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/recording/replayed_part.hpp"
+#include "dispatch/task/cancellation.hpp"
 #include "dispatch/trace/nvtx_range.hpp"
 #include "driver/check.hpp"
 
@@ -52,6 +53,10 @@ bool replayer::start(slot_address task, std::span<end_mark const> waits) {
   unsigned const number = find_lane(one.level, waits);
   if (number == lane_layout::no_lane) { return false; }
   lane& lane = parts_.lanes[number];
+  if (cancelled_before_launch(one)) [[unlikely]] {  // only a replay with a deadline
+    parts_.reporter.cancel(task);
+    return true;
+  }
   if (auto const answer = parts_.lanes.enqueue_waits(lane, waits); !answer.ok()) {
     parts_.reporter.refuse(task, answer);
     return true;

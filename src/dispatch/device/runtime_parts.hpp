@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dispatch/fault/fault_monitor.hpp"
+#include "dispatch/fault/overdue_tasks.hpp"
 #include "dispatch/fault/slow_call_report.hpp"
 #include "dispatch/fault/task_text.hpp"
 #include "dispatch/graph/builtin_kernels.hpp"
@@ -77,6 +78,8 @@ struct runtime_parts {
   task_end& ends;
   task_text const& text;
   fault_monitor& faults;
+  stuck_devices& stuck;
+  overdue_tasks& overdue;
   slow_call_report& slow_calls;
   tracer& trace;
 };

@@ -6,8 +6,6 @@
 
 #include <flotilla/error/error.hpp>
 
-#include "dispatch/task/cancellation.hpp"
-
 namespace flotilla::dispatch {
 
 std::shared_ptr<failure const> bulk::failure_of_items() const {
@@ -63,23 +61,11 @@ std::uint64_t bulk_table::generation_now(slot_address task) const noexcept {
   return generation_word{tasks_.at(task).generation.load(std::memory_order_acquire)}.generation();
 }
 
-std::optional<bool> bulk_table::cancel(task_id const& id) {
-  bulk* found = nullptr;
-  {
-    std::lock_guard const lock{mutex_};
-    found = find(id);
-    if (found == nullptr) { return std::nullopt; }
-    found->owners_.fetch_add(1, std::memory_order_relaxed);
-  }
-  // Not under the mutex: a thread that ends another bulk must not wait for this loop.
-  bool any = false;
-  for (task_key const task : found->tasks_) {
-    std::uint64_t const now = generation_now(task.slot);
-    if (static_cast<std::uint32_t>(now) != task.generation) { continue; }
-    any = request_cancel(tasks_.at(task.slot), now) == cancel_answer::will_not_run || any;
-  }
-  release(*found);
-  return any;
+bulk* bulk_table::share(task_id const& id) noexcept {
+  std::lock_guard const lock{mutex_};
+  bulk* const found = find(id);
+  if (found != nullptr) { found->owners_.fetch_add(1, std::memory_order_relaxed); }
+  return found;
 }
 
 void bulk_table::point_to_open_task(task_id const& id) noexcept {

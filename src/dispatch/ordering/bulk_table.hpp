@@ -14,6 +14,7 @@
 
 #include <flotilla/task/task_id.hpp>
 
+#include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/task_state.hpp"
 #include "dispatch/task/task_table.hpp"
@@ -104,9 +105,11 @@ class bulk_table {
     return open_.load(std::memory_order_seq_cst) != 0;
   }
   /// Cancels the items of a bulk that are not launched.
-  /// @param id  The task that the ticket names.
+  /// @param id   The task that the ticket names.
+  /// @param end  Called with the slot and the generation of each item that will not run.
   /// @return whether any item was cancelled, now or earlier. Empty if no open bulk has this task.
-  [[nodiscard]] std::optional<bool> cancel(task_id const& id);
+  template <class End>
+  [[nodiscard]] std::optional<bool> cancel(task_id const& id, End const& end);
   /// If the task ends an open bulk, lets the task look as if it were parked on the bulk's first
   /// task that has not ended. So waiting threads help with that task, and with the tasks on which
   /// it is parked (dependencies::propagate_demand).
@@ -114,6 +117,8 @@ class bulk_table {
 
  private:
   [[nodiscard]] bulk* find(task_id const& id) const noexcept;
+  /// Returns the open bulk with this task, or null. The caller must release it.
+  [[nodiscard]] bulk* share(task_id const& id) noexcept;
   [[nodiscard]] std::uint64_t generation_now(slot_address task) const noexcept;
 
   task_table const& tasks_;
@@ -121,5 +126,22 @@ class bulk_table {
   bulk* first_ = nullptr;             // a list; guarded by mutex_
   std::atomic<std::size_t> open_{0};  // the size of the list; written with mutex_ locked
 };
+
+template <class End>
+std::optional<bool> bulk_table::cancel(task_id const& id, End const& end) {
+  bulk* const found = share(id);
+  if (found == nullptr) { return std::nullopt; }
+  // Not under the mutex: a thread that ends another bulk must not wait for this loop.
+  bool any = false;
+  for (task_key const task : found->tasks_) {
+    std::uint64_t const now = generation_now(task.slot);
+    if (static_cast<std::uint32_t>(now) != task.generation) { continue; }
+    if (request_cancel(tasks_.at(task.slot), now) != cancel_answer::will_not_run) { continue; }
+    any = true;
+    end(task.slot, now);
+  }
+  release(*found);
+  return any;
+}
 
 }  // namespace flotilla::dispatch

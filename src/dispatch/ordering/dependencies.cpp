@@ -130,12 +130,16 @@ void dependencies::resume_batched(slot_address task, unsigned device,
   // Before the task is launched, no other thread takes the list. Other threads only push tasks at
   // its head.
   bool any_here = false;
+  // If another thread ends `task` early, it takes the list, and these links may lead into other
+  // lists. So bound the search. take_successors then finds that the list is closed.
+  constexpr int max_steps = 4096;
+  int steps = 0;
   for (std::uint32_t next = successor_word::head(word);
-       successor_word::is_task(next) && !any_here;) {
+       successor_word::is_task(next) && !any_here && steps < max_steps; ++steps) {
     any_here = device_of(next) == device;
     next = tasks_.at(next).next_parked.load(std::memory_order_relaxed);
   }
-  if (!any_here) { return; }
+  if (!any_here && steps < max_steps) { return; }
   std::uint64_t const generation =
       generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
   // The list stays open. Tasks of other devices go back into the list, and are released when `task`

@@ -4,6 +4,7 @@
 
 #include "base/prefetch.hpp"
 #include "context/lease.hpp"
+#include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/chunk_command.hpp"
 
 namespace flotilla::dispatch {
@@ -17,7 +18,8 @@ void task_end::notify_watchers(slot_address task, std::uint64_t generation,
 void task_end::note_observers(slot_address task, generation_word before,
                               std::shared_ptr<failure const> const& why, run_of_items& items) {
   slot_side& side = parts_.tasks.side(task);
-  if (before.stoppable()) { side.stop->callback.reset(); }
+  if (before.stoppable()) { side.watch->stop.reset(); }
+  if (before.timed()) { parts_.deadlines.remove(side.watch->deadline); }
   if (before.watched()) {
     notify_watchers(task, before.generation(), why == nullptr ? nullptr : why->error);
   }
@@ -69,6 +71,17 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
   // find this task still open.
   generation_word const before{
       one.generation.exchange(generation_word::of(generation + 1), std::memory_order_acq_rel)};
+  run_of_items items;
+  finish(task, before, why, items);
+  parts_.tasks.pool(task).give_back(task);
+  parts_.bell.note_end();
+  if (items.size != 0) { arrive(*items.which, items.size); }
+}
+
+void task_end::finish(slot_address task, generation_word before,
+                      std::shared_ptr<failure const> const& why, run_of_items& items) {
+  std::uint64_t const generation = before.generation();
+  bool const bad = why != nullptr;
   bool const is_ticket_left = has_ticket_left(task, before);
   if (bad && !is_ticket_left) {
     // The ticket is gone, so no thread can ask for the failure through it. But tasks that are
@@ -76,16 +89,45 @@ void task_end::end(slot_address task, std::shared_ptr<failure const> why) {
     parts_.reclaimer.retire(
         {.kind = epoch_reclaimer::kinds::failure, .address = task, .generation = generation});
   }
-  run_of_items items;
   if (before.observed()) { note_observers(task, before, why, items); }
-  if (bad && one.posted.load(std::memory_order_relaxed)) { parts_.posted.report(why->error); }
+  if (bad && parts_.tasks.at(task).posted.load(std::memory_order_relaxed)) {
+    parts_.posted.report(why->error);
+  }
   if (is_ticket_left) {
     parts_.tickets.take(static_cast<std::uint32_t>(context::this_thread_token()));
   }
   parts_.order.release_successors(task, generation);
-  parts_.tasks.pool(task).give_back(task);
+}
+
+void task_end::end_early(slot_address task, std::shared_ptr<failure const> why) {
+  slot& one = parts_.tasks.at(task);
+  std::uint64_t const generation =
+      generation_word{one.generation.load(std::memory_order_relaxed)}.generation();
+  parts_.failures.put(task, generation, why);
+  // An addition keeps the cancel_state, which the thread that has the queue may change meanwhile.
+  generation_word const before{
+      one.generation.fetch_add(generation_word::of(1), std::memory_order_acq_rel)};
+  run_of_items items;
+  finish(task, before, why, items);
+  // Until here, the slot keeps the task.
+  if (leave_early_end(one)) { parts_.tasks.pool(task).give_back(task); }
   parts_.bell.note_end();
   if (items.size != 0) { arrive(*items.which, items.size); }
+}
+
+void task_end::drop(slot_address task) {
+  slot& one = parts_.tasks.at(task);
+  if (std::uint32_t const device = one.device.load(std::memory_order_relaxed); device != 0) {
+    base::add(counts_[device - 1].ended, items_of(one));
+    base::add(counts_[device - 1].failed, items_of(one));
+    if (parts_.tasks.is_shared(task)) { parts_.shared.share(device - 1).release(one); }
+  }
+  if (one.kind == task_kind::chunk) {
+    parts_.chunks[task >> 16].give_back(held_in<chunk_command>(one).piece);
+  }
+  if (!leave_queue(one)) { return; }
+  parts_.tasks.pool(task).give_back(task);
+  parts_.bell.note_end();
 }
 
 std::uint32_t task_end::end_batch(unsigned device, priority_level level,

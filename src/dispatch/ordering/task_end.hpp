@@ -17,6 +17,7 @@
 #include "dispatch/ordering/continuation_table.hpp"
 #include "dispatch/ordering/dependencies.hpp"
 #include "dispatch/ordering/posted_errors.hpp"
+#include "dispatch/task/deadline_queue.hpp"
 #include "dispatch/task/epoch_reclaimer.hpp"
 #include "dispatch/task/failure.hpp"
 #include "dispatch/task/slot_returns.hpp"
@@ -45,6 +46,7 @@ class task_end {
     posted_errors& posted;
     shared_queue& shared;
     base::sharded_count& tickets;  // the number of tickets that outlived their tasks
+    deadline_queue& deadlines;
     doorbell const& bell;
     tracer& trace;
   };
@@ -54,6 +56,12 @@ class task_end {
   /// @param why  The failure; null if the task succeeded. If the task is a chunk of a bulk, the
   /// failure is that of each of its items.
   void end(slot_address task, std::shared_ptr<failure const> why);
+  /// Ends a cancelled task while a queue may still hold its slot. The caller must have claimed the
+  /// end (claim_early_end). Gives the slot back unless it is in a queue. Threads: any.
+  void end_early(slot_address task, std::shared_ptr<failure const> why);
+  /// Lets go of a slot that was taken out of a queue, and whose task another thread ends or has
+  /// ended. Threads: only the thread that had the slot in its queue.
+  void drop(slot_address task);
   /// Ends tasks that all have succeeded. They must have the same device and priority level. None of
   /// them may be a chunk. The caller calls doorbell::note_end after the slots were returned.
   /// @param returns  Receives the slots of the tasks.
@@ -88,8 +96,13 @@ class task_end {
     std::size_t size = 0;
   };
 
-  /// Tells the continuations that watch `task` about its end, destroys its stop_watch, and adds the
-  /// task to `items` if it is an item. Not inline, because few tasks have any of these.
+  /// The steps of an end that follow the change of the generation.
+  /// @param before  The generation word before the end.
+  void finish(slot_address task, generation_word before, std::shared_ptr<failure const> const& why,
+              run_of_items& items);
+  /// Tells the continuations that watch `task` about its end, destroys its stop callback, forgets its
+  /// deadline, and adds the task to `items` if it is an item. Not inline, because few tasks have
+  /// any of these.
   /// @param before  The generation word before the end.
   [[gnu::noinline]] void note_observers(slot_address task, generation_word before,
                                         std::shared_ptr<failure const> const& why,

@@ -109,7 +109,7 @@ void event_source::wake() noexcept {
 
 bool event_source::must_watch() const noexcept {
   return !signal_->is_raised() && !shared_.faults.is_poisoned() &&
-         (devices_.any_batches() || devices_.work_pending());
+         (devices_.any_batches() || devices_.work_pending() || shared_.overdue.any_watched());
 }
 
 bool event_source::sleep_until_needed() {
@@ -146,7 +146,7 @@ void event_source::run() noexcept {
   while (sleep_until_needed()) {
     auto const now = clock::now();
     if (has_new_work_.exchange(false, std::memory_order_relaxed)) { since = now; }
-    if (devices_.any_ended()) {
+    if (devices_.any_ended() || shared_.overdue.any_due()) {
       since = now;
       signal_->raise();
       continue;

@@ -10,6 +10,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/submission/task_watches.hpp"
 #include "dispatch/task/cancellation.hpp"
 #include "dispatch/task/host_task_frame.hpp"
 
@@ -25,13 +26,23 @@ class host_submitter::call final : public detail::continuation {
   void run(std::exception_ptr) override {
     try {
       std::shared_ptr<failure const> why;
+      bool is_mine = true;
       {
         host_task_frame const frame{shared_.id, task_};
-        why = run_function();
+        slot& one = shared_.tasks.at(task_);
+        shared_.overdue.end_due();  // in single-threaded mode, no other thread looks at the clock
+        if (!cancelled_before_launch(one)) {
+          why = run_function();
+        } else if (take_end(one)) {
+          generation_word const word{one.generation.load(std::memory_order_relaxed)};
+          why = make_cancellation(text(), word);
+        } else {
+          is_mine = false;  // another thread has ended the task
+        }
         what_.reset();  // the destructor is user code, which belongs to the task
       }
       shared_.hosts.remove(task_);
-      shared_.ends.end(task_, std::move(why));
+      is_mine ? shared_.ends.end(task_, std::move(why)) : shared_.ends.drop(task_);
     } catch (std::bad_alloc const&) {
       // There is no memory for the failure of the task, so the task cannot end.
       shared_.faults.note_out_of_memory();
@@ -50,8 +61,7 @@ class host_submitter::call final : public detail::continuation {
   }
   /// Returns why the function must not run, or null.
   [[nodiscard]] std::shared_ptr<failure const> refusal() const {
-    slot& one = shared_.tasks.at(task_);
-    if (cancelled_before_launch(one)) { return make_cancellation(text()); }
+    slot const& one = shared_.tasks.at(task_);
     for (std::size_t i = shared_.tasks.order_only(task_); i < one.dependencies; ++i) {
       task_state const ahead = shared_.order.look(shared_.tasks.dependency(task_, i));
       if (ahead.state == task_state::states::failed) {
@@ -115,15 +125,13 @@ bool host_submitter::submit(std::unique_ptr<detail::continuation>& what, Options
   // Nothing below throws.
   slot& task = with_.shared.tasks.at(address);
   if (with_.shared.trace.active()) [[unlikely]] { with_.shared.trace.note_submit(address); }
-  std::uint64_t const generation =
-      open_slot(task, address, 0, with_.owner, ticket, keeps_failure<Options>);
+  std::uint64_t const generation = open_slot(task, address, 0, with_.owner, ticket,
+                                             keeps_failure<Options>, keeps_failure<Options>);
   if constexpr (keeps_failure<Options>) {
     options.opened = {with_.owner.number, address, generation};
   }
   if (ticket == nullptr) { with_.shared.posted.expect(); }
-  if (options.stop.stop_possible()) {
-    watch_stop(task, with_.shared.tasks.side(address), generation, options.stop.token());
-  }
+  watch(with_.shared.overdue, task, with_.shared.tasks.side(address), address, generation, options);
   with_.after.start(prepared);
   return true;
 }

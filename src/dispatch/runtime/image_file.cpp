@@ -37,20 +37,25 @@ struct fatbin_header {
   std::uint64_t bytes;  // without the header
 };
 
+/// Returns the sum, or the greatest number if there is no such number: a header may say anything.
+std::uint64_t bounded_sum(std::uint64_t one, std::uint64_t other) noexcept {
+  return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+}
+
 /// Returns how many bytes the file must have at least, according to its header.
 std::uint64_t bytes_by_header(std::string_view start) noexcept {
   if (start.starts_with(fatbin_magic)) {
     fatbin_header header{};
     if (start.size() < sizeof header) { return sizeof header; }
     std::memcpy(&header, start.data(), sizeof header);
-    return header.header_bytes + header.bytes;
+    return bounded_sum(header.header_bytes, header.bytes);
   }
   if (start.starts_with(ELFMAG)) {
     Elf64_Ehdr header{};
     if (start.size() < sizeof header) { return sizeof header; }
     std::memcpy(&header, start.data(), sizeof header);
     std::uint64_t const sections = std::uint64_t{header.e_shnum} * header.e_shentsize;
-    return header.e_shoff == 0 ? sizeof header : header.e_shoff + sections;
+    return header.e_shoff == 0 ? sizeof header : bounded_sum(header.e_shoff, sections);
   }
   return 0;
 }

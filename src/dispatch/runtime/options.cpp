@@ -28,6 +28,10 @@ runtime_options checked_options(runtime_options options) {
         "runtime_options::workers must be 0 or more, or runtime_options::automatic, but is " +
         std::to_string(options.workers));
   }
+  if (options.stuck_after < std::chrono::milliseconds::zero()) {
+    throw invalid_argument("runtime_options::stuck_after must be 0 or more, but is " +
+                           std::to_string(options.stuck_after.count()) + " ms");
+  }
   return options;
 }
 

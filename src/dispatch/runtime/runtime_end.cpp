@@ -57,7 +57,7 @@ void runtime_state::drop_ticket(runtime_state& runtime, slot_address slot,
 }
 
 void runtime_state::destroy_callables() noexcept {
-  tasks_.for_each_open([this](slot_address task) {
+  tasks_.for_each_held([this](slot_address task) {
     slot& one = tasks_.at(task);
     if (one.kind == task_kind::callable && std::exchange(one.holds_callable, false)) {
       std::destroy_at(&held_in<callable>(one));
@@ -71,6 +71,7 @@ void runtime_state::shut_down() noexcept {
   if (threads_ != nullptr) { threads_->stop(); }
   workers.stop();
   events.stop();
+  overdue_.stop();
   default_flow.destroy();
   bool const is_poisoned = faults_.is_poisoned();
   stream_waits.finish(is_poisoned);

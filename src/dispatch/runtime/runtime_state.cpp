@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <flotilla/error/error.hpp>
-
 #include "base/process_end.hpp"
 #include "dispatch/runtime/options.hpp"
 #include "dispatch/runtime/runtime_registry.hpp"
-#include "dispatch/task/callable_frame.hpp"
 #include "dispatch/trace/nvtx_range.hpp"
 
 namespace flotilla::dispatch {
@@ -79,9 +76,12 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
       posted_(error_handler(), tasks_, table_, bell_),
       trace_(number, tasks_),
       ends_({tasks_, failures_, reclaimer_, order_, *table_, bulks_, chunks_, posted_,
-             shared_queue_, tickets_, bell_, trace_}),
+             shared_queue_, tickets_, deadlines_, bell_, trace_}),
       text_(tasks_, kernels_, recordings_),
       faults_(tasks_, board_, text_, bell_),
+      stuck_(options_.stuck_after, tasks_, board_, text_),
+      overdue_({tasks_, ends_, deadlines_, text_, faults_, stuck_,
+                worker_count(options_.workers, tasks_.devices()) == 0}),
       slow_calls_(options_.report_calls_longer_than),
       shared_{number,
               worker_count(options_.workers, tasks_.devices()) == 0,
@@ -104,6 +104,8 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
               ends_,
               text_,
               faults_,
+              stuck_,
+              overdue_,
               slow_calls_,
               trace_},
       peers(contexts_),
@@ -145,6 +147,7 @@ runtime_state::runtime_state(runtime_options options, tuning const& tuned)
     traces.start_of_environment();
     nvtx_range::attach();
     runtime_registry::add(*this);
+    if (stuck_.is_active()) { overdue_.start_thread(); }
   } catch (...) {
     for (unsigned i = 0; i < devices.size(); ++i) {
       context::lease lease = devices[i].gate().take();
@@ -184,113 +187,11 @@ void runtime_state::add_device(unsigned index) {
     throw;
   }
   faults_.add(devices[index].lanes(), own.context);
+  stuck_.add(devices[index].lanes(), own.context);
   if (index == 0) { stream_waits.create(); }
   policies.add(*own.context.effective().schedule);
 }
 
 runtime_state::~runtime_state() { runtime_registry::remove(*this); }
-
-bool runtime_state::is_inside_callable() const noexcept {
-  return callable_frame::innermost(number) != nullptr;
-}
-
-bool is_inside_user_code(runtime_state const& of) noexcept {
-  return callable_frame::innermost(of.number) != nullptr || of.runner.inside();
-}
-
-bool runtime_state::ready(task_id const& id) {
-  usage.check_process();
-  bool ended = query.has_ended(id);
-  if (!ended && shared_.single_threaded && !is_inside_callable()) {
-    pump(false);
-    ended = query.has_ended(id);
-  }
-  if (ended) { note_end(checks.get(), id); }
-  return ended;
-}
-
-bool runtime_state::wait(task_id const& id, std::optional<wait_policy> policy,
-                         waiter::deadline until) {
-  usage.check_process();
-  {
-    ticket_wait wait{waits, deadlocks, id, policy};
-    if (!waits.until(wait, until)) { return false; }
-  }
-  note_end(checks.get(), id);
-  if (auto const why = query.failure_of(id)) {
-    base::yield_to_process_end();
-    std::rethrow_exception(why->error);
-  }
-  return true;
-}
-
-std::optional<std::size_t> runtime_state::wait_any(std::span<task_id const> ids,
-                                                   waiter::deadline until) {
-  usage.check_process();
-  any_wait wait{waits, ids};
-  if (!wait.done() && is_inside_callable()) {
-    throw would_deadlock(
-        "a callable cannot wait for the first of several tasks, because these tasks may depend on "
-        "the callable; instead of waiting, submit the remaining work with `after` or use `then`");
-  }
-  if (!waits.until(wait, until)) { return std::nullopt; }
-  note_end(checks.get(), ids[wait.first()]);
-  return wait.first();
-}
-
-bool runtime_state::wait(completion_state const& state, waiter::deadline until) {
-  usage.check_process();
-  completion_wait wait{waits, state};
-  if (!wait.done() && is_inside_user_code(*this)) {
-    throw would_deadlock(
-        "a callable or continuation cannot wait for a completion, because the completion may "
-        "depend on the callable or continuation; instead of waiting, use `then` or co_await");
-  }
-  return waits.until(wait, until);
-}
-
-void runtime_state::wait_idle() {
-  usage.check_process();
-  if (is_inside_user_code(*this)) {
-    throw would_deadlock(
-        "wait_idle is not allowed inside a callable or continuation, because it waits for all "
-        "callables and continuations, this one included; call wait_idle after it has ended");
-  }
-  continuations.wait_until_idle();
-}
-
-bool runtime_state::pump(bool clears_events) {
-  usage.check_process();
-  std::optional<event_source::pumping> pumping;
-  if (clears_events) { pumping.emplace(events); }
-  task_number const next = checks == nullptr ? 0 : checks->next();
-  for (unsigned i = 0; i < devices.size(); ++i) {
-    if (!devices[i].gate().held_by_this_thread()) {
-      bool const moved = devices.drain_if_free(devices[i], helper_filter{});
-      if (moved && pumping) { pumping->note_progress(); }
-    }
-  }
-  bool has_continuations = false;
-  if (!is_inside_user_code(*this)) {
-    // The continuations of a task that has faulted become due only after the fault is noticed, so
-    // ask the streams for errors. next_poll only limits the rate, so it may be thread_local.
-    thread_local std::chrono::steady_clock::time_point next_poll{};
-    if (auto const now = std::chrono::steady_clock::now();
-        runner.needs_health_polls() && now > next_poll) {
-      faults_.poll_health();
-      next_poll = now + std::chrono::milliseconds{5};
-    }
-    runner.run();
-    has_continuations = runner.any_open();
-  }
-  bool const any_left = has_continuations || (tasks_.any_open() && !faults_.is_poisoned());
-  if (checks != nullptr && !any_left) { checks->observed_before(next); }
-  return any_left;
-}
-
-void runtime_state::pump_if_single_threaded() {
-  usage.check_process();
-  if (shared_.single_threaded && !is_inside_callable()) { pump(false); }
-}
 
 }  // namespace flotilla::dispatch

@@ -117,6 +117,7 @@ class runtime_state final : public detail::runtime_impl {
   bulk_table bulks_;
   chunk_memories chunks_;
   base::sharded_count tickets_;
+  deadline_queue deadlines_;
   // Null in single-threaded mode.
   std::unique_ptr<continuation_threads> const threads_;
   posted_errors posted_;
@@ -124,6 +125,8 @@ class runtime_state final : public detail::runtime_impl {
   task_end ends_;
   task_text text_;
   fault_monitor faults_;
+  stuck_devices stuck_;
+  overdue_tasks overdue_;
   slow_call_report slow_calls_;
   runtime_parts const shared_;
   std::deque<device_inbound> inbounds_;

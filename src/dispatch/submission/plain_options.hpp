@@ -3,6 +3,7 @@
 #pragma once
 // The options of a task for which the program gives none.
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,7 @@ struct plain_options {
   static constexpr bool batch = true;
   static constexpr int priority = 0;
   static constexpr no_stop stop{};
+  static constexpr auto deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// The options of a task of a flow. The flow retires the kept failure (epoch_reclaimer).
@@ -41,6 +43,11 @@ template <class Options>
 inline constexpr bool keeps_failure = requires {
   Options::keeps_failure;
 };
+
+/// Returns whether a task or a replay with such options has a deadline.
+[[nodiscard]] constexpr bool has_deadline(auto const& options) noexcept {
+  return options.deadline != std::chrono::steady_clock::time_point::max();
+}
 
 /// Returns the same options as task_options.
 [[nodiscard]] inline task_options const& full(task_options const& options) noexcept {

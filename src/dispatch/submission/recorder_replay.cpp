@@ -6,8 +6,13 @@
 
 #include <array>
 #include <memory_resource>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include <flotilla/error/error.hpp>
+
+#include "dispatch/submission/slot_encoding.hpp"
 
 namespace flotilla::dispatch {
 
@@ -36,6 +41,12 @@ ticket recorder::replay(replay_options const& options) {
   with_.usage.check_usable();
   with_.valid.check_predecessors(options.after, {}, 2);  // a replay adds two
   finish();
+  if (has_deadline(options) && parts_.size() > 1) {
+    throw invalid_argument(
+        "replay: a recording with " + std::to_string(parts_.size()) +
+        " graphs cannot be replayed with a deadline, because its graphs begin at "
+        "different times; record the tasks of each device on their own");
+  }
   replay_room room{parts_.size()};
   // Take the slots before locking the mutex: `take_all` may wait long, and may run callables that
   // replay this recording.
@@ -78,7 +89,8 @@ void recorder::submit(replay_room& room, replay_options const& options, bool is_
   // may fail at once, and its failure is kept only for tasks that are already open.
   for (std::size_t i = 0; i < slots.size(); ++i) {
     bool const posts = is_posted && i + 1 == slots.size();
-    with_.tasks.open(slots[i], devices_[i], posts ? nullptr : &room.tickets()[i], posts);
+    with_.tasks.open(slots[i], devices_[i], posts ? nullptr : &room.tickets()[i], posts,
+                     options.deadline);
     parts_[i].previous = room.ids()[i];
     parts_[i].changes = change_lists::none;
   }
@@ -89,6 +101,7 @@ void recorder::fill(slot_address slot, std::size_t number, replay_options const&
                     std::span<task_id const> now) {
   part const& of = parts_[number];
   task_options how{.label = options.label, .priority = options.priority};
+  how.deadline = options.deadline;
   // A change to a graph also applies to all later replays, so each part must run after the same
   // part of the previous replay.
   if (of.previous.runtime != 0) { how.after_end.add(of.previous); }

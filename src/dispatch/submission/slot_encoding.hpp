@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <stop_token>
 #include <utility>
 
 #include <flotilla/detail/event_command.hpp>
@@ -155,14 +154,13 @@ inline void encode(slot& task, slot_side&, callable& what) noexcept {
   task.holds_callable = true;
 }
 
-/// Stores the label, and reserves the memory of the stop_watch.
+/// Stores the label, and reserves the memory of the task_watch.
 inline void encode_rarities(slot& task, slot_side& side, task_options const& options) {
   task.labelled = !options.label.empty();
   if (task.labelled) { side.set_label(options.label); }
   // Later tasks of this slot reuse the memory.
-  if (options.stop.stop_possible() && side.stop == nullptr) {
-    side.stop = std::make_unique<stop_watch>();
-  }
+  bool const is_watched = options.stop.stop_possible() || has_deadline(options);
+  if (is_watched && side.watch == nullptr) { side.watch = std::make_unique<task_watch>(); }
 }
 
 /// Writes predecessor `i`. Call it for each `i` in order.
@@ -215,7 +213,7 @@ inline void encode(slot& task, slot_side& side, What& what, Options const& optio
   task.starting.store(false,
                       std::memory_order_release);  // pairs with the acquire in request_cancel
   task.labelled = false;
-  if (!options.label.empty() || options.stop.stop_possible()) {
+  if (!options.label.empty() || options.stop.stop_possible() || has_deadline(options)) {
     encode_rarities(task, side, full(options));
   }
   if (options.after.size() == 0 && options.after_end.size() == 0) {
@@ -255,16 +253,17 @@ inline std::uint64_t open_counted(slot& task, std::uint32_t device) noexcept {
 /// Makes the task in the slot open.
 /// @param device  1 + the device index; 0: any device.
 /// @param ticket  Receives the task's ticket. If null, the task is posted.
-/// @param keeps_failure  See generation_word.
+/// @param keeps_failure, ends_late  See generation_word.
 /// @return the task's generation.
 inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t device,
                                detail::runtime_impl& runtime, ticket* ticket,
-                               bool keeps_failure = false) noexcept {
+                               bool keeps_failure = false, bool ends_late = false) noexcept {
   std::uint64_t const generation = prepare_open(task, device);
   // release: a thread that acquires the new generation sees the words of this task, and not the
   // words of the slot's previous task
-  std::uint64_t const word =
-      generation_word::of(generation) | (keeps_failure ? generation_word::keeps_failure_bit : 0);
+  std::uint64_t const word = generation_word::of(generation) |
+                             (keeps_failure ? generation_word::keeps_failure_bit : 0) |
+                             (ends_late ? generation_word::ends_late_bit : 0);
   if (ticket == nullptr) {
     task.posted.store(true, std::memory_order_relaxed);
     task.generation.store(word | generation_word::no_ticket_bit, std::memory_order_release);
@@ -274,15 +273,6 @@ inline std::uint64_t open_slot(slot& task, slot_address address, std::uint32_t d
   task.generation.store(word, std::memory_order_release);
   detail::access::set(*ticket, runtime, address, generation, device);
   return generation;
-}
-
-/// Cancels the open task when `stop` requests it. Call this after open_slot, because a token that
-/// has already requested a stop cancels the task at once, and before the task is pushed, because
-/// the end of the task destroys the watch. Not inline, because few tasks have a token.
-[[gnu::noinline]] inline void watch_stop(slot& task, slot_side& side, std::uint64_t generation,
-                                         std::stop_token const& stop) noexcept {
-  task.generation.fetch_or(generation_word::stoppable_bit, std::memory_order_relaxed);
-  side.stop->callback.emplace(stop, stop_request{&task, generation});
 }
 
 }  // namespace flotilla::dispatch

@@ -9,6 +9,7 @@
 #include <flotilla/error/error.hpp>
 
 #include "dispatch/submission/slot_encoding.hpp"
+#include "dispatch/submission/task_watches.hpp"
 #include "dispatch/waiting/wait_predictor.hpp"
 
 namespace flotilla::dispatch {
@@ -50,7 +51,8 @@ submitter::submitter(config const& with) noexcept
       predicts_waits_(!with.shared.single_threaded),
       observed_(with.checks != nullptr),
       checks_(with.checks),
-      trace_(with.shared.trace) {}
+      trace_(with.shared.trace),
+      overdue_(with.shared.overdue) {}
 
 place const& submitter::choose_freely(task_options const& options) const {
   auto const chosen = place_freely(options);
@@ -134,12 +136,11 @@ template <class What, class Options, class Source>
   if constexpr (is_item) {
     generation = source.open(task, side, address, to.device());
   } else {
-    generation = open_slot(task, address, to.device(), owner_, ticket, keeps_failure<Options>);
+    generation = open_slot(task, address, to.device(), owner_, ticket, keeps_failure<Options>,
+                           keeps_failure<Options>);
     if constexpr (keeps_failure<Options>) { options.opened = {owner_.number, address, generation}; }
   }
-  if (options.stop.stop_possible()) [[unlikely]] {
-    watch_stop(task, side, generation, full(options).stop.token());
-  }
+  watch(overdue_, task, side, address, generation, options);
   if constexpr (is_item) {
     // It has no ticket, and its bulk receives its error.
   } else if (ticket == nullptr) {
@@ -257,31 +258,5 @@ template void submitter::submit_reserved(detail::memory_command const&, task_opt
                                          reserved_slots&, ticket&) const;
 template void submitter::submit_reserved(callable&, task_options const&, reserved_slots&,
                                          ticket&) const;
-
-void submitter::fill(slot_address slot, replayed_part const& what,
-                     task_options const& options) const {
-  encode(tasks_.at(slot), tasks_.side(slot), what, options, level_of_priority(options.priority),
-         reclaimer_.epoch());
-  // A replay cannot be cancelled: it may consist of several tasks, and the ticket is of the last.
-  begin_launch(tasks_.at(slot));
-}
-
-task_id submitter::id_when_open(slot_address slot) const noexcept {
-  generation_word const word{tasks_.at(slot).generation.load(std::memory_order_relaxed)};
-  return {owner_.number, slot, word.generation() + 1};
-}
-
-void submitter::open(slot_address slot, unsigned device, ticket* ticket,
-                     bool keeps_failure) const noexcept {
-  if (trace_.active()) [[unlikely]] { trace_.note_submit(slot); }
-  open_slot(tasks_.at(slot), slot, device + 1, owner_, ticket, keeps_failure);
-  if (ticket == nullptr) { posted_.expect(); }
-}
-
-void submitter::publish(slot_address slot, unsigned device) const {
-  place const& to = places_[device];
-  places_.inbox_to(to, tasks_.at(slot).level).push(slot);
-  to.announce();
-}
 
 }  // namespace flotilla::dispatch

@@ -104,8 +104,9 @@ class submitter {
   /// Opens the slot. Afterwards the caller must publish it.
   /// @param ticket         Receives the ticket. If null, the task is posted.
   /// @param keeps_failure  See generation_word.
-  void open(slot_address slot, unsigned device, ticket* ticket,
-            bool keeps_failure = false) const noexcept;
+  /// @param deadline       Must be the one that `fill` got.
+  void open(slot_address slot, unsigned device, ticket* ticket, bool keeps_failure,
+            std::chrono::steady_clock::time_point deadline) const noexcept;
   void publish(slot_address slot, unsigned device) const;
 
   /// Says whether the runtime makes checks or writes a trace.
@@ -159,6 +160,7 @@ class submitter {
   std::atomic<bool> observed_;
   submit_checks* const checks_;
   tracer& trace_;
+  overdue_tasks& overdue_;  // only for tasks with a deadline or a stop token
 };
 
 }  // namespace flotilla::dispatch

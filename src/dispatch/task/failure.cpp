@@ -26,7 +26,11 @@ std::shared_ptr<failure const> make_dependency_failure(std::string const& task,
   return make_failure(std::make_exception_ptr(dependency_failed(text, cause->error)), cause);
 }
 
-std::shared_ptr<failure const> make_cancellation(std::string const& task) {
+std::shared_ptr<failure const> make_cancellation(std::string const& task, generation_word word) {
+  if (word.expired()) {
+    return make_failure(
+        std::make_exception_ptr(timed_out(task + " did not begin before its deadline")));
+  }
   return make_failure(
       std::make_exception_ptr(task_cancelled(task + " was cancelled before it was launched")));
 }

@@ -64,8 +64,10 @@ struct failure {
 ///               instead.
 [[nodiscard]] std::shared_ptr<failure const> make_dependency_failure(
     std::string const& task, std::shared_ptr<failure const> cause);
-/// Returns the failure of a task that was cancelled before it ran.
-[[nodiscard]] std::shared_ptr<failure const> make_cancellation(std::string const& task);
+/// Returns the failure of a task that was cancelled, or whose deadline has passed, before it ran.
+/// @param word  The generation word of the task, which has the reason.
+[[nodiscard]] std::shared_ptr<failure const> make_cancellation(std::string const& task,
+                                                               generation_word word);
 
 /// The failures of tasks. A task that succeeded has no entry, so the table is usually empty.
 /// Threads: any.

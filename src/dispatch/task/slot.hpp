@@ -68,27 +68,40 @@ struct batch_mark {
 enum class cancel_state : std::uint8_t {
   none,
   requested,  // not decided yet
-  cancelled,  // decided: the task will not run
   withdrawn,  // decided: the launch had begun, so the task runs
+  cancelled,  // decided: the task will not run. No thread has begun to end it
+  taken,      // the thread that has the task in a queue ends it
+  ending,     // another thread ends it, and the slot is still in a queue
+  dropped,    // another thread ends it, and the slot is in no queue any more
+  left,       // another thread has ended it, and the slot is still in a queue
 };
+/// Returns whether a task with this state will not run.
+[[nodiscard]] constexpr bool is_final_cancellation(cancel_state state) noexcept {
+  return state >= cancel_state::cancelled;
+}
 
-/// The word with a slot's generation, five flags and a cancel_state. The generation increases when
+/// The word with a slot's generation, eight flags and a cancel_state. The generation increases when
 /// a task is submitted and again when the task ends, so an odd generation means open. `no_ticket`
 /// says that the task was submitted without a ticket. `watched` says that a continuation waits for
 /// the task. `stoppable` says that slot_side watches a std::stop_token for the task. `counted`
 /// says that the task is an item of a bulk, which slot_side names. `keeps_failure` says that the
-/// failure of the task must stay until failure_table::forget. All of them are in one word, so
-/// the thread that ends the task reads the flags in the same atomic step, and a request to cancel a
-/// task never reaches the next task of the slot.
+/// failure of the task must stay until failure_table::forget. `timed` says that deadline_queue has
+/// the task. `ends_late` says that the task must not end before its predecessors (late_ends).
+/// `expired` says that the reason of a cancellation is the deadline. All of them are in one word,
+/// so the thread that ends the task reads the flags in the same atomic step, and a request to
+/// cancel a task never reaches the next task of the slot.
 struct generation_word {
   static constexpr std::uint64_t no_ticket_bit = 1;
   static constexpr std::uint64_t watched_bit = 2;
   static constexpr std::uint64_t stoppable_bit = 4;
   static constexpr std::uint64_t counted_bit = 8;
   static constexpr std::uint64_t keeps_failure_bit = 16;
-  static constexpr unsigned cancel_shift = 5;
-  static constexpr std::uint64_t cancel_bits = std::uint64_t{3} << cancel_shift;
-  static constexpr unsigned generation_shift = 7;
+  static constexpr std::uint64_t timed_bit = 32;
+  static constexpr std::uint64_t ends_late_bit = 64;
+  static constexpr std::uint64_t expired_bit = 128;
+  static constexpr unsigned cancel_shift = 8;
+  static constexpr std::uint64_t cancel_bits = std::uint64_t{7} << cancel_shift;
+  static constexpr unsigned generation_shift = 11;
   static constexpr std::uint64_t of(std::uint64_t generation) noexcept {
     return generation << generation_shift;
   }
@@ -100,9 +113,17 @@ struct generation_word {
   [[nodiscard]] bool stoppable() const noexcept { return (word & stoppable_bit) != 0; }
   [[nodiscard]] bool counted() const noexcept { return (word & counted_bit) != 0; }
   [[nodiscard]] bool keeps_failure() const noexcept { return (word & keeps_failure_bit) != 0; }
-  /// Returns whether the word is `watched`, `stoppable` or `counted`.
+  [[nodiscard]] bool timed() const noexcept { return (word & timed_bit) != 0; }
+  [[nodiscard]] bool ends_late() const noexcept { return (word & ends_late_bit) != 0; }
+  [[nodiscard]] bool expired() const noexcept { return (word & expired_bit) != 0; }
+  /// Returns whether the word is `watched`, `stoppable`, `counted` or `timed`.
   [[nodiscard]] bool observed() const noexcept {
-    return (word & (watched_bit | stoppable_bit | counted_bit)) != 0;
+    return (word & (watched_bit | stoppable_bit | counted_bit | timed_bit)) != 0;
+  }
+  /// Returns whether the slot holds a task: an open one, or one that has ended and is still in a
+  /// queue.
+  [[nodiscard]] bool holds_task() const noexcept {
+    return open() || is_final_cancellation(cancel());
   }
   [[nodiscard]] cancel_state cancel() const noexcept {
     return static_cast<cancel_state>((word & cancel_bits) >> cancel_shift);

@@ -18,6 +18,7 @@
 
 #include "base/cache_line.hpp"
 #include "dispatch/task/cancellation.hpp"
+#include "dispatch/task/deadline_queue.hpp"
 #include "dispatch/task/task_state.hpp"
 #include "dispatch/task/trace_stamp.hpp"
 
@@ -25,11 +26,12 @@ namespace flotilla::dispatch {
 
 class bulk;
 
-/// Cancels a task when a stop is requested. It exists from the submit of the task until its end.
-/// Its destructor waits while another thread calls stop_request, which takes no lock and never
-/// blocks.
-struct stop_watch {
-  std::optional<std::stop_callback<stop_request>> callback;
+/// What can cancel a task: a stop token, and a deadline.
+struct task_watch {
+  /// Exists from the submit of a task with a stop token until its end. Its destructor waits while
+  /// another thread calls stop_request, which never waits for a thread that may wait for this one.
+  std::optional<std::stop_callback<stop_request>> stop;  // if `stoppable` is set
+  deadline_entry deadline;                               // in the queue if `timed` is set
 };
 
 /// Each slot has one slot_side. The next task of the slot reuses the slot_side and its memory.
@@ -42,9 +44,9 @@ struct alignas(base::cache_line) slot_side {
   // task with up to 8 predecessors allocates nothing.
   std::array<task_key, more_inline_dependencies> next_dependencies;
   std::vector<task_key> more_dependencies;
-  std::unique_ptr<stop_watch> stop;  // allocated at first use; watches if `stoppable` is set
-  launch_attributes attributes{};    // if slot::attributed is true
-  bulk* counted_in = nullptr;        // the bulk of the task if `counted` is set
+  std::unique_ptr<task_watch> watch;  // allocated at first use
+  launch_attributes attributes{};     // if slot::attributed is true
+  bulk* counted_in = nullptr;         // the bulk of the task if `counted` is set
   std::size_t index_in_bulk = 0;
   std::array<char, 48> label{};  // zero-terminated; longer labels are truncated
   // Only for tasks with more than slot::inline_dependencies predecessors: the first predecessor

@@ -20,7 +20,7 @@ bool task_table::any_open() const noexcept {
       std::any_of(pools_.begin(), pools_.end(), [](auto const& pool) { return pool->any_used(); });
   if (!any_used || reserved_.load(std::memory_order_relaxed) == 0) { return any_used; }
   bool found = false;
-  for_each_open([&found](slot_address) {
+  for_each_held([&found](slot_address) {
     found = true;
     return false;
   });
@@ -40,13 +40,13 @@ std::uint64_t task_table::oldest_epoch(std::uint64_t current) const noexcept {
 
 bool task_table::is_open_since(slot_address task, std::uint64_t epoch) const noexcept {
   slot const& one = at(task);
-  return generation_word{one.generation.load(std::memory_order_acquire)}.open() &&
+  return generation_word{one.generation.load(std::memory_order_acquire)}.holds_task() &&
          one.epoch.load(std::memory_order_relaxed) <= epoch;
 }
 
 std::optional<slot_address> task_table::find_open_since(std::uint64_t epoch) const noexcept {
   std::optional<slot_address> found;
-  for_each_open([&](slot_address task) {
+  for_each_held([&](slot_address task) {
     if (is_open_since(task, epoch)) { found = task; }
     return !found;
   });

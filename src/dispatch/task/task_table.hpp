@@ -87,9 +87,16 @@ class task_table {
   /// Calls `visit(task)` for every open task, and stops if `visit` returns false. Reads every slot
   /// that was ever used.
   template <class Visit>
-  void for_each_open(Visit&& visit) const;
-  /// Returns whether any task is open. Reads one cache line per 32 slots, or every slot while slots
-  /// are reserved.
+  void for_each_open(Visit&& visit) const {
+    for_each_that([](generation_word word) { return word.open(); }, visit);
+  }
+  /// The same for every slot that holds a task (generation_word::holds_task).
+  template <class Visit>
+  void for_each_held(Visit&& visit) const {
+    for_each_that([](generation_word word) { return word.holds_task(); }, visit);
+  }
+  /// Returns whether any slot holds a task. Reads one cache line per 32 slots, or every slot while
+  /// slots are reserved.
   [[nodiscard]] bool any_open() const noexcept;
   /// Counts the slots that are taken but will not be opened soon. Call `add_reserved` before the
   /// slots are taken, and `remove_reserved` after a slot was opened or given back.
@@ -101,23 +108,26 @@ class task_table {
   }
   /// Returns the epoch of the oldest open task, or `current` if no task is open.
   [[nodiscard]] std::uint64_t oldest_epoch(std::uint64_t current) const noexcept;
-  /// Returns whether the slot holds an open task of `epoch` or an earlier epoch.
+  /// Returns whether the slot holds a task of `epoch` or an earlier epoch.
   [[nodiscard]] bool is_open_since(slot_address task, std::uint64_t epoch) const noexcept;
   [[nodiscard]] std::optional<slot_address> find_open_since(std::uint64_t epoch) const noexcept;
 
  private:
+  template <class Condition, class Visit>
+  void for_each_that(Condition const& condition, Visit& visit) const;
+
   std::vector<std::unique_ptr<slot_pool>> pools_;
   std::vector<slot*> slots_;                      // the first slot of each pool, for a fast `at`
   mutable std::atomic<std::size_t> reserved_{0};  // written by any thread
 };
 
-template <class Visit>
-void task_table::for_each_open(Visit&& visit) const {
+template <class Condition, class Visit>
+void task_table::for_each_that(Condition const& condition, Visit& visit) const {
   for (std::size_t place = 0; place < pools_.size(); ++place) {
     std::uint32_t const touched = pools_[place]->touched();
     for (std::uint32_t i = 0; i < touched; ++i) {
       generation_word const word{slots_[place][i].generation.load(std::memory_order_acquire)};
-      if (word.open() && !visit(static_cast<slot_address>(place << 16 | i))) { return; }
+      if (condition(word) && !visit(static_cast<slot_address>(place << 16 | i))) { return; }
     }
   }
 }

@@ -15,9 +15,11 @@ namespace {
 bool is_cancellation(std::exception_ptr const& why) noexcept {
   try {
     std::rethrow_exception(why);
-  } catch (task_cancelled const&) { return true; } catch (bulk_error const& of_bulk) {
-    return is_cancellation(of_bulk.cause());
-  } catch (...) { return false; }
+  } catch (task_cancelled const&) { return true; } catch (timed_out const&) {
+    return true;
+  } catch (bulk_error const& of_bulk) { return is_cancellation(of_bulk.cause()); } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -40,9 +42,15 @@ bool task_query::has_ended(task_id const& id) const noexcept {
 
 bool task_query::cancel(task_id const& id) const {
   if (shared_.bulks.any_open()) [[unlikely]] {
-    if (auto const answer = shared_.bulks.cancel(id)) { return *answer; }
+    auto const end = [this](slot_address task, std::uint64_t generation) {
+      shared_.overdue.end_cancelled(task, generation);
+    };
+    if (auto const answer = shared_.bulks.cancel(id, end)) { return *answer; }
   }
   cancel_answer const answer = request_cancel(shared_.tasks.at(id.slot), id.generation);
+  if (answer == cancel_answer::will_not_run) {
+    shared_.overdue.end_cancelled(id.slot, id.generation);
+  }
   if (answer != cancel_answer::ended) { return answer == cancel_answer::will_not_run; }
   auto const why = failure_of(id);
   return why != nullptr && is_cancellation(why->error);

@@ -26,7 +26,7 @@ class task_query {
   [[nodiscard]] bool was_launched(task_id const& id) const noexcept {
     return shared_.tasks.at(id.slot).end.load(std::memory_order_acquire) != 0;
   }
-  /// Cancels the task if it is not launched yet. @return whether the task never runs.
+  /// Cancels the task if it is not launched yet, and ends it. @return whether the task never runs.
   [[nodiscard]] bool cancel(task_id const& id) const;
   /// Returns the failure of an ended task, or null if the task succeeded.
   [[nodiscard]] std::shared_ptr<failure const> failure_of(task_id const& id) const;

@@ -42,11 +42,15 @@ class waiter {
     backoff state{parts_.shared.single_threaded};
     while (!wait.done()) {
       bool moved = wait.help(state);
+      moved = parts_.shared.overdue.end_due() || moved;
       if (wait.done()) { break; }
       if (wait.runs_continuations()) { moved = parts_.continuations.run() || moved; }
       if (until && std::chrono::steady_clock::now() >= *until) { return false; }
       // A kernel that has faulted never writes its completion number, so ask for errors.
-      if (state.should_poll_health()) { parts_.shared.faults.poll_health(); }
+      if (state.should_poll_health()) {
+        parts_.shared.faults.poll_health();
+        parts_.shared.stuck.look();
+      }
       if (moved) {
         state.reset();
       } else {

@@ -58,7 +58,8 @@ bool iteration_log::is_own_task() const noexcept {
 }
 
 bool iteration_log::is_replayable(task_options const& options) const noexcept {
-  return is_own_task() && options.batch && !options.stop.stop_possible() &&
+  bool const has_deadline = options.deadline != std::chrono::steady_clock::time_point::max();
+  return is_own_task() && options.batch && !options.stop.stop_possible() && !has_deadline &&
          (steps_.empty() || steps_.front().priority == options.priority);
 }
 

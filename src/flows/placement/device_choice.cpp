@@ -114,7 +114,8 @@ device_choice::terms device_choice::terms_on(std::span<detail::datum_use const> 
                  dispatch::level_of_priority(priority),
                  [this](task_id const& task) { return runtime_.query.has_ended(task); }),
              .kernel_ns = what == nullptr ? 0 : kernel_ns(*what, on),
-             .tasks = there.submitted};
+             .tasks = there.submitted,
+             .is_avoided = runtime_.waits.with().shared.stuck.avoids(on.ordinal.value)};
   for (detail::datum_use const& use : uses) {
     if (use.what->is_token() || !needs_contents(use.mode)) { continue; }
     add_input(*use.what, place::of(on.ordinal), made);
@@ -138,8 +139,16 @@ device_ordinal device_choice::choose(std::span<detail::datum_use const> uses, la
 
 std::size_t device_choice::best_of_found(bool bytes_first) const noexcept {
   std::size_t least_bytes = std::numeric_limits<std::size_t>::max();
-  for (terms const& each : found_) { least_bytes = std::min(least_bytes, each.bytes); }
-  auto const counts = [&](terms const& each) { return !bytes_first || each.bytes == least_bytes; };
+  // A device may become stuck, or end to be so, while this function asks for it.
+  bool const all_avoided =
+      std::all_of(found_.begin(), found_.end(), [](terms const& each) { return each.is_avoided; });
+  auto const may_run = [&](terms const& each) { return !each.is_avoided || all_avoided; };
+  for (terms const& each : found_) {
+    if (may_run(each)) { least_bytes = std::min(least_bytes, each.bytes); }
+  }
+  auto const counts = [&](terms const& each) {
+    return may_run(each) && (!bytes_first || each.bytes == least_bytes);
+  };
   double first_end = std::numeric_limits<double>::max();
   for (terms const& each : found_) {
     if (counts(each)) { first_end = std::min(first_end, each.end_ns()); }
@@ -181,7 +190,7 @@ std::string device_choice::terms::text() const {
   return "data after " + us(inputs_ns) + " us, copies of " + std::to_string(bytes) + " bytes " +
          us(copies_ns) + " us, open tasks " + us(queue_ns) + " us, kernel " +
          (kernel_ns == 0 ? "unknown" : us(kernel_ns) + " us") + ", " + std::to_string(tasks) +
-         " tasks so far";
+         " tasks so far" + (is_avoided ? ", stuck" : "");
 }
 
 std::string device_choice::reason() const {

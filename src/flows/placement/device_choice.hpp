@@ -53,6 +53,7 @@ class device_choice {
     double queue_ns = 0;      // for the open tasks
     double kernel_ns = 0;     // 0: unknown
     std::uint64_t tasks = 0;  // that the device got
+    bool is_avoided = false;  // the device is stuck, and another one is not
 
     [[nodiscard]] double end_ns() const noexcept {
       return std::max(queue_ns, inputs_ns + copies_ns) + kernel_ns;

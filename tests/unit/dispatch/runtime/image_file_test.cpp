@@ -52,6 +52,8 @@ TEST_F(ImageFile, CompleteFilesAreNotTruncated) {
 TEST_F(ImageFile, TruncatedFilesAreNamedWithBothSizes) {
   EXPECT_THAT(why(fatbin(1000) + "code"), AllOf(HasSubstr("has 20 bytes"), HasSubstr("1016")));
   EXPECT_THAT(why(fatbin(1000).substr(0, 7)), HasSubstr("has 7 bytes"));
+  // regression: the size overflowed, so the file counted as complete
+  EXPECT_THAT(why(fatbin(UINT64_MAX) + "code"), HasSubstr("has 20 bytes"));
   image const& test = test_image();
   for (std::size_t const bytes : {std::size_t{20}, std::size_t{100}, test.cpu_bytes - 1}) {
     EXPECT_THAT(why({static_cast<char const*>(test.cpu), bytes}),

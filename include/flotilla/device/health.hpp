@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Whether a device makes progress.
+
+#include <string>
+
+#include <flotilla/detail/export.hpp>
+#include <flotilla/device/device.hpp>
+
+namespace flotilla {
+inline namespace v0_1 {
+
+class runtime;
+
+/// The state of a device.
+enum class device_health {
+  ok,
+  /// Work was launched on the device and has not ended for longer than
+  /// `runtime_options::stuck_after`: a kernel or copy takes too long, or the work waits for
+  /// something that does not happen. Nothing in this process can stop a running kernel. While
+  /// another device is ok, tasks that name no device go there. When the work ends, the device is ok
+  /// again.
+  stuck,
+  /// The runtime is poisoned (see `poisoned`), so no device of this process can be used any more.
+  faulted,
+};
+
+/// Returns whether the device makes progress. Without `runtime_options::stuck_after`, no device is
+/// ever stuck. In single-threaded mode, the runtime looks at its devices only in `pump`, waits and
+/// this call.
+/// @throws unknown_device, used_after_fork
+/// Threads  any.
+/// Blocks   never.
+/// Cost     one query of each stream, as in a wait.
+[[nodiscard]] FLOTILLA_EXPORT device_health health(runtime const& owner, device_ordinal device);
+
+/// Returns "ok", "stuck" or "faulted".
+[[nodiscard]] FLOTILLA_EXPORT std::string to_string(device_health value);
+
+}  // namespace v0_1
+}  // namespace flotilla

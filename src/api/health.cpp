@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flotilla/device/health.hpp>
+
+#include "base/access.hpp"
+#include "dispatch/runtime/runtime_state.hpp"
+
+namespace flotilla {
+inline namespace v0_1 {
+
+device_health health(runtime const& owner, device_ordinal device) {
+  dispatch::runtime_state& state = dispatch::runtime_state::of(detail::access::impl(owner));
+  state.usage.check_process();
+  unsigned const index = state.valid.checked(device);
+  dispatch::runtime_parts const& shared = state.waits.with().shared;
+  // A kernel that has faulted never ends, so ask for errors.
+  shared.faults.poll_health();
+  if (shared.faults.is_poisoned()) { return device_health::faulted; }
+  shared.stuck.look();
+  return shared.stuck.is_stuck(index) ? device_health::stuck : device_health::ok;
+}
+
+std::string to_string(device_health value) {
+  switch (value) {
+    case device_health::ok: return "ok";
+    case device_health::stuck: return "stuck";
+    case device_health::faulted: return "faulted";
+  }
+  return "device_health(" + std::to_string(static_cast<int>(value)) + ")";
+}
+
+}  // namespace v0_1
+}  // namespace flotilla

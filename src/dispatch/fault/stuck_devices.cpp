@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/fault/stuck_devices.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace flotilla::dispatch {
+
+namespace {
+
+constexpr std::chrono::milliseconds min_interval{1};
+constexpr std::chrono::milliseconds max_interval{1000};
+constexpr int looks_per_limit = 8;
+
+}  // namespace
+
+stuck_devices::clock::duration stuck_devices::interval() const noexcept {
+  return std::clamp<clock::duration>(limit_ / looks_per_limit, min_interval, max_interval);
+}
+
+void stuck_devices::look() noexcept {
+  if (!is_active()) { return; }
+  auto const now = clock::now();
+  if (now.time_since_epoch().count() < next_look_.load(std::memory_order_relaxed)) { return; }
+  std::unique_lock const lock{looking_, std::try_to_lock};
+  if (!lock.owns_lock()) { return; }
+  next_look_.store((now + interval()).time_since_epoch().count(), std::memory_order_relaxed);
+  for (watched_device& each : devices_) { look_at(each, now); }
+}
+
+end_mark stuck_devices::oldest_of(lane_set const& lanes, unsigned index) const noexcept {
+  std::uint64_t const number = lanes[index].oldest_number();
+  if (number == lane::no_number) { return {}; }
+  end_mark const mark = end_mark::of(lanes.device(), index, number);
+  return board_.reached(mark) ? end_mark{} : mark;
+}
+
+void stuck_devices::look_at(watched_device& device, clock::time_point now) noexcept {
+  bool is_stuck = false;
+  end_mark longest;
+  clock::duration time = limit_;
+  for (unsigned i = 0; i < lane_layout::all_lanes; ++i) {
+    seen_batch& seen = device.oldest[i];
+    end_mark const oldest = oldest_of(device.lanes, i);
+    std::uint64_t const number = oldest.valid() ? oldest.number() : lane::no_number;
+    if (number != seen.number) { seen = {number, now}; }
+    if (number == lane::no_number || now - seen.since < time) { continue; }
+    is_stuck = true;
+    longest = oldest;
+    time = now - seen.since;
+  }
+  if (is_stuck == device.is_stuck.load(std::memory_order_relaxed)) { return; }
+  device.is_stuck.store(is_stuck, std::memory_order_relaxed);
+  if (is_stuck) {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    report(device, longest, time);
+  } else {
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void stuck_devices::report(watched_device const& device, end_mark stuck,
+                           clock::duration time) const noexcept {
+  try {
+    std::string tasks;
+    tasks_.for_each_open([&](slot_address task) {
+      if (tasks_.at(task).end.load(std::memory_order_acquire) != stuck.word) { return true; }
+      if (!tasks.empty()) {
+        tasks += "; and others";
+        return false;
+      }
+      tasks = text_.describe(task, device.context.subject());
+      return true;
+    });
+    std::fprintf(stderr,
+                 "flotilla: %s is stuck: work that was launched there has not ended for %.2f s "
+                 "(runtime_options::stuck_after): %s. Nothing in this process can stop a running "
+                 "kernel. Until it ends, tasks that name no device go to other devices\n",
+                 device.context.subject().c_str(), std::chrono::duration<double>(time).count(),
+                 tasks.empty() ? "no task of this runtime" : tasks.c_str());
+  } catch (...) { std::fprintf(stderr, "flotilla: a device is stuck\n"); }  // no memory
+}
+
+}  // namespace flotilla::dispatch

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Finds devices on which launched work does not end.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "context/context_handle.hpp"
+#include "dispatch/fault/task_text.hpp"
+#include "dispatch/lane/lane_set.hpp"
+#include "dispatch/task/task_table.hpp"
+
+namespace flotilla::dispatch {
+
+/// Looks now and then at the oldest batch of each lane. If it is the same batch for too long, the
+/// device is stuck until this batch ends. Each time that a device becomes stuck, prints the tasks
+/// of the batch on stderr. Threads: any.
+class stuck_devices {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
+  stuck_devices(clock::duration limit, task_table const& tasks, completion_board const& board,
+                task_text const& text) noexcept
+      : limit_(limit), tasks_(tasks), board_(board), text_(text) {}
+  /// Adds the next device. Call it only while the runtime starts.
+  void add(lane_set const& lanes, context::context_handle const& context) {
+    devices_.emplace_back(lanes, context);
+  }
+
+  [[nodiscard]] bool is_active() const noexcept { return limit_ > clock::duration::zero(); }
+  /// The interval at which a thread should call `look`.
+  [[nodiscard]] clock::duration interval() const noexcept;
+  /// Looks at all devices, unless another thread does so or has just done so.
+  void look() noexcept;
+
+  [[nodiscard]] bool is_stuck(unsigned device) const noexcept {
+    return devices_[device].is_stuck.load(std::memory_order_relaxed);
+  }
+  /// Returns whether tasks that any device may run should go to other devices: this one is stuck,
+  /// and another one is not. Cost: one load if no device is stuck.
+  [[nodiscard]] bool avoids(unsigned device) const noexcept {
+    std::size_t const stuck = count_.load(std::memory_order_relaxed);
+    return stuck != 0 && stuck != devices_.size() && is_stuck(device);
+  }
+
+ private:
+  struct seen_batch {
+    std::uint64_t number = lane::no_number;
+    clock::time_point since{};
+  };
+  struct watched_device {
+    watched_device(lane_set const& of, context::context_handle const& where) noexcept
+        : lanes(of), context(where) {}
+    lane_set const& lanes;
+    context::context_handle const& context;
+    std::array<seen_batch, lane_layout::all_lanes> oldest;  // by lane; guarded by looking_
+    std::atomic<bool> is_stuck{false};                      // written with looking_ locked
+  };
+
+  void look_at(watched_device& device, clock::time_point now) noexcept;
+  /// Returns the end mark of the lane's oldest batch in flight, or an invalid mark.
+  [[nodiscard]] end_mark oldest_of(lane_set const& lanes, unsigned index) const noexcept;
+  void report(watched_device const& device, end_mark stuck, clock::duration time) const noexcept;
+
+  clock::duration const limit_;
+  task_table const& tasks_;
+  completion_board const& board_;
+  task_text const& text_;
+  std::deque<watched_device> devices_;
+  std::mutex looking_;
+  std::atomic<std::int64_t> next_look_{0};  // a count of clock ticks
+  std::atomic<std::size_t> count_{0};       // of stuck devices
+};
+
+}  // namespace flotilla::dispatch

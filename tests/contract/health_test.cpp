@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `health(rt, device)`: devices on which launched work does not end.
+
+#include <chrono>
+#include <vector>
+
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "support/child.hpp"
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Health : public guest_test {
+ protected:
+  static constexpr device_ordinal first{0}, second{1};
+  void SetUp() override {
+    FLOTILLA_NEED_CPU_DRIVER();
+    guest_test::SetUp();
+  }
+  void TearDown() override {
+    testing::clear_faults();
+    guest_test::TearDown();
+  }
+  static runtime_options options(int workers, std::chrono::milliseconds stuck_after) {
+    return {.devices = device_spec(2), .workers = workers, .stuck_after = stuck_after};
+  }
+};
+
+// requirement: a device whose kernel does not end is stuck until the kernel ends, and the report
+// names the kernel. Meanwhile, tasks that name no device run on the other device
+TEST_F(Health, ADeviceIsStuckUntilItsKernelEnds) {
+  for (int const workers : {0, 2}) {
+    runtime rt{options(workers, 30ms)};
+    test_program const program{rt};
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    rt.submit(nothing, {.device = second}).wait();
+    EXPECT_EQ(health(rt, first), device_health::ok);
+    EXPECT_EQ(health(rt, second), device_health::ok);
+    ::testing::internal::CaptureStderr();
+    testing::hang_kernel(rt.devices()[1], 1);
+    ticket const hung = rt.submit(nothing, {.device = second, .label = "endless"});
+    EXPECT_TRUE(pumping(rt, [&] { return health(rt, second) == device_health::stuck; }));
+    EXPECT_EQ(health(rt, first), device_health::ok);
+    std::vector<ticket> others;
+    for (int i = 0; i < 40; ++i) { others.push_back(rt.submit(nothing)); }
+    for (ticket const& each : others) {
+      EXPECT_TRUE(ended(each));
+      if (auto const device = each.device()) { EXPECT_EQ(*device, first); }
+    }
+    EXPECT_FALSE(hung.ready());
+    testing::release_kernels(rt.devices()[1]);
+    hung.wait();
+    EXPECT_TRUE(pumping(rt, [&] { return health(rt, second) == device_health::ok; }));
+    std::string const text = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr("is stuck"));
+    EXPECT_THAT(text, HasSubstr("endless"));
+    EXPECT_THAT(text, HasSubstr("Nothing in this process can stop a running kernel"));
+  }
+}
+
+// requirement: a task behind a kernel that hangs ends at its deadline
+TEST_F(Health, DeadlinesPassOnADeviceThatHangs) {
+  for (int const workers : {0, 2}) {
+    runtime rt{options(workers, 0ms)};
+    test_program const program{rt};
+    launch const nothing = program.nothing.with_shape({1}, {1})();
+    testing::hang_kernel(rt.devices()[1], 1);
+    ticket const hung = rt.submit(nothing, {.device = second});
+    ticket const late =
+        submit_host(rt, [] { ADD_FAILURE() << "it ran"; },
+                    {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
+    EXPECT_THROW(late.wait(), timed_out);
+    EXPECT_FALSE(hung.ready());
+    EXPECT_EQ(health(rt, second), device_health::ok) << "without a limit, no device is stuck";
+    testing::release_kernels(rt.devices()[1]);
+    hung.wait();
+  }
+}
+
+// requirement: after a fault, no device of the process can be used
+TEST_F(Health, AfterAFaultAllDevicesAreFaulted) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options(1, 30ms)};
+    test_program const program{rt};
+    testing::fault_kernel(rt.devices()[1], 1, driver_status::illegal_address);
+    ticket const task = rt.submit(program.nothing.with_shape({1}, {1})(), {.device = second});
+    EXPECT_THROW(task.wait(), poisoned);
+    EXPECT_EQ(health(rt, first), device_health::faulted);
+    EXPECT_EQ(health(rt, second), device_health::faulted);
+  });
+}
+
+// requirement: bad arguments are refused, and the names of the states are readable
+TEST_F(Health, BadArgumentsAreRefused) {
+  EXPECT_THAT(thrown<invalid_argument>([] { runtime{options(0, -1ms)}; }),
+              HasSubstr("stuck_after must be 0 or more, but is -1 ms"));
+  runtime rt{options(0, 0ms)};
+  EXPECT_THROW((void)health(rt, device_ordinal{2}), unknown_device);
+  EXPECT_EQ(to_string(device_health::ok), "ok");
+  EXPECT_EQ(to_string(device_health::stuck), "stuck");
+  EXPECT_EQ(to_string(device_health::faulted), "faulted");
+}
+
+}  // namespace
+}  // namespace flotilla::test

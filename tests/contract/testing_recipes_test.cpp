@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The flotilla authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The code of docs/testing.md, and what fault injection promises besides.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <flotilla/testing/fault_injection.hpp>
+
+#include "support/child.hpp"
+#include "support/contract_test.hpp"
+
+namespace flotilla::test {
+namespace {
+
+using namespace std::chrono_literals;
+/// A kernel with a shape, as `program::kernel` returns it in a program.
+struct recipe_kernel {
+  test_program const& program;
+  struct shaped {
+    test_program const& program;
+    launch operator()(device_buffer<std::uint32_t>& to, std::uint32_t) const {
+      return program.add.with_shape({1}, {1})(to, 1u);
+    }
+  };
+  [[nodiscard]] shaped over(std::uint32_t) const { return {program}; }
+};
+
+class TestingRecipes : public guest_test {
+ protected:
+  using clock = std::chrono::steady_clock;
+  static constexpr device_ordinal hung_device{0};
+  static constexpr std::uint32_t n = 64;
+
+  void SetUp() override {
+    FLOTILLA_NEED_CPU_DRIVER();
+    guest_test::SetUp();
+  }
+  void TearDown() override {
+    testing::clear_faults();
+    guest_test::TearDown();
+  }
+
+  static runtime_options options() { return {.devices = device_spec(1), .stuck_after = 20ms}; }
+  /// Submits many tasks. @return how many failed.
+  static std::size_t run_program(runtime& rt) {
+    device_buffer<std::uint32_t> sum{rt, hung_device, 1};
+    rt.submit(sum.fill(0)).wait();
+    test_program const program{rt};
+    std::vector<ticket> tasks;
+    for (int i = 0; i < 100; ++i) {
+      tasks.push_back(rt.submit(program.add.with_shape({1}, {1})(sum, 1u)));
+    }
+    std::size_t failed = 0;
+    for (ticket const& each : tasks) {
+      try {
+        each.wait();
+      } catch (driver_error const&) { ++failed; }
+    }
+    return failed;
+  }
+};
+
+// requirement
+TEST_F(TestingRecipes, CallsFail) {
+  runtime rt{options()};
+  // recipe
+  testing::fail_call("cuGraphLaunch", 2, driver_status::out_of_memory);
+  // end of the recipe
+  EXPECT_EQ(run_program(rt), 0u);
+  testing::clear_faults();
+  std::vector<std::uint32_t> const values(n);
+  device_buffer<std::uint32_t> x{rt, hung_device, n};
+  auto seen = driver_status::success;
+  // recipe
+  testing::fail_call("cuMemcpyHtoDAsync", 1, driver_status::invalid_value);
+  ticket const copy = rt.submit(x.copy_from(values), {.batch = false});
+  try {
+    copy.wait();
+  } catch (driver_error const& why) { seen = why.status(); }
+  // end of the recipe
+  EXPECT_EQ(seen, driver_status::invalid_value);
+}
+
+// requirement
+TEST_F(TestingRecipes, AKernelHangs) {
+  runtime rt{options()};
+  test_program const program{rt};
+  recipe_kernel const step{program};
+  device_buffer<std::uint32_t> y{rt, hung_device, n};
+  rt.submit(y.fill(0)).wait();
+  bool has_timed_out = false;
+  // recipe
+  testing::hang_kernel(rt.devices()[0], 1);
+  ticket const hung = rt.submit(step.over(n)(y, n));
+  ticket const late = submit_host(
+      rt, [] {}, {.after = {hung}, .deadline = std::chrono::steady_clock::now() + 20ms});
+  try {
+    late.wait();
+  } catch (timed_out const&) { has_timed_out = true; }
+  while (health(rt, hung_device) != device_health::stuck) { std::this_thread::yield(); }
+  testing::release_kernels(rt.devices()[0]);
+  hung.wait();
+  // end of the recipe
+  EXPECT_TRUE(has_timed_out);
+  testing::hang_kernel(rt.devices()[0], 1, 30ms);
+  auto const begun = clock::now();
+  rt.submit(step.over(n)(y, n)).wait();
+  EXPECT_GE(clock::now() - begun, 30ms);
+}
+
+// requirement
+TEST_F(TestingRecipes, DevicesAndLinksAreSlow) {
+  runtime rt{options()};
+  std::vector<std::uint32_t> const values(250'000);
+  device_buffer<std::uint32_t> x{rt, hung_device, values.size()};
+  // recipe
+  testing::slow_kernels(rt.devices()[0], 3);           // kernels take three times as long
+  testing::slow_copies(rt.devices()[0], 100'000'000);  // copies take at least 10 ns a byte
+  testing::delay_calls("cuLaunchKernel", 200us);       // each of these calls takes 200 us longer
+  testing::limit_memory(rt.devices()[0], 64u << 20);   // the device has 64 MiB
+  // end of the recipe
+  auto const begun = clock::now();
+  rt.submit(x.copy_from(values)).wait();
+  EXPECT_GE(clock::now() - begun, 10ms) << "1 MB at 100 MB/s";
+  EXPECT_THROW((device_buffer<std::uint32_t>{rt, hung_device, 20u << 20}), driver_error);
+}
+
+// requirement: mixes depend only on their arguments
+TEST_F(TestingRecipes, MixesDependOnTheirSeed) {
+  runtime rt{options()};
+  constexpr std::uint64_t seeds = 5;
+  // recipe
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::string const faults = testing::inject_random(seed);
+    std::size_t const failed = run_program(rt);
+    testing::clear_faults();
+    if (failed > 8) { ADD_FAILURE() << "seed " << seed << ": " << faults; }
+  }
+  // end of the recipe
+  std::string const one = testing::inject_random(7, {.fault = false});
+  EXPECT_EQ(testing::inject_random(7), one);
+  EXPECT_NE(testing::inject_random(8), one);
+  testing::clear_faults();
+  EXPECT_THAT(thrown<invalid_argument>([] { testing::inject_random(1, {.devices = 0}); }),
+              HasSubstr("devices is 0"));
+  EXPECT_THAT(thrown<invalid_argument>([] { testing::inject_random(1, {.among_calls = 0}); }),
+              HasSubstr("among_calls is 0"));
+}
+
+// requirement
+TEST_F(TestingRecipes, AKernelFaults) {
+  FLOTILLA_EXPECT_IN_CHILD([] {
+    runtime rt{options()};
+    test_program const program{rt};
+    recipe_kernel const step{program};
+    device_buffer<std::uint32_t> y{rt, hung_device, n};
+    rt.submit(y.fill(0)).wait();
+    auto seen = driver_status::success;
+    // recipe
+    testing::fault_kernel(rt.devices()[0], 1, driver_status::illegal_address);
+    ticket const task = rt.submit(step.over(n)(y, n));
+    try {
+      task.wait();
+    } catch (poisoned const& why) { seen = why.status(); }
+    // end of the recipe
+    EXPECT_EQ(seen, driver_status::illegal_address);
+  });
+}
+
+// requirement: bad arguments are refused and named
+TEST_F(TestingRecipes, BadArgumentsAreRefused) {
+  testing::cpu_device const bad{-1}, good{0};
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::hang_kernel(bad, 1); }),
+              HasSubstr("device is -1"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::hang_kernel(good, 0); }),
+              HasSubstr("nth is 0"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::hang_kernel(good, 1, -1us); }),
+              HasSubstr("time is -1 us"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::release_kernels(testing::cpu_device{64}); }),
+              HasSubstr("device 64"));
+  EXPECT_THAT(thrown<invalid_argument>([&] { testing::slow_copies(good, 0); }),
+              HasSubstr("bytes_per_second is 0"));
+}
+
+}  // namespace
+}  // namespace flotilla::test
