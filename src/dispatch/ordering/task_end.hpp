@@ -100,9 +100,9 @@ class task_end {
   /// @param before  The generation word before the end.
   void finish(slot_address task, generation_word before, std::shared_ptr<failure const> const& why,
               run_of_items& items);
-  /// Tells the continuations that watch `task` about its end, destroys its stop callback, forgets its
-  /// deadline, and adds the task to `items` if it is an item. Not inline, because few tasks have
-  /// any of these.
+  /// Tells the continuations that watch `task` about its end, destroys its stop callback, forgets
+  /// its deadline, and adds the task to `items` if it is an item. Not inline, because few tasks
+  /// have any of these.
   /// @param before  The generation word before the end.
   [[gnu::noinline]] void note_observers(slot_address task, generation_word before,
                                         std::shared_ptr<failure const> const& why,
