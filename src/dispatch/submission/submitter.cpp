@@ -122,7 +122,10 @@ template <class What, class Options, class Source>
   slot_side& side = to.slots.side(address & 0xffff);
   try {
     if (observed_.load(std::memory_order_relaxed)) [[unlikely]] {
-      observe(what, full(options), to, address);
+      // Most tasks of a sampled trace are not chosen, and need no call.
+      if (checks_ != nullptr || trace_.will_choose(task, address)) {
+        observe(what, full(options), to, address);
+      }
     }
     encode(task, side, what, options, level, reclaimer_.epoch());
     inbox.slots().expect_all_lines(uses_all_lines(task));

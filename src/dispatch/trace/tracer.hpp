@@ -57,6 +57,12 @@ class tracer {
 
   // ---- tasks ----
 
+  /// Whether a trace is on and has chosen the task that the slot will hold next. Threads: the
+  /// submitting thread. Cost: a multiplication.
+  [[nodiscard]] bool will_choose(slot const& one, slot_address task) const noexcept {
+    generation_word const word{one.generation.load(std::memory_order_relaxed)};
+    return is_chosen(trace_number(task, word.generation() + 1));
+  }
   /// Notes a task that its slot will hold next. Threads: the submitting thread, before it opens the
   /// task.
   void note_submit(slot_address task) noexcept;
