@@ -115,6 +115,9 @@ TEST_F(SettingsFile, ErrorsNameFileLineAndKey) {
   refused("schedule = 'spin'\nschedule = 'yield'", "2",
           "schedule");  // the TOML parser refuses a second value of a key
   refused("schedule = \n", "1", "");
+  // regression: toml++ aborted the process if it was compiled with assertions
+  refused("schedule = 'spin'\n[" + std::string(2, '\0') + "1]\n", "2", "code 0");
+  refused("schedule = 'spin\x7f'", "1", "code 127");
 }
 
 // requirement

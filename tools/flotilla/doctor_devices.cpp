@@ -9,6 +9,7 @@
 
 #include <flotilla/context/context_driver.hpp>
 #include <flotilla/context/floating_context.hpp>
+#include <flotilla/device/health.hpp>
 #include <flotilla/device/peer_access.hpp>
 #include <flotilla/runtime.hpp>
 
@@ -170,6 +171,13 @@ void examine_runtime(findings& into, std::string const& specification) {
       }
       into.push_back({grades::ok, "NUMA node of device " + std::to_string(one.ordinal.value),
                       numa_text(runtime, one), ""});
+      flotilla::device_health const state = flotilla::health(runtime, one.ordinal);
+      into.push_back({state == flotilla::device_health::ok ? grades::ok : grades::broken,
+                      "health of device " + std::to_string(one.ordinal.value),
+                      to_string(state) +
+                          "; nothing in a process can stop a kernel that does not end, but "
+                          "runtime_options::stuck_after lets the runtime report it",
+                      ""});
     }
     examine_peer_access(into, runtime);
   } catch (std::exception const& failed) {
