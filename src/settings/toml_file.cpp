@@ -11,6 +11,8 @@
 #include <flotilla/error/error.hpp>
 #include <flotilla/settings/settings.hpp>
 
+#include "settings/toml_characters.hpp"
+
 namespace flotilla {
 inline namespace v0_1 {
 
@@ -22,7 +24,7 @@ class reader {
   explicit reader(std::string file) : file_{std::move(file)} {}
 
   settings read(std::string const& text) {
-    check_characters(text);
+    if (auto const wrong = find_forbidden_character(text)) { refuse(wrong->line, wrong->what); }
     try {
       toml::table const all = toml::parse(text, file_);
       for (auto const& [key, node] : all) {
@@ -39,27 +41,12 @@ class reader {
   }
 
  private:
-  /// TOML allows no other control characters. toml++ 3.3 aborts at some of them, if it is compiled
-  /// with assertions.
-  void check_characters(std::string const& text) const {
-    constexpr unsigned char del = 0x7f;
-    toml::source_region where{};
-    where.begin.line = 1;
-    for (char const each : text) {
-      auto const code = static_cast<unsigned char>(each);
-      bool const is_allowed = (code >= ' ' && code != del) || each == '\t' || each == '\r';
-      if (each == '\n') {
-        ++where.begin.line;
-      } else if (!is_allowed) {
-        refuse(where, "a control character with the code " + std::to_string(code) +
-                          "; a settings file is text");
-      }
-    }
-  }
-
   [[noreturn]] void refuse(toml::source_region const& where, std::string const& why) const {
-    throw unknown_setting("settings file '" + file_ + "', line " +
-                          std::to_string(where.begin.line) + ": " + why);
+    refuse(where.begin.line, why);
+  }
+  [[noreturn]] void refuse(std::size_t line, std::string const& why) const {
+    throw unknown_setting("settings file '" + file_ + "', line " + std::to_string(line) + ": " +
+                          why);
   }
 
   void per_device(toml::node const& node) {
