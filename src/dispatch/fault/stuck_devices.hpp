@@ -26,7 +26,7 @@ class stuck_devices {
 
   /// @param limit  A batch that is the oldest of its lane for longer is stuck. Zero: never.
   stuck_devices(clock::duration limit, task_table const& tasks, completion_board const& board,
-                task_text const& text) noexcept
+                task_text const& text)
       : limit_(limit), tasks_(tasks), board_(board), text_(text) {}
   /// Adds the next device. Call it only while the runtime starts.
   void add(lane_set const& lanes, context::context_handle const& context) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace flotilla::dispatch {
 
@@ -20,9 +21,10 @@ void suspect_list::add(slot_address task, task_text const& text) {
   same_work& work = by_work_[text.describe_work(task)];
   ++work.count;
   if (work.labels.size() > max_labels) { return; }
-  if (std::string label = text.label_of(task); !label.empty()) {
-    work.labels.push_back(std::move(label));
-  }
+  std::string label = text.label_of(task);
+  bool const is_known =
+      std::find(work.labels.begin(), work.labels.end(), label) != work.labels.end();
+  if (!label.empty() && !is_known) { work.labels.push_back(std::move(label)); }
 }
 
 std::string suspect_list::text() const {
@@ -33,7 +35,8 @@ std::string suspect_list::text() const {
     text += text.empty() ? "" : "; ";
     text += work.count == 1 ? what : std::to_string(work.count) + " tasks: " + what;
     for (std::size_t i = 0; i < std::min(work.labels.size(), max_labels); ++i) {
-      text += (i > 0 ? ", '" : work.count == 1 ? ", label '" : ", labels '") + work.labels[i] + "'";
+      char const* const first = work.labels.size() == 1 ? ", label '" : ", labels '";
+      text += (i > 0 ? ", '" : first) + work.labels[i] + "'";
     }
     if (work.labels.size() > max_labels) { text += " and more"; }
   }

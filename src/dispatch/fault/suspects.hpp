@@ -27,7 +27,7 @@ class suspect_list {
  private:
   struct same_work {
     std::size_t count = 0;
-    std::vector<std::string> labels;  // of the first tasks that have one
+    std::vector<std::string> labels;  // different ones, of the first tasks
   };
   std::map<std::string, same_work> by_work_;
 };
