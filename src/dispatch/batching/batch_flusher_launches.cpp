@@ -54,7 +54,10 @@ std::size_t batch_flusher::launch_first(lane& lane, std::span<slot_address const
   }
   if (CUresult const answer = launch_prepared(lane, traits); answer == CUDA_SUCCESS) {
     base::add(launched_);
-    for (lane::batch const* const part : prepared_.all()) { commit(lane, *part); }
+    for (lane::batch const* const part : prepared_.all()) {
+      note_kernels(*part);
+      commit(lane, *part);
+    }
   } else {
     refused = true;
     if (prepared_.intact) {  // if it is not intact, the launcher did not call the driver
@@ -150,6 +153,9 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
     return false;
   }
   base::add(launched_);
+  for (grid_groups::group const& each : groups) {
+    parts_.profiles.note_launched(parts_.tasks.at(each[0]).kernel, made.batch->begun);
+  }
   commit(lane, *made.batch);
   return true;
 }
@@ -203,6 +209,7 @@ bool batch_flusher::launch_one_by_one(unsigned lane_number, std::span<slot_addre
         tasks.size() == 1 ? parts_.filling.commit(lane, batch.number) : lane.commit_with_write();
     if (written != CUDA_SUCCESS) { outcome.errors.push_back(written); }
     base::add(launched_, batch.count);
+    note_kernels(batch);
     commit(lane, batch);
   }
   if (left.empty()) { return true; }
@@ -224,7 +231,6 @@ void batch_flusher::note_kernels(lane::batch const& batch) {
 
 void batch_flusher::commit(lane const& lane, lane::batch const& batch) {
   parts_.lanes.add(lane, batch);
-  note_kernels(batch);
   // Whether this task fails is known only when it ends. Until then its successors must not start,
   // so it does not count as launched.
   if (batch.has_status) { return; }
