@@ -38,7 +38,7 @@ detail::reduction const* reduction_of(held_runtime& rt, held_data const& data,
               .first->second;
 }
 
-detail::access_mode mode_of(flotilla_access access) {
+detail::access_mode mode_of(int access) {
   switch (access) {
     case FLOTILLA_ACCESS_READ: return detail::access_mode::read;
     case FLOTILLA_ACCESS_WRITE: return detail::access_mode::write;
@@ -46,7 +46,7 @@ detail::access_mode mode_of(flotilla_access access) {
     case FLOTILLA_ACCESS_COMMUTE: return detail::access_mode::commute;
     case FLOTILLA_ACCESS_REDUCE: return detail::access_mode::reduce;
   }
-  refuse("there is no access " + std::to_string(static_cast<int>(access)));
+  refuse("there is no access " + std::to_string(access));
 }
 
 /// Returns whether the use names nothing, for example because its data were never made.

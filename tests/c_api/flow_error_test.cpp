@@ -83,8 +83,7 @@ TEST_P(CFlowErrors, BadUsesAreRefused) {
                                 flotilla_read(data)}));
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "twice",
                    submit(copy, {flotilla_write(data), flotilla_read(data)}));
-  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "no access 9",
-                   add_to(flotilla_use_of(data, static_cast<flotilla_access>(9)), 1));
+  FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "no access 9", add_to(flotilla_use_of(data, 9), 1));
   FLOTILLA_C_FAILS(FLOTILLA_INVALID_ARGUMENT, "reduction",
                    add_to(flotilla_reduce(data, nullptr), 1));
   FLOTILLA_C_FAILS(

@@ -6,9 +6,6 @@ import subprocess
 import sys
 
 program, listener = sys.argv[1:]
-if not listener:
-    print("this build has no NVTX header, so there is no listener")
-    sys.exit(77)  # skipped
 
 os.environ["FLOTILLA_DEVICES"] = "cpu:1"
 os.environ["NVTX_INJECTION64_PATH"] = listener

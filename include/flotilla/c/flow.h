@@ -42,13 +42,13 @@ typedef struct flotilla_reduction {
 /** A use of data by a task, or another argument of a launch. */
 typedef struct flotilla_use {
   flotilla_data data;                  /**< its id is 0: `argument` is the argument */
-  flotilla_access access;
+  int access;                          /**< a flotilla_access */
   flotilla_reduction const* reduction; /**< if `access` is FLOTILLA_ACCESS_REDUCE; else null */
   flotilla_argument argument;          /**< ignored if `data` names data */
 } flotilla_use;
 
 /** Returns a use of data. */
-static inline flotilla_use flotilla_use_of(flotilla_data data, flotilla_access access) {
+static inline flotilla_use flotilla_use_of(flotilla_data data, int access) {
   flotilla_use made;
   made.data = data;
   made.access = access;
@@ -103,13 +103,9 @@ static inline flotilla_use flotilla_plain(flotilla_argument argument) {
  * @param arguments  As many as the kernel has parameters. The parameter for a use of data is a
  *                   pointer to the first object, or a flotilla::view of the same rank. At most 16
  *                   are uses of data. */
-FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_launch(flotilla_flow flow,
-                                                              flotilla_kernel kernel,
-                                                              flotilla_shape shape,
-                                                              flotilla_use const* arguments,
-                                                              size_t count,
-                                                              flotilla_task_options const* options,
-                                                              flotilla_ticket* ticket);
+FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_launch(
+    flotilla_flow flow, flotilla_kernel kernel, flotilla_shape shape, flotilla_use const* arguments,
+    size_t count, flotilla_task_options const* options, flotilla_ticket* ticket);
 
 /** A function of a task that uses data.
  * @param context  As for a flotilla_function. Null in a host task.
@@ -121,18 +117,20 @@ typedef int (*flotilla_flow_function)(void* user, flotilla_task_context const* c
 
 /** Submits a function of the program that enqueues work of a device. See flotilla_submit_function.
  * @param uses  At most 16 uses of data or tokens. */
-FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_function(
-    flotilla_flow flow, flotilla_flow_function function, void* user, void (*destroy)(void* user),
-    flotilla_use const* uses, size_t count, flotilla_task_options const* options,
-    flotilla_ticket* ticket);
+FLOTILLA_C_EXPORT flotilla_status
+flotilla_flow_submit_function(flotilla_flow flow, flotilla_flow_function function, void* user,
+                              void (*destroy)(void* user), flotilla_use const* uses, size_t count,
+                              flotilla_task_options const* options, flotilla_ticket* ticket);
 
 /** Submits a function of the program that works on the host. No context is current in it, and it may
  * block. It runs on a thread for continuations, or in single-threaded mode on a thread that waits or
  * pumps. */
-FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_host(
-    flotilla_flow flow, flotilla_flow_function function, void* user, void (*destroy)(void* user),
-    flotilla_use const* uses, size_t count, flotilla_task_options const* options,
-    flotilla_ticket* ticket);
+FLOTILLA_C_EXPORT flotilla_status flotilla_flow_submit_host(flotilla_flow flow,
+                                                            flotilla_flow_function function,
+                                                            void* user, void (*destroy)(void* user),
+                                                            flotilla_use const* uses, size_t count,
+                                                            flotilla_task_options const* options,
+                                                            flotilla_ticket* ticket);
 
 /** Submits the tasks of an iteration `count` times. The flow calls `iteration` a few times; if it
  * submits the same tasks each time, the flow replays a recording of them instead of the other calls.
