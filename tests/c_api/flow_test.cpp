@@ -14,6 +14,13 @@
 namespace flotilla::test {
 namespace {
 
+// These numbers are in compiled programs. The ABI check does not see them, because the member
+// flotilla_use::access is an int.
+static_assert(FLOTILLA_ACCESS_READ == 0 && FLOTILLA_ACCESS_WRITE == 1 &&
+              FLOTILLA_ACCESS_UPDATE == 2 && FLOTILLA_ACCESS_COMMUTE == 3 &&
+              FLOTILLA_ACCESS_REDUCE == 4);
+static_assert(FLOTILLA_HOST == -2);
+
 class CFlow : public c_flow_test {};
 FLOTILLA_C_API(CFlow);
 
