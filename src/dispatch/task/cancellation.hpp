@@ -19,7 +19,6 @@
 // Only one of them changes `requested`, and all threads obey the result. So launching costs a task
 // one store and one load of a cache line that the launcher writes anyway, and no atomic
 // read-modify-write operation (tests/unit/dispatch/task/cancellation_model_test.cpp).
-
 //
 // A cancelled task must end soon, even if a queue holds its slot that no thread reads: an inbox,
 // the list of a predecessor, a queue of the device. So two threads may want to end it, and they
@@ -126,8 +125,8 @@ struct stop_request {
 // ---- the thread that has the task in a queue: the holder of the lease of its device ----
 
 /// Returns whether the task was cancelled. If so, the caller must not launch it, but take it out of
-/// its queue and call `take_end`.
-/// Without `begin_launch` and a fence before the call, a request may remain unseen.
+/// its queue and call `take_end`. Without `begin_launch` and a fence before the call, a request may
+/// remain unseen.
 [[nodiscard]] inline bool is_cancelled(slot& task) noexcept {
   std::uint64_t word = task.generation.load(std::memory_order_relaxed);
   while (generation_word{word}.cancel() == cancel_state::requested) [[unlikely]] {
