@@ -150,17 +150,21 @@ std::string type_of(nb::handle object) {
 }
 
 std::optional<array_view> view_array(nb::handle object) {
-  if (PyObject_CheckBuffer(object.ptr()) != 0) { return view_buffer(object); }
+  // First, because CuPy's arrays also have the buffer protocol, and refuse it.
   nb::object const interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
   if (nb::isinstance<nb::dict>(interface)) {
     return view_cuda_interface(object, nb::cast<nb::dict>(interface));
   }
+  if (PyObject_CheckBuffer(object.ptr()) != 0) { return view_buffer(object); }
   if (!nb::hasattr(object, "__dlpack__")) { return std::nullopt; }
   return view_dlpack(object);
 }
 
 std::optional<scalar_view> view_scalar(nb::handle object) {
-  if (PyObject_CheckBuffer(object.ptr()) == 0) { return std::nullopt; }
+  if (PyObject_CheckBuffer(object.ptr()) == 0 ||
+      nb::hasattr(object, "__cuda_array_interface__")) {
+    return std::nullopt;
+  }
   held_buffer_view const held{object};
   Py_buffer const& view = held.get();
   if (view.ndim != 0 && PyBytes_Check(object.ptr()) == 0) { return std::nullopt; }

@@ -30,7 +30,7 @@ struct array_view {
 };
 
 /// Returns a view of an array, or empty if the object is no array. The order of the protocols: the
-/// buffer protocol, the CUDA array interface, DLPack.
+/// CUDA array interface, the buffer protocol, DLPack.
 /// @throws invalid_argument  The object breaks its protocol.
 /// @throws nb::python_error  The object refuses to give its memory.
 [[nodiscard]] std::optional<array_view> view_array(nb::handle object);

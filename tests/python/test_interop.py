@@ -53,6 +53,20 @@ def test_view_keeps_the_object(rt, saxpy, held):
     eventually(lambda: sys.getrefcount(foreign) == before)
 
 
+# regression: CuPy's arrays have the buffer protocol too, but refuse to give their memory to the host
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="a class can have __buffer__ since 3.12")
+def test_cuda_interface_comes_before_the_buffer_protocol(rt, program, saxpy):
+    class Both(Foreign):
+        def __buffer__(self, flags):
+            raise TypeError("memory of a GPU")
+
+    buffer = rt.empty(4)
+    assert rt.view(Both(buffer)).address == buffer.address
+    for kernel in [saxpy, program.kernel("saxpy")]:
+        with pytest.raises(fl.InvalidArgument, match="in the memory of a GPU"):
+            kernel.over(1)(np.float32(1), Both(buffer), None, np.int32(1))
+
+
 # error guess
 def test_bad_arrays_are_refused(rt, saxpy):
     buffer = rt.empty((4, 4))
