@@ -161,8 +161,7 @@ std::optional<array_view> view_array(nb::handle object) {
 }
 
 std::optional<scalar_view> view_scalar(nb::handle object) {
-  if (PyObject_CheckBuffer(object.ptr()) == 0 ||
-      nb::hasattr(object, "__cuda_array_interface__")) {
+  if (PyObject_CheckBuffer(object.ptr()) == 0 || nb::hasattr(object, "__cuda_array_interface__")) {
     return std::nullopt;
   }
   held_buffer_view const held{object};
