@@ -4,6 +4,7 @@
 // Entry points for copies and fills.
 #include "cpu_driver/api/api.hpp"
 #include "cpu_driver/api/entry.hpp"
+#include "cpu_driver/base/raw_enum.hpp"
 #include "cpu_driver/context/copies.hpp"
 
 namespace flotilla::cpu_driver {
@@ -32,6 +33,23 @@ bool are_contexts_or_none(CUcontext one, CUcontext other) noexcept {
   place found;
   return (one == nullptr || find_place(one, found)) &&
          (other == nullptr || find_place(other, found));
+}
+
+/// Whether every copy has valid attributes. They have no effect: the sources are read in the order
+/// of the stream, which all orders of access allow.
+bool has_valid_attributes(CUmemcpyAttributes const* attributes, size_t const* first_copies,
+                          size_t attribute_count, size_t copies) noexcept {
+  bool const given = attributes != nullptr && first_copies != nullptr && attribute_count != 0;
+  if (!given || first_copies[0] != 0) { return false; }
+  for (size_t i = 0; i < attribute_count; ++i) {
+    bool const in_order = i == 0 || first_copies[i] > first_copies[i - 1];
+    auto const access = raw_enum(attributes[i].srcAccessOrder);
+    if (!in_order || first_copies[i] >= copies || access < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+        access > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -85,6 +103,19 @@ FLOTILLA_CPU_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context
   return with_stream(__func__, target, [&](stream& found) {
     if (!are_contexts_or_none(to_context, from_context)) { return CUDA_ERROR_INVALID_CONTEXT; }
     return copy_in(found, copy_end::device(to), copy_end::device(from), bytes);
+  });
+}
+
+FLOTILLA_CPU_API CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes,
+                                                size_t count, CUmemcpyAttributes* attributes,
+                                                size_t* first_copies, size_t attribute_count,
+                                                CUstream target) {
+  return with_stream(__func__, target, [&](stream& found) {
+    bool const is_valid = to != nullptr && from != nullptr && bytes != nullptr &&
+                          target != nullptr && target != CU_STREAM_LEGACY &&
+                          has_valid_attributes(attributes, first_copies, attribute_count, count);
+    if (!is_valid) { return CUDA_ERROR_INVALID_VALUE; }
+    return copy_all_in(found, {{to, count}, {from, count}, {bytes, count}});
   });
 }
 

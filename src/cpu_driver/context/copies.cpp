@@ -82,6 +82,24 @@ CUresult copy_in(stream& target, copy_end to, copy_end from, std::size_t bytes) 
   return fault::status();
 }
 
+CUresult copy_all_in(stream& target, copy_batch const& batch) {
+  std::size_t const count = batch.bytes.size();
+  auto const ends = [&](std::size_t i) {
+    return std::pair{copy_end::either(batch.to[i]), copy_end::either(batch.from[i])};
+  };
+  if (count == 0) { return CUDA_ERROR_INVALID_VALUE; }
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const [to, from] = ends(i);
+    if (batch.bytes[i] == 0) { return CUDA_ERROR_INVALID_VALUE; }
+    if (CUresult const status = check_copy(to, from, batch.bytes[i])) { return status; }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const [to, from] = ends(i);
+    if (CUresult const status = copy_in(target, to, from, batch.bytes[i])) { return status; }
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult fill_now(stream_group& here, fill_request const& wanted) {
   if (wanted.elements == 0) { return CUDA_SUCCESS; }
   if (CUresult const status = check_fill(wanted)) { return status; }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace flotilla::cpu_driver {
 
@@ -37,6 +38,16 @@ struct copy_end {
 /// Enqueues a copy. Treats pageable memory as a GPU's driver does. When this function has returned,
 /// the caller may overwrite a pageable source, and a pageable destination is complete.
 [[nodiscard]] CUresult copy_in(stream& target, copy_end to, copy_end from, std::size_t bytes);
+
+struct copy_batch {
+  std::span<CUdeviceptr const> to;
+  std::span<CUdeviceptr const> from;
+  std::span<std::size_t const> bytes;  // as many as `to` and `from`
+};
+
+/// Enqueues the copies, or none of them if one is not allowed. Each address may be a device address
+/// or a host address.
+[[nodiscard]] CUresult copy_all_in(stream& target, copy_batch const& batch);
 
 struct fill_request {
   CUdeviceptr address;

@@ -48,8 +48,10 @@ device_driver::device_driver(parts const& with)
       committer_(with.shared, lanes_, reporter_),
       staged_({with.shared, with.own.context, with.own.gate, with.inbound, page_, lanes_, reporter_,
                committer_}),
+      engine_batches_(
+          {with.shared, with.own.context, lanes_, filling_, reporter_, committer_, staged_}),
       copies_({with.shared, with.own.context, lanes_, filling_, reporter_, committer_, staged_,
-               with.contexts}),
+               engine_batches_, with.contexts}),
       kernel_copies_({with.shared, with.peers, with.index}),
       replays_({with.shared, with.own.context, page_, lanes_, launcher_, grid_limits_, profiles_,
                 batch_lanes_, waves_, reporter_}),
@@ -59,8 +61,8 @@ device_driver::device_driver(parts const& with)
                   reporter_, committer_}),
       events_(with.shared, with.own.context, reporter_),
       starter_({with.shared, lanes_, filling_, before_, waves_, profiles_, batch_lanes_, batches_,
-                flusher_, device_waits_, copies_, kernel_copies_, replays_, chunks_, callables_,
-                events_, reporter_}),
+                flusher_, device_waits_, copies_, engine_batches_, kernel_copies_, replays_,
+                chunks_, callables_, events_, reporter_}),
       intake_({with.shared, with.inbound, lanes_, batches_, starter_}),
       memory_(with.own.context),
       frees_({with.shared, with.own.context, lanes_, with.devices, memory_, reporter_}) {

@@ -135,6 +135,7 @@ class device_driver {
   predecessors before_;
   batch_committer committer_;
   staged_copies staged_;
+  engine_batches engine_batches_;
   memory_ops copies_;
   kernel_copies kernel_copies_;
   replayer replays_;

@@ -19,16 +19,27 @@ bool any_has_tasks(std::span<std::shared_ptr<inbox> const> boxes) {
 
 }  // namespace
 
+slot_address intake::next_requeued(slot_address task) const noexcept {
+  return parts_.shared.tasks.at(task).next_parked.load(std::memory_order_relaxed);
+}
+
+std::size_t intake::count_requeued(slot_address first) const noexcept {
+  std::size_t count = 0;
+  while (first != no_slot && count < engine_batches::min_expected) {
+    first = next_requeued(first);
+    ++count;
+  }
+  return count;
+}
+
 bool intake::take_requeued() {
   slot_address next = parts_.inbound.take_requeued();
   bool const any = next != no_slot;
-  bool are_several = false;
+  parts_.starter.expect(count_requeued(next));
   while (next != no_slot) {
     slot_address const task = next;
     // Read the link before `start`, which may park the task again and overwrite the link.
-    next = parts_.shared.tasks.at(task).next_parked.load(std::memory_order_relaxed);
-    are_several = are_several || next != no_slot;
-    parts_.starter.expect(are_several ? 2 : 1);
+    next = next_requeued(task);
     parts_.starter.start(task);
   }
   return any;

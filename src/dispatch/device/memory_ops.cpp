@@ -52,6 +52,7 @@ bool memory_ops::start(slot_address task, std::span<end_mark const> waits) {
       held_in<detail::memory_command>(parts_.shared.tasks.at(task));
   bool const is_download = what.kind == memory_op_kind::device_to_host;
   lane& lane = parts_.lanes[is_download ? lane_layout::download_lane : lane_layout::upload_lane];
+  parts_.batches.flush(lane.index());
   if (!lane.has_room()) { return false; }
   if (cancelled_before_launch(parts_.shared.tasks.at(task))) [[unlikely]] {
     parts_.reporter.cancel(task);

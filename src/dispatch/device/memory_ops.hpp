@@ -8,6 +8,7 @@
 #include <flotilla/detail/memory_command.hpp>
 
 #include "dispatch/device/batch_committer.hpp"
+#include "dispatch/device/engine_batches.hpp"
 #include "dispatch/device/staged_copies.hpp"
 #include "dispatch/lane/filling_launches.hpp"
 
@@ -24,6 +25,7 @@ class memory_ops {
     failure_reporter& reporter;
     batch_committer& committer;
     staged_copies& staged;
+    engine_batches& batches;
     // The contexts of all devices, indexed by ordinal. Needed for copies between devices.
     std::span<context::context_handle const* const> contexts;
   };

@@ -45,8 +45,10 @@ void task_starter::start_one(slot_address task, bool alone) {
   if (is_cancelled(one)) [[unlikely]] { return parts_.reporter.cancel(task); }
   bool const is_launch = one.kind == task_kind::launch;
   // A copy that must start alone uses a copy engine.
-  bool const has_kernel = is_launch || (one.kind == task_kind::memory_op && !alone &&
-                                        !prefers_engine(one) && parts_.in_kernels.describe(one));
+  bool const may_join = one.kind == task_kind::memory_op && !alone;
+  bool const has_engine = may_join && joins_engine_batch(one);
+  bool const has_kernel = is_launch || (may_join && !has_engine && !prefers_engine(one) &&
+                                        parts_.in_kernels.describe(one));
   if (has_kernel && !alone) {
     if (unsigned const lane = parts_.places.of_burst(one); lane != lane_layout::no_lane) {
       if (parts_.batches.append(task, lane)) { flush({0, lane}); }
@@ -62,6 +64,8 @@ void task_starter::start_one(slot_address task, bool alone) {
     }
     if (is_launch || (has_kernel && joins_launches(one))) {
       if (start_launch(task, alone)) { return; }
+    } else if (has_engine) {
+      return start_in_engine_batch(task);
     } else if (found_.open.empty()) {
       return start_other(task);
     } else {
@@ -70,6 +74,14 @@ void task_starter::start_one(slot_address task, bool alone) {
     // If a launch has poisoned the driver, other tasks of its batch keep their marks. Every open
     // task counts as ended then.
     if (parts_.shared.faults.is_poisoned()) { return; }
+  }
+}
+
+void task_starter::start_in_engine_batch(slot_address task) {
+  if (!found_.open.empty()) {
+    behind_open_.push_back(task);
+  } else if (!parts_.engines.add(task, found_.launched)) {
+    wait_for_room(task);
   }
 }
 
@@ -236,12 +248,20 @@ void task_starter::flush_urgent() {
 
 void task_starter::flush_all() {
   flush_urgent();
-  while (parts_.waves.lanes() != 0) {
-    outcome_.clear();
-    parts_.flusher.flush_all(outcome_);
-    finish_flush();
-    start_followers();
+  while (true) {
+    while (parts_.waves.lanes() != 0) {
+      outcome_.clear();
+      parts_.flusher.flush_all(outcome_);
+      finish_flush();
+      start_followers();
+    }
+    // If a launch has poisoned the driver, the tasks of its batch keep their marks.
+    if (behind_open_.empty() || parts_.shared.faults.is_poisoned()) { break; }
+    std::vector<slot_address> copies;
+    copies.swap(behind_open_);
+    for (slot_address const task : copies) { start(task); }
   }
+  parts_.engines.flush_all();
 }
 
 }  // namespace flotilla::dispatch

@@ -13,6 +13,7 @@
 #include "dispatch/device/callable_runner.hpp"
 #include "dispatch/device/chunk_starter.hpp"
 #include "dispatch/device/device_side_waits.hpp"
+#include "dispatch/device/engine_batches.hpp"
 #include "dispatch/device/event_waits.hpp"
 #include "dispatch/device/kernel_copies.hpp"
 #include "dispatch/device/memory_ops.hpp"
@@ -41,6 +42,7 @@ class task_starter {
     batch_flusher& flusher;
     device_side_waits& device_waits;
     memory_ops& copies;
+    engine_batches& engines;
     kernel_copies const& in_kernels;
     replayer& replays;
     chunk_starter& chunks;
@@ -56,7 +58,7 @@ class task_starter {
     start_followers();
   }
   /// Sets how many tasks the caller is about to start. A small copy that is one of several becomes
-  /// a launch.
+  /// a launch, and a larger one of many goes to a copy engine together with others.
   void expect(std::size_t tasks) noexcept { expected_ = tasks; }
   /// Starts several tasks. Prefetches their slots, because the slots are in the caches of other
   /// cores.
@@ -74,6 +76,10 @@ class task_starter {
   /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 
+  /// Returns whether there are open batches of launches or of copies.
+  [[nodiscard]] bool has_open_batches() const noexcept {
+    return parts_.waves.lanes() != 0 || !parts_.engines.empty();
+  }
   /// Launches the open batches of all levels above 0.
   void flush_urgent();
   /// Launches all open batches, the urgent ones first.
@@ -90,6 +96,13 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
+  /// Returns whether a copy should go to a copy engine together with others.
+  [[nodiscard]] bool joins_engine_batch(slot& task) const {
+    return expected_ >= engine_batches::min_expected && parts_.engines.suits(task);
+  }
+  /// Starts a copy whose predecessors are resolved. If some of them are in open batches, the copy
+  /// is started again when these are launched.
+  void start_in_engine_batch(slot_address task);
   /// Returns whether a copy should use a copy engine, because its kernel would wait too long.
   [[nodiscard]] bool prefers_engine(slot& task) const;
   /// Returns whether a copy or fill becomes a launch, although a copy engine could execute it. For
@@ -114,9 +127,10 @@ class task_starter {
 
   parts const parts_;
   priority_queues waiting_;
-  unended_predecessors found_;       // scratch memory of start_one
-  flush_outcome outcome_;            // scratch memory of flush
-  std::vector<slot_address> alone_;  // tasks to launch without others; the last task is next
+  unended_predecessors found_;             // scratch memory of start_one
+  flush_outcome outcome_;                  // scratch memory of flush
+  std::vector<slot_address> alone_;        // tasks to launch without others; the last task is next
+  std::vector<slot_address> behind_open_;  // copies whose predecessors are in open batches
   bool kept_ = false;
   std::size_t expected_ = 0;
 };

@@ -56,6 +56,9 @@ struct world {
   CUmoduleLoadingMode mode{};
   CUexecAffinityParam affinity{};
   CUDA_MEMCPY2D empty_copy{};
+  CUmemcpyAttributes copy_order{CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, {}, {}, 0};
+  std::size_t eight = 8;
+  std::size_t zero = 0;
   CUmemoryPool pool = nullptr;
   CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   CUpointer_attribute facts[1] = {CU_POINTER_ATTRIBUTE_CONTEXT};
