@@ -34,7 +34,8 @@ class copying_runtime final : public cached_fixture {
   }
   void run(directions const& which) {
     std::size_t const size = created_with.bytes / sizeof(unsigned long long);
-    for (std::size_t i = 0; i < words(); i += size) {
+    for (std::int64_t copy = 0; copy < created_with.copies; ++copy) {
+      std::size_t const i = scattered(copy, created_with.copies) * size;
       if (which.up) {
         static_cast<void>(rt_.submit(
             device_destination_.subspan(i, size).copy_from(host_source_.subspan(i, size))));

@@ -48,7 +48,7 @@ void plain_copies::run(directions const& which) {
   auto const* from = reinterpret_cast<std::byte const*>(host_source_.data());
   auto* to = reinterpret_cast<std::byte*>(host_destination_.data());
   for (std::int64_t i = 0; i < created_with.copies; ++i) {
-    std::size_t const offset = static_cast<std::size_t>(i) * bytes;
+    std::size_t const offset = scattered(i, created_with.copies) * bytes;
     if (which.up) {
       check(api.memcpy_htod_async(device_destination_ + offset, from + offset, bytes, up_stream_),
             "cuMemcpyHtoDAsync", control_subject);

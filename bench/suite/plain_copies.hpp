@@ -23,6 +23,12 @@ struct directions {
 inline constexpr directions all_directions[] = {
     {"up", true, false}, {"down", false, true}, {"both at once", true, true}};
 
+/// Returns where copy `i` of `copies` is, in copies: no copy continues the one before it.
+[[nodiscard]] constexpr std::size_t scattered(std::int64_t i, std::int64_t copies) noexcept {
+  constexpr std::int64_t prime = 4099;  // no number of copies is a multiple of it
+  return static_cast<std::size_t>(i * prime % copies);
+}
+
 class plain_copies final : public cached_fixture {
  public:
   struct options {

@@ -92,17 +92,27 @@ void engine_batches::remove_cancelled(open_batch& batch) {
 }
 
 CUresult engine_batches::enqueue(std::span<slot_address const> tasks, CUstream stream) {
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    detail::memory_command const& what = command_of(parts_.shared.tasks.at(tasks[i]));
-    to_[i] = what.to;
-    from_[i] = what.from;
-    bytes_[i] = what.bytes;
+  std::size_t count = 0;
+  for (slot_address const task : tasks) {
+    detail::memory_command const& what = command_of(parts_.shared.tasks.at(task));
+    // Programs often copy an array chunk by chunk. One larger copy costs the driver less.
+    std::size_t const last = count - 1;
+    bool const continues_last = count != 0 && to_[last] + bytes_[last] == what.to &&
+                                from_[last] + bytes_[last] == what.from;
+    if (continues_last) {
+      bytes_[last] += what.bytes;
+    } else {
+      to_[count] = what.to;
+      from_[count] = what.from;
+      bytes_[count] = what.bytes;
+      ++count;
+    }
   }
   CUmemcpyAttributes order{};
   order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
   std::size_t first = 0;
-  return parts_.context.api().memcpy_batch_async(to_.data(), from_.data(), bytes_.data(),
-                                                 tasks.size(), &order, &first, 1, stream);
+  return parts_.context.api().memcpy_batch_async(to_.data(), from_.data(), bytes_.data(), count,
+                                                 &order, &first, 1, stream);
 }
 
 void engine_batches::enqueue_each(std::vector<slot_address>& tasks, CUstream stream) {

@@ -97,6 +97,20 @@ TEST_F(EngineBatches, RunInOrderWithKernels) {
   }
 }
 
+// requirement: chunks of an array, and copies in any other order, arrive where they belong
+TEST_F(EngineBatches, AdjacentAndScatteredCopiesAreCorrect) {
+  for (std::size_t const step : {std::size_t{1}, std::size_t{7}, std::size_t{count - 1}}) {
+    runtime rt = make();
+    pieces all{rt};
+    auto const place = [&](std::size_t i) { return i * step % count; };
+    static_cast<void>(submit_all(rt, [&](auto i) { return all.copy_up(place(i)); }));
+    rt.wait_idle();
+    static_cast<void>(submit_all(rt, [&](auto i) { return all.copy_down(place(i)); }));
+    rt.wait_idle();
+    EXPECT_EQ(all.arrivals(), count);
+  }
+}
+
 // requirement: if the driver refuses a batch, each copy gets its own status
 TEST_F(EngineBatches, ARefusedBatchIsCopiedOneByOne) {
   runtime rt = make();
