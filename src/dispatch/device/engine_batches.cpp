@@ -28,7 +28,8 @@ bool is_waited_for(end_mark mark, std::span<end_mark const> waits) noexcept {
 
 }  // namespace
 
-bool engine_batches::suits(slot& task) const noexcept {
+bool engine_batches::suits(slot& task, std::size_t expected) const noexcept {
+  if (expected < min_expected) { return false; }
   detail::memory_command const& what = command_of(task);
   bool const has_host_side =
       what.kind == memory_op_kind::device_to_host || what.kind == memory_op_kind::host_to_device;

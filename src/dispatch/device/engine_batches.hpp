@@ -20,8 +20,8 @@ namespace flotilla::dispatch {
 
 /// Collects copies between pinned host memory and the device, and enqueues those of one direction
 /// with one call, cuMemcpyBatchAsync. On an H200, the driver needs 4 us for a copy that it gets by
-/// itself, and 0.4 to 0.8 us for one of a batch. Kernels copy as fast in one direction. But with copies in
-/// both directions at once, kernels reach 30 GB/s each way, and the two engines 43
+/// itself, and 0.4 to 0.8 us for one of a batch. Kernels copy as fast in one direction. But with
+/// copies in both directions at once, kernels reach 30 GB/s each way, and the two engines 43
 /// (docs/results/h200-bus.txt).
 ///
 /// A batch is enqueued at the end of a pass, or earlier if it is full. Until then its tasks are
@@ -52,9 +52,9 @@ class engine_batches {
   };
   explicit engine_batches(parts const& with) : parts_(with) {}
 
-  /// Returns whether the copy is better in a batch than as a part of a grid or by itself, if it is
-  /// one of many tasks.
-  [[nodiscard]] bool suits(slot& task) const noexcept;
+  /// Returns whether the copy is better in a batch than as a part of a grid or by itself.
+  /// @param expected  How many tasks are about to start.
+  [[nodiscard]] bool suits(slot& task, std::size_t expected) const noexcept;
   /// Adds a copy that `suits`.
   /// @param waits  The predecessors for which the stream must wait.
   /// @return false if the lane has no room.

@@ -56,8 +56,8 @@ class intake {
 
  private:
   [[nodiscard]] slot_address next_requeued(slot_address task) const noexcept;
-  /// Returns how many tasks are in the list that begins with `first`, or engine_batches::min_expected
-  /// if there are more.
+  /// Returns how many tasks are in the list that begins with `first`, or
+  /// engine_batches::min_expected if there are more.
   [[nodiscard]] std::size_t count_requeued(slot_address first) const noexcept;
   /// Returns whether more tasks of this level may be taken.
   [[nodiscard]] bool has_room(priority_level level) const noexcept;

@@ -129,7 +129,8 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = intake_.pull_shared() || moved;
   // One launch takes as long as several submits. So look for tasks that have arrived during this
   // pass, and launch all new tasks together.
-  for (int i = 0; i < max_late_intakes && starter_.has_open_batches(); ++i) {
+  auto const any_open = [this] { return waves_.lanes() != 0 || !engine_batches_.empty(); };
+  for (int i = 0; i < max_late_intakes && any_open(); ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
   starter_.flush_all();

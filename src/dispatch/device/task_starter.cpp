@@ -46,7 +46,7 @@ void task_starter::start_one(slot_address task, bool alone) {
   bool const is_launch = one.kind == task_kind::launch;
   // A copy that must start alone uses a copy engine.
   bool const may_join = one.kind == task_kind::memory_op && !alone;
-  bool const has_engine = may_join && joins_engine_batch(one);
+  bool const has_engine = may_join && parts_.engines.suits(one, expected_);
   bool const has_kernel = is_launch || (may_join && !has_engine && !prefers_engine(one) &&
                                         parts_.in_kernels.describe(one));
   if (has_kernel && !alone) {

@@ -76,10 +76,6 @@ class task_starter {
   /// Moves all waiting tasks to the end of `tasks`.
   void move_waiting_to(std::vector<slot_address>& tasks) { waiting_.move_to(tasks); }
 
-  /// Returns whether there are open batches of launches or of copies.
-  [[nodiscard]] bool has_open_batches() const noexcept {
-    return parts_.waves.lanes() != 0 || !parts_.engines.empty();
-  }
   /// Launches the open batches of all levels above 0.
   void flush_urgent();
   /// Launches all open batches, the urgent ones first.
@@ -96,10 +92,6 @@ class task_starter {
   /// Starts a launch that has predecessors in open batches.
   bool start_follower(slot_address task, bool alone);
   void start_other(slot_address task);
-  /// Returns whether a copy should go to a copy engine together with others.
-  [[nodiscard]] bool joins_engine_batch(slot& task) const {
-    return expected_ >= engine_batches::min_expected && parts_.engines.suits(task);
-  }
   /// Starts a copy whose predecessors are resolved. If some of them are in open batches, the copy
   /// is started again when these are launched.
   void start_in_engine_batch(slot_address task);

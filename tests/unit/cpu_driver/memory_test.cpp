@@ -4,7 +4,6 @@
 // Allocation, copies and fills.
 #include "driver_test.hpp"
 
-#include <array>
 #include <numeric>
 #include <vector>
 
@@ -245,45 +244,6 @@ TEST_F(MemoryTest, CopiesBetweenDevices) {
   EXPECT_OK(cu::cuMemcpyPeer(here, nullptr, there, other, 4));
   EXPECT_OK(cu::cuCtxDestroy(other));
   EXPECT_STATUS(CUDA_ERROR_INVALID_CONTEXT, cu::cuMemcpyPeer(here, context_, here, other, 4));
-}
-
-TEST_F(MemoryTest, CopiesManyAtOnce) {
-  CUstream stream = nullptr;
-  ASSERT_OK(cu::cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  auto* const words = shared<std::uint32_t>(4);
-  words[0] = 11;
-  words[1] = 22;
-  std::array<CUdeviceptr, 2> to{address_of(&words[2]), address_of(&words[3])};
-  std::array<CUdeviceptr, 2> from{address_of(&words[0]), address_of(&words[1])};
-  std::array<std::size_t, 2> bytes{4, 4};
-  CUmemcpyAttributes order{};
-  order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-  std::size_t first = 0;
-  auto const copy = [&] {
-    return cu::cuMemcpyBatchAsync(to.data(), from.data(), bytes.data(), 2, &order, &first, 1,
-                                  stream);
-  };
-  EXPECT_OK(copy());
-  EXPECT_OK(cu::cuStreamSynchronize(stream));
-  EXPECT_EQ(words[2], 11u);
-  EXPECT_EQ(words[3], 22u);
-  // None of them is copied if one is refused.
-  words[0] = 33;
-  bytes[1] = 0;
-  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, copy());
-  bytes[1] = 4;
-  order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
-  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, copy());
-  order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
-  first = 1;
-  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, copy());
-  first = 0;
-  EXPECT_STATUS(
-      CUDA_ERROR_INVALID_VALUE,
-      cu::cuMemcpyBatchAsync(to.data(), from.data(), bytes.data(), 2, &order, &first, 1, nullptr));
-  EXPECT_OK(cu::cuStreamSynchronize(stream));
-  EXPECT_EQ(words[2], 11u);
-  EXPECT_OK(cu::cuStreamDestroy(stream));
 }
 
 TEST_F(MemoryTest, FillsWithAllWidths) {
