@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/cache_line.hpp"
+#include "base/streaming_copy.hpp"
 #include "dispatch/device/host_rows.hpp"
 
 namespace flotilla::dispatch {
@@ -32,15 +33,17 @@ class alignas(base::cache_line) shared_copy {
   // ---- the owner ----
 
   /// Begins a copy. The copy before must be finished. The memory must exist until this one is.
-  /// @param rows  If one side has rows, `to` or `from` of this side is not used.
-  void begin(std::byte* to, std::byte const* from, std::size_t bytes,
-             row_part const& rows = {}) noexcept {
+  /// @param rows     If one side has rows, `to` or `from` of this side is not used.
+  /// @param streams  Whether to write past the caches. Not with rows.
+  void begin(std::byte* to, std::byte const* from, std::size_t bytes, row_part const& rows = {},
+             bool streams = false) noexcept {
     std::uint64_t const steps = steps_of(bytes);
     // relaxed: the release below publishes them
     to_.store(to, std::memory_order_relaxed);
     from_.store(from, std::memory_order_relaxed);
     bytes_.store(bytes, std::memory_order_relaxed);
     rows_ = rows;
+    streams_ = streams;
     unfinished_.store(steps, std::memory_order_relaxed);
     // release: pairs with the acquire in copy_step
     unclaimed_.store(++number_ << step_bits | steps, std::memory_order_release);
@@ -85,7 +88,13 @@ class alignas(base::cache_line) shared_copy {
   /// Copies a claimed step.
   void copy(std::byte* to, std::byte const* from, std::size_t at, std::size_t bytes) noexcept {
     switch (rows_.side) {
-      case rows_side::none: std::memcpy(to + at, from + at, bytes); break;
+      case rows_side::none:
+        if (streams_) {
+          base::streaming_copy(to + at, from + at, bytes);
+        } else {
+          std::memcpy(to + at, from + at, bytes);
+        }
+        break;
       case rows_side::from: rows_.rows.copy_to(to + at, rows_.offset + at, bytes); break;
       case rows_side::to: rows_.rows.copy_from(from + at, rows_.offset + at, bytes); break;
     }
@@ -101,8 +110,9 @@ class alignas(base::cache_line) shared_copy {
   std::atomic<std::byte const*> from_{nullptr};
   std::atomic<std::size_t> bytes_{0};
   std::uint64_t number_ = 0;  // only the owner uses it
-  // Only threads with a claim read it, and the owner writes it while there is no claim.
+  // Only threads with a claim read these, and the owner writes them while there is no claim.
   row_part rows_{};
+  bool streams_ = false;
   // On another cache line, because each thread writes it at the end of a step.
   alignas(base::cache_line) std::atomic<std::uint64_t> unfinished_{0};
 };

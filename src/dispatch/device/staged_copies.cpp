@@ -64,7 +64,7 @@ void staged_copies::begin(piece& one, detail::memory_command const& what,
             .offset = one.at};
   }
   if (one.is_download) {
-    one.on_host.begin(host + one.at, one.memory, one.bytes, rows);
+    one.on_host.begin(host + one.at, one.memory, one.bytes, rows, what.bytes >= min_streamed_bytes);
   } else {
     one.on_host.begin(one.memory, host + one.at, one.bytes, rows);
   }

@@ -45,6 +45,8 @@ class staged_copies {
   static constexpr std::size_t pieces = 8;
   // A larger copy asks for threads that take part. Starting one takes some microseconds.
   static constexpr std::size_t min_bytes_for_helpers = std::size_t{1} << 20;
+  // A destination of this size would not stay in the caches until the program reads it.
+  static constexpr std::size_t min_streamed_bytes = std::size_t{64} << 20;
   using stop_predicate = std::function<bool()>;  // may be empty
 
   struct parts {
