@@ -11,7 +11,7 @@ namespace {
 
 // Places of the members in ordered_twin_parameters.
 constexpr std::pair<std::string_view, std::size_t> parameters[] = {
-    {"@orders@", 4}, {"@edges@", 5},        {"@wave_ends@", 6},     {"@words@", 7},
+    {"@orders@", 4},  {"@edges@", 5},        {"@wave_ends@", 6},     {"@words@", 7},
     {"@counter@", 8}, {"@first_number@", 9}, {"@first_ticket@", 10}, {"@numbered_waves@", 11}};
 constexpr bool is_at(std::size_t place, std::size_t offset) {
   return detail::ordered_twin_parameter_offsets[place] == offset;

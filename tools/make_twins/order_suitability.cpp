@@ -23,9 +23,8 @@ constexpr std::uint64_t max_static_shared_bytes = 48 * 1024;
 /// too few registers for the code at the end.
 bool is_unordered(std::string_view opcode) {
   static constexpr std::array<std::string_view, 13> prefixes = {
-      "tex.",   "tld4.",  "suld.",          "sust.",        "sured.",
-      "ldu.",   "wgmma.", "cp.async.bulk",  "cp.reduce.",   "tcgen05.",
-      "st.async", "red.async", "setmaxnreg"};
+      "tex.",          "tld4.",      "suld.",    "sust.",    "sured.",    "ldu.",      "wgmma.",
+      "cp.async.bulk", "cp.reduce.", "tcgen05.", "st.async", "red.async", "setmaxnreg"};
   return std::ranges::any_of(prefixes, [&](auto prefix) { return opcode.starts_with(prefix); });
 }
 

@@ -113,8 +113,8 @@ std::string head_of(function const& kernel, std::string const& twin,
 std::string write_twin(function const& kernel) {
   auto const [text, used] = body_of(kernel, false);
   std::string const name = std::string(kernel.name) + std::string(detail::twin_suffix);
-  return head_of(kernel, name, detail::twin_parameter_sizes) + "{\n" +
-         write_prologue(name, used) + text + "\n}\n";
+  return head_of(kernel, name, detail::twin_parameter_sizes) + "{\n" + write_prologue(name, used) +
+         text + "\n}\n";
 }
 
 std::string write_ordered_twin(function const& kernel) {
