@@ -28,8 +28,8 @@ static_assert(offsetof(detail::twin_words, waves) == 128 &&
                   offsetof(detail::twin_words, launches) == 256,
               "the code below has these offsets");
 
-// The words of @shared@: the ticket, how many threads have ended, the index of the record, the wave.
-// The last two are not kept in registers, so the kernel's code has as many as it has in its twin.
+// The words of @shared@: the ticket, how many threads have ended, the index of the record, and the
+// wave. The last two are not kept in registers, so the kernel's code has as many as in its twin.
 //
 // This replaces the line that reads the block's number from %ctaid.x.
 constexpr std::string_view take_ticket = R"(	.shared .align 128 .b8 	@shared@[128];

@@ -163,6 +163,8 @@ bool batch_flusher::launch_groups(lane& lane, batch_traits const& traits, flush_
   return true;
 }
 
+static_assert(open_waves::max_waves <= ordered_launcher::max_waves);
+
 bool batch_flusher::launch_ordered(lane& lane, batch_traits const& traits, flush_outcome& outcome) {
   grid_order const& order = run_.order();
   auto const tasks = static_cast<std::uint32_t>(order.tasks().size());

@@ -66,9 +66,7 @@ struct ordered_twin_model {
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  bool step(int mover) {
-    return mover < places ? step_place(on[at(mover)]) : step_host();
-  }
+  bool step(int mover) { return mover < places ? step_place(on[at(mover)]) : step_host(); }
 
   /// The stream begins the next grid when the one before has ended, and the host has written its
   /// records with the values that the words will have.
