@@ -49,8 +49,8 @@ class ordered_launcher {
   };
   /// Takes memory for a launch. Returns false if there is none: launch the tasks in another way.
   [[nodiscard]] bool begin() noexcept;
-  /// Call it after `begin`. Launches the tasks, and begins and commits their batches. The tasks must
-  /// have one form and an ordered twin. The lane must have room for a batch for each wave.
+  /// Call it after `begin`. Launches the tasks, and begins and commits their batches. The tasks
+  /// must have one form and an ordered twin. The lane must have room for a batch for each wave.
   [[nodiscard]] outcome launch(lane& lane, grid_order const& order, batch_traits const& traits);
 
  private:
