@@ -129,7 +129,7 @@ bool device_driver::pass(helper_filter filter, stop_predicate const& stop) {
   moved = intake_.pull_shared() || moved;
   // One launch takes as long as several submits. So look for tasks that have arrived during this
   // pass, and launch all new tasks together.
-  for (int i = 0; i < max_late_intakes && waves_.lanes() != 0; ++i) {
+  for (int i = 0; i < max_late_intakes && waves_.lanes() != 0 && !waves_.fill_a_run(); ++i) {
     if (!intake_.take_inboxes()) { break; }
   }
   starter_.flush_all();
